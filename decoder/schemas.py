@@ -1,0 +1,91 @@
+"""Arrow schemas of what decoding a segment yields; silver's tables have the same columns.
+
+`changes` is per table; `TRANSACTIONS`, `STATEMENTS` and `FAULTS` are fixed. Positions are byte
+offsets in the file; an LSN is `ordinal << 40 | offset of the transaction's first event`.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+TIMESTAMP = pa.timestamp("us", "UTC")
+
+CHANGE_FIELDS: tuple[pa.Field, ...] = (
+    pa.field("__op", pa.string(), nullable=False),
+    pa.field("__lsn", pa.int64(), nullable=False),
+    pa.field("__pos", pa.int64(), nullable=False),
+    pa.field("__row", pa.int32(), nullable=False),
+    pa.field("__committed_at", TIMESTAMP),
+    pa.field("__gtid", pa.string()),
+    pa.field("__server_id", pa.int64()),
+    pa.field("__file", pa.string(), nullable=False),
+    pa.field("__absent_before", pa.list_(pa.string())),
+    pa.field("__absent_after", pa.list_(pa.string())),
+    pa.field("__json_diff", pa.map_(pa.string(), pa.string())),
+)
+"""What every change carries, before the two images."""
+
+
+def changes(row: pa.StructType) -> pa.Schema:
+    """The schema of a table's changes, whose images are of type `row`."""
+    return pa.schema([*CHANGE_FIELDS, pa.field("before", row), pa.field("after", row)])
+
+
+TABLE_COUNTS = pa.map_(pa.string(), pa.int64())
+
+TRANSACTIONS = pa.schema(
+    [
+        pa.field("__lsn", pa.int64(), nullable=False),
+        pa.field("file", pa.string(), nullable=False),
+        pa.field("start_pos", pa.int64(), nullable=False),
+        # Null in the part of a transaction that does not hold its end (it was cut in the middle).
+        pa.field("end_pos", pa.int64()),
+        pa.field("gtid", pa.string()),
+        pa.field("xid", pa.int64()),
+        pa.field("server_id", pa.int64()),
+        pa.field("committed_at", TIMESTAMP),
+        pa.field("original_committed_at", TIMESTAMP),
+        # schema.table → row images
+        pa.field("rows", TABLE_COUNTS),
+        pa.field("bytes", pa.int64(), nullable=False),
+        # Null for an XA PREPARE, whose commit is a later transaction, and while the end is unseen.
+        pa.field("commit_lsn", pa.int64()),
+        # [start, end) positions of events whose rows must not be applied
+        pa.field(
+            "rolled_back",
+            pa.list_(pa.struct([pa.field("start", pa.int64()), pa.field("end", pa.int64())])),
+        ),
+    ]
+)
+
+STATEMENTS = pa.schema(
+    [
+        pa.field("__lsn", pa.int64(), nullable=False),
+        pa.field("__pos", pa.int64(), nullable=False),
+        pa.field("file", pa.string(), nullable=False),
+        pa.field("committed_at", TIMESTAMP),
+        pa.field("gtid", pa.string()),
+        pa.field("schema", pa.string()),
+        pa.field("query", pa.string(), nullable=False),
+        pa.field("error_code", pa.int32()),
+        pa.field("thread_id", pa.int64()),
+        pa.field("sql_mode", pa.int64()),
+        pa.field("charset", pa.string()),
+        pa.field("time_zone", pa.string()),
+    ]
+)
+
+FAULTS = pa.schema(
+    [
+        pa.field("__lsn", pa.int64()),
+        pa.field("__pos", pa.int64(), nullable=False),
+        pa.field("file", pa.string(), nullable=False),
+        # undecodable | statement_dml | incident | lossy_key | …
+        pa.field("kind", pa.string(), nullable=False),
+        pa.field("event_type", pa.string()),
+        # null: it cannot be known which tables are touched, so the cut is held
+        pa.field("tables", pa.list_(pa.string())),
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("content", pa.binary()),
+    ]
+)

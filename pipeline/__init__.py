@@ -1,0 +1,1 @@
+"""Binlake's pipeline: binlog files → bronze → silver → gold, each a set of Delta tables."""

@@ -1,0 +1,49 @@
+"""Errors that a user can cause: one root, fields, a sentence that says what to do, an exit code.
+
+Exit codes: 2 for configuration and command line, 3 for work done but with faults or a gap,
+1 for anything else. `retryable` tells a scheduler whether running again can help by itself.
+"""
+
+from __future__ import annotations
+
+
+class BinlakeError(Exception):
+    """Something that stops a run, with `reason` and `remedy` (what to do next)."""
+
+    exit_code = 1
+    retryable = False
+
+    def __init__(self, reason: str, *, remedy: str = "") -> None:
+        super().__init__(reason, remedy)
+        self.reason = reason
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.reason} {self.remedy}".strip()
+
+
+class SettingsError(BinlakeError):
+    """A setting or option is wrong; `key` is its dotted path, `file` where it stands."""
+
+    exit_code = 2
+
+    def __init__(
+        self, reason: str, *, key: str = "", file: str | None = None, remedy: str = ""
+    ) -> None:
+        super().__init__(reason, remedy=remedy)
+        self.key = key
+        self.file = file
+
+    def __str__(self) -> str:
+        where = ": ".join(part for part in (self.file, self.key) if part)
+        return f"{where}: {super().__str__()}" if where else super().__str__()
+
+
+class MissingRequirementError(BinlakeError):
+    """The machine lacks something (a JDK, Delta's jars, a writable folder)."""
+
+
+class ConcurrentRunError(BinlakeError):
+    """Another run holds what this one needs, and the store cannot tell the two apart."""
+
+    retryable = True
