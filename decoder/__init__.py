@@ -1,0 +1,1 @@
+"""MySQL and MariaDB binary logs: bytes in, Arrow out. No Spark, no files, no clock, no logging."""
