@@ -72,6 +72,8 @@ STATEMENTS = pa.schema(
         pa.field("sql_mode", pa.int64()),
         pa.field("charset", pa.string()),
         pa.field("time_zone", pa.string()),
+        # When the statement began (header's second, and Q_MICROSECONDS where logged): its NOW().
+        pa.field("executed_at", TIMESTAMP),
     ]
 )
 
