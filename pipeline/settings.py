@@ -1,0 +1,149 @@
+"""What a run is told to do: frozen models over a YAML file and the command line.
+
+Every model refuses keys that it does not know. `Settings.load` turns pydantic's errors into one
+`SettingsError` that names the key, the file and line, and what was probably meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ByteSize,
+    ConfigDict,
+    Field,
+    model_validator,
+)
+
+from decoder.options import TypeOptions
+from pipeline.errors import SettingsError
+from pipeline.settings_file import SettingsFile, explain
+
+MIB = 1 << 20
+SYSTEM_SCHEMAS = frozenset({"mysql", "sys", "performance_schema", "information_schema"})
+"""Left out unless an include pattern names one of them in full before its dot."""
+
+
+def _table_pattern(pattern: str) -> str:
+    schema, dot, table = pattern.partition(".")
+    if not (schema and dot and table):
+        raise ValueError(f"{pattern!r} is not a pattern over schema.table, such as shop.*")
+    return pattern
+
+
+def _java_memory(value: Any) -> Any:
+    """Java's own spelling (`2g`, `1500m`) read as it reads it: in powers of 1024."""
+    short = re.fullmatch(r"(\d+)([kmgKMG])", value) if isinstance(value, str) else None
+    return f"{short[1]}{short[2]}iB" if short else value
+
+
+TablePattern = Annotated[str, AfterValidator(_table_pattern)]
+"""`schema.table`, each with the wildcards `*`, `?`, `[…]` of a shell, case-sensitive."""
+
+Memory = Annotated[ByteSize, BeforeValidator(_java_memory)]
+
+
+class Model(BaseModel):
+    """Frozen, strict about keys: the base of every settings model."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SegmentSettings(Model):
+    """Sizes of bronze's segments, in bytes (`16 MiB` is understood).
+
+    `target` is where a segment is cut between transactions; only a transaction, or an event, larger
+    than `limit` is cut inside.
+    """
+
+    target: ByteSize = ByteSize(16 * MIB)
+    limit: ByteSize = ByteSize(64 * MIB)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> SegmentSettings:
+        if not 0 < self.target <= self.limit:
+            raise ValueError("target must be at least one byte and not more than limit")
+        return self
+
+
+class TypeSettings(Model):
+    """How MySQL types that Delta lacks become columns; see `decoder.options.TypeOptions`."""
+
+    time: Literal["text", "micros"] = "text"
+    zero_dates: Literal["null", "string"] = "null"
+
+
+class SparkSettings(Model):
+    """The session: `master`, the driver's heap, and any Spark configuration on top."""
+
+    master: str = "local[*]"
+    driver_memory: Memory = ByteSize(2048 * MIB)
+    conf: dict[str, str] = Field(default_factory=dict)
+
+
+class Settings(Model):
+    """All settings of a run.
+
+    `source` names the server that the binlogs are of; `binlogs` is a file, a folder, or a glob, as
+    a path or an fsspec URL; `lake` is the root folder of bronze, silver, gold and the ledger. With
+    `catalog`, gold tables are `catalog.schema.table` instead of paths. `keys` gives a key to tables
+    without one, by `schema.table`.
+    """
+
+    source: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")] = "mysql"
+    binlogs: str = ""
+    lake: str = ""
+    catalog: str | None = None
+    include: tuple[TablePattern, ...] = ()
+    exclude: tuple[TablePattern, ...] = ()
+    segments: SegmentSettings = SegmentSettings()
+    types: TypeSettings = TypeSettings()
+    on_fault: Literal["hold", "mark"] = "hold"
+    on_drop: Literal["keep", "drop"] = "keep"
+    keys: dict[TablePattern, tuple[str, ...]] = Field(default_factory=dict)
+    parallel_tables: Annotated[int, Field(ge=1, le=64)] = 8
+    spark: SparkSettings = SparkSettings()
+
+    @classmethod
+    def load(cls, file: Path | None = None, **overrides: Any) -> Settings:
+        """The settings in `file`, with every override that is not None on top.
+
+        Raises SettingsError for a file that cannot be read, and for a wrong or unknown key.
+        """
+        given = {key: value for key, value in overrides.items() if value is not None}
+        document = SettingsFile.read(file) if file is not None else SettingsFile.empty()
+        values: Mapping[str, Any] = {**document.values, **given}
+        try:
+            return cls.model_validate(values)
+        except ValueError as error:
+            raise explain(error, cls, document, given) from error
+
+    def require(self, *keys: str) -> Settings:
+        """These settings, or a SettingsError for the first of `keys` that is still empty."""
+        for key in keys:
+            if not getattr(self, key):
+                remedy = f"Give --{key.replace('_', '-')}, or {key}: in the file of --conf."
+                raise SettingsError("is not set.", key=key, remedy=remedy)
+        return self
+
+    def wanted(self, schema: str, table: str) -> bool:
+        """Whether this table is replicated: included, not excluded, and not the server's own."""
+        if schema.lower() in SYSTEM_SCHEMAS and not any(
+            pattern.partition(".")[0].lower() == schema.lower() for pattern in self.include
+        ):
+            return False
+        name = f"{schema}.{table}"
+        included = not self.include or any(fnmatchcase(name, p) for p in self.include)
+        return included and not any(fnmatchcase(name, p) for p in self.exclude)
+
+    @property
+    def type_options(self) -> TypeOptions:
+        """The choices that the decoder needs."""
+        return TypeOptions(time=self.types.time, zero_dates=self.types.zero_dates)

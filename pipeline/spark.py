@@ -1,0 +1,111 @@
+"""The Spark session: a JDK, Delta, and the settings that Binlake's correctness and speed rest on.
+
+The only module that knows how Spark is started; everything else is given a session.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from pipeline.cache import cache_folder
+from pipeline.jars import delta_jars, spark_home
+from pipeline.java import java_home
+from pipeline.settings import MIB, Settings
+
+LOG4J = """\
+status = off
+rootLogger.level = error
+rootLogger.appenderRef.console.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex{short}
+# Equal to the root's, so that Spark has no level to set and to tell about.
+logger.repl.name = org.apache.spark.repl.Main
+logger.repl.level = error
+# A task that fails is told by the error that it ends in.
+logger.task.name = org.apache.spark.executor.Executor
+logger.task.level = off
+logger.tasks.name = org.apache.spark.scheduler.TaskSetManager
+logger.tasks.level = off
+"""
+
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+
+CONF = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    # Instants are compared and printed in UTC whatever the machine's zone is.
+    "spark.sql.session.timeZone": "UTC",
+    # Values that do not fit are an error, never a silent NULL.
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # A Delta table's log is small here: the default of 50 partitions costs 50 tasks per look.
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.structuredLogging.enabled": "false",
+}
+
+
+def session(settings: Settings, app_name: str = "binlake") -> SparkSession:
+    """The active session (Databricks, Spark Connect, a test's), or a new one for `settings`.
+
+    Raises MissingRequirementError where there is no JDK, or Delta's jars cannot be fetched.
+    """
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    builder = SparkSession.builder.appName(app_name)
+    for key, value in configuration(settings).items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def configuration(settings: Settings) -> dict[str, str]:
+    """Everything that a new session is built with; the user's own settings win."""
+    spark = settings.spark
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        # spark-submit has started Java already: its own options gave master, memory and jars.
+        return {**CONF, **spark.conf}
+    home = java_home()
+    logging = f"-Dlog4j2.configurationFile={_log4j().as_uri()}"
+    os.environ["JAVA_HOME"] = str(home)
+    os.environ["SPARK_HOME"] = str(spark_home())
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    return {
+        **CONF,
+        "spark.master": spark.master,
+        "spark.driver.memory": f"{spark.driver_memory // MIB}m",
+        "spark.driver.host": "localhost",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.shuffle.partitions": str(2 * cores(spark.master)),
+        "spark.jars": ",".join(str(jar) for jar in delta_jars(home, spark.conf)),
+        **spark.conf,
+        JAVA_OPTIONS: f"{logging} {spark.conf.get(JAVA_OPTIONS, '')}".strip(),
+    }
+
+
+def cores(master: str) -> int:
+    """How many tasks run at once on a local master; elsewhere, as many as this machine has cores.
+
+    A cluster's own number is not known before it is asked, and is set in conf there.
+    """
+    local = re.fullmatch(r"local(?:\[(\d+)(?:,\d+)?\])?", master)
+    return int(local[1] or 1) if local else os.cpu_count() or 1
+
+
+def _log4j() -> Path:
+    """The logging configuration as a file, since Java reads it before Spark does anything."""
+    file = cache_folder("spark") / "log4j2.properties"
+    if not file.exists() or file.read_text() != LOG4J:
+        aside = file.with_name(f"{file.name}.{os.getpid()}")
+        aside.write_text(LOG4J)
+        aside.replace(file)
+    return file

@@ -1,0 +1,75 @@
+"""Fixtures and rules that every test shares.
+
+A test that needs something this machine lacks is skipped with the reason; under CI=true that is a
+failure, so that nothing goes untested unseen.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tests.support.mysql import MySQLFactory, MySQLServer
+
+REPOSITORY = Path(__file__).parent.parent
+os.environ.setdefault("BINLAKE_CACHE", str(REPOSITORY / ".cache" / "binlake"))
+
+MYSQL_FIXTURES = {"mysql", "mysql_factory"}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("CI") == "true":
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} was skipped, which CI refuses: {report.longrepr}"
+    return report
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Install MySQL once, before the first test, if any test that is to run needs it."""
+    needy = [i for i in items if MYSQL_FIXTURES & set(getattr(i, "fixturenames", ()))]
+    if not needy or config.option.collectonly:
+        return
+    from tests.support.mysql_install import why_unavailable
+
+    if reason := why_unavailable():
+        for item in needy:
+            item.add_marker(pytest.mark.skipif(True, reason=reason))
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """One Spark session with Delta for the whole run, on two cores."""
+    from pipeline.settings import Settings
+    from pipeline.spark import session
+
+    options = {"master": "local[2]", "conf": {"spark.sql.shuffle.partitions": "2"}}
+    started = session(Settings.load(None, spark=options), "binlake tests")
+    yield started
+    started.stop()
+
+
+@pytest.fixture(scope="session")
+def mysql_factory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MySQLFactory]:
+    """Starts servers with options of their own: `mysql_factory("--gtid-mode=OFF", …)`."""
+    from tests.support.mysql import MySQLFactory
+
+    with MySQLFactory(tmp_path_factory.mktemp("mysql")) as factory:
+        yield factory
+
+
+@pytest.fixture(scope="session")
+def mysql(mysql_factory: MySQLFactory) -> MySQLServer:
+    """One server for the whole run: GTIDs on, checksums on, FULL metadata, full row images."""
+    return mysql_factory()
