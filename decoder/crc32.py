@@ -19,8 +19,16 @@ from numba.core import cgutils
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic, overload
 
-from decoder.memory import CHECKED, Array, Bytes, item, kernel, load_i64, load_u8
-from decoder.memory import shift_right_logical as shift_right
+from decoder.memory import (
+    CHECKED,
+    Array,
+    Bytes,
+    item,
+    kernel,
+    load_i64,
+    load_u8,
+    shift_right_logical as shift_right,
+)
 
 HEAD = 16
 """Bytes before the first that folding may read (and ignores)."""
