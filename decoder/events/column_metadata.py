@@ -1,0 +1,135 @@
+"""The metadata that TABLE_MAP has for every column by its type: lengths, precision, fractions.
+
+Format: MySQL `Field::do_save_field_metadata` of each type (`sql/field.cc`), read back by
+`read_field_metadata` (`sql/rpl_utility.cc`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from decoder.constants import ColumnType
+from decoder.events.cursor import Cursor
+
+_TYPED_ARRAY_LENGTH_BYTES = 4
+_MAX_PRECISION = 65
+_MAX_FRACTION = 6
+_LONG_LENGTH = 256
+"""From this length in bytes on, a string's length prefix takes two bytes."""
+
+
+def parse_column_metadata(column_type: ColumnType, cursor: Cursor) -> dict[str, Any]:
+    """The fields of a ColumnDefinition that a type's metadata gives, `type` among them."""
+    return {"type": column_type, **_READERS.get(column_type, _nothing)(cursor)}
+
+
+def _nothing(cursor: Cursor) -> dict[str, Any]:
+    return {}
+
+
+def _float(cursor: Cursor) -> dict[str, Any]:
+    # u8: bytes of the value, 4 or 8
+    return {"length": cursor.u8()}
+
+
+def _blob(cursor: Cursor) -> dict[str, Any]:
+    # u8: bytes of the length prefix
+    length_bytes = cursor.u8()
+    if not 1 <= length_bytes <= 4:
+        raise cursor.malformed(f"a column has length prefixes of {length_bytes} bytes")
+    return {"length_bytes": length_bytes}
+
+
+def _string_lengths(length: int) -> dict[str, Any]:
+    return {"length": length, "length_bytes": 1 if length < _LONG_LENGTH else 2}
+
+
+def _varchar(cursor: Cursor) -> dict[str, Any]:
+    # u16: maximum length in bytes
+    return _string_lengths(cursor.u16())
+
+
+def _string(cursor: Cursor) -> dict[str, Any]:
+    """u8 the real type, u8 the length in bytes.
+
+    A CHAR can be longer than 255 bytes: the length's bits 8 and 9 stand inverted in bits 4 and 5 of
+    the type, which are set in all three real types.
+    """
+    first = cursor.u8()
+    length = cursor.u8() | (first & 0x30 ^ 0x30) << 4
+    real_type = first | 0x30
+    if real_type in (ColumnType.ENUM, ColumnType.SET):
+        return _enum_or_set(ColumnType(real_type), length, cursor)
+    if real_type != ColumnType.STRING:
+        raise cursor.malformed(f"a string column has the real type {real_type}")
+    return {"type": ColumnType.STRING, **_string_lengths(length)}
+
+
+def _enum_or_set(real_type: ColumnType, length: int, cursor: Cursor) -> dict[str, Any]:
+    longest = 2 if real_type == ColumnType.ENUM else 8
+    if not 1 <= length <= longest:
+        raise cursor.malformed(f"a value of {real_type.name} is packed in {length} bytes")
+    return {"type": real_type, "length": length}
+
+
+def _bit(cursor: Cursor) -> dict[str, Any]:
+    # u8 bits beyond whole bytes, u8 whole bytes
+    length = cursor.u8() + 8 * cursor.u8()
+    if not 1 <= length <= 64:
+        raise cursor.malformed(f"a column is BIT({length})")
+    return {"length": length}
+
+
+def _decimal(cursor: Cursor) -> dict[str, Any]:
+    # u8 precision, u8 scale
+    precision, scale = cursor.u8(), cursor.u8()
+    if not (1 <= precision <= _MAX_PRECISION and scale <= precision):
+        raise cursor.malformed(f"a column is DECIMAL({precision},{scale})")
+    return {"precision": precision, "scale": scale}
+
+
+def _fraction(cursor: Cursor) -> dict[str, Any]:
+    # u8: digits after the second
+    fraction = cursor.u8()
+    if fraction > _MAX_FRACTION:
+        raise cursor.malformed(f"a column has {fraction} digits after the second")
+    return {"fraction": fraction}
+
+
+def _typed_array(cursor: Cursor) -> dict[str, Any]:
+    """u8 the element's type, then that type's metadata, where a VARCHAR's length has 3 bytes.
+
+    The hidden column of a multi-valued index; its values are stored as JSON is.
+    """
+    element = cursor.u8()
+    if element == ColumnType.VARCHAR:
+        cursor.skip(3)
+    elif element in _READERS and element != ColumnType.TYPED_ARRAY:
+        _READERS[ColumnType(element)](cursor)
+    return {"length_bytes": _TYPED_ARRAY_LENGTH_BYTES}
+
+
+_READERS: dict[ColumnType, Callable[[Cursor], dict[str, Any]]] = {
+    ColumnType.FLOAT: _float,
+    ColumnType.DOUBLE: _float,
+    ColumnType.TINY_BLOB: _blob,
+    ColumnType.BLOB: _blob,
+    ColumnType.MEDIUM_BLOB: _blob,
+    ColumnType.LONG_BLOB: _blob,
+    ColumnType.GEOMETRY: _blob,
+    ColumnType.JSON: _blob,
+    ColumnType.VECTOR: _blob,
+    ColumnType.VARCHAR: _varchar,
+    ColumnType.VAR_STRING: _varchar,
+    ColumnType.STRING: _string,
+    ColumnType.ENUM: _string,
+    ColumnType.SET: _string,
+    ColumnType.BIT: _bit,
+    ColumnType.NEWDECIMAL: _decimal,
+    ColumnType.TIME2: _fraction,
+    ColumnType.DATETIME2: _fraction,
+    ColumnType.TIMESTAMP2: _fraction,
+    ColumnType.TYPED_ARRAY: _typed_array,
+}
+"""Types that are not here have no metadata."""

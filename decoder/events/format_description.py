@@ -1,0 +1,121 @@
+"""FORMAT_DESCRIPTION: how the events after it are laid out.
+
+Format: MySQL `control_events.h`, `Format_description_event`. It is the one event whose `parse`
+takes everything after the common header, checksum included, since only it tells whether events end
+in one. From MySQL 5.6.1 and MariaDB 5.3 it has a valid CRC32 itself, whatever its algorithm says.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from decoder.constants import CHECKSUM_LENGTH, HEADER_LENGTH, ChecksumAlgorithm, EventFlag
+from decoder.errors import UnsupportedError
+from decoder.events.cursor import Cursor
+from decoder.events.event import Event
+from decoder.header import EventHeader
+
+_SERVER_VERSION_LENGTH = 50
+_ALGORITHM_LENGTH = 1
+_CHECKSUM_SINCE = (5, 6, 1)
+_MARIADB_CHECKSUM_SINCE = (5, 3, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class FormatDescriptionEvent(Event):
+    """The description that holds until the next one (a relay log has several)."""
+
+    binlog_version: int
+    """u16: always 4 from MySQL 5.0 on."""
+    server_version: str
+    """50 bytes, padded with zeros."""
+    created: int
+    """u32: seconds since 1970 when the server started with this file, else 0."""
+    header_length: int
+    """u8: 19."""
+    post_header_lengths: bytes
+    """One u8 for each event type from 1 on: bytes of the fixed part after the common header."""
+    checksum_algorithm: ChecksumAlgorithm
+    """u8, and room for a checksum behind it; UNDEFINED where the version is too old to have it."""
+
+    @property
+    def in_use(self) -> bool:
+        """Whether the file was not closed (the server runs, or crashed)."""
+        return EventFlag.BINLOG_IN_USE in self.header.flags
+
+    @property
+    def mariadb(self) -> bool:
+        """Whether MariaDB wrote it."""
+        return "mariadb" in self.server_version.lower()
+
+    @property
+    def version(self) -> tuple[int, int, int]:
+        """The server's version as numbers."""
+        return _version(self.server_version)
+
+    @property
+    def checksum_length(self) -> int:
+        """Bytes at the end of every other event that are its checksum: 0 or 4."""
+        return CHECKSUM_LENGTH if self.checksum_algorithm == ChecksumAlgorithm.CRC32 else 0
+
+    @property
+    def has_own_checksum(self) -> bool:
+        """Whether this event itself ends in a CRC32."""
+        return self.checksum_algorithm != ChecksumAlgorithm.UNDEFINED
+
+    def post_header_length(self, event_type: int, default: int) -> int:
+        """Bytes of a type's fixed part; `default` for a type younger than the server."""
+        known = 0 < event_type <= len(self.post_header_lengths)
+        return self.post_header_lengths[event_type - 1] if known else default
+
+    @classmethod
+    def parse(
+        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent | None
+    ) -> FormatDescriptionEvent:
+        """Read the event; `body` is everything after the common header, `description` is unused."""
+        cursor = Cursor(body, header)
+        binlog_version = cursor.u16()
+        if binlog_version != 4:
+            raise UnsupportedError(
+                f"binlog version {binlog_version} is older than MySQL 5.0",
+                position=header.position,
+                event_type=header.name,
+            )
+        padded_version = cursor.take(_SERVER_VERSION_LENGTH)
+        server_version = padded_version.partition(b"\0")[0].decode("ascii", "replace")
+        created = cursor.u32()
+        header_length = cursor.u8()
+        if header_length != HEADER_LENGTH:
+            raise header.malformed(f"events have headers of {header_length} bytes, not 19")
+        footer = _ALGORITHM_LENGTH + CHECKSUM_LENGTH if _has_checksum(server_version) else 0
+        if cursor.remaining <= footer:
+            raise header.malformed("it has no post-header lengths")
+        post_header_lengths = cursor.take(cursor.remaining - footer)
+        algorithm = _algorithm(cursor.u8(), header) if footer else ChecksumAlgorithm.UNDEFINED
+        return cls(
+            header,
+            binlog_version,
+            server_version,
+            created,
+            header_length,
+            post_header_lengths,
+            algorithm,
+        )
+
+
+def _version(server_version: str) -> tuple[int, int, int]:
+    numbers = [int(number) for number in re.findall(r"[0-9]+", server_version)[:3]]
+    major, minor, patch = [*numbers, 0, 0, 0][:3]
+    return major, minor, patch
+
+
+def _has_checksum(server_version: str) -> bool:
+    mariadb = "mariadb" in server_version.lower()
+    return _version(server_version) >= (_MARIADB_CHECKSUM_SINCE if mariadb else _CHECKSUM_SINCE)
+
+
+def _algorithm(code: int, header: EventHeader) -> ChecksumAlgorithm:
+    if code not in (ChecksumAlgorithm.OFF, ChecksumAlgorithm.CRC32):
+        raise header.malformed(f"checksum algorithm {code} is not known")
+    return ChecksumAlgorithm(code)

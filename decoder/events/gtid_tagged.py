@@ -1,0 +1,119 @@
+"""GTID_TAGGED: what GTID says, in MySQL's serialization format, with the GTID's tag.
+
+Format: MySQL `control_events.h`, `Gtid_event::define_fields`, and
+`libs/mysql/serialization/readme.md`. A message is
+
+    varint version (1), varint size of the whole message, varint last non-ignorable field id,
+    then fields, each a varint id and its value, in the order of their ids; a field may be left out.
+
+Values carry no length, so a field that is not known ends the reading: an error up to the last
+non-ignorable id, else it and all behind it are ignored, as MySQL's own reader does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from decoder.errors import UnsupportedError
+from decoder.events.cursor import Cursor
+from decoder.events.format_description import FormatDescriptionEvent
+from decoder.events.gtid import GNO_END, GtidEvent
+from decoder.header import EventHeader
+
+_SERIALIZATION_VERSION = 1
+_TAG_LENGTH = 32
+
+
+@dataclass(frozen=True, slots=True)
+class GtidTaggedEvent(GtidEvent):
+    """The start of a transaction whose GTID has a tag."""
+
+    @classmethod
+    def parse(
+        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
+    ) -> GtidTaggedEvent:
+        """Read the event from its bytes after the common header, without the checksum."""
+        values = _message(Cursor(body, header), header)
+        missing = [name for name in ("gtid_flags", "uuid", "gno") if name not in values]
+        if missing:
+            raise header.malformed(f"it has no {missing[0]}")
+        if not 0 < values["gno"] < GNO_END:
+            raise header.malformed(f"transaction number {values['gno']} is out of range")
+        for original, immediate in _SAME_UNLESS_GIVEN:
+            values.setdefault(original, values.get(immediate))
+        return cls(header, **values)
+
+
+def _message(cursor: Cursor, header: EventHeader) -> dict[str, Any]:
+    version = cursor.varint()
+    if version != _SERIALIZATION_VERSION:
+        raise _unsupported(f"serialization version {version}", header)
+    size = cursor.varint()
+    if size < cursor.offset:
+        raise header.malformed(f"its message of {size} bytes is smaller than its own head")
+    message = cursor.part(size - cursor.offset)
+    last_non_ignorable = message.varint()
+    values: dict[str, Any] = {}
+    previous = -1
+    while message.remaining:
+        field = message.varint()
+        if field <= previous:
+            raise header.malformed(f"field {field} comes after field {previous}")
+        if field >= len(_FIELDS):
+            if field <= last_non_ignorable:
+                raise _unsupported(f"field {field}", header)
+            break
+        name, read = _FIELDS[field]
+        values[name] = read(message)
+        previous = field
+    return values
+
+
+def _unsupported(what: str, header: EventHeader) -> UnsupportedError:
+    return UnsupportedError(
+        f"{what} is newer than this decoder", position=header.position, event_type=header.name
+    )
+
+
+def _uuid(cursor: Cursor) -> str:
+    # An array of 16 bytes, each an integer of its own: those from 128 on take two bytes.
+    return str(UUID(bytes=bytes(_byte(cursor) for _ in range(16))))
+
+
+def _byte(cursor: Cursor) -> int:
+    value = cursor.varint()
+    if value > 0xFF:
+        raise cursor.malformed(f"{value} does not fit in a byte")
+    return value
+
+
+def _tag(cursor: Cursor) -> str:
+    length = cursor.varint()
+    if length > _TAG_LENGTH:
+        raise cursor.malformed(f"a tag of {length} bytes is longer than {_TAG_LENGTH}")
+    return cursor.text(length)
+
+
+_FIELDS: tuple[tuple[str, Callable[[Cursor], Any]], ...] = (
+    ("gtid_flags", _byte),
+    ("uuid", _uuid),
+    ("gno", Cursor.signed_varint),
+    ("tag", _tag),
+    ("last_committed", Cursor.signed_varint),
+    ("sequence_number", Cursor.signed_varint),
+    ("immediate_commit_timestamp", Cursor.varint),
+    ("original_commit_timestamp", Cursor.varint),
+    ("transaction_length", Cursor.varint),
+    ("immediate_server_version", Cursor.varint),
+    ("original_server_version", Cursor.varint),
+    ("commit_group_ticket", Cursor.varint),
+)
+"""Fields by id. The id is the place in this table."""
+
+_SAME_UNLESS_GIVEN = (
+    ("original_commit_timestamp", "immediate_commit_timestamp"),
+    ("original_server_version", "immediate_server_version"),
+)

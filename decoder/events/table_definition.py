@@ -1,0 +1,146 @@
+"""A TABLE_MAP's parts put together: each list of its optional metadata goes to its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from decoder.charsets import decode
+from decoder.constants import ColumnType
+from decoder.definition import ColumnDefinition, TableDefinition
+from decoder.events.optional_metadata import DefaultCharset, OptionalMetadata
+from decoder.header import EventHeader
+
+NUMERIC = frozenset(
+    {
+        ColumnType.TINY,
+        ColumnType.SHORT,
+        ColumnType.INT24,
+        ColumnType.LONG,
+        ColumnType.LONGLONG,
+        ColumnType.NEWDECIMAL,
+        ColumnType.FLOAT,
+        ColumnType.DOUBLE,
+        ColumnType.YEAR,
+    }
+)
+"""Types with a bit in the signedness field."""
+
+CHARACTER = frozenset(
+    {
+        ColumnType.STRING,
+        ColumnType.VAR_STRING,
+        ColumnType.VARCHAR,
+        ColumnType.TINY_BLOB,
+        ColumnType.BLOB,
+        ColumnType.MEDIUM_BLOB,
+        ColumnType.LONG_BLOB,
+    }
+)
+"""Types with a collation in the charset fields; binary ones have the binary collation there."""
+
+ENUM_OR_SET = frozenset({ColumnType.ENUM, ColumnType.SET})
+
+_Column = dict[str, Any]
+
+
+def define(
+    schema: str,
+    table: str,
+    columns: list[_Column],
+    optional: OptionalMetadata,
+    header: EventHeader,
+) -> TableDefinition:
+    """The table's definition; `columns` are the fields of each ColumnDefinition known so far.
+
+    Raises MalformedError where a list is shorter than the columns it is about, or a key names a
+    column that is not there. Names are `c1`, `c2`, … where the log has none.
+    """
+    assign = _Assignment(columns, header)
+    assign.bits("unsigned", NUMERIC, optional.signedness)
+    assign.bits("visible", None, optional.visibility)
+    assign.values("geometry_type", {ColumnType.GEOMETRY}, optional.geometry_type)
+    assign.values("dimension", {ColumnType.VECTOR}, optional.dimensions)
+    assign.collations(CHARACTER, optional.default_charset, optional.column_charset)
+    assign.collations(
+        ENUM_OR_SET, optional.enum_and_set_default_charset, optional.enum_and_set_column_charset
+    )
+    assign.labels({ColumnType.ENUM}, optional.enum_labels)
+    assign.labels({ColumnType.SET}, optional.set_labels)
+    assign.values("name", None, optional.column_name or _unnamed(len(columns)))
+    key = optional.primary_key or ()
+    if any(index >= len(columns) for index, _ in key):
+        raise header.malformed(
+            f"the primary key names a column beyond the {len(columns)} there are"
+        )
+    return TableDefinition(
+        schema=schema,
+        table=table,
+        columns=tuple(ColumnDefinition(**column) for column in columns),
+        primary_key=tuple(index for index, _ in key),
+        primary_key_prefixes=tuple(prefix for _, prefix in key),
+        complete_metadata=optional.column_name is not None,
+    )
+
+
+def _unnamed(count: int) -> tuple[str, ...]:
+    return tuple(f"c{number}" for number in range(1, count + 1))
+
+
+class _Assignment:
+    """Gives the columns of certain types, in order, the values of a list."""
+
+    def __init__(self, columns: list[_Column], header: EventHeader) -> None:
+        self._columns = columns
+        self._header = header
+
+    def values(
+        self,
+        field: str,
+        types: frozenset[ColumnType] | set[ColumnType] | None,
+        values: Sequence[Any] | None,
+        convert: Callable[[Any, _Column], Any] = lambda value, column: value,
+    ) -> None:
+        """One value for each column of those types (None: of all); an absent list gives nothing."""
+        if values is None:
+            return
+        columns = self._of(types)
+        if len(columns) != len(values):
+            raise self._header.malformed(
+                f"its optional metadata has {len(values)} values of {field} for {len(columns)} "
+                "columns"
+            )
+        for column, value in zip(columns, values, strict=True):
+            column[field] = convert(value, column)
+
+    def bits(
+        self, field: str, types: frozenset[ColumnType] | None, bits: Sequence[bool] | None
+    ) -> None:
+        """The same for a list that is padded to whole bytes."""
+        count = len(self._of(types))
+        if bits is None:
+            return
+        padded = (count + 7) // 8 * 8
+        self.values(field, types, bits[:count] if len(bits) == padded else bits)
+
+    def collations(
+        self,
+        types: frozenset[ColumnType],
+        default: DefaultCharset | None,
+        each: Sequence[int] | None,
+    ) -> None:
+        """Collation ids, in whichever of the two forms the server chose."""
+        if default is not None:
+            each = [default.of(index) for index in range(len(self._of(types)))]
+        self.values("collation", types, each)
+
+    def labels(self, types: set[ColumnType], labels: Sequence[tuple[bytes, ...]] | None) -> None:
+        """Labels of ENUM or SET columns, decoded from the column's charset."""
+        self.values("labels", types, labels, _decode_labels)
+
+    def _of(self, types: frozenset[ColumnType] | set[ColumnType] | None) -> list[_Column]:
+        return [column for column in self._columns if types is None or column["type"] in types]
+
+
+def _decode_labels(labels: tuple[bytes, ...], column: _Column) -> tuple[str, ...]:
+    return tuple(decode(label, column.get("collation")) for label in labels)
