@@ -1,0 +1,217 @@
+"""What a lake's runs have planned and done, layer by layer: the order they agree on.
+
+A run commits its plan before it does anything, as the next batch of its layer. Of two runs that
+plan the same batch one commit wins and both carry out the winner's plan. A plan that is not
+finished is finished first, unchanged, by whichever run comes: each of its steps is idempotent
+(see `delta`) because the plan, once committed, is the only input of a step.
+
+One Delta table, `ledger/batches`, two rows a batch: its plan, then its record.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from typing import Any, Literal
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, Row, SparkSession, Window, functions as sf
+
+from pipeline import delta
+from pipeline.errors import ConcurrentRunError
+from pipeline.lake import Lake
+
+Layer = Literal["bronze", "silver", "gold"]
+
+PLANNED = "planned"
+FINISHED = "finished"
+
+BATCHES = pa.schema(
+    [
+        pa.field("source", pa.string()),
+        pa.field("layer", pa.string()),
+        pa.field("batch", pa.int64()),
+        # planned | finished
+        pa.field("state", pa.string()),
+        # JSON: what to do (planned), what was done (finished)
+        pa.field("body", pa.string()),
+        pa.field("run_id", pa.string()),
+        pa.field("at", pa.timestamp("us", "UTC")),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one batch of a layer is to do; `body` is JSON that says it completely."""
+
+    source: str
+    layer: Layer
+    batch: int
+    body: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A row of the ledger, for the status: one planned or finished batch of a layer."""
+
+    source: str
+    layer: str
+    batch: int
+    state: str
+    run_id: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """A layer's end: its last plan, and the last finished plan with its record."""
+
+    planned: Plan | None = None
+    finished: Plan | None = None
+    record: dict[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class Ledger:
+    """The ledger of one source as one run sees it: read once, then followed through its own writes.
+
+    What another run adds meanwhile shows at the next `propose`, or after `refresh`.
+    """
+
+    spark: SparkSession
+    lake: Lake
+    source: str
+    run_id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    _states: dict[Layer, _State] | None = None
+
+    @property
+    def path(self) -> str:
+        """The Delta table."""
+        return self.lake.ledger("batches")
+
+    def refresh(self) -> None:
+        """Forget what was read: the next question reads the table again."""
+        self._states = None
+
+    def open(self, layer: Layer) -> Plan | None:
+        """The plan that was committed and not finished."""
+        state = self._state(layer)
+        done = state.finished.batch if state.finished else 0
+        return state.planned if state.planned and state.planned.batch > done else None
+
+    def last(self, layer: Layer) -> Plan | None:
+        """The last finished plan."""
+        return self._state(layer).finished
+
+    def record(self, layer: Layer) -> dict[str, Any] | None:
+        """What the last finished batch recorded."""
+        return self._state(layer).record
+
+    def propose(self, layer: Layer, body: dict[str, Any]) -> Plan:
+        """Commit `body` as the layer's next batch; gives the plan that the ledger holds for it.
+
+        That is another run's plan if it came first, and is to be carried out all the same (it may
+        even be finished: carrying it out again changes nothing). An open plan is given unchanged.
+        """
+        if plan := self.open(layer):
+            return plan
+        last = self.last(layer)
+        batch = last.batch + 1 if last else 1
+        self._write(layer, batch, PLANNED, body)
+        plan = self._read_plan(layer, batch)
+        state = self._state(layer)
+        self._states = {**(self._states or {}), layer: replace(state, planned=plan)}
+        return plan
+
+    def finish(self, plan: Plan, record: dict[str, Any]) -> None:
+        """Commit that the plan is carried out; another run's record of the same batch stays."""
+        self._write(plan.layer, plan.batch, FINISHED, record)
+        self.refresh()
+
+    def history(self, layer: Layer | None = None) -> list[Entry]:
+        """Every planned and finished batch of the layer, or of all, in order of time."""
+        if not delta.exists(self.spark, self.path):
+            return []
+        rows = self._rows()
+        if layer is not None:
+            rows = rows.where(sf.col("layer") == layer)
+        # As a number: collect() turns a timestamp into the local time of the driver.
+        micros = sf.unix_micros("at").alias("at")
+        columns = ("source", "layer", "batch", "state", "run_id", micros)
+        return [
+            Entry(**{**row.asDict(), "at": _instant(row["at"])})
+            for row in rows.select(*columns).orderBy("at", "batch").collect()
+        ]
+
+    def _state(self, layer: Layer) -> _State:
+        if self._states is None:
+            self._states = self._read_states()
+        return self._states.get(layer, _State())
+
+    def _rows(self) -> DataFrame:
+        rows = delta.read(self.spark, self.path).where(sf.col("source") == self.source)
+        return rows.coalesce(1)  # small enough that a shuffle would cost more than it gives
+
+    def _read_states(self) -> dict[Layer, _State]:
+        if not delta.exists(self.spark, self.path):
+            return {}
+        latest = Window.partitionBy("layer", "state").orderBy(sf.col("batch").desc())
+        ends = (
+            self._rows()
+            .withColumn("age", sf.row_number().over(latest))
+            # The last plan may be open; then the one before it is the last finished.
+            .where("age <= 2")
+            .select("layer", "batch", "state", "body")
+            .collect()
+        )
+        return {layer: self._end(layer, ends) for layer in {row["layer"] for row in ends}}
+
+    def _end(self, layer: Layer, rows: list[Row]) -> _State:
+        bodies = {
+            (row["state"], row["batch"]): json.loads(row["body"])
+            for row in rows
+            if row["layer"] == layer
+        }
+        plans = {
+            batch: Plan(self.source, layer, batch, body)
+            for (state, batch), body in bodies.items()
+            if state == PLANNED
+        }
+        done = max((batch for state, batch in bodies if state == FINISHED), default=0)
+        return _State(plans[max(plans)], plans.get(done), bodies.get((FINISHED, done)))
+
+    def _read_plan(self, layer: Layer, batch: int) -> Plan:
+        row = (
+            self._rows()
+            .where((sf.col("layer") == layer) & (sf.col("batch") == batch))
+            .where(sf.col("state") == PLANNED)
+            .select("body")
+            .first()
+        )
+        if row is None:
+            raise ConcurrentRunError(
+                f"The plan of {layer} batch {batch} is not in {self.path} after it was committed.",
+                remedy="Does this store give every reader the latest commit? Run it again.",
+            )
+        return Plan(self.source, layer, batch, json.loads(row["body"]))
+
+    def _write(self, layer: Layer, batch: int, state: str, body: dict[str, Any]) -> None:
+        row = {
+            "source": self.source,
+            "layer": layer,
+            "batch": batch,
+            "state": state,
+            "body": json.dumps(body, separators=(",", ":"), sort_keys=True),
+            "run_id": self.run_id,
+            "at": datetime.now(timezone.utc),
+        }
+        frame = self.spark.createDataFrame(pa.Table.from_pylist([row], schema=BATCHES))
+        app = f"ledger/{self.source}/{layer}/{state}"
+        delta.append_once(frame.coalesce(1), self.path, app=app, version=batch)
+
+
+def _instant(micros: int) -> datetime:
+    return datetime.fromtimestamp(micros / 1_000_000, timezone.utc)

@@ -1,0 +1,57 @@
+"""One writer at a time for a local Delta table.
+
+Object stores and HDFS refuse to put a commit file where one exists; on a local disk Delta checks
+first and renames then, so two processes can both believe that they wrote the same version. A lock
+of the operating system, which dies with its process, closes that window. It is no part of the
+protocol elsewhere: other stores are left to their own atomic puts.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def exclusive(table: str) -> Iterator[None]:
+    """Hold `table` (a path or name) alone on this machine; waits for whoever holds it.
+
+    Names, URIs of other stores and the empty string lock nothing.
+    Not reentrant: the body must not write the same table through another lock.
+    """
+    path = _local_path(table)
+    if path is None:
+        yield
+        return
+    handle = os.open(_lock_file(path), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _local_path(table: str) -> str | None:
+    """The folder of a table on a local disk, or None for a URI of another store or a name."""
+    scheme, separator, rest = table.partition(":")
+    if scheme == "file" and separator:
+        return os.path.realpath("/" + rest.lstrip("/"))
+    if not table or "://" in table or table.startswith("`"):
+        return None
+    return os.path.realpath(table)
+
+
+def _lock_file(path: str) -> Path:
+    """Outside the lake, whose folders hold Delta tables only; shared by the machine's users."""
+    folder = Path(tempfile.gettempdir()) / "binlake-locks"
+    try:
+        folder.mkdir(mode=0o777)
+        folder.chmod(0o1777)
+    except FileExistsError:
+        pass
+    return folder / hashlib.sha256(path.encode()).hexdigest()[:32]

@@ -1,0 +1,114 @@
+"""Plans that are open, finished, proposed twice, or another run's."""
+
+from __future__ import annotations
+
+import threading
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline.lake import Lake
+from pipeline.ledger import Ledger, Plan
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(str(tmp_path))
+
+
+def test_an_empty_lake_has_no_plans(spark: SparkSession, lake: Lake) -> None:
+    ledger = Ledger(spark, lake, "shop")
+    assert ledger.open("bronze") is None
+    assert ledger.last("bronze") is None
+    assert ledger.record("bronze") is None
+    assert ledger.history() == []
+
+
+def test_a_plan_is_open_until_it_is_finished(spark: SparkSession, lake: Lake) -> None:
+    plan = Ledger(spark, lake, "shop").propose("bronze", {"files": ["a"]})
+    assert plan == Plan("shop", "bronze", 1, {"files": ["a"]})
+
+    later = Ledger(spark, lake, "shop")
+    assert later.open("bronze") == plan
+    assert later.propose("bronze", {"files": ["another"]}) == plan
+    assert later.last("bronze") is None
+
+    later.finish(plan, {"segments": 2})
+    for ledger in (later, Ledger(spark, lake, "shop")):
+        assert ledger.open("bronze") is None
+        assert ledger.last("bronze") == plan
+        assert ledger.record("bronze") == {"segments": 2}
+
+    second = later.propose("bronze", {"files": ["b"]})
+    assert second.batch == 2
+    after = Ledger(spark, lake, "shop")
+    assert after.open("bronze") == second
+    assert after.last("bronze") == plan
+
+
+def test_finishing_again_keeps_the_first_record(spark: SparkSession, lake: Lake) -> None:
+    ledger = Ledger(spark, lake, "shop")
+    plan = ledger.propose("silver", {})
+    ledger.finish(plan, {"rows": 1})
+    Ledger(spark, lake, "shop").finish(plan, {"rows": 2})
+    assert Ledger(spark, lake, "shop").record("silver") == {"rows": 1}
+
+
+def test_layers_and_sources_have_batches_of_their_own(spark: SparkSession, lake: Lake) -> None:
+    shop, blog = Ledger(spark, lake, "shop"), Ledger(spark, lake, "blog")
+    shop.finish(shop.propose("bronze", {"n": 1}), {})
+    assert shop.propose("silver", {"n": 2}).batch == 1
+    assert blog.propose("bronze", {"n": 3}).batch == 1
+    assert shop.propose("bronze", {"n": 4}).batch == 2
+    assert blog.open("silver") is None
+
+
+def test_two_runs_that_plan_the_same_batch_get_the_same_plan(
+    spark: SparkSession, lake: Lake
+) -> None:
+    runs = [Ledger(spark, lake, "shop", run_id=str(n)) for n in range(3)]
+    plans: list[Plan] = []
+    barrier = threading.Barrier(len(runs))
+
+    def propose(run: Ledger) -> None:
+        assert run.open("gold") is None
+        barrier.wait()
+        plans.append(run.propose("gold", {"by": run.run_id}))
+
+    threads = [threading.Thread(target=propose, args=(run,)) for run in runs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(plans) == 3
+    assert plans[0] == plans[1] == plans[2]
+    assert len(Ledger(spark, lake, "shop").history("gold")) == 1
+
+
+def test_a_run_that_was_overtaken_carries_out_the_others_finished_plan(
+    spark: SparkSession, lake: Lake
+) -> None:
+    slow, quick = Ledger(spark, lake, "shop"), Ledger(spark, lake, "shop")
+    assert slow.last("bronze") is None
+    plan = quick.propose("bronze", {"by": "quick"})
+    quick.finish(plan, {"done": "quick"})
+    assert slow.propose("bronze", {"by": "slow"}) == plan
+    slow.finish(plan, {"done": "slow"})
+    assert slow.record("bronze") == {"done": "quick"}
+
+
+def test_history_tells_who_did_what_when(spark: SparkSession, lake: Lake) -> None:
+    ledger = Ledger(spark, lake, "shop", run_id="r1")
+    before = datetime.now(timezone.utc) - timedelta(seconds=1)
+    ledger.finish(ledger.propose("bronze", {}), {})
+    ledger.propose("silver", {})
+    history = ledger.history()
+    assert [(e.layer, e.batch, e.state, e.run_id) for e in history] == [
+        ("bronze", 1, "planned", "r1"),
+        ("bronze", 1, "finished", "r1"),
+        ("silver", 1, "planned", "r1"),
+    ]
+    assert all(before < e.at <= datetime.now(timezone.utc) for e in history)
+    assert [e.layer for e in ledger.history("silver")] == ["silver"]
