@@ -21,10 +21,10 @@ from decoder.errors import UnsupportedError
 from decoder.events.cursor import Cursor
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.gtid import GNO_END, GtidEvent
+from decoder.events.gtid_set import parse_tag
 from decoder.header import EventHeader
 
 _SERIALIZATION_VERSION = 1
-_TAG_LENGTH = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +90,11 @@ def _byte(cursor: Cursor) -> int:
     return value
 
 
-def _tag(cursor: Cursor) -> str:
-    length = cursor.varint()
-    if length > _TAG_LENGTH:
-        raise cursor.malformed(f"a tag of {length} bytes is longer than {_TAG_LENGTH}")
-    return cursor.text(length)
-
-
 _FIELDS: tuple[tuple[str, Callable[[Cursor], Any]], ...] = (
     ("gtid_flags", _byte),
     ("uuid", _uuid),
     ("gno", Cursor.signed_varint),
-    ("tag", _tag),
+    ("tag", parse_tag),
     ("last_committed", Cursor.signed_varint),
     ("sequence_number", Cursor.signed_varint),
     ("immediate_commit_timestamp", Cursor.varint),

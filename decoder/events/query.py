@@ -15,7 +15,7 @@ from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.status_variables import StatusVariables, parse_status_variables
 from decoder.header import EventHeader
 
-_POST_HEADER_LENGTH = 13
+QUERY_POST_HEADER_LENGTH = 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,8 @@ class QueryEvent(Event):
     ) -> QueryEvent:
         """Read the event from its bytes after the common header, without the checksum."""
         cursor = Cursor(body, header)
-        post_header_length = description.post_header_length(header.type, _POST_HEADER_LENGTH)
-        if post_header_length < _POST_HEADER_LENGTH:
+        post_header_length = description.post_header_length(header.type, QUERY_POST_HEADER_LENGTH)
+        if post_header_length < QUERY_POST_HEADER_LENGTH:
             raise header.malformed(f"a post-header of {post_header_length} bytes is too short")
         post_header = cursor.part(post_header_length)
         thread_id = post_header.u32()

@@ -31,7 +31,8 @@ class TableMapEvent(Event):
     table_id: int
     """u48 (u32 before 5.1.4)."""
     table_flags: int
-    """u16: bit 0 always set; 8, the table refers to a foreign key's parent (from 8.0)."""
+    """u16: bit 0, BIT columns have exact lengths; 1, a foreign key refers to or from another table;
+    2, the primary key was generated."""
     definition: TableDefinition
     """Length-encoded length, schema, zero byte; length-encoded length, table, zero byte;
     length-encoded number of columns, a u8 type for each; length-encoded size of all columns' type

@@ -1,0 +1,31 @@
+"""BEGIN_LOAD_QUERY: the first piece of the file that LOAD DATA reads.
+
+Format: MySQL `load_data_events.cpp`, `Begin_load_query_event`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from decoder.events.cursor import Cursor
+from decoder.events.event import Event
+from decoder.events.format_description import FormatDescriptionEvent
+from decoder.header import EventHeader
+
+
+@dataclass(frozen=True, slots=True)
+class BeginLoadQueryEvent(Event):
+    """The same layout as APPEND_BLOCK."""
+
+    file_id: int
+    """u32: tells the files of a log apart."""
+    block: bytes
+    """To the end."""
+
+    @classmethod
+    def parse(
+        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
+    ) -> BeginLoadQueryEvent:
+        """Read the event from its bytes after the common header, without the checksum."""
+        cursor = Cursor(body, header)
+        return cls(header, cursor.u32(), cursor.rest())

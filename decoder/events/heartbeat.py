@@ -1,0 +1,29 @@
+"""HEARTBEAT: the server had nothing to send. Only on the wire and in relay logs.
+
+Format: MySQL `control_events.cpp`, `Heartbeat_event`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from decoder.events.cursor import Cursor
+from decoder.events.event import Event
+from decoder.events.format_description import FormatDescriptionEvent
+from decoder.header import EventHeader
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatEvent(Event):
+    """Where the sending server's log stands; the position is the header's `log_pos`."""
+
+    log_file: str
+    """To the end."""
+
+    @classmethod
+    def parse(
+        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
+    ) -> HeartbeatEvent:
+        """Read the event from its bytes after the common header, without the checksum."""
+        cursor = Cursor(body, header)
+        return cls(header, cursor.text(cursor.remaining))

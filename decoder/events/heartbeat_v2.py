@@ -1,0 +1,42 @@
+"""HEARTBEAT_V2: a heartbeat with room for positions from 4 GiB on.
+
+Format: MySQL `codecs/binary.cpp`, `Heartbeat`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from decoder.events.cursor import Cursor
+from decoder.events.event import Event
+from decoder.events.format_description import FormatDescriptionEvent
+from decoder.header import EventHeader
+
+_END = 0
+_LOG_FILE = 1
+_LOG_POSITION = 2
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatV2Event(Event):
+    """Fields of length-encoded type, length and value, ended by type 0."""
+
+    log_file: str
+    """1: text."""
+    log_position: int
+    """2: length-encoded."""
+
+    @classmethod
+    def parse(
+        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
+    ) -> HeartbeatV2Event:
+        """Read the event from its bytes after the common header, without the checksum."""
+        cursor = Cursor(body, header)
+        log_file, log_position = "", 0
+        while cursor.remaining and (code := cursor.length_encoded()) != _END:
+            value = cursor.part(cursor.length_encoded())
+            if code == _LOG_FILE:
+                log_file = value.text(value.remaining)
+            elif code == _LOG_POSITION:
+                log_position = value.length_encoded()
+        return cls(header, log_file, log_position)

@@ -1,0 +1,27 @@
+"""IGNORABLE: nothing that a reader must know.
+
+Format: MySQL `control_events.h`, `Ignorable_event`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from decoder.events.event import Event
+from decoder.events.format_description import FormatDescriptionEvent
+from decoder.header import EventHeader
+
+
+@dataclass(frozen=True, slots=True)
+class IgnorableEvent(Event):
+    """To be ignored, whatever it holds."""
+
+    content: bytes
+    """To the end."""
+
+    @classmethod
+    def parse(
+        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
+    ) -> IgnorableEvent:
+        """Read the event from its bytes after the common header, without the checksum."""
+        return cls(header, bytes(body))

@@ -1,0 +1,32 @@
+"""INCIDENT: changes were lost on the way to the log.
+
+Format: MySQL `control_events.cpp`, `Incident_event`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from decoder.events.cursor import Cursor
+from decoder.events.event import Event
+from decoder.events.format_description import FormatDescriptionEvent
+from decoder.header import EventHeader
+
+
+@dataclass(frozen=True, slots=True)
+class IncidentEvent(Event):
+    """From here on the log does not tell all that happened."""
+
+    incident: int
+    """u16: 1, lost events."""
+    message: str
+    """u8 length and text."""
+
+    @classmethod
+    def parse(
+        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
+    ) -> IncidentEvent:
+        """Read the event from its bytes after the common header, without the checksum."""
+        cursor = Cursor(body, header)
+        incident = cursor.u16()
+        return cls(header, incident, cursor.text(cursor.u8()))

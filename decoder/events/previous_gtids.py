@@ -1,0 +1,29 @@
+"""PREVIOUS_GTIDS: every transaction that the log holds before this file.
+
+Format: MySQL `control_events.cpp`, `Previous_gtids_event`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from decoder.events.cursor import Cursor
+from decoder.events.event import Event
+from decoder.events.format_description import FormatDescriptionEvent
+from decoder.events.gtid_set import GtidSet, parse_gtid_set
+from decoder.header import EventHeader
+
+
+@dataclass(frozen=True, slots=True)
+class PreviousGtidsEvent(Event):
+    """Stands behind FORMAT_DESCRIPTION; empty where GTIDs were never on."""
+
+    gtid_set: GtidSet
+    """An encoded GTID set, to the end."""
+
+    @classmethod
+    def parse(
+        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
+    ) -> PreviousGtidsEvent:
+        """Read the event from its bytes after the common header, without the checksum."""
+        return cls(header, parse_gtid_set(Cursor(body, header)))

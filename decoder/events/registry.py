@@ -1,0 +1,96 @@
+"""Which class reads which event: a table, and nothing else decides."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from decoder.constants import EventType
+from decoder.errors import BinlogError
+from decoder.events.append_block import AppendBlockEvent
+from decoder.events.begin_load_query import BeginLoadQueryEvent
+from decoder.events.delete_file import DeleteFileEvent
+from decoder.events.event import Event
+from decoder.events.execute_load_query import ExecuteLoadQueryEvent
+from decoder.events.format_description import FormatDescriptionEvent
+from decoder.events.gtid import AnonymousGtidEvent, GtidEvent
+from decoder.events.gtid_tagged import GtidTaggedEvent
+from decoder.events.heartbeat import HeartbeatEvent
+from decoder.events.heartbeat_v2 import HeartbeatV2Event
+from decoder.events.ignorable import IgnorableEvent
+from decoder.events.incident import IncidentEvent
+from decoder.events.intvar import IntvarEvent
+from decoder.events.previous_gtids import PreviousGtidsEvent
+from decoder.events.query import QueryEvent
+from decoder.events.rand import RandEvent
+from decoder.events.rotate import RotateEvent
+from decoder.events.rows import RowsEvent
+from decoder.events.rows_query import RowsQueryEvent
+from decoder.events.stop import StopEvent
+from decoder.events.table_map import TableMapEvent
+from decoder.events.transaction_context import TransactionContextEvent
+from decoder.events.transaction_payload import TransactionPayloadEvent
+from decoder.events.unknown import UnknownEvent
+from decoder.events.user_var import UserVarEvent
+from decoder.events.view_change import ViewChangeEvent
+from decoder.events.xa_prepare import XaPrepareEvent
+from decoder.events.xid import XidEvent
+from decoder.header import EventHeader
+
+
+class EventClass(Protocol):
+    """What the table holds: a class of event."""
+
+    def parse(
+        self, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
+    ) -> Event:
+        """Read the event from its bytes after the common header, without the checksum."""
+
+
+EVENTS: dict[int, EventClass] = {
+    EventType.QUERY: QueryEvent,
+    EventType.STOP: StopEvent,
+    EventType.ROTATE: RotateEvent,
+    EventType.INTVAR: IntvarEvent,
+    EventType.APPEND_BLOCK: AppendBlockEvent,
+    EventType.DELETE_FILE: DeleteFileEvent,
+    EventType.RAND: RandEvent,
+    EventType.USER_VAR: UserVarEvent,
+    EventType.FORMAT_DESCRIPTION: FormatDescriptionEvent,
+    EventType.XID: XidEvent,
+    EventType.BEGIN_LOAD_QUERY: BeginLoadQueryEvent,
+    EventType.EXECUTE_LOAD_QUERY: ExecuteLoadQueryEvent,
+    EventType.TABLE_MAP: TableMapEvent,
+    EventType.WRITE_ROWS_V1: RowsEvent,
+    EventType.UPDATE_ROWS_V1: RowsEvent,
+    EventType.DELETE_ROWS_V1: RowsEvent,
+    EventType.INCIDENT: IncidentEvent,
+    EventType.HEARTBEAT: HeartbeatEvent,
+    EventType.IGNORABLE: IgnorableEvent,
+    EventType.ROWS_QUERY: RowsQueryEvent,
+    EventType.WRITE_ROWS: RowsEvent,
+    EventType.UPDATE_ROWS: RowsEvent,
+    EventType.DELETE_ROWS: RowsEvent,
+    EventType.GTID: GtidEvent,
+    EventType.ANONYMOUS_GTID: AnonymousGtidEvent,
+    EventType.PREVIOUS_GTIDS: PreviousGtidsEvent,
+    EventType.TRANSACTION_CONTEXT: TransactionContextEvent,
+    EventType.VIEW_CHANGE: ViewChangeEvent,
+    EventType.XA_PREPARE: XaPrepareEvent,
+    EventType.PARTIAL_UPDATE_ROWS: RowsEvent,
+    EventType.TRANSACTION_PAYLOAD: TransactionPayloadEvent,
+    EventType.HEARTBEAT_V2: HeartbeatV2Event,
+    EventType.GTID_TAGGED: GtidTaggedEvent,
+}
+"""Types that are not here (pre-GA rows, LOAD of 4.x, MariaDB's) become `UnknownEvent`."""
+
+
+def parse(body: memoryview, header: EventHeader, description: FormatDescriptionEvent) -> Event:
+    """Any event, from its bytes after the common header, without the checksum.
+
+    A FORMAT_DESCRIPTION keeps its checksum in `body`. Raises BinlogError, with the event's position
+    and type.
+    """
+    try:
+        return EVENTS.get(header.type, UnknownEvent).parse(body, header, description)
+    except BinlogError as error:
+        raise error.at(position=header.position, event_type=header.name) from error

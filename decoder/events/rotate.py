@@ -1,0 +1,35 @@
+"""ROTATE: the log goes on in another file.
+
+Format: MySQL `control_events.cpp`, `Rotate_event`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from decoder.events.cursor import Cursor
+from decoder.events.event import Event
+from decoder.events.format_description import FormatDescriptionEvent
+from decoder.header import EventHeader
+
+
+@dataclass(frozen=True, slots=True)
+class RotateEvent(Event):
+    """The last event of a file that was closed by FLUSH or its size; relay logs have several."""
+
+    next_position: int
+    """u64: where the next file's first event stands, always 4."""
+    next_file: str
+    """To the end: the next file's name."""
+
+    @classmethod
+    def parse(
+        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
+    ) -> RotateEvent:
+        """Read the event from its bytes after the common header, without the checksum."""
+        cursor = Cursor(body, header)
+        next_position = cursor.u64()
+        next_file = cursor.text(cursor.remaining)
+        if not next_file:
+            raise header.malformed("it names no file")
+        return cls(header, next_position, next_file)

@@ -1,0 +1,123 @@
+"""WRITE_ROWS, UPDATE_ROWS, DELETE_ROWS, PARTIAL_UPDATE_ROWS: what stands before the row images.
+
+Format: MySQL `rows_event.cpp`, `Rows_event`. Version 2 (5.6 on) differs from version 1 only by the
+extra data; MySQL 5.1 to 5.5 and MariaDB write version 1. The images themselves are read by
+`decoder.walk`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntFlag
+
+from decoder.constants import HEADER_LENGTH, EventType
+from decoder.events.cursor import Cursor
+from decoder.events.event import Event
+from decoder.events.format_description import FormatDescriptionEvent
+from decoder.events.table_map import read_table_id
+from decoder.header import EventHeader
+
+_VERSION_2 = 10
+"""Length of the post-header that has extra data."""
+_EXTRA_LENGTH_BYTES = 2
+_MAX_COLUMNS = 4096
+_NDB = 0
+_PARTITION = 1
+_AFTER_ONLY = frozenset({EventType.WRITE_ROWS, EventType.WRITE_ROWS_V1})
+_TWO_IMAGES = frozenset(
+    {EventType.UPDATE_ROWS, EventType.UPDATE_ROWS_V1, EventType.PARTIAL_UPDATE_ROWS}
+)
+
+
+class RowsFlag(IntFlag):
+    """Bits of a rows event's flags."""
+
+    STATEMENT_END = 0x1
+    NO_FOREIGN_KEY_CHECKS = 0x2
+    RELAXED_UNIQUE_CHECKS = 0x4
+    COMPLETE_ROWS = 0x8
+
+
+@dataclass(frozen=True, slots=True)
+class RowsEvent(Event):
+    """Rows of one table that a statement wrote, changed or deleted."""
+
+    table_id: int
+    """u48: the number that a TABLE_MAP before it gave; 0xffffff with no rows closes a statement."""
+    rows_flags: RowsFlag
+    """u16."""
+    partition: int | None
+    """In version 2 a u16 counts the bytes of extra data, itself included. Each starts with a u8
+    type; type 1 is the partition as u16."""
+    source_partition: int | None
+    """For an update another u16: the partition that the row was in before."""
+    ndb: bytes | None
+    """Type 0: a u8 length, itself and the next byte included, and what NDB keeps there."""
+    column_count: int
+    """Length-encoded."""
+    columns_before: bytes | None
+    """A bit per column, lowest first: which are in the image before; None for an insert."""
+    columns_after: bytes | None
+    """The same for the image after; None for a delete."""
+    rows_offset: int
+    """Where the row images begin, in bytes from the event's own start."""
+
+    @classmethod
+    def parse(
+        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
+    ) -> RowsEvent:
+        """Read the event from its bytes after the common header, without the checksum."""
+        cursor = Cursor(body, header)
+        table_id, rows_flags = read_table_id(cursor, header, description)
+        extra = _Extra()
+        if description.post_header_length(header.type, _VERSION_2) == _VERSION_2:
+            extra = _extra(cursor, header)
+        column_count = cursor.length_encoded()
+        if column_count > _MAX_COLUMNS:
+            raise header.malformed(f"it has {column_count} columns, more than a table can have")
+        bitmap = cursor.take((column_count + 7) // 8)
+        columns_after: bytes | None = None
+        if header.type in _TWO_IMAGES:
+            columns_after = cursor.take(len(bitmap))
+        elif header.type in _AFTER_ONLY:
+            columns_after = bitmap
+        return cls(
+            header=header,
+            table_id=table_id,
+            rows_flags=RowsFlag(rows_flags),
+            partition=extra.partition,
+            source_partition=extra.source_partition,
+            ndb=extra.ndb,
+            column_count=column_count,
+            columns_before=None if header.type in _AFTER_ONLY else bitmap,
+            columns_after=columns_after,
+            rows_offset=HEADER_LENGTH + cursor.offset,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Extra:
+    partition: int | None = None
+    source_partition: int | None = None
+    ndb: bytes | None = None
+
+
+def _extra(cursor: Cursor, header: EventHeader) -> _Extra:
+    length = cursor.u16()
+    if length < _EXTRA_LENGTH_BYTES:
+        raise header.malformed(
+            f"its extra data has the length {length}, less than the length's own"
+        )
+    data = cursor.part(length - _EXTRA_LENGTH_BYTES)
+    partition, source_partition, ndb = None, None, None
+    while data.remaining:
+        code = data.u8()
+        if code == _NDB:
+            ndb_length = data.u8()
+            ndb = data.take(max(ndb_length - 1, 0))
+        elif code == _PARTITION:
+            partition = data.u16()
+            source_partition = data.u16() if header.type in _TWO_IMAGES else None
+        else:  # of a younger server: its length is not known, so nothing behind it can be read
+            break
+    return _Extra(partition, source_partition, ndb)

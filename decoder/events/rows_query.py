@@ -1,0 +1,30 @@
+"""ROWS_QUERY: the statement behind the rows events that follow it.
+
+Format: MySQL `rows_event.cpp`, `Rows_query_event`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from decoder.events.cursor import Cursor
+from decoder.events.event import Event
+from decoder.events.format_description import FormatDescriptionEvent
+from decoder.header import EventHeader
+
+
+@dataclass(frozen=True, slots=True)
+class RowsQueryEvent(Event):
+    """Logged with `binlog_rows_query_log_events=ON`; it changes nothing by itself."""
+
+    query: str
+    """To the end, behind a u8 length that is ignored, as it cannot hold a statement's."""
+
+    @classmethod
+    def parse(
+        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
+    ) -> RowsQueryEvent:
+        """Read the event from its bytes after the common header, without the checksum."""
+        cursor = Cursor(body, header)
+        cursor.skip(1)
+        return cls(header, cursor.text(cursor.remaining))

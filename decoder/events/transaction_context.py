@@ -1,0 +1,57 @@
+"""TRANSACTION_CONTEXT: what group replication certifies a transaction by.
+
+Format: MySQL `control_events.cpp`, `Transaction_context_event`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from decoder.events.cursor import Cursor
+from decoder.events.event import Event
+from decoder.events.format_description import FormatDescriptionEvent
+from decoder.header import EventHeader
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionContextEvent(Event):
+    """Sent between the members of a group; seen in relay logs."""
+
+    server_uuid: str
+    """u8 length; the text stands behind all lengths."""
+    thread_id: int
+    """u32."""
+    gtid_specified: bool
+    """u8."""
+    snapshot_version: bytes
+    """u32 length; an encoded GTID set behind the uuid."""
+    write_set: tuple[bytes, ...]
+    """u32 count; behind the snapshot, a u16 length and bytes each."""
+    read_set: tuple[bytes, ...]
+    """u32 count; the same, behind the write set."""
+
+    @classmethod
+    def parse(
+        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
+    ) -> TransactionContextEvent:
+        """Read the event from its bytes after the common header, without the checksum."""
+        cursor = Cursor(body, header)
+        uuid_length = cursor.u8()
+        thread_id = cursor.u32()
+        gtid_specified = cursor.u8() != 0
+        snapshot_length, writes, reads = cursor.u32(), cursor.u32(), cursor.u32()
+        return cls(
+            header,
+            cursor.text(uuid_length),
+            thread_id,
+            gtid_specified,
+            cursor.take(snapshot_length),
+            _items(cursor, writes),
+            _items(cursor, reads),
+        )
+
+
+def _items(cursor: Cursor, count: int) -> tuple[bytes, ...]:
+    if 2 * count > cursor.remaining:
+        raise cursor.malformed(f"{count} items are announced in {cursor.remaining} bytes")
+    return tuple(cursor.take(cursor.u16()) for _ in range(count))

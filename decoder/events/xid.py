@@ -1,0 +1,28 @@
+"""XID: a transaction of a transactional engine commits.
+
+Format: MySQL `control_events.cpp`, `Xid_event`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from decoder.events.cursor import Cursor
+from decoder.events.event import Event
+from decoder.events.format_description import FormatDescriptionEvent
+from decoder.header import EventHeader
+
+
+@dataclass(frozen=True, slots=True)
+class XidEvent(Event):
+    """The end of a transaction."""
+
+    xid: int
+    """u64: the number by which the engine knows it."""
+
+    @classmethod
+    def parse(
+        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
+    ) -> XidEvent:
+        """Read the event from its bytes after the common header, without the checksum."""
+        return cls(header, Cursor(body, header).u64())
