@@ -1,4 +1,29 @@
 """Control events: one file each, with the byte layout beside every field.
 
 `registry.parse` reads any event; what is not in its table becomes an `UnknownEvent`.
+
+The package is itself the function `decoder.events(data)`: the library's contract has that name and
+this is its home, and whichever of the two is imported first, the other must not vanish.
 """
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from decoder.events.event import Event
+    from decoder.inspect import Data
+
+
+class _CallablePackage(ModuleType):
+    def __call__(self, data: Data, *, file: str = "") -> Iterator[Event]:
+        """`decoder.inspect.events`: every event of a file or segment in memory."""
+        from decoder.inspect import events
+
+        return events(data, file=file)
+
+
+sys.modules[__name__].__class__ = _CallablePackage
