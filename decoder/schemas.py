@@ -74,6 +74,8 @@ STATEMENTS = pa.schema(
         pa.field("time_zone", pa.string()),
         # When the statement began (header's second, and Q_MICROSECONDS where logged): its NOW().
         pa.field("executed_at", TIMESTAMP),
+        # From MySQL 8 on set for DDL that did something: not for an IF NOT EXISTS that exists.
+        pa.field("ddl_xid", pa.int64()),
     ]
 )
 
