@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+
+from decoder.errors import MalformedError
 
 SLACK = 64
 """Readable bytes that every buffer has behind its last event."""
@@ -37,7 +39,7 @@ class Column:
     """An Arrow array of as many values as there were cells, and the rows that lost something."""
 
     array: Any  # pa.Array, which has no type stubs
-    lossy: npt.NDArray[np.int64] = NO_ROWS
+    lossy: npt.NDArray[np.int64] = field(default_factory=lambda: NO_ROWS)
 
 
 class ColumnReader(Protocol):
@@ -48,4 +50,31 @@ class ColumnReader(Protocol):
         """The type of every array that `read` gives."""
 
     def read(self, cells: Cells) -> Column:
-        """The cells' values."""
+        """The cells' values; `CellError` for bytes that MySQL does not write."""
+
+
+class CellError(MalformedError):
+    """The bytes of a value contradict its type; `row` is its index in the block of cells."""
+
+    def __init__(self, row: int, reason: str) -> None:
+        super().__init__(reason)
+        self.row = row
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        """Keeps the row, and what was filled in by `at`, through pickle."""
+        where = (self.file, self.position, self.event_type, self.table)
+        return _restore, (type(self), self.row, self.reason, *where)
+
+
+def _restore(
+    kind: type[CellError],
+    row: int,
+    reason: str,
+    file: str | None,
+    position: int | None,
+    event_type: str | None,
+    table: str | None,
+) -> CellError:
+    error = kind(row, reason)
+    error.at(file=file, position=position, event_type=event_type, table=table)
+    return error

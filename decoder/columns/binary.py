@@ -1,0 +1,48 @@
+"""BINARY, VARBINARY and BLOB: bytes. The log strips BINARY of its trailing 0x00: they come back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from decoder.columns.cells import CellError, Cells, Column, ColumnReader
+from decoder.columns.values import allocate_values, copied, copy_padded
+from decoder.constants import ColumnType
+from decoder.definition import ColumnDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryReader:
+    """VARBINARY and BLOB."""
+
+    arrow_type: pa.DataType
+
+    def read(self, cells: Cells) -> Column:
+        """The cells' bytes."""
+        return Column(copied(cells).array(self.arrow_type, cells))
+
+
+@dataclass(frozen=True, slots=True)
+class PaddedBinaryReader:
+    """BINARY(`width`)."""
+
+    arrow_type: pa.DataType
+    width: int
+
+    def read(self, cells: Cells) -> Column:
+        """The cells' bytes, each `width` long."""
+        values = allocate_values(len(cells.positions), self.width * len(cells.positions))
+        row = copy_padded(
+            cells.buffer, cells.positions, cells.lengths, self.width, values.ends, values.bytes
+        )
+        if row >= 0:
+            raise CellError(row, f"a value longer than its type, BINARY({self.width})")
+        return Column(values.array(self.arrow_type, cells))
+
+
+def binary_reader(column: ColumnDefinition) -> ColumnReader:
+    """The reader of a string column of the collation `binary`."""
+    if column.type == ColumnType.STRING:
+        return PaddedBinaryReader(pa.binary(), column.length)
+    return BinaryReader(pa.binary())

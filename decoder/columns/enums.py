@@ -1,0 +1,189 @@
+"""ENUM and SET: a number in the row, labels in the table map; strings as MySQL prints them.
+
+Two kernels for a column: the first finds where each value ends, the second copies the labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from decoder.columns.arrays import Int32s, allocate, allocate_text
+from decoder.columns.cells import SLACK, CellError, Cells, Column
+from decoder.columns.validity import validity
+from decoder.constants import ColumnType
+from decoder.definition import ColumnDefinition
+from decoder.errors import UnsupportedError
+from decoder.memory import (
+    Bytes,
+    copy_32,
+    inline_kernel,
+    item,
+    kernel,
+    load_i64,
+    load_u8,
+    load_u16,
+    shift_left,
+    shift_right_logical,
+    store_8,
+    store_32,
+    trailing_zeros,
+)
+
+COMMA = 44
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Labels in UTF-8, one behind the other (`text`, with slack), each up to its `ends` entry.
+
+    `ends` starts with 0, so that label n is `text[ends[n]:ends[n + 1]]`.
+    """
+
+    ends: Int32s
+    text: Bytes
+
+    @classmethod
+    def of(cls, labels: tuple[str, ...]) -> Labels:
+        """The labels of an ENUM or SET."""
+        encoded = [label.encode() for label in labels]
+        ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
+        return cls(ends, np.frombuffer(bytearray(b"".join(encoded) + bytes(SLACK)), np.uint8))
+
+
+@inline_kernel
+def load_index(buffer: Bytes, position: int, size: int) -> int:
+    """An ENUM's index: 1 for the first label, 0 for the value that is none of them."""
+    return load_u8(buffer, position) if size == 1 else load_u16(buffer, position)
+
+
+@inline_kernel
+def load_members(buffer: Bytes, position: int, size: int) -> int:
+    """A SET's bits, in 1, 2, 3, 4 or 8 bytes."""
+    return load_i64(buffer, position) & shift_right_logical(-1, 64 - 8 * size)
+
+
+@inline_kernel
+def copy_label(labels: Bytes, start: int, end: int, text: Bytes, at: int) -> int:
+    """Copies a label in steps of 32, which need slack behind both."""
+    copied = 0
+    while start + copied < end:
+        copy_32(text, at + copied, labels, start + copied)
+        copied += 32
+    return at + end - start
+
+
+@kernel
+def enum_offsets(buffer: Bytes, positions: Int32s, size: int, ends: Int32s, offsets: Bytes) -> int:
+    """Where each value ends, as if every label existed.
+
+    Returns the size of them all; −1 − row where the index has no label.
+    """
+    at = 0
+    for row in range(len(positions)):
+        store_32(offsets, 4 * row, at)
+        position = item(positions, row)
+        if position < 0:
+            continue
+        index = load_index(buffer, position, size)
+        if index >= len(ends):
+            return -1 - row
+        if index:
+            at += item(ends, index) - item(ends, index - 1)
+    store_32(offsets, 4 * len(positions), at)
+    return at
+
+
+@kernel
+def enum_text(
+    buffer: Bytes, positions: Int32s, size: int, ends: Int32s, labels: Bytes, text: Bytes
+) -> None:
+    """The labels that `enum_offsets` has found room for."""
+    at = 0
+    for row in range(len(positions)):
+        position = item(positions, row)
+        index = load_index(buffer, position, size) if position >= 0 else 0
+        if index:
+            at = copy_label(labels, item(ends, index - 1), item(ends, index), text, at)
+
+
+@kernel
+def set_offsets(buffer: Bytes, positions: Int32s, size: int, ends: Int32s, offsets: Bytes) -> int:
+    """Like `enum_offsets`, for the members of sets with commas between them."""
+    count = len(ends) - 1
+    unknown = shift_left(-1, count) if count < 64 else 0
+    at = 0
+    for row in range(len(positions)):
+        store_32(offsets, 4 * row, at)
+        position = item(positions, row)
+        if position < 0:
+            continue
+        members = load_members(buffer, position, size)
+        if members & unknown:
+            return -1 - row
+        if members == 0:
+            continue
+        at -= 1
+        while members:
+            member = trailing_zeros(members)
+            at += 1 + item(ends, member + 1) - item(ends, member)
+            members &= members - 1
+    store_32(offsets, 4 * len(positions), at)
+    return at
+
+
+@kernel
+def set_text(
+    buffer: Bytes, positions: Int32s, size: int, ends: Int32s, labels: Bytes, text: Bytes
+) -> None:
+    """The labels that `set_offsets` has found room for."""
+    at = 0
+    for row in range(len(positions)):
+        position = item(positions, row)
+        members = load_members(buffer, position, size) if position >= 0 else 0
+        more = False
+        while members:
+            if more:
+                store_8(text, at, COMMA)
+                at += 1
+            member = trailing_zeros(members)
+            at = copy_label(labels, item(ends, member), item(ends, member + 1), text, at)
+            members &= members - 1
+            more = True
+
+
+@dataclass(frozen=True, slots=True)
+class LabelReader:
+    """ENUM or (`several`) SET of `size` bytes."""
+
+    arrow_type: pa.DataType
+    labels: Labels
+    size: int
+    several: bool
+
+    def read(self, cells: Cells) -> Column:
+        """The cells as text; CellError for a number that has no label."""
+        rows = len(cells.positions)
+        offsets, ends = allocate(4 * (rows + 1))
+        measure, write = (set_offsets, set_text) if self.several else (enum_offsets, enum_text)
+        source = (cells.buffer, cells.positions, self.size, self.labels.ends)
+        total = measure(*source, ends)
+        if total < 0:
+            raise CellError(-1 - total, f"{'a SET' if self.several else 'an ENUM'} without a label")
+        data, text = allocate_text(total)
+        write(*source, self.labels.text, text)
+        buffers = [validity(cells), offsets, data]
+        return Column(pa.Array.from_buffers(self.arrow_type, rows, buffers, cells.nulls))
+
+
+def label_reader(column: ColumnDefinition) -> LabelReader:
+    """The reader of ENUM or SET; UnsupportedError where the log does not hold its labels."""
+    if not column.labels:
+        raise UnsupportedError(
+            f"the log does not hold the labels of {column.type.name} column {column.name}"
+            " (binlog_row_metadata is not FULL)"
+        )
+    several = column.type == ColumnType.SET
+    return LabelReader(pa.string(), Labels.of(column.labels), column.length, several)

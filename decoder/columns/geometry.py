@@ -1,0 +1,40 @@
+"""GEOMETRY and its kin: an SRID in four little-endian bytes, then the stored WKB."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from decoder.columns.cells import CellError, Cells, Column
+from decoder.columns.integers import FixedWidthReader, read_4_to_4
+from decoder.columns.validity import validity
+from decoder.columns.values import copied
+
+SRID_SIZE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class GeometryReader:
+    """Geometries as struct<srid, wkb>."""
+
+    arrow_type: pa.DataType
+
+    def read(self, cells: Cells) -> Column:
+        """The cells as structs; CellError for a value too short to hold an SRID."""
+        short = np.flatnonzero((cells.lengths < SRID_SIZE) & (cells.positions >= 0))
+        if len(short):
+            raise CellError(int(short[0]), "a GEOMETRY of less than four bytes")
+        srid = FixedWidthReader(pa.int32(), read_4_to_4).read(cells).array
+        wkb = copied(cells, skip=SRID_SIZE).array(pa.binary(), cells)
+        rows = len(cells.positions)
+        array = pa.Array.from_buffers(
+            self.arrow_type, rows, [validity(cells)], cells.nulls, children=[srid, wkb]
+        )
+        return Column(array)
+
+
+def geometry_reader() -> GeometryReader:
+    """The reader of every spatial type."""
+    return GeometryReader(pa.struct([pa.field("srid", pa.int32()), pa.field("wkb", pa.binary())]))

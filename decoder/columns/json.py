@@ -1,0 +1,74 @@
+"""JSON columns: MySQL's binary JSON as JSON text, equal as a value.
+
+Integers, decimals and doubles keep apart (an integral double has a point or an exponent). The
+spelling is compact, and of doubles the shortest; it is not always MySQL's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from decoder.columns.arrays import LARGEST, allocate, allocate_text
+from decoder.columns.cells import CellError, Cells, Column
+from decoder.columns.json_errors import REASONS, TOO_LONG
+from decoder.columns.json_values import (
+    LONGEST_SCALAR,
+    STACK_SIZE,
+    WORST_EXPANSION,
+    write_documents,
+)
+from decoder.columns.validity import validity
+from decoder.columns.values import total_length
+from decoder.memory import Bytes
+
+USUAL_EXPANSION = 2
+
+
+@dataclass(frozen=True, slots=True)
+class JsonReader:
+    """JSON as text."""
+
+    arrow_type: pa.DataType
+
+    def read(self, cells: Cells) -> Column:
+        """The cells as JSON texts; CellError for a document that is malformed."""
+        rows = len(cells.positions)
+        offsets, ends = allocate(4 * (rows + 1))
+        total = total_length(cells.positions, cells.lengths)
+        room = min(USUAL_EXPANSION * total + LONGEST_SCALAR * rows, LARGEST)
+        data, text = allocate_text(room)
+        stack = np.empty(STACK_SIZE, np.int64)
+        row, at = 0, 0
+        while True:
+            source = (cells.buffer, cells.positions, cells.lengths)
+            row, end = write_documents(*source, row, at, ends, text, room, stack)
+            if row == rows:
+                break
+            if end < 0:
+                raise CellError(row, REASONS[end])
+            at = end
+            room = _more_room(room, at, row, int(cells.lengths[row]))
+            data, text = _grown(text, at, room)
+        buffers = [validity(cells), offsets, data]
+        return Column(pa.Array.from_buffers(self.arrow_type, rows, buffers, cells.nulls))
+
+
+def _more_room(room: int, at: int, row: int, length: int) -> int:
+    needed = at + WORST_EXPANSION * length + LONGEST_SCALAR
+    if needed > LARGEST:
+        raise CellError(row, f"{REASONS[TOO_LONG]}, or than one block of rows can hold")
+    return min(max(needed, 2 * room), LARGEST)
+
+
+def _grown(text: Bytes, used: int, room: int) -> tuple[object, Bytes]:
+    data, larger = allocate_text(room)
+    larger[:used] = text[:used]
+    return data, larger
+
+
+def json_reader() -> JsonReader:
+    """The reader of JSON."""
+    return JsonReader(pa.string())

@@ -1,0 +1,87 @@
+"""Which reader a column has: resolved once per table definition, from the column's type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from decoder.columns.bits import bit_reader
+from decoder.columns.cells import CellError, Cells, Column, ColumnReader
+from decoder.columns.decimals import decimal_reader
+from decoder.columns.enums import label_reader
+from decoder.columns.floats import float_reader
+from decoder.columns.geometry import geometry_reader
+from decoder.columns.integers import integer_reader, year_reader
+from decoder.columns.json import json_reader
+from decoder.columns.temporal import temporal_reader
+from decoder.columns.text import text_reader
+from decoder.columns.vector import vector_reader
+from decoder.constants import ColumnType as T
+from decoder.definition import ColumnDefinition, TableDefinition
+from decoder.errors import UnsupportedError
+from decoder.options import TypeOptions
+
+Resolve = Callable[[ColumnDefinition, TypeOptions], ColumnReader]
+
+_READERS: dict[T, Resolve] = {
+    **dict.fromkeys((T.TINY, T.SHORT, T.INT24, T.LONG, T.LONGLONG), lambda c, _: integer_reader(c)),
+    T.YEAR: lambda *_: year_reader(),
+    **dict.fromkeys((T.FLOAT, T.DOUBLE), lambda c, _: float_reader(c)),
+    T.NEWDECIMAL: lambda c, _: decimal_reader(c),
+    T.BIT: lambda c, _: bit_reader(c),
+    **dict.fromkeys((T.DATE, T.NEWDATE, T.TIME, T.DATETIME, T.TIMESTAMP), temporal_reader),
+    **dict.fromkeys((T.TIME2, T.DATETIME2, T.TIMESTAMP2), temporal_reader),
+    **dict.fromkeys((T.STRING, T.VAR_STRING, T.VARCHAR), lambda c, _: text_reader(c)),
+    **dict.fromkeys((T.TINY_BLOB, T.BLOB, T.MEDIUM_BLOB, T.LONG_BLOB), lambda c, _: text_reader(c)),
+    **dict.fromkeys((T.ENUM, T.SET), lambda c, _: label_reader(c)),
+    T.JSON: lambda *_: json_reader(),
+    T.GEOMETRY: lambda *_: geometry_reader(),
+    T.VECTOR: lambda *_: vector_reader(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class KeyReader:
+    """The reader of a key column: a value that cannot be kept exactly is an error, not a loss."""
+
+    reader: ColumnReader
+    column: str
+
+    @property
+    def arrow_type(self) -> pa.DataType:
+        """The type of the reader below."""
+        return self.reader.arrow_type
+
+    def read(self, cells: Cells) -> Column:
+        """The cells' values; CellError at the first lossy row."""
+        column = self.reader.read(cells)
+        if len(column.lossy):
+            reason = f"a value of the key column {self.column} cannot be kept exactly"
+            raise LossyKeyError(int(column.lossy[0]), reason)
+        return column
+
+
+class LossyKeyError(CellError):
+    """A key column holds a zero or impossible date, or bytes invalid in their charset."""
+
+
+def reader(column: ColumnDefinition, options: TypeOptions, *, key: bool = False) -> ColumnReader:
+    """The reader of a column; with `key`, one that never loses anything (it raises instead).
+
+    UnsupportedError names a type that is not decoded.
+    """
+    resolve = _READERS.get(column.type)
+    if resolve is None:
+        name = getattr(column.type, "name", str(column.type))
+        raise UnsupportedError(f"column {column.name} is of type {name}, which is not decoded")
+    found = resolve(column, options)
+    return KeyReader(found, column.name) if key else found
+
+
+def row_type(definition: TableDefinition, options: TypeOptions) -> pa.StructType:
+    """The struct of a table's columns, in its order, each of them nullable."""
+    return pa.struct(
+        [pa.field(column.name, reader(column, options).arrow_type) for column in definition.columns]
+    )

@@ -1,0 +1,196 @@
+"""DATE, TIME, DATETIME and TIMESTAMP, in the stored forms of MySQL 5.6.4 and of before.
+
+Two passes over a column: the stored form is unpacked (`temporal_storage`), then turned into Arrow's
+values (`temporal_values`) or text (`temporal_text`). A date that no calendar has becomes null and
+its row is reported as lossy, or with `zero_dates="string"` all dates become text, TIMESTAMP in UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from decoder.columns.arrays import Int32s, Int64s, allocate, allocate_text
+from decoder.columns.cells import CellError, Cells, Column, ColumnReader
+from decoder.columns.temporal_storage import (
+    IMPOSSIBLE,
+    unpack_dates,
+    unpack_datetimes,
+    unpack_old_datetimes,
+    unpack_old_times,
+    unpack_old_timestamps,
+    unpack_times,
+    unpack_timestamps,
+)
+from decoder.columns.temporal_text import (
+    LONGEST_DATE,
+    LONGEST_DATETIME,
+    LONGEST_TIME,
+    dates_text,
+    datetimes_text,
+    times_text,
+)
+from decoder.columns.temporal_values import (
+    calendar,
+    days,
+    durations,
+    instants,
+    micros,
+    pack_instants,
+)
+from decoder.columns.validity import validity, without
+from decoder.constants import ColumnType
+from decoder.definition import ColumnDefinition
+from decoder.memory import Bytes
+from decoder.options import TypeOptions
+
+Unpack = Callable[[Cells], Int64s]
+"""The packed form (or, for TIMESTAMP, the microseconds) of every cell."""
+WriteValues = Callable[[Int32s, Int64s, Bytes, Int64s], int]
+"""(positions, packed, values, lost): fills `values`, returns how many rows are in `lost`."""
+WriteText = Callable[[Int32s, Int64s, Bytes, Bytes], None]
+"""(positions, packed, offsets, text)."""
+
+
+@dataclass(frozen=True, slots=True)
+class DateReader:
+    """DATE, DATETIME, TIMESTAMP as Arrow's own types; null and lossy where they cannot hold it."""
+
+    arrow_type: pa.DataType
+    unpack: Unpack
+    write: WriteValues
+
+    def read(self, cells: Cells) -> Column:
+        """The cells as `arrow_type`."""
+        rows = len(cells.positions)
+        data, values = allocate(rows * self.arrow_type.bit_width // 8)
+        rows_lost = np.empty(rows, np.int64)
+        count = self.write(cells.positions, self.unpack(cells), values, rows_lost)
+        lost = rows_lost[:count]
+        kept = without(cells, lost)
+        buffers = [validity(kept), data]
+        return Column(pa.Array.from_buffers(self.arrow_type, rows, buffers, kept.nulls), lost)
+
+
+@dataclass(frozen=True, slots=True)
+class DurationReader:
+    """TIME as microseconds."""
+
+    arrow_type: pa.DataType
+    unpack: Unpack
+
+    def read(self, cells: Cells) -> Column:
+        """The cells as int64."""
+        rows = len(cells.positions)
+        data, values = allocate(8 * rows)
+        durations(self.unpack(cells), values)
+        buffers = [validity(cells), data]
+        return Column(pa.Array.from_buffers(self.arrow_type, rows, buffers, cells.nulls))
+
+
+@dataclass(frozen=True, slots=True)
+class TemporalTextReader:
+    """Dates and times as MySQL prints them, of at most `longest` bytes."""
+
+    arrow_type: pa.DataType
+    unpack: Unpack
+    write: WriteText
+    longest: int
+
+    def read(self, cells: Cells) -> Column:
+        """The cells as text; CellError for fields that no date or time has."""
+        rows = len(cells.positions)
+        packed = self.unpack(cells)
+        impossible = np.flatnonzero((packed == IMPOSSIBLE) & (cells.positions >= 0))
+        if len(impossible):
+            raise CellError(int(impossible[0]), "a date or time with fields that MySQL never has")
+        offsets, ends = allocate(4 * (rows + 1))
+        data, text = allocate_text(self.longest * rows)
+        self.write(cells.positions, packed, ends, text)
+        buffers = [validity(cells), offsets, data]
+        return Column(pa.Array.from_buffers(self.arrow_type, rows, buffers, cells.nulls))
+
+
+def _unpack(kernel: Callable[..., None], *arguments: int) -> Unpack:
+    def unpack(cells: Cells) -> Int64s:
+        packed = np.empty(len(cells.positions), np.int64)
+        kernel(cells.buffer, cells.positions, *arguments, packed)
+        return packed
+
+    return unpack
+
+
+def _unpack_instants_to_fields(unpack: Unpack) -> Unpack:
+    def fields(cells: Cells) -> Int64s:
+        stored = unpack(cells)
+        pack_instants(stored, stored)
+        return stored
+
+    return fields
+
+
+def _in_calendar(kernel: Callable[..., int]) -> WriteValues:
+    def write(positions: Int32s, packed: Int64s, values: Bytes, lost: Int64s) -> int:
+        return kernel(positions, packed, calendar(), values, lost)
+
+    return write
+
+
+def _with_digits(kernel: Callable[..., None], digits: int) -> WriteText:
+    def write(positions: Int32s, packed: Int64s, offsets: Bytes, text: Bytes) -> None:
+        kernel(positions, packed, digits, offsets, text)
+
+    return write
+
+
+_OLD_FORMS: dict[ColumnType, Any] = {
+    ColumnType.DATETIME: unpack_old_datetimes,
+    ColumnType.TIME: unpack_old_times,
+    ColumnType.TIMESTAMP: unpack_old_timestamps,
+}
+_FORMS: dict[ColumnType, Any] = {
+    ColumnType.DATETIME2: unpack_datetimes,
+    ColumnType.TIME2: unpack_times,
+    ColumnType.TIMESTAMP2: unpack_timestamps,
+}
+
+
+def temporal_reader(column: ColumnDefinition, options: TypeOptions) -> ColumnReader:
+    """The reader of a DATE, TIME, DATETIME or TIMESTAMP column, old or new."""
+    text = options.zero_dates == "string"
+    if column.type in (ColumnType.DATE, ColumnType.NEWDATE):
+        return _date_reader(text)
+    if column.type in _OLD_FORMS:
+        digits = 0
+        unpack = _unpack(_OLD_FORMS[column.type])
+    else:
+        digits = column.fraction
+        unpack = _unpack(_FORMS[column.type], (digits + 1) // 2)
+    if column.type in (ColumnType.TIME, ColumnType.TIME2):
+        return _time_reader(unpack, digits, options)
+    instant = column.type in (ColumnType.TIMESTAMP, ColumnType.TIMESTAMP2)
+    if text:
+        fields = _unpack_instants_to_fields(unpack) if instant else unpack
+        write = _with_digits(datetimes_text, digits)
+        return TemporalTextReader(pa.string(), fields, write, LONGEST_DATETIME)
+    if instant:
+        return DateReader(pa.timestamp("us", "UTC"), unpack, instants)
+    return DateReader(pa.timestamp("us"), unpack, _in_calendar(micros))
+
+
+def _date_reader(text: bool) -> ColumnReader:
+    unpack = _unpack(unpack_dates)
+    if text:
+        return TemporalTextReader(pa.string(), unpack, dates_text, LONGEST_DATE)
+    return DateReader(pa.date32(), unpack, _in_calendar(days))
+
+
+def _time_reader(unpack: Unpack, digits: int, options: TypeOptions) -> ColumnReader:
+    if options.time == "micros":
+        return DurationReader(pa.int64(), unpack)
+    write = _with_digits(times_text, digits)
+    return TemporalTextReader(pa.string(), unpack, write, LONGEST_TIME)

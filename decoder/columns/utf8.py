@@ -1,0 +1,108 @@
+"""UTF-8 in kernels: finding what is not valid, and writing code points.
+
+Where bytes are invalid, one U+FFFD stands for each maximal part that starts a character (the
+Unicode standard's practice, and that of Python's `decode(…, "replace")`).
+"""
+
+from __future__ import annotations
+
+from decoder.memory import (
+    Bytes,
+    inline_kernel,
+    kernel,
+    load_i64,
+    load_u8,
+    shift_left,
+    store_8,
+    store_32,
+)
+
+HIGH_BITS = -0x7F7F7F7F7F7F7F80
+"""0x8080808080808080: the bits that no ASCII character has, as an int64."""
+REPLACEMENT = 0xFFFD
+WIDEST = 4
+"""Bytes that `write_character` may store (fewer may count)."""
+
+
+@kernel
+def is_ascii(text: Bytes, start: int, end: int) -> bool:
+    """Whether no byte has its high bit set; may load up to 8 bytes behind the end."""
+    high = 0
+    at = start
+    while at + 8 <= end:
+        high |= load_i64(text, at)
+        at += 8
+    if at < end:
+        high |= load_i64(text, at) & (shift_left(1, 8 * (end - at)) - 1)
+    return high & HIGH_BITS == 0
+
+
+@inline_kernel
+def is_continuation(text: Bytes, at: int, end: int) -> bool:
+    """Whether the byte is 0b10xxxxxx and before the end."""
+    return at < end and load_u8(text, at) >> 6 == 2
+
+
+@inline_kernel
+def second_byte_fits(lead: int, second: int) -> bool:
+    """No overlong form, no surrogate, nothing above U+10FFFF."""
+    if lead == 0xE0:
+        return second >= 0xA0
+    if lead == 0xED:
+        return second < 0xA0
+    if lead == 0xF0:
+        return second >= 0x90
+    return lead != 0xF4 or second < 0x90
+
+
+@kernel
+def character_size(text: Bytes, at: int, end: int) -> int:
+    """Bytes of the character here; minus the bytes of an invalid part where there is none."""
+    lead = load_u8(text, at)
+    if lead < 0x80:
+        return 1
+    if lead < 0xC2 or lead > 0xF4 or not is_continuation(text, at + 1, end):
+        return -1
+    if not second_byte_fits(lead, load_u8(text, at + 1)):
+        return -1
+    if lead < 0xE0:
+        return 2
+    if not is_continuation(text, at + 2, end):
+        return -2
+    if lead < 0xF0:
+        return 3
+    return 4 if is_continuation(text, at + 3, end) else -3
+
+
+@kernel
+def is_utf8(text: Bytes, start: int, end: int) -> bool:
+    """Whether all of it is whole, valid characters; may load up to 8 bytes behind the end."""
+    at = start
+    while at < end:
+        if at + 8 <= end and load_i64(text, at) & HIGH_BITS == 0:
+            at += 8
+            continue
+        size = character_size(text, at, end)
+        if size < 0:
+            return False
+        at += size
+    return True
+
+
+@inline_kernel
+def write_character(text: Bytes, at: int, point: int) -> int:
+    """A code point in UTF-8; stores WIDEST bytes and returns the position after the character."""
+    if point < 0x80:
+        store_8(text, at, point)
+        return at + 1
+    low = 0x80 | point & 63
+    if point < 0x800:
+        store_32(text, at, 0xC0 | point >> 6 | low << 8)
+        return at + 2
+    middle = 0x80 | point >> 6 & 63
+    if point < 0x10000:
+        store_32(text, at, 0xE0 | point >> 12 | middle << 8 | low << 16)
+        return at + 3
+    upper = 0x80 | point >> 12 & 63
+    store_32(text, at, 0xF0 | point >> 18 | upper << 8 | middle << 16 | low << 24)
+    return at + 4

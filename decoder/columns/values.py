@@ -1,0 +1,104 @@
+"""Cells of variable length copied one behind the other, as Arrow's string and binary arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from decoder.columns.arrays import Int32s, allocate, allocate_text
+from decoder.columns.cells import Cells
+from decoder.columns.validity import validity
+from decoder.memory import Bytes, copy_32, item, kernel, store_32, store_64
+
+
+@kernel
+def total_length(positions: Int32s, lengths: Int32s) -> int:
+    """Bytes of all cells that are not NULL (the length of a NULL has no meaning)."""
+    total = 0
+    for row in range(len(positions)):
+        if item(positions, row) >= 0:
+            total += item(lengths, row)
+    return total
+
+
+@kernel
+def copy_values(
+    buffer: Bytes, positions: Int32s, lengths: Int32s, skip: int, offsets: Bytes, values: Bytes
+) -> None:
+    """Copies each cell without its first `skip` bytes, in steps of 32; needs slack behind both."""
+    at = 0
+    for row in range(len(positions)):
+        store_32(offsets, 4 * row, at)
+        position = item(positions, row) + skip
+        if position < skip:
+            continue
+        length = item(lengths, row) - skip
+        copied = 0
+        while copied < length:
+            copy_32(values, at + copied, buffer, position + copied)
+            copied += 32
+        at += length
+    store_32(offsets, 4 * len(positions), at)
+
+
+@kernel
+def copy_padded(
+    buffer: Bytes, positions: Int32s, lengths: Int32s, width: int, offsets: Bytes, values: Bytes
+) -> int:
+    """Copies each cell and fills it with 0x00 up to `width`.
+
+    Returns the first row that is longer than that, −1 where there is none.
+    """
+    at = 0
+    for row in range(len(positions)):
+        store_32(offsets, 4 * row, at)
+        position = item(positions, row)
+        if position < 0:
+            continue
+        length = item(lengths, row)
+        if length > width:
+            return row
+        copied = 0
+        while copied < length:
+            copy_32(values, at + copied, buffer, position + copied)
+            copied += 32
+        while length < width:
+            store_64(values, at + length, 0)
+            length += 8
+        at += width
+    store_32(offsets, 4 * len(positions), at)
+    return -1
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """`size` bytes of values and the offsets between them, each as Arrow buffer and as bytes."""
+
+    offsets: Any
+    ends: Bytes
+    data: Any
+    bytes: Bytes
+    size: int
+
+    def array(self, arrow_type: pa.DataType, cells: Cells) -> Any:
+        """The pa.Array of these values, null where the cells are."""
+        buffers = [validity(cells), self.offsets, self.data]
+        return pa.Array.from_buffers(arrow_type, len(cells.positions), buffers, cells.nulls)
+
+
+def allocate_values(rows: int, size: int) -> Values:
+    """Room for `rows` values of `size` bytes together."""
+    offsets, ends = allocate(4 * (rows + 1))
+    data, values = allocate_text(size)
+    return Values(offsets, ends, data, values, size)
+
+
+def copied(cells: Cells, *, skip: int = 0) -> Values:
+    """The cells' bytes as they are, less the first `skip` of each; cells are at least that long."""
+    rows = len(cells.positions)
+    size = total_length(cells.positions, cells.lengths) - skip * (rows - cells.nulls)
+    values = allocate_values(rows, size)
+    copy_values(cells.buffer, cells.positions, cells.lengths, skip, values.ends, values.bytes)
+    return values

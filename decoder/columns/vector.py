@@ -1,0 +1,42 @@
+"""VECTOR: little-endian singles, as many as the value's length holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from decoder.columns.cells import CellError, Cells, Column
+from decoder.columns.validity import validity
+from decoder.columns.values import copied
+
+FLOAT_SIZE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class VectorReader:
+    """Vectors as list<float32>."""
+
+    arrow_type: pa.DataType
+
+    def read(self, cells: Cells) -> Column:
+        """The cells as lists; CellError for a length that is no number of floats."""
+        odd = np.flatnonzero((cells.lengths % FLOAT_SIZE != 0) & (cells.positions >= 0))
+        if len(odd):
+            raise CellError(int(odd[0]), "a VECTOR whose length is not a multiple of four")
+        rows = len(cells.positions)
+        values = copied(cells)
+        ends = values.ends[: 4 * (rows + 1)].view(np.int32)
+        ends //= FLOAT_SIZE
+        count = values.size // FLOAT_SIZE
+        floats = pa.Array.from_buffers(pa.float32(), count, [None, values.data])
+        array = pa.Array.from_buffers(
+            self.arrow_type, rows, [validity(cells), values.offsets], cells.nulls, children=[floats]
+        )
+        return Column(array)
+
+
+def vector_reader() -> VectorReader:
+    """The reader of VECTOR."""
+    return VectorReader(pa.list_(pa.float32()))
