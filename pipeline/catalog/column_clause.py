@@ -1,0 +1,136 @@
+"""Column declarations of CREATE TABLE and ADD COLUMN: a type, then attributes in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pipeline.catalog.column_types import TypeContext, read_type, with_collation
+from pipeline.catalog.cursor import Cursor
+from pipeline.catalog.effects import NewColumn
+from pipeline.catalog.lexer import Kind, Token
+
+_CASCADING = ("CASCADE", "SET")
+"""First words of the foreign key actions that change rows of the child."""
+
+
+def read_column(tokens: Sequence[Token], context: TypeContext) -> NewColumn:
+    """One declaration, with its FIRST or AFTER if it has one. Raises `ReadError`."""
+    cursor = Cursor(tokens)
+    name = cursor.name()
+    serial = cursor.peek().is_word("SERIAL")
+    column = NewColumn(read_type(cursor, name, context))
+    if serial:
+        column = replace(column, computed="AUTO_INCREMENT")
+    while not cursor.done:
+        column = _attribute(cursor, column)
+    return _implied_not_null(column)
+
+
+def _implied_not_null(column: NewColumn) -> NewColumn:
+    if not column.primary:
+        return column
+    return replace(column, definition=replace(column.definition, nullable=False))
+
+
+def _attribute(cursor: Cursor, column: NewColumn) -> NewColumn:
+    for read in (_default, _computed, _key, _nullability, _place, _presentation):
+        found = read(cursor, column)
+        if found is not None:
+            return found
+    if not cursor.skip_group():  # CHECK (…), REFERENCES t (…), and what a later version brings
+        cursor.next()
+    return column
+
+
+def _default(cursor: Cursor, column: NewColumn) -> NewColumn | None:
+    if cursor.accept("ON", "UPDATE"):
+        _expression(cursor)
+        return column
+    if cursor.accept("SERIAL", "DEFAULT", "VALUE"):
+        return replace(column, computed="AUTO_INCREMENT")
+    if not cursor.accept("DEFAULT"):
+        return None
+    return replace(column, default=tuple(_expression(cursor)))
+
+
+def _expression(cursor: Cursor) -> list[Token]:
+    """A DEFAULT's value: (expression), a literal, signed or introduced, NULL, NOW()."""
+    first = cursor.next()
+    if first.is_sign("("):
+        depth, tokens = 1, [first]
+        while depth:
+            tokens.append(cursor.next())
+            depth += tokens[-1].is_sign("(") - tokens[-1].is_sign(")")
+        return tokens
+    tokens = [first]
+    introduced = first.kind is Kind.WORD and first.text.startswith("_")
+    if first.is_sign("-") or first.is_sign("+") or introduced:
+        tokens.append(cursor.next())
+    elif first.kind is Kind.WORD and cursor.peek().is_sign("("):
+        tokens.extend(_expression(cursor))
+    return tokens
+
+
+def _computed(cursor: Cursor, column: NewColumn) -> NewColumn | None:
+    if cursor.accept("AUTO_INCREMENT"):
+        return replace(column, computed="AUTO_INCREMENT")
+    if cursor.accept("GENERATED", "ALWAYS", "AS") or cursor.accept("AS"):
+        cursor.skip_group()
+        return replace(column, computed="a generated column")
+    return None
+
+
+def _key(cursor: Cursor, column: NewColumn) -> NewColumn | None:
+    if cursor.accept("UNIQUE"):
+        cursor.accept("KEY")
+        return column
+    if cursor.accept("PRIMARY", "KEY") or cursor.accept("PRIMARY") or cursor.accept("KEY"):
+        return replace(column, primary=True)
+    return None
+
+
+def _nullability(cursor: Cursor, column: NewColumn) -> NewColumn | None:
+    if cursor.accept("NOT", "NULL"):
+        return replace(column, definition=replace(column.definition, nullable=False))
+    if cursor.accept("NULL"):
+        return column
+    return None
+
+
+def _place(cursor: Cursor, column: NewColumn) -> NewColumn | None:
+    if cursor.accept("FIRST"):
+        return replace(column, place="")
+    if cursor.accept("AFTER"):
+        return replace(column, place=cursor.name())
+    return None
+
+
+def _presentation(cursor: Cursor, column: NewColumn) -> NewColumn | None:
+    if cursor.accept("COLLATE"):
+        collated = with_collation(column.definition, cursor.string_or_name())
+        return replace(column, definition=collated)
+    if cursor.accept("INVISIBLE"):
+        return replace(column, definition=replace(column.definition, visible=False))
+    if cursor.accept_any("COMMENT", "COLUMN_FORMAT", "STORAGE"):
+        cursor.next()
+        return column
+    if cursor.accept("CONSTRAINT"):
+        if not cursor.peek().is_word("CHECK"):
+            cursor.name()
+        return column
+    return None
+
+
+def cascade(tokens: Sequence[Token]) -> str:
+    """The first foreign key action in a declaration that changes rows by itself, or nothing."""
+    cursor = Cursor(tokens)
+    while not cursor.done:
+        if not cursor.accept("ON"):
+            cursor.next()
+            continue
+        event = cursor.accept_any("DELETE", "UPDATE")
+        action = cursor.accept_any(*_CASCADING) if event else None
+        if action and (action == "CASCADE" or cursor.accept_any("NULL", "DEFAULT")):
+            return f"ON {event} {'CASCADE' if action == 'CASCADE' else 'SET NULL'}"
+    return ""

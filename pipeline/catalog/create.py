@@ -1,0 +1,156 @@
+"""CREATE TABLE, after its first two words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from decoder.definition import ColumnDefinition, TableDefinition
+from pipeline.catalog.column_clause import cascade, read_column
+from pipeline.catalog.column_types import TypeContext, charset_of
+from pipeline.catalog.cursor import Cursor, ReadError, split
+from pipeline.catalog.effects import (
+    CreateTable,
+    CreateTableLike,
+    Effect,
+    NewColumn,
+    TableName,
+    Unsupported,
+)
+from pipeline.catalog.lexer import Token
+from pipeline.catalog.names import read_name
+
+_SELECTS = ("SELECT", "WITH", "VALUES", "TABLE")
+_INDEXES = ("INDEX", "KEY", "FULLTEXT", "SPATIAL", "UNIQUE", "CHECK", "FOREIGN")
+"""First words of table elements that are no columns, and no primary key."""
+
+
+def read_create(cursor: Cursor, schema: str | None, sql_mode: int) -> list[Effect]:
+    """The statement's effect. Raises `ReadError` only while the table's name is not read yet."""
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    name = read_name(cursor, schema)
+    try:
+        return [_body(cursor, name, if_not_exists, schema, sql_mode)]
+    except ReadError as error:
+        return [Unsupported(name, f"CREATE TABLE: {error}", creates=True)]
+
+
+def _body(
+    cursor: Cursor, name: TableName, if_not_exists: bool, schema: str | None, sql_mode: int
+) -> Effect:
+    if cursor.accept("LIKE"):
+        return CreateTableLike(name, read_name(cursor, schema), if_not_exists)
+    elements = cursor.group() if cursor.peek().is_sign("(") else []
+    if elements and elements[0].is_word("LIKE"):
+        return CreateTableLike(name, read_name(Cursor(elements[1:]), schema), if_not_exists)
+    options = cursor.rest()
+    if not elements or elements[0].is_word(*_SELECTS) or _selects(options):
+        reason = "CREATE TABLE … SELECT as a statement: its rows are not in the log"
+        return Unsupported(name, reason, creates=True)
+    charset, engine = _options(options)
+    if engine == "BLACKHOLE":
+        return Unsupported(name, "a BLACKHOLE table keeps no rows: it is left out", creates=True)
+    parts = split(elements)
+    definition = _definition(name, parts, TypeContext(charset, sql_mode))
+    cascades = next(filter(None, map(cascade, parts)), "")
+    return CreateTable(name, definition, if_not_exists, cascades)
+
+
+def _selects(options: Sequence[Token]) -> bool:
+    """Whether a query follows the table's options; one in parentheses follows nothing else."""
+    cursor = Cursor(options)
+    while not cursor.done:
+        if cursor.accept_any("SELECT", "AS", "IGNORE", "REPLACE"):
+            return True
+        if not cursor.skip_group():
+            cursor.next()
+    return False
+
+
+def _options(options: Sequence[Token]) -> tuple[str | None, str]:
+    """The default charset, if named, and the engine in capitals, or nothing."""
+    cursor = Cursor(options)
+    charset: str | None = None
+    engine = ""
+    while not cursor.done and not cursor.peek().is_word("PARTITION"):
+        if cursor.accept("CHARSET") or cursor.accept("CHARACTER", "SET"):
+            charset = _value(cursor).lower()
+        elif cursor.accept("COLLATE"):
+            charset = charset_of(_value(cursor))
+        elif cursor.accept("ENGINE"):
+            engine = _value(cursor).upper()
+        else:
+            cursor.next()
+    return charset, engine
+
+
+def _value(cursor: Cursor) -> str:
+    cursor.accept_sign("=")
+    return cursor.string_or_name()
+
+
+def _definition(
+    name: TableName, parts: Sequence[Sequence[Token]], context: TypeContext
+) -> TableDefinition:
+    columns: list[NewColumn] = []
+    key: list[tuple[str, int]] = []
+    for part in parts:
+        named = _constraint(part)
+        if named and named[0].is_word("PRIMARY"):
+            key = _key_parts(named)
+        elif not _is_index(part, named):
+            columns.append(read_column(part, context))
+    key = key or [(c.definition.name, 0) for c in columns if c.primary]
+    return _with_key(name, [c.definition for c in columns], key)
+
+
+def _constraint(part: Sequence[Token]) -> Sequence[Token]:
+    """A table element behind its CONSTRAINT name."""
+    cursor = Cursor(part)
+    if not cursor.accept("CONSTRAINT"):
+        return part
+    if not cursor.peek().is_word("PRIMARY", *_INDEXES):
+        cursor.name()
+    return cursor.rest()
+
+
+def _is_index(part: Sequence[Token], named: Sequence[Token]) -> bool:
+    cursor = Cursor(named)
+    return (
+        len(named) < len(part) or cursor.peek().is_word(*_INDEXES) or cursor.accept("PERIOD", "FOR")
+    )
+
+
+def _key_parts(tokens: Sequence[Token]) -> list[tuple[str, int]]:
+    """PRIMARY KEY [USING BTREE] (column [(length)] [ASC | DESC], …): columns and prefix lengths."""
+    cursor = Cursor(tokens)
+    while not cursor.peek().is_sign("("):
+        cursor.next()
+    return [_key_part(Cursor(part)) for part in split(cursor.group())]
+
+
+def _key_part(cursor: Cursor) -> tuple[str, int]:
+    column = cursor.name()
+    length = Cursor(cursor.group()).integer() if cursor.peek().is_sign("(") else 0
+    return column, length
+
+
+def _with_key(
+    name: TableName, columns: Sequence[ColumnDefinition], key: Sequence[tuple[str, int]]
+) -> TableDefinition:
+    """The table; columns of the key are NOT NULL even where they do not say so."""
+    index = {column.name.casefold(): i for i, column in enumerate(columns)}
+    try:
+        primary = tuple(index[column.casefold()] for column, _ in key)
+    except KeyError as error:
+        raise ReadError(f"the primary key names a column that is not there: {error}") from error
+    return TableDefinition(
+        schema=name.schema,
+        table=name.table,
+        columns=tuple(
+            replace(column, nullable=column.nullable and i not in primary)
+            for i, column in enumerate(columns)
+        ),
+        primary_key=primary,
+        primary_key_prefixes=tuple(length for _, length in key),
+    )

@@ -1,0 +1,162 @@
+"""What a statement in the log does to tables.
+
+Most statements do nothing that replication cares about (users, grants, views, indexes, …): those
+are told by their first words and never parsed. Of the rest, CREATE TABLE, ADD COLUMN, DROP TABLE
+and their schemas are read; every other change of a table's columns, key, name or rows is
+`Unsupported` for the tables it names. What cannot be read at all is `Unsupported` too, or, when not
+even a table's name can be found, `Unreadable`: nothing that may change a table is passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pipeline.catalog.alter import read_alter
+from pipeline.catalog.create import read_create
+from pipeline.catalog.cursor import Cursor, ReadError
+from pipeline.catalog.effects import (
+    CreateSchema,
+    DropSchema,
+    DropTable,
+    Effect,
+    TableName,
+    Unreadable,
+    Unsupported,
+)
+from pipeline.catalog.lexer import LexError, tokens
+from pipeline.catalog.names import read_name, read_names
+
+_FIRST_WORD = re.compile(
+    r"(?:\s+|--[^\n]*\n|#[^\n]*\n|/\*!\d*|/\*(?!!).*?\*/)*(CREATE|ALTER|DROP|RENAME|TRUNCATE)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What a statement depends on besides its text: the default schema and the session's mode."""
+
+    schema: str | None = None
+    sql_mode: int = 0
+    server_version: int | None = None
+
+
+def may_change_tables(query: str) -> bool:
+    """Whether the first word is one of those that change tables; cheap, and never wrongly no."""
+    return _FIRST_WORD.match(query) is not None
+
+
+def effects(query: str, session: Session) -> list[Effect]:
+    """What the statement does, in its order; nothing for one that no table is changed by."""
+    if not may_change_tables(query):
+        return []
+    try:
+        cursor = Cursor(tokens(query, session.sql_mode, session.server_version))
+    except LexError as error:
+        return _unlexable(query, session, str(error))
+    return _statement(cursor, session)
+
+
+def _statement(cursor: Cursor, session: Session) -> list[Effect]:
+    for words, read in _STATEMENTS:
+        if cursor.accept(*words):
+            try:
+                return read(cursor, session)
+            except ReadError as error:
+                return [Unreadable(f"{' '.join(words)}: {error}")]
+    return []
+
+
+def _unlexable(query: str, session: Session, reason: str) -> list[Effect]:
+    """Read as far as the statement's head goes: its table is held."""
+    head = re.sub(r"[^\w\s.`$].*", "", query, flags=re.DOTALL)
+    try:
+        found = _statement(Cursor(tokens(head, session.sql_mode)), session)
+    except LexError:
+        return [Unreadable(reason)]
+    names = [effect.name for effect in found if hasattr(effect, "name")]
+    return [Unsupported(name, reason) for name in names] or list(found and [Unreadable(reason)])
+
+
+def _drop_tables(cursor: Cursor, session: Session) -> list[Effect]:
+    cursor.accept("IF", "EXISTS")
+    return [DropTable(name) for name in read_names(cursor, session.schema)]
+
+
+def _drop_schema(cursor: Cursor, session: Session) -> list[Effect]:
+    cursor.accept("IF", "EXISTS")
+    return [DropSchema(cursor.name())]
+
+
+def _create_schema(cursor: Cursor, session: Session) -> list[Effect]:
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    return [CreateSchema(cursor.name(), if_not_exists)]
+
+
+def _rename(cursor: Cursor, session: Session) -> list[Effect]:
+    renamed: list[Effect] = []
+    while True:
+        cursor.accept("IF", "EXISTS")
+        old = read_name(cursor, session.schema)
+        cursor.expect("TO")
+        new = read_name(cursor, session.schema)
+        renamed.append(Unsupported(old, f"renamed to {new}"))
+        renamed.append(Unsupported(new, f"renamed from {old}", creates=True))
+        if not cursor.accept_sign(","):
+            return renamed
+
+
+def _truncate(cursor: Cursor, session: Session) -> list[Effect]:
+    cursor.accept("TABLE")
+    return [Unsupported(read_name(cursor, session.schema), "TRUNCATE TABLE is not applied yet")]
+
+
+def _drop_index(cursor: Cursor, session: Session) -> list[Effect]:
+    cursor.accept("IF", "EXISTS")
+    index = cursor.name()
+    cursor.expect("ON")
+    name: TableName = read_name(cursor, session.schema)
+    if index.upper() != "PRIMARY":
+        return []
+    return [Unsupported(name, "its primary key is dropped, which is not applied yet")]
+
+
+def _create(cursor: Cursor, session: Session) -> list[Effect]:
+    return read_create(cursor, session.schema, session.sql_mode)
+
+
+def _create_or_replace(cursor: Cursor, session: Session) -> list[Effect]:
+    created = read_create(cursor, session.schema, session.sql_mode)
+    dropped: list[Effect] = [DropTable(e.name) for e in created if hasattr(e, "name")]
+    return dropped + created
+
+
+def _alter(cursor: Cursor, session: Session) -> list[Effect]:
+    return read_alter(cursor, session.schema, session.sql_mode)
+
+
+def _nothing(_cursor: Cursor, _session: Session) -> list[Effect]:
+    return []
+
+
+_STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor, Session], list[Effect]]], ...] = (
+    (("CREATE", "TABLE"), _create),
+    (("CREATE", "OR", "REPLACE", "TABLE"), _create_or_replace),
+    (("CREATE", "DATABASE"), _create_schema),
+    (("CREATE", "SCHEMA"), _create_schema),
+    (("ALTER", "TABLE"), _alter),
+    (("ALTER", "IGNORE", "TABLE"), _alter),
+    (("ALTER", "ONLINE", "TABLE"), _alter),
+    (("ALTER", "OFFLINE", "TABLE"), _alter),
+    (("DROP", "TABLE"), _drop_tables),
+    (("DROP", "TABLES"), _drop_tables),
+    (("DROP", "DATABASE"), _drop_schema),
+    (("DROP", "SCHEMA"), _drop_schema),
+    (("DROP", "INDEX"), _drop_index),
+    (("RENAME", "TABLE"), _rename),
+    (("RENAME", "TABLES"), _rename),
+    (("TRUNCATE",), _truncate),
+)
+"""By first words; TEMPORARY tables are nobody else's, so `CREATE TEMPORARY …` is not here."""

@@ -1,0 +1,250 @@
+"""What existing rows hold in a column that was added: its DEFAULT, as the column's own type.
+
+Values travel in the ledger as text (`None`: NULL), in the one spelling of each Arrow type that
+`python_value` reads back: numbers and text as they are, `true`/`false`, ISO dates and times
+(instants in UTC), bytes in hex.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date, datetime, timezone
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from typing import Any
+
+import pyarrow as pa
+
+from decoder.constants import BINARY_COLLATION, ColumnType
+from decoder.definition import ColumnDefinition
+from decoder.options import TypeOptions
+from pipeline.catalog.constants import Constant, Now, UnknownDefaultError, constant
+from pipeline.catalog.effects import NewColumn
+from pipeline.catalog.temporal import Instant, read_date, read_datetime, read_time, read_year
+
+_NUMBERS = (
+    *(ColumnType.TINY, ColumnType.SHORT, ColumnType.INT24, ColumnType.LONG, ColumnType.LONGLONG),
+    *(ColumnType.NEWDECIMAL, ColumnType.FLOAT, ColumnType.DOUBLE, ColumnType.BIT, ColumnType.YEAR),
+)
+_TEXTS = (ColumnType.STRING, ColumnType.VARCHAR, ColumnType.BLOB, ColumnType.SET)
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultContext:
+    """What a DEFAULT's value depends on besides its text.
+
+    `executed_at` is when the statement began; `time_zone` the session's, with the server's own
+    (SYSTEM) already put in.
+    """
+
+    executed_at: datetime | None = None
+    time_zone: str = "UTC"
+    options: TypeOptions = field(default_factory=TypeOptions)
+
+    def instant(self) -> Instant:
+        """The statement's time, for NOW() and for times of day in the session's zone."""
+        return Instant(self.executed_at, self.time_zone)
+
+
+def default_text(column: NewColumn, context: DefaultContext) -> str | None:
+    """The value of an added column in rows that were there before, as text.
+
+    Raises `UnknownDefaultError` where the log cannot tell it.
+    """
+    if column.computed:
+        raise UnknownDefaultError(column.computed)
+    definition = column.definition
+    value = constant(column.default) if column.default else _implicit(definition)
+    if value is None:
+        return None
+    try:
+        return _CONVERSIONS[definition.type](value, definition, context)
+    except KeyError as error:
+        raise UnknownDefaultError(f"a value of type {definition.type.name}") from error
+    except (ValueError, InvalidOperation, OverflowError) as error:
+        raise UnknownDefaultError(f"{value!r} as {definition.type.name}: {error}") from error
+
+
+def _implicit(column: ColumnDefinition) -> Constant:
+    """What MySQL puts into a column that is NOT NULL and has no DEFAULT."""
+    if column.nullable:
+        return None
+    if column.type in _NUMBERS:
+        return Decimal(0)
+    if column.type in _TEXTS:
+        return ""
+    if column.type is ColumnType.ENUM:
+        return column.labels[0]
+    if column.type is ColumnType.JSON:
+        return "null"
+    if column.type is ColumnType.TIME2:
+        return "00:00:00"
+    if column.type in (ColumnType.DATE, ColumnType.DATETIME2, ColumnType.TIMESTAMP2):
+        return "0000-00-00 00:00:00"
+    raise UnknownDefaultError(f"no DEFAULT for a NOT NULL column of type {column.type.name}")
+
+
+def _number(value: Constant) -> Decimal:
+    if isinstance(value, bytes):
+        return Decimal(int.from_bytes(value, "big"))
+    if isinstance(value, (str, float)):
+        return Decimal(str(value).strip())
+    if isinstance(value, Decimal):
+        return value
+    raise ValueError("not a number")
+
+
+def _integer(value: Constant, _column: ColumnDefinition, _context: DefaultContext) -> str:
+    return str(int(_number(value).quantize(Decimal(1), ROUND_HALF_UP)))
+
+
+def _decimal(value: Constant, column: ColumnDefinition, _context: DefaultContext) -> str:
+    # Decimal's own precision of 28 digits is less than a DECIMAL(65) needs.
+    sign, digits, exponent = _number(value).as_tuple()
+    unscaled = Decimal((0, digits, int(exponent) + column.scale)).to_integral_value(ROUND_HALF_UP)
+    text = f"{int(unscaled):0{column.scale + 1}d}"
+    whole, fraction = text[: len(text) - column.scale], text[len(text) - column.scale :]
+    minus = "-" if sign and int(unscaled) else ""
+    return f"{minus}{whole}.{fraction}" if column.scale else f"{minus}{whole}"
+
+
+def _single(value: Constant, _column: ColumnDefinition, _context: DefaultContext) -> str:
+    return repr(struct.unpack("<f", struct.pack("<f", float(_number(value))))[0])
+
+
+def _double(value: Constant, _column: ColumnDefinition, _context: DefaultContext) -> str:
+    return repr(float(_number(value)))
+
+
+def _bit(value: Constant, column: ColumnDefinition, context: DefaultContext) -> str:
+    text = value.encode() if isinstance(value, str) else value
+    number = int(_integer(text, column, context))
+    return ("true" if number else "false") if column.length == 1 else str(number)
+
+
+def _text(value: Constant) -> str:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, Now) or value is None:
+        raise ValueError("a time in a text column")
+    return str(value)
+
+
+def _string(value: Constant, column: ColumnDefinition, _context: DefaultContext) -> str:
+    if column.collation == BINARY_COLLATION:
+        raw = value if isinstance(value, bytes) else _text(value).encode()
+        fixed = column.length if column.type is ColumnType.STRING else 0
+        return raw.ljust(fixed, b"\0").hex()
+    text = _text(value)
+    return text.rstrip(" ") if column.type is ColumnType.STRING else text
+
+
+def _label(value: Constant, column: ColumnDefinition, _context: DefaultContext) -> str:
+    if isinstance(value, Decimal):
+        return column.labels[int(value) - 1]
+    return _same_label(column, _text(value).rstrip(" "))
+
+
+def _same_label(column: ColumnDefinition, text: str) -> str:
+    """The label as declared: collations ignore case."""
+    found = [label for label in column.labels if label.casefold() == text.casefold()]
+    if not found:
+        raise ValueError("not among the labels")
+    return text if text in found else found[0]
+
+
+def _labels(value: Constant, column: ColumnDefinition, _context: DefaultContext) -> str:
+    if isinstance(value, Decimal):
+        chosen = {i for i in range(len(column.labels)) if int(value) >> i & 1}
+    else:
+        named = {_same_label(column, part) for part in _text(value).split(",") if part}
+        chosen = {i for i, label in enumerate(column.labels) if label in named}
+    return ",".join(label for i, label in enumerate(column.labels) if i in chosen)
+
+
+def _json(value: Constant, _column: ColumnDefinition, _context: DefaultContext) -> str:
+    return _text(value)
+
+
+def _date(value: Constant, _column: ColumnDefinition, context: DefaultContext) -> str | None:
+    if isinstance(value, Now):
+        return context.instant().local(value.utc).date().isoformat()
+    return read_date(_text(value), keep_zero=context.options.zero_dates == "string")
+
+
+def _datetime(value: Constant, column: ColumnDefinition, context: DefaultContext) -> str | None:
+    if isinstance(value, Now):
+        return context.instant().local(value.utc).text(column.fraction)
+    return read_datetime(
+        _text(value), column.fraction, keep_zero=context.options.zero_dates == "string"
+    )
+
+
+def _timestamp(value: Constant, column: ColumnDefinition, context: DefaultContext) -> str | None:
+    keep_zero = context.options.zero_dates == "string"
+    if isinstance(value, Now):
+        text: str | None = context.instant().local(utc=True).text(column.fraction)
+    else:
+        text = read_datetime(_text(value), column.fraction, keep_zero=keep_zero)
+        if text is not None and not text.startswith("0000"):
+            text = context.instant().to_utc(text, column.fraction)
+    return text if text is None or keep_zero else f"{text}+00:00"
+
+
+def _time(value: Constant, column: ColumnDefinition, context: DefaultContext) -> str:
+    if isinstance(value, Now):
+        value = context.instant().local(value.utc).text(column.fraction)[11:]
+    return read_time(_text(value), column.fraction, as_micros=context.options.time == "micros")
+
+
+def _year(value: Constant, _column: ColumnDefinition, _context: DefaultContext) -> str:
+    return read_year(_text(value), is_text=isinstance(value, str))
+
+
+_Conversion = Callable[[Constant, ColumnDefinition, DefaultContext], str | None]
+_CONVERSIONS: dict[ColumnType, _Conversion] = {
+    **dict.fromkeys(_NUMBERS[:5], _integer),
+    ColumnType.NEWDECIMAL: _decimal,
+    ColumnType.FLOAT: _single,
+    ColumnType.DOUBLE: _double,
+    ColumnType.BIT: _bit,
+    ColumnType.YEAR: _year,
+    ColumnType.STRING: _string,
+    ColumnType.VARCHAR: _string,
+    ColumnType.BLOB: _string,
+    ColumnType.ENUM: _label,
+    ColumnType.SET: _labels,
+    ColumnType.JSON: _json,
+    ColumnType.DATE: _date,
+    ColumnType.DATETIME2: _datetime,
+    ColumnType.TIMESTAMP2: _timestamp,
+    ColumnType.TIME2: _time,
+}
+
+
+def python_value(text: str | None, arrow_type: pa.DataType) -> Any:
+    """The Python value of a default's text, of the kind that Spark's `lit` takes for the type."""
+    if text is None:
+        return None
+    for accepts, read in _PYTHON_VALUES:
+        if accepts(arrow_type):
+            return read(text)
+    return text
+
+
+_PYTHON_VALUES: tuple[tuple[Callable[[pa.DataType], bool], Callable[[str], Any]], ...] = (
+    (pa.types.is_boolean, lambda text: text == "true"),
+    (pa.types.is_integer, int),
+    (pa.types.is_floating, float),
+    (pa.types.is_decimal, Decimal),
+    (pa.types.is_binary, bytes.fromhex),
+    (pa.types.is_date, date.fromisoformat),
+    (
+        lambda t: pa.types.is_timestamp(t) and t.tz is not None,
+        lambda text: datetime.fromisoformat(text).astimezone(timezone.utc),
+    ),
+    (pa.types.is_timestamp, datetime.fromisoformat),
+)

@@ -1,0 +1,64 @@
+"""The timeline in the lake: `ledger/definitions`, one row per item, written by silver's batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as sf
+
+from pipeline import delta
+from pipeline.catalog.items import TimelineItem
+from pipeline.lake import Lake
+
+DEFINITIONS = pa.schema(
+    [
+        pa.field("source", pa.string()),
+        pa.field("batch", pa.int64()),
+        # Order of items at one position: a statement may drop several tables.
+        pa.field("number", pa.int32()),
+        pa.field("lsn", pa.int64()),
+        pa.field("pos", pa.int64()),
+        pa.field("schema", pa.string()),
+        pa.field("table", pa.string()),
+        pa.field("kind", pa.string()),
+        # silver's v<N> that rows are in from here on
+        pa.field("version", pa.int32()),
+        # JSON of decoder.definition.TableDefinition
+        pa.field("definition", pa.string()),
+        # JSON: column name → text of its value in existing rows, or null
+        pa.field("defaults", pa.string()),
+        pa.field("statement", pa.string()),
+        pa.field("reason", pa.string()),
+    ]
+)
+
+
+def read_items(spark: SparkSession, lake: Lake, source: str) -> list[TimelineItem]:
+    """All items of a source, in the order of its log."""
+    path = lake.ledger("definitions")
+    if not delta.exists(spark, path):
+        return []
+    rows = delta.read(spark, path).where(sf.col("source") == source).coalesce(1).collect()
+    ordered = sorted(rows, key=lambda row: (row["batch"], row["number"]))
+    return [TimelineItem.from_dict(row.asDict()) for row in ordered]
+
+
+def append_items(
+    spark: SparkSession, lake: Lake, source: str, batch: int, items: Sequence[TimelineItem]
+) -> None:
+    """Append one batch's items, once."""
+    if not items:
+        return
+    rows = [
+        {"source": source, "batch": batch, "number": number, **item.to_dict()}
+        for number, item in enumerate(items)
+    ]
+    table = pa.Table.from_pylist(rows, schema=DEFINITIONS)
+    delta.append_once(
+        spark.createDataFrame(table).coalesce(1),
+        lake.ledger("definitions"),
+        app=f"silver/{source}/definitions",
+        version=batch,
+    )

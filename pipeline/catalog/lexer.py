@@ -1,0 +1,197 @@
+"""A MySQL statement to tokens, as the server's own lexer would cut it (`sql/sql_lex.cc`).
+
+Statements in a log are as users typed them, so all of it counts: versioned comments (`/*!80023 …
+*/` is code), `ANSI_QUOTES` and `NO_BACKSLASH_ESCAPES` of the session, identifiers of any script and
+with leading digits, hex and bit literals. Text that no server would accept gives a `LexError`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, IntFlag
+
+
+class LexError(ValueError):
+    """The text ends inside a quoted name, string or comment, or holds a stray character."""
+
+
+class SqlMode(IntFlag):
+    """The bits of a session's `sql_mode` that change how text is read (`sql/query_options.h`)."""
+
+    REAL_AS_FLOAT = 0x1
+    ANSI_QUOTES = 0x4
+    NO_BACKSLASH_ESCAPES = 0x100000
+
+
+class Kind(Enum):
+    """What a token is."""
+
+    WORD = "word"  # a keyword or an unquoted name
+    NAME = "name"  # a quoted name
+    STRING = "string"
+    NUMBER = "number"
+    BYTES = "bytes"  # x'…' and 0x…
+    BITS = "bits"  # b'…' and 0b…
+    SIGN = "sign"  # one character of punctuation
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token: `text` without quotes and escapes, hex digits for BYTES, 0s and 1s for BITS."""
+
+    kind: Kind
+    text: str
+
+    def is_word(self, *words: str) -> bool:
+        """An unquoted word, in any case, of those given (in capitals)."""
+        return self.kind is Kind.WORD and self.text.upper() in words
+
+    def is_sign(self, sign: str) -> bool:
+        """That character of punctuation."""
+        return self.kind is Kind.SIGN and self.text == sign
+
+
+_SPACE = re.compile(r"(?:\s+|--(?=[\s\x00]|$)[^\n]*|#[^\n]*)+")
+_VERSIONED = re.compile(r"/\*!(\d{5,6})?")
+_BYTES = re.compile(r"[xX]'((?:[0-9a-fA-F]{2})*)'|0x([0-9a-fA-F]+)(?![\w$])")
+_BITS = re.compile(r"[bB]'([01]*)'|0b([01]+)(?![\w$])")
+_NUMBER = re.compile(r"\d+\.\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|\d+(?:[eE][+-]?\d+)?")
+_WORD = re.compile(r"[\w$]+")
+_NAME_END = re.compile(r"[\w$`\"]")
+_ESCAPES = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
+
+
+def tokens(text: str, sql_mode: int = 0, server_version: int | None = None) -> list[Token]:
+    """All tokens of a statement, without its closing semicolons.
+
+    `server_version` is MySQL's number (80045 for 8.0.45): code in comments for a later version is
+    left out, as that server did. Raises `LexError`.
+    """
+    found = list(_Lexer(text, sql_mode, server_version).run())
+    while found and found[-1].is_sign(";"):
+        found.pop()
+    return found
+
+
+class _Lexer:
+    def __init__(self, text: str, sql_mode: int, server_version: int | None) -> None:
+        self.text = text
+        self.at = 0
+        self.ansi_quotes = bool(sql_mode & SqlMode.ANSI_QUOTES)
+        self.escapes = not sql_mode & SqlMode.NO_BACKSLASH_ESCAPES
+        self.server_version = server_version
+        self.in_versioned = False
+
+    def run(self) -> Iterator[Token]:
+        while self._skip():
+            yield self._next()
+
+    def _skip(self) -> bool:
+        """Over space and comments; whether there is more."""
+        while self.at < len(self.text):
+            if match := _SPACE.match(self.text, self.at):
+                self.at = match.end()
+            elif self.in_versioned and self.text.startswith("*/", self.at):
+                self.in_versioned = False
+                self.at += 2
+            elif self.text.startswith("/*", self.at):
+                self._comment()
+            else:
+                return self.text[self.at] != "\0"
+        return False
+
+    def _comment(self) -> None:
+        match = _VERSIONED.match(self.text, self.at)
+        if match and not self._is_later(match.group(1)):
+            self.in_versioned = True
+            self.at = match.end()
+            return
+        end = self.text.find("*/", self.at + 2)
+        if end < 0:
+            raise LexError("the statement ends inside a comment")
+        self.at = end + 2
+
+    def _is_later(self, version: str | None) -> bool:
+        return bool(version and self.server_version and int(version) > self.server_version)
+
+    def _next(self) -> Token:
+        char = self.text[self.at]
+        if char == "`" or (char == '"' and self.ansi_quotes):
+            return Token(Kind.NAME, self._quoted(char, escapes=False))
+        if char in "'\"":
+            return Token(Kind.STRING, self._strings(char))
+        if char in "nN" and self.text.startswith("'", self.at + 1):
+            self.at += 1
+            return Token(Kind.STRING, self._strings("'"))
+        return self._literal() or self._word() or self._sign()
+
+    def _strings(self, quote: str) -> str:
+        """A string and those that follow it: MySQL joins `'a' 'b'`."""
+        parts = [self._quoted(quote, escapes=self.escapes)]
+        while True:
+            match = _SPACE.match(self.text, self.at)
+            after = match.end() if match else self.at
+            if not match or self.text[after : after + 1] != quote:
+                return "".join(parts)
+            self.at = after
+            parts.append(self._quoted(quote, escapes=self.escapes))
+
+    def _quoted(self, quote: str, *, escapes: bool) -> str:
+        parts: list[str] = []
+        at = self.at + 1
+        stop = re.compile(rf"[{quote}\\]" if escapes else quote)
+        while match := stop.search(self.text, at):
+            parts.append(self.text[at : match.start()])
+            at = match.end()
+            following = self.text[at : at + 1]
+            if match.group() == "\\":
+                parts.append(_unescape(following))
+                at += 1
+            elif following == quote:
+                parts.append(quote)
+                at += 1
+            else:
+                self.at = at
+                return "".join(parts)
+        raise LexError(f"the statement ends inside {quote}…{quote}")
+
+    def _literal(self) -> Token | None:
+        for kind, pattern in ((Kind.BYTES, _BYTES), (Kind.BITS, _BITS)):
+            if match := pattern.match(self.text, self.at):
+                self.at = match.end()
+                digits = match.group(1) if match.group(1) is not None else match.group(2)
+                odd = kind is Kind.BYTES and len(digits) % 2 == 1
+                return Token(kind, "0" + digits if odd else digits)
+        match = _NUMBER.match(self.text, self.at)
+        if not match or self._starts_name(match):
+            return None
+        self.at = match.end()
+        return Token(Kind.NUMBER, match.group())
+
+    def _starts_name(self, number: re.Match[str]) -> bool:
+        """`1a` is a name, and so is any word behind a dot: `db.2024`."""
+        dot = self.at if number.group()[0] == "." else self.at - 1
+        if dot > 0 and self.text[dot] == "." and _NAME_END.match(self.text, dot - 1):
+            return True
+        word = _WORD.match(self.text, self.at)
+        return bool(word and word.end() > number.end())
+
+    def _word(self) -> Token | None:
+        match = _WORD.match(self.text, self.at)
+        if not match:
+            return None
+        self.at = match.end()
+        return Token(Kind.WORD, match.group())
+
+    def _sign(self) -> Token:
+        self.at += 1
+        return Token(Kind.SIGN, self.text[self.at - 1])
+
+
+def _unescape(char: str) -> str:
+    """What a backslash before this character stands for; `\\%` and `\\_` keep theirs."""
+    if char in ("%", "_"):
+        return "\\" + char
+    return _ESCAPES.get(char, char)

@@ -1,0 +1,75 @@
+"""Which of silver's tables `v<N>` holds rows of which definition.
+
+A version stands for one layout: names, types, charsets and key. A layout that comes back (a table
+dropped and created again as it was) gets its old number, so a definition alone tells its version.
+What DDL declares is known before a table map shows it, but not completely (collations, the bytes of
+a character): its version is open until the first table map that fits it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from decoder.columns.registry import row_type
+from decoder.definition import TableDefinition
+from decoder.errors import UnsupportedError
+from decoder.options import TypeOptions
+
+
+def layout(definition: TableDefinition) -> TableDefinition:
+    """The definition without what does not change how its rows are kept."""
+    columns = tuple(replace(c, nullable=True, visible=True) for c in definition.columns)
+    return replace(definition, columns=columns)
+
+
+def fits(one: TableDefinition, other: TableDefinition, options: TypeOptions) -> bool:
+    """Whether both have the same columns (names and Delta types, in order) and the same key."""
+    if one.primary_key != other.primary_key or len(one.columns) != len(other.columns):
+        return False
+    try:
+        return bool(row_type(one, options) == row_type(other, options))
+    except UnsupportedError:
+        return layout(one) == layout(other)
+
+
+@dataclass(slots=True)
+class Versions:
+    """A table's versions by number; `open` are those that no table map has shown yet."""
+
+    options: TypeOptions
+    definitions: dict[int, TableDefinition] = field(default_factory=dict)
+    open: set[int] = field(default_factory=set)
+
+    def declared(self, definition: TableDefinition) -> int:
+        """The number for what DDL declares: the latest that fits, or a new one."""
+        fitting = [n for n, d in self.definitions.items() if fits(definition, d, self.options)]
+        return max(fitting, default=self._next())
+
+    def shown(self, definition: TableDefinition) -> int | None:
+        """The number that this very layout has, if a table map has shown it before."""
+        wanted = layout(definition)
+        for number, known in self.definitions.items():
+            if number not in self.open and layout(known) == wanted:
+                return number
+        return None
+
+    def for_table_map(self, definition: TableDefinition, current: int | None) -> int:
+        """The number for what a table map shows: its own, the open one that fits, or a new one."""
+        number = self.shown(definition)
+        if number is not None:
+            return number
+        if current in self.open and fits(definition, self.definitions[current], self.options):
+            return current
+        return self._next()
+
+    def keep(self, number: int, definition: TableDefinition, *, from_table_map: bool) -> None:
+        """Bind a number to a definition; a table map's stays, whatever DDL declares later."""
+        if from_table_map:
+            self.open.discard(number)
+            self.definitions[number] = definition
+        elif number not in self.definitions:
+            self.open.add(number)
+            self.definitions[number] = definition
+
+    def _next(self) -> int:
+        return max(self.definitions, default=0) + 1
