@@ -54,11 +54,14 @@ class EventHeader:
             left = len(buffer) - offset
             raise TruncatedError(f"{left} bytes are left for an event header", position=position)
         timestamp, code, server_id, size, log_pos, flags = _LAYOUT.unpack_from(buffer, offset)
-        kind = EventType(code) if code in _CODES else code
-        header = cls(position, timestamp, kind, server_id, size, log_pos, EventFlag(flags))
+        header = cls(position, timestamp, _type(code), server_id, size, log_pos, EventFlag(flags))
         if size < HEADER_LENGTH:
             raise header.malformed(f"its size {size} is smaller than an event header")
         return header
+
+    def renumbered(self, event_type: int) -> EventHeader:
+        """The same header with a type as it is numbered since (see FORMAT_DESCRIPTION)."""
+        return self if event_type == self.type else replace(self, type=_type(event_type))
 
     def inside(self, payload: EventHeader, payload_offset: int) -> EventHeader:
         """The same header for an event found inside the event that `payload` heads."""
@@ -70,3 +73,7 @@ class EventHeader:
 
 
 _CODES = frozenset(int(code) for code in EventType)
+
+
+def _type(code: int) -> EventType | int:
+    return EventType(code) if code in _CODES else code

@@ -60,6 +60,7 @@ def _events(data: memoryview) -> Iterator[Event]:
         frames = frame(window, HEAD, len(window), base=base, checksum=checksum)
         for header, body in _framed(window, frames, base):
             description = _description(header, body, description)
+            header = header.renumbered(description.todays_type(header.type))
             event = parse(body, header, description)
             yield event
             if isinstance(event, TransactionPayloadEvent):

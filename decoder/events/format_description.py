@@ -20,6 +20,10 @@ _SERVER_VERSION_LENGTH = 50
 _ALGORITHM_LENGTH = 1
 _CHECKSUM_SINCE = (5, 6, 1)
 _MARIADB_CHECKSUM_SINCE = (5, 3, 0)
+_RENUMBERED_TREE = re.compile(r"5\.[12]\.\d-a_drop[56]p")
+_RENUMBERED_FIRST = 16
+_RENUMBERED = (19, 20, 21, 22, 16, 17, 18)
+"""Today's numbers of types 16 to 22 in trees of 2006 that had TABLE_MAP before XID."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,7 @@ class FormatDescriptionEvent(Event):
     header_length: int
     """u8: 19."""
     post_header_lengths: bytes
-    """One u8 for each event type from 1 on: bytes of the fixed part after the common header."""
+    """One u8 for each event type from 1 on, in today's numbers: bytes of its fixed part."""
     checksum_algorithm: ChecksumAlgorithm
     """u8, and room for a checksum behind it; UNDEFINED where the version is too old to have it."""
 
@@ -69,6 +73,13 @@ class FormatDescriptionEvent(Event):
         known = 0 < event_type <= len(self.post_header_lengths)
         return self.post_header_lengths[event_type - 1] if known else default
 
+    def todays_type(self, event_type: int) -> int:
+        """The type as it is numbered since; only the trees of `_RENUMBERED_TREE` differ."""
+        index = event_type - _RENUMBERED_FIRST
+        if 0 <= index < len(_RENUMBERED) and _RENUMBERED_TREE.match(self.server_version):
+            return _RENUMBERED[index]
+        return event_type
+
     @classmethod
     def parse(
         cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent | None
@@ -92,6 +103,8 @@ class FormatDescriptionEvent(Event):
         if cursor.remaining <= footer:
             raise header.malformed("it has no post-header lengths")
         post_header_lengths = cursor.take(cursor.remaining - footer)
+        if _RENUMBERED_TREE.match(server_version):
+            post_header_lengths = _renumber(post_header_lengths)
         algorithm = _algorithm(cursor.u8(), header) if footer else ChecksumAlgorithm.UNDEFINED
         return cls(
             header,
@@ -102,6 +115,15 @@ class FormatDescriptionEvent(Event):
             post_header_lengths,
             algorithm,
         )
+
+
+def _renumber(post_header_lengths: bytes) -> bytes:
+    lengths = bytearray(post_header_lengths)
+    for today, length in zip(
+        _RENUMBERED, post_header_lengths[_RENUMBERED_FIRST - 1 :], strict=False
+    ):
+        lengths[today - 1 : today] = [length]
+    return bytes(lengths)
 
 
 def _version(server_version: str) -> tuple[int, int, int]:

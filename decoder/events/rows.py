@@ -36,6 +36,8 @@ class RowsFlag(IntFlag):
     NO_FOREIGN_KEY_CHECKS = 0x2
     RELAXED_UNIQUE_CHECKS = 0x4
     COMPLETE_ROWS = 0x8
+    SQL_FOREIGN_KEYS = 0x10
+    """From 9.6: rows that foreign keys change are logged, as events of their own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,122 @@
+"""`binlake inspect`: a log's events, or its decoded row images, as a table or as JSON lines.
+
+Files are read one after the other and shown as they are read, so that a log of any size can be
+looked at; one that is damaged is shown up to the fault.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+import decoder
+from decoder.errors import BinlogError
+from pipeline.inspect_events import EVENT_COLUMNS, event_cells, event_object
+from pipeline.inspect_rows import ROW_COLUMNS, row_cells, row_object, row_objects, to_json
+
+_PAGE = 500
+"""Lines that a table's columns are aligned over."""
+_WIDTH_OF_A_PIPE = 250
+_MISSING = 2
+_FAULT = 1
+
+Line: TypeAlias = dict[str, Any] | Sequence[str]
+
+
+def inspect_files(files: Sequence[Path], *, rows: bool = False, json: bool = False) -> int:
+    """Show the files on standard output; messages go to standard error.
+
+    The exit code: 0, 1 where a file is no binary log or damaged, 2 where one cannot be read.
+    """
+    out, errors = Console(), Console(stderr=True)
+    if not out.is_terminal:
+        out = Console(width=_WIDTH_OF_A_PIPE)
+    worst = 0
+    with _pipe_may_close():
+        for file in files:
+            try:
+                lines = _rows(file, json) if rows else _events(file, json)
+                _show(lines, ROW_COLUMNS if rows else EVENT_COLUMNS, out, str(file))
+            except BinlogError as error:
+                errors.print(f"binlake: {error}", markup=False, highlight=False, soft_wrap=True)
+                worst = max(worst, _FAULT)
+            except OSError as error:
+                reason = error.strerror or str(error)
+                errors.print(f"binlake: {file}: {reason}", markup=False, highlight=False)
+                worst = max(worst, _MISSING)
+    return worst
+
+
+def _events(file: Path, json: bool) -> Iterator[Line]:
+    tables: dict[int, str] = {}
+    with _content(file) as data:
+        for event in decoder.events(data, file=str(file)):
+            yield event_object(event, str(file)) if json else event_cells(event, tables)
+
+
+def _rows(file: Path, json: bool) -> Iterator[Line]:
+    with _content(file) as data:
+        for changes in decoder.read(data, file=str(file)):
+            for row in row_objects(changes):
+                yield row_object(row, str(file)) if json else row_cells(row)
+
+
+@contextmanager
+def _content(file: Path) -> Iterator[bytes | mmap.mmap]:
+    with file.open("rb") as stream:
+        if not os.fstat(stream.fileno()).st_size:
+            yield b""
+            return
+        # Not closed: an event's bytes may still be referred to, and the collector unmaps it.
+        yield mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _show(lines: Iterator[Line], columns: Sequence[str], out: Console, title: str) -> None:
+    """Print all lines; those before an error are printed before it is raised."""
+    page: list[Sequence[str]] = []
+    first = True
+    try:
+        for line in lines:
+            if isinstance(line, dict):
+                print(to_json(line))
+                continue
+            page.append(line)
+            if len(page) == _PAGE:
+                _print_page(page, columns, out, title if first else None)
+                page, first = [], False
+    finally:
+        if page:
+            _print_page(page, columns, out, title if first else None)
+
+
+def _print_page(
+    page: Iterable[Sequence[str]], columns: Sequence[str], out: Console, title: str | None
+) -> None:
+    table = Table(title=title and Text(title), title_justify="left", box=box.SIMPLE_HEAD)
+    for column in columns:
+        right = column in ("position", "size", "server", "row")
+        last = column == columns[-1]
+        table.add_column(column, justify="right" if right else "left", no_wrap=not last)
+    for cells in page:
+        table.add_row(*(Text(cell) for cell in cells))
+    out.print(table)
+
+
+@contextmanager
+def _pipe_may_close() -> Iterator[None]:
+    """`binlake inspect … | head` is no error."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
