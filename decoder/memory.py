@@ -6,8 +6,9 @@ primitives below are single machine instructions (an unaligned load is one LLVM 
 `NUMBA_BOUNDSCHECK=1` each of them checks that it stays inside its array.
 
 Rules for kernels: all integers are int64 (numba turns int64 with uint64 into float64), shifts of
-possibly negative values are `shift_right_logical` and `shift_left`, and arrays are writable and
-C-contiguous (a read-only array is another type, for which numba would compile everything again).
+possibly negative values are `shift_right_logical` and `shift_left`, sums that may pass 2**63 are
+`add_wrapping` and its kin (numba lets LLVM assume that `+` never overflows), and arrays are
+writable and C-contiguous (a read-only array is another type, which numba would compile anew).
 
 Byte buffers are uint8 arrays; `position` counts bytes from the array's start.
 """
@@ -241,6 +242,21 @@ def shift_left(value: int, bits: int) -> int:
     return wrap(int(value) << int(bits))
 
 
+def add_wrapping(a: int, b: int) -> int:
+    """`a + b` modulo 2**64. Plain `+` on int64 must not overflow: compiled, it is undefined."""
+    return wrap(int(a) + int(b))
+
+
+def subtract_wrapping(a: int, b: int) -> int:
+    """`a - b` modulo 2**64."""
+    return wrap(int(a) - int(b))
+
+
+def multiply_wrapping(a: int, b: int) -> int:
+    """`a * b` modulo 2**64."""
+    return wrap(int(a) * int(b))
+
+
 def trailing_zeros(value: int) -> int:
     """The index of the lowest bit that is set; 64 where none is."""
     value = int(value) & _MASK_64
@@ -257,5 +273,9 @@ overload(shift_left)(lambda value, bits: lambda value, bits: np.int64(value) << 
 overload(shift_right_logical)(
     lambda value, bits: lambda value, bits: shift_right_instruction(value, bits)
 )
+# Numba tells LLVM that signed sums do not overflow; of unsigned ones it says nothing.
+overload(add_wrapping)(lambda a, b: lambda a, b: np.int64(np.uint64(a) + np.uint64(b)))
+overload(subtract_wrapping)(lambda a, b: lambda a, b: np.int64(np.uint64(a) - np.uint64(b)))
+overload(multiply_wrapping)(lambda a, b: lambda a, b: np.int64(np.uint64(a) * np.uint64(b)))
 overload(trailing_zeros)(lambda value: lambda value: trailing_zeros_instruction(value))
 overload(double_from_bits)(lambda bits: lambda bits: double_instruction(bits))
