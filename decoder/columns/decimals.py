@@ -19,22 +19,23 @@ from decoder.columns.validity import validity
 from decoder.definition import ColumnDefinition
 from decoder.memory import (
     Bytes,
+    add_wrapping,
     inline_kernel,
     item,
     kernel,
     load_be32,
     load_be64,
     load_u8,
+    multiply_wrapping,
     shift_left,
     shift_right_logical,
     store_8,
     store_32,
     store_64,
-    wrap,
+    subtract_wrapping,
 )
 
 LARGEST_DECIMAL128 = 38
-LARGEST_PRECISION = 65
 GROUP = 9
 GROUP_BYTES = np.array([0, 1, 1, 2, 2, 3, 3, 4, 4, 4], np.int64)
 """Bytes that hold 0 to 9 digits."""
@@ -76,8 +77,9 @@ def read_short(
         excess = (power_0 - 1 - group_0) | (power_1 - 1 - group_1) | (power_2 - 1 - group_2)
         if excess < 0 and position >= 0:
             return row
-        value = wrap((group_0 * power_1 + group_1) * power_2 + group_2)
-        value = (value ^ negative) - negative
+        leading = multiply_wrapping(group_0, power_1) + group_1
+        value = add_wrapping(multiply_wrapping(leading, power_2), group_2)
+        value = subtract_wrapping(value ^ negative, negative)
         store_64(values, 16 * row, value)
         store_64(values, 16 * row + 8, value >> 63)
     return -1
@@ -114,7 +116,7 @@ def read_long(
         high = limb_2 | shift_left(limb_3, 32)
         if flip:
             high = ~high + (1 if low == 0 else 0)
-            low = wrap(-low)
+            low = subtract_wrapping(0, low)
         store_64(values, 16 * row, low)
         store_64(values, 16 * row + 8, high)
     return -1

@@ -12,10 +12,11 @@ from decoder.memory import (
     inline_kernel,
     item,
     kernel,
+    multiply_wrapping,
     shift_right_logical,
     store_8,
     store_16,
-    wrap,
+    subtract_wrapping,
 )
 
 TWO_DIGITS = np.array([ord("0") + n // 10 | (ord("0") + n % 10) << 8 for n in range(100)], np.int32)
@@ -54,7 +55,7 @@ def write_unsigned(text: Bytes, at: int, value: int) -> int:
     if value < 0:
         tenth = shift_right_logical(value, 1) // 5
         at = write_padded(text, at, tenth, digit_count(tenth))
-        store_8(text, at, 48 + wrap(value - tenth * 10))
+        store_8(text, at, 48 + subtract_wrapping(value, multiply_wrapping(tenth, 10)))
         return at + 1
     if value < 10:
         store_8(text, at, 48 + value)
@@ -67,5 +68,5 @@ def write_signed(text: Bytes, at: int, value: int) -> int:
     """The digits of an int64, with its sign."""
     if value < 0:
         store_8(text, at, 45)
-        return write_unsigned(text, at + 1, wrap(-value))
+        return write_unsigned(text, at + 1, subtract_wrapping(0, value))
     return write_unsigned(text, at, value)

@@ -29,6 +29,7 @@ from decoder.memory import (
     shift_right_logical,
     store_8,
     store_32,
+    subtract_wrapping,
     trailing_zeros,
 )
 
@@ -129,7 +130,7 @@ def set_offsets(buffer: Bytes, positions: Int32s, size: int, ends: Int32s, offse
         while members:
             member = trailing_zeros(members)
             at += 1 + item(ends, member + 1) - item(ends, member)
-            members &= members - 1
+            members &= subtract_wrapping(members, 1)
     store_32(offsets, 4 * len(positions), at)
     return at
 
@@ -150,7 +151,7 @@ def set_text(
                 at += 1
             member = trailing_zeros(members)
             at = copy_label(labels, item(ends, member), item(ends, member + 1), text, at)
-            members &= members - 1
+            members &= subtract_wrapping(members, 1)
             more = True
 
 

@@ -13,13 +13,14 @@ from decoder.columns.arrays import Int64s
 from decoder.columns.digits import digit_count, write_padded, write_signed, write_unsigned
 from decoder.memory import (
     Bytes,
+    add_wrapping,
     double_from_bits,
     inline_kernel,
     item,
     kernel,
+    multiply_wrapping,
     shift_right_logical,
     store_8,
-    wrap,
 )
 
 LONGEST_DOUBLE = 25
@@ -63,7 +64,7 @@ def multiply_high(a: int, b: int) -> int:
     """The upper 64 bits of the product of two non-negative int64."""
     low_a, high_a = a & _MASK_32, a >> 32
     low_b, high_b = b & _MASK_32, b >> 32
-    middle = high_a * low_b + shift_right_logical(low_a * low_b, 32)
+    middle = high_a * low_b + shift_right_logical(multiply_wrapping(low_a, low_b), 32)
     other = low_a * high_b + (middle & _MASK_32)
     return high_a * high_b + (middle >> 32) + (other >> 32)
 
@@ -71,9 +72,10 @@ def multiply_high(a: int, b: int) -> int:
 @inline_kernel
 def round_to_odd(g1: int, g0: int, cp: int) -> int:
     """`g * cp >> 126`, with the lowest bit set where anything was shifted out (rop)."""
-    z = shift_right_logical(wrap(g1 * cp), 1) + multiply_high(g0, cp)
-    w = multiply_high(g1, cp) + shift_right_logical(wrap(z), 63)
-    return w | shift_right_logical(wrap((z & _MASK_63) + _MASK_63), 63)
+    low = shift_right_logical(multiply_wrapping(g1, cp), 1)
+    z = add_wrapping(low, multiply_high(g0, cp))
+    w = multiply_high(g1, cp) + shift_right_logical(z, 63)
+    return w | (1 if z & _MASK_63 else 0)
 
 
 @kernel

@@ -6,7 +6,7 @@ other types as base64.
 
 from __future__ import annotations
 
-from decoder.columns.decimals import GROUP, GROUP_BYTES, LARGEST_PRECISION, write_decimal
+from decoder.columns.decimals import GROUP, GROUP_BYTES, write_decimal
 from decoder.columns.json_errors import NOT_A_NUMBER, NOT_TEMPORAL, OUTSIDE
 from decoder.columns.json_text import QUOTE, write_base64
 from decoder.columns.temporal_text import write_date, write_datetime, write_time
@@ -20,6 +20,8 @@ _DATETIME = int(ColumnType.DATETIME)
 _NEWDECIMAL = int(ColumnType.NEWDECIMAL)
 _PACKED_SIZE = 8
 _MICROSECOND_DIGITS = 6
+_LARGEST_PRECISION = 81
+"""Nine groups of nine: inside JSON, a DECIMAL(65, 30) can have the precision 66."""
 
 
 @inline_kernel
@@ -34,7 +36,7 @@ def write_opaque_decimal(text: Bytes, at: int, buffer: Bytes, position: int, len
     if length < 2:
         return OUTSIDE
     precision, scale = load_u8(buffer, position), load_u8(buffer, position + 1)
-    if precision == 0 or precision > LARGEST_PRECISION or scale > precision:
+    if precision == 0 or precision > _LARGEST_PRECISION or scale > precision:
         return NOT_A_NUMBER
     if length != 2 + packed_digits(precision - scale) + packed_digits(scale):
         return OUTSIDE

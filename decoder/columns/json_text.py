@@ -23,6 +23,7 @@ from decoder.memory import (
     store_16,
     store_32,
     store_64,
+    subtract_wrapping,
 )
 
 QUOTE = 34
@@ -56,11 +57,11 @@ _BASE64_LINE = 57
 @inline_kernel
 def special_bytes(word: int) -> int:
     """Of 8 bytes, the high bits of (at least) those that JSON escapes; 0 where there are none."""
-    control = (word - _SPACES) & ~word
+    control = subtract_wrapping(word, _SPACES) & ~word
     quote = word ^ _QUOTES
-    quote = (quote - _EVERY_BYTE) & ~quote
+    quote = subtract_wrapping(quote, _EVERY_BYTE) & ~quote
     backslash = word ^ _BACKSLASHES
-    backslash = (backslash - _EVERY_BYTE) & ~backslash
+    backslash = subtract_wrapping(backslash, _EVERY_BYTE) & ~backslash
     return (control | quote | backslash) & HIGH_BITS
 
 

@@ -30,6 +30,7 @@ from decoder.memory import (
 )
 
 IMPOSSIBLE = -(1 << 63)
+LAST_YEAR = 9999
 
 
 @inline_kernel
@@ -57,9 +58,9 @@ def unpack_dates(buffer: Bytes, positions: Int32s, packed: Int64s) -> None:
     """DATE and NEWDATE: 3 bytes, day 5 bits, month 4, year 15."""
     for row in range(len(positions)):
         stored = load_u24(buffer, max(item(positions, row), 0))
-        month = stored >> 5 & 15
-        value = pack_date(stored >> 9, month, stored & 31)
-        set_item(packed, row, value if month <= 12 else IMPOSSIBLE)
+        year, month = stored >> 9, stored >> 5 & 15
+        value = pack_date(year, month, stored & 31)
+        set_item(packed, row, value if year <= LAST_YEAR and month <= 12 else IMPOSSIBLE)
 
 
 @kernel
@@ -71,7 +72,8 @@ def unpack_datetimes(buffer: Bytes, positions: Int32s, size: int, packed: Int64s
         stored = load_be64(buffer, max(item(positions, row), 0))
         whole = shift_right_logical(stored, 24) - 0x8000000000
         fraction = (stored >> (24 - 8 * size) & mask) * unit
-        set_item(packed, row, whole << 24 | fraction if whole >= 0 else IMPOSSIBLE)
+        possible = 0 <= whole >> 22 < 13 * (LAST_YEAR + 1)
+        set_item(packed, row, whole << 24 | fraction if possible else IMPOSSIBLE)
 
 
 @kernel
@@ -83,7 +85,7 @@ def unpack_old_datetimes(buffer: Bytes, positions: Int32s, packed: Int64s) -> No
         year, month = date // 10000, date // 100 % 100
         hour, minute, second = time // 10000, time // 100 % 100, time % 100
         value = pack_date(year, month, date % 100) | pack_time(hour, minute, second)
-        dated = 0 <= year <= 9999 and month <= 12 and date % 100 <= 31
+        dated = 0 <= year <= LAST_YEAR and month <= 12 and date % 100 <= 31
         timed = hour < 24 and minute < 60 and second < 60
         set_item(packed, row, value if dated and timed else IMPOSSIBLE)
 
