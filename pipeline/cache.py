@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 
@@ -15,8 +14,7 @@ def cache_folder(name: str) -> Path:
 
 
 def _root() -> Path:
-    if given := os.environ.get("BINLAKE_CACHE"):
+    given = os.environ.get("BINLAKE_CACHE")
+    if given:
         return Path(given).expanduser().absolute()
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "binlake"
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "binlake"

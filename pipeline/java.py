@@ -24,11 +24,15 @@ REMEDY = (
 )
 
 LAUNCHER = """#!/bin/sh
-# Spark asks for an incubator module that only MLlib uses: small runtimes are built without it, and
-# others warn about it at each start. All else passes through.
+# Spark's launcher opens two packages that not every JDK has: an incubator module that only MLlib
+# uses (small runtimes are built without it, others warn about it at each start), and a package
+# that newer ones dropped. All else passes through.
 for argument; do
   shift
-  [ "$argument" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$argument"
+  case "$argument" in
+    --add-modules=jdk.incubator.vector | --add-opens=java.base/sun.security.action=*) ;;
+    *) set -- "$@" "$argument" ;;
+  esac
 done
 exec {java} "$@"
 """

@@ -137,6 +137,11 @@ class TerminalProgress:
         self._progress.start()
         return _Bar(self._progress, name, total, unit)
 
+    def refresh(self) -> None:
+        """Draw now, if anything is under way, instead of at the next tenth of a second."""
+        if self._progress.tasks:
+            self._progress.refresh()
+
 
 def for_terminal() -> Progress:
     """Bars if standard error is a terminal, silence otherwise."""

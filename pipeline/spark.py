@@ -27,8 +27,8 @@ appender.console.target = SYSTEM_ERR
 appender.console.layout.type = PatternLayout
 appender.console.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex{short}
 # Equal to the root's, so that Spark has no level to set and to tell about.
-logger.repl.name = org.apache.spark.repl.Main
-logger.repl.level = error
+logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
+logger.gateway.level = error
 # A task that fails is told by the error that it ends in.
 logger.task.name = org.apache.spark.executor.Executor
 logger.task.level = off

@@ -1,0 +1,122 @@
+"""Settings: what is read, and what a mistake is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from decoder.options import TypeOptions
+from pipeline.errors import SettingsError
+from pipeline.settings import MIB, Settings
+
+EXAMPLE = Path(__file__).parents[3] / "conf" / "binlake.yml"
+
+
+def written(folder: Path, text: str) -> Path:
+    file = folder / "conf.yml"
+    file.write_text(text)
+    return file
+
+
+def test_the_example_shows_every_setting_with_its_default() -> None:
+    assert Settings.load(EXAMPLE) == Settings.load()
+    text = EXAMPLE.read_text()
+    assert [key for key in Settings.model_fields if f"\n{key}:" not in text] == []
+
+
+def test_a_file_is_read_and_the_command_line_wins(tmp_path: Path) -> None:
+    file = written(tmp_path, "source: a\nlake: /lake\nsegments: {target: 1 MiB, limit: 2097152}\n")
+    settings = Settings.load(file, source="b", binlogs="/logs", lake=None)
+    assert (settings.source, settings.binlogs, settings.lake) == ("b", "/logs", "/lake")
+    assert (settings.segments.target, settings.segments.limit) == (MIB, 2 * MIB)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("2g", 2048), ("1500m", 1500), ("2 GiB", 2048), ("512MiB", 512), ("1048576", 1)],
+)
+def test_memory_is_read_as_java_and_as_people_write_it(text: str, size: int) -> None:
+    assert Settings.load(spark={"driver_memory": text}).spark.driver_memory == size * MIB
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("segmnts: {}", "conf.yml:1: segmnts: is not a setting. Did you mean segments?"),
+        (
+            "lake: x\nsegments:\n  limit: 20 MiB\n  targt: 1 MiB",
+            "conf.yml:4: segments.targt: is not a setting. Did you mean segments.target?",
+        ),
+        (
+            "types: {qqq: 1}",
+            "conf.yml:1: types.qqq: is not a setting. There are: types.time, types.zero_dates.",
+        ),
+        ("types:\n  time: hours", "conf.yml:2: types.time: Input should be 'text' or 'micros'"),
+        ("segments: {target: 10 apples}", "conf.yml:1: segments.target: "),
+        ("segments: {target: 65 MiB}", "segments: target must be at least one byte and not more"),
+        ("parallel_tables: 0", "conf.yml:1: parallel_tables: "),
+        ("source: a b", "conf.yml:1: source: String should match"),
+        ("include: [shop.*, orders]", "include.1: 'orders' is not a pattern over schema.table"),
+        ("keys: {orders: [id]}", "conf.yml:1: keys.orders: 'orders' is not a pattern"),
+        ("lake: x\nlake: y", "conf.yml:2: lake: is given twice, first on line 1."),
+        ("- a\n- b", "conf.yml: holds no settings"),
+        ("lake: [", "conf.yml: is not YAML: "),
+    ],
+)
+def test_a_mistake_in_a_file_is_told_with_its_key_line_and_what_was_meant(
+    tmp_path: Path, text: str, told: str
+) -> None:
+    with pytest.raises(SettingsError) as caught:
+        Settings.load(written(tmp_path, text))
+    assert told in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+def test_a_mistake_on_the_command_line_names_no_file(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError) as caught:
+        Settings.load(written(tmp_path, "lake: x"), source="a b")
+    assert caught.value.file is None
+    assert caught.value.key == "source"
+
+
+def test_a_file_that_is_not_there_is_told() -> None:
+    with pytest.raises(SettingsError, match=r"no/such\.yml: cannot be read: No such file"):
+        Settings.load(Path("no/such.yml"))
+
+
+def test_an_empty_file_gives_the_defaults(tmp_path: Path) -> None:
+    assert Settings.load(written(tmp_path, "# nothing\n")) == Settings()
+
+
+def test_what_a_command_needs_is_asked_for_by_its_option() -> None:
+    settings = Settings.load(lake="/lake")
+    assert settings.require("lake") is settings
+    with pytest.raises(SettingsError, match=r"binlogs: is not set\. Give --binlogs"):
+        settings.require("lake", "binlogs")
+
+
+@pytest.mark.parametrize(
+    ("rules", "wanted", "unwanted"),
+    [
+        ({}, ["shop.orders", "a.b.c"], ["mysql.user", "SYS.x", "information_schema.t"]),
+        ({"include": ["shop.*"]}, ["shop.a"], ["shopping.a", "Shop.a"]),
+        ({"exclude": ["*.tmp_*"]}, ["shop.tmp"], ["shop.tmp_1"]),
+        ({"include": ["shop.*"], "exclude": ["shop.b"]}, ["shop.a"], ["shop.b"]),
+        ({"include": ["*.*"]}, ["shop.a"], ["mysql.user"]),
+        ({"include": ["mysql.user", "shop.*"]}, ["mysql.user", "shop.a"], ["mysql.db"]),
+        ({"include": ["s?.[ab]*"]}, ["s1.a", "s2.bcd"], ["s.a", "s1.c"]),
+    ],
+)
+def test_tables_are_chosen_by_patterns(
+    rules: dict[str, Any], wanted: list[str], unwanted: list[str]
+) -> None:
+    settings = Settings.load(**rules)
+    names = [*wanted, *unwanted]
+    assert [name for name in names if settings.wanted(*name.split(".", 1))] == wanted
+
+
+def test_the_decoder_gets_its_type_options() -> None:
+    settings = Settings.load(types={"time": "micros", "zero_dates": "string"})
+    assert settings.type_options == TypeOptions(time="micros", zero_dates="string")
