@@ -7,8 +7,8 @@ primitives below are single machine instructions (an unaligned load is one LLVM 
 
 Rules for kernels: all integers are int64 (numba turns int64 with uint64 into float64), shifts of
 possibly negative values are `shift_right_logical` and `shift_left`, sums that may pass 2**63 are
-`add_wrapping` and its kin (numba lets LLVM assume that `+` never overflows), and arrays are
-writable and C-contiguous (a read-only array is another type, which numba would compile anew).
+`add_wrapping` and its kin (numba lets LLVM assume that `+` never overflows), nothing is allocated,
+and arrays are writable and C-contiguous (a read-only one is another type, compiled for anew).
 
 Byte buffers are uint8 arrays; `position` counts bytes from the array's start.
 """
@@ -73,13 +73,19 @@ def cache_folder() -> Path:
 
 
 def _compile(function: Callable[..., Any], **options: Any) -> Any:
-    """`numba.njit` with the cache in our own folder, leaving the process's setting as it was."""
+    """`numba.njit` with the cache in our own folder, leaving the process's setting as it was.
+
+    `_nrt=False`: a kernel allocates nothing, so it needs no reference counts of the arrays it is
+    given. Left on, numba counts (atomically) around most calls between kernels: the JSON kernels
+    took ten times as long.
+    """
+    options = {"nogil": True, "error_model": "numpy", "_nrt": False, **options}
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_folder())
     try:
-        return numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
+        return numba.njit(cache=True, **options)(function)
     except (RuntimeError, OSError):  # no place to keep it (a read-only home, source inside a zip)
-        return numba.njit(nogil=True, error_model="numpy", **options)(function)
+        return numba.njit(**options)(function)
     finally:
         numba.config.CACHE_DIR = before
 
