@@ -11,7 +11,6 @@ from decoder.memory import (
     Bytes,
     inline_kernel,
     item,
-    kernel,
     multiply_wrapping,
     shift_right_logical,
     store_8,
@@ -49,7 +48,7 @@ def digit_count(value: int) -> int:
     return count
 
 
-@kernel
+@inline_kernel
 def write_unsigned(text: Bytes, at: int, value: int) -> int:
     """The digits of the unsigned 64-bit integer with these bits."""
     if value < 0:
@@ -63,7 +62,7 @@ def write_unsigned(text: Bytes, at: int, value: int) -> int:
     return write_padded(text, at, value, digit_count(value))
 
 
-@kernel
+@inline_kernel
 def write_signed(text: Bytes, at: int, value: int) -> int:
     """The digits of an int64, with its sign."""
     if value < 0:

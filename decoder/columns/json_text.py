@@ -65,7 +65,7 @@ def special_bytes(word: int) -> int:
     return (control | quote | backslash) & HIGH_BITS
 
 
-@kernel
+@inline_kernel
 def write_string(text: Bytes, at: int, buffer: Bytes, position: int, length: int) -> int:
     """A string in quotes; at most WORST_ESCAPE * length + 2 bytes."""
     store_8(text, at, QUOTE)

@@ -99,7 +99,7 @@ def write_documents(
     return len(positions), at
 
 
-@kernel
+@inline_kernel
 def write_document(
     buffer: Bytes, start: int, end: int, text: Bytes, at: int, limit: int, stack: Int64s
 ) -> int:
@@ -147,7 +147,7 @@ def load_offset(buffer: Bytes, position: int, kind: int) -> int:
     return load_u32(buffer, position) if kind & 1 else load_u16(buffer, position)
 
 
-@kernel
+@inline_kernel
 def open_container(
     buffer: Bytes, kind: int, base: int, end: int, text: Bytes, at: int, stack: Int64s, frame: int
 ) -> int:
@@ -182,7 +182,7 @@ def close_container(text: Bytes, at: int, stack: Int64s, frame: int) -> int:
     return at + 1
 
 
-@kernel
+@inline_kernel
 def write_key(buffer: Bytes, text: Bytes, at: int, limit: int, stack: Int64s, frame: int) -> int:
     """What stands before the next value: a comma, and in an object the key."""
     base, index = item(stack, frame + BASE), item(stack, frame + INDEX)
@@ -206,7 +206,7 @@ def write_key(buffer: Bytes, text: Bytes, at: int, limit: int, stack: Int64s, fr
     return at + 1
 
 
-@kernel
+@inline_kernel
 def next_value(buffer: Bytes, stack: Int64s, frame: int) -> tuple[int, int]:
     """The type and position of a container's next value, which is taken; (0, OUTSIDE) for none."""
     base, index = item(stack, frame + BASE), item(stack, frame + INDEX)
@@ -251,7 +251,7 @@ def scalar_size(kind: int) -> int:
     return 8 if kind <= DOUBLE else 0
 
 
-@kernel
+@inline_kernel
 def write_scalar(
     buffer: Bytes, kind: int, value: int, end: int, text: Bytes, at: int, limit: int
 ) -> int:
@@ -285,7 +285,7 @@ def load_integer(buffer: Bytes, kind: int, value: int) -> int:
     return load_u32(buffer, value) if kind == UINT32 else load_i64(buffer, value)
 
 
-@kernel
+@inline_kernel
 def load_length(buffer: Bytes, position: int, end: int) -> tuple[int, int]:
     """A length of 7 bits to a byte, the lowest first, at most 5 bytes; and where it ends.
 
@@ -302,7 +302,7 @@ def load_length(buffer: Bytes, position: int, end: int) -> tuple[int, int]:
     return 0, OUTSIDE
 
 
-@kernel
+@inline_kernel
 def write_sized(
     buffer: Bytes, kind: int, value: int, end: int, text: Bytes, at: int, limit: int
 ) -> int:
