@@ -1,0 +1,343 @@
+"""A log's bytes, in pieces of any size, as windows of framed events: `Framer`.
+
+Memory does not grow with the log: what is held is one piece and the start of an incomplete event.
+An event of `LARGE_EVENT` bytes or more is passed through, its checksum computed on the way, and
+becomes a window of its own that has its first bytes only.
+
+A `Mark` is a position with the CRC32 of all bytes before it, by which bytes that are read again are
+known to be the same. The file's in-use flag counts as cleared, since closing the file clears it.
+"""
+
+from __future__ import annotations
+
+import zlib
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from decoder.constants import (
+    CHECKSUM_LENGTH,
+    HEADER_LENGTH,
+    MAGIC,
+    MAGIC_ENCRYPTED,
+    EventFlag,
+    EventType,
+    event_name,
+)
+from decoder.crc32 import HEAD
+from decoder.errors import (
+    BinlogError,
+    ChecksumError,
+    EncryptedError,
+    MalformedError,
+    NotABinlogError,
+    TruncatedError,
+)
+from decoder.framing import Frames, frame
+from decoder.header import EventHeader
+from decoder.memory import Bytes
+from decoder.transactions import Marks, TransactionTracker
+
+FLAGS_POSITION = len(MAGIC) + 17
+"""Where the first event's flags are in a file: the byte that holds the in-use flag."""
+LARGE_EVENT = 32 << 20
+"""Bytes of an event from which on it is passed through without being held."""
+
+_SHORTEST = len(MAGIC) + HEADER_LENGTH
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A position in the file, and the CRC32 of all bytes before it (in-use flag cleared)."""
+
+    position: int
+    crc: int
+
+
+class Window:
+    """Framed events that follow each other; `first` marks where they start.
+
+    `ends`: file positions behind each event; `boundaries`: those between transactions, and
+    `boundary_events`: the events before them. `last` is the mark at the end, where it is known
+    beforehand (of an event whose bytes are not all in `buffer`).
+    """
+
+    def __init__(
+        self, buffer: Bytes, frames: Frames, marks: Marks, first: Mark, last: Mark | None = None
+    ) -> None:
+        self.frames = frames
+        self.marks = marks
+        self._buffer = buffer
+        self._base = first.position - int(frames.offset[0])
+        self._known = [first] if last is None else [first, last]
+        self.ends: npt.NDArray[np.int64] = self._base + frames.offset + frames.size
+        boundary = (marks.ends != 0) | (marks.start < 0)
+        # A transaction that starts while one is open closes it: its end was never written.
+        boundary[:-1] |= marks.starts[1:] != 0
+        self.boundary_events = np.flatnonzero(boundary)
+        self.boundaries: npt.NDArray[np.int64] = self.ends[self.boundary_events]
+
+    def __len__(self) -> int:
+        return len(self.frames)
+
+    @property
+    def first(self) -> Mark:
+        """Where the first event starts."""
+        return self._known[0]
+
+    def mark(self, position: int) -> Mark:
+        """The mark at a position inside the window, or at its end."""
+        index = bisect_right(self._known, position, key=lambda mark: mark.position)
+        before = self._known[index - 1]
+        if before.position == position:
+            return before
+        stretch = self._buffer[before.position - self._base : position - self._base]
+        mark = Mark(position, zlib.crc32(stretch.data, before.crc))
+        self._known.insert(index, mark)
+        return mark
+
+    def event(self, index: int) -> bytes:
+        """One event's bytes, with header and checksum."""
+        offset = int(self.frames.offset[index])
+        return self._buffer[offset : offset + int(self.frames.size[index])].tobytes()
+
+    def bytes_at(self, events: npt.NDArray[np.int64], at: int, count: int) -> npt.NDArray[np.uint8]:
+        """For each of the events, by index, the `count` bytes from `at` on: one row each.
+
+        Where an event is shorter, they are any bytes.
+        """
+        offsets = self.frames.offset[events][:, None] + at + np.arange(count)
+        taken: npt.NDArray[np.uint8] = self._buffer[np.minimum(offsets, len(self._buffer) - 1)]
+        return taken
+
+
+class LargeEvent:
+    """An event that is passed through: its start and its checksums are all that is held."""
+
+    def __init__(self, begun: bytes, start: Mark, *, checksum: bool) -> None:
+        self.header = EventHeader.parse(memoryview(begun), 0, start.position)
+        self.start = start
+        self._begun = begun
+        self._covered = self.header.size - CHECKSUM_LENGTH * checksum
+        self._passed = 0
+        self._crc = 0
+        self._file_crc = start.crc
+        self._stored = b""
+        self._checksum = checksum
+        self.feed(begun)
+
+    def feed(self, data: bytes) -> bytes:
+        """Take the event's next bytes; gives back those that are behind it."""
+        view = memoryview(data)
+        mine = view[: self.header.size - self._passed]
+        covered = mine[: max(0, self._covered - self._passed)]
+        self._crc = zlib.crc32(covered, self._crc)
+        self._stored += mine[len(covered) :]
+        self._file_crc = zlib.crc32(mine, self._file_crc)
+        self._passed += len(mine)
+        return bytes(view[len(mine) :])
+
+    @property
+    def whole(self) -> bool:
+        """Whether all of it has passed."""
+        return self._passed == self.header.size
+
+    @property
+    def valid(self) -> bool:
+        """Whether its checksum matches."""
+        return not self._checksum or int.from_bytes(self._stored, "little") == self._crc
+
+    @property
+    def end(self) -> Mark:
+        """The mark behind it."""
+        return Mark(self.start.position + self.header.size, self._file_crc)
+
+    @property
+    def buffer(self) -> Bytes:
+        """Its first bytes, which tell what it does in its transaction."""
+        return np.frombuffer(bytearray(self._begun), np.uint8)
+
+    @property
+    def frames(self) -> Frames:
+        """The event as if framed, with a body that ends where `buffer` does."""
+        head = self.header
+        fields = (0, int(head.type), head.size, head.timestamp, head.server_id, head.log_pos)
+        table = np.array([[*fields, int(head.flags), len(self._begun), 1]], np.int64).T.copy()
+        return Frames(table, head.size, self._checksum, False, None)
+
+
+def magic_fault(magic: bytes) -> BinlogError | None:
+    """What is wrong with a file that starts with these four bytes; None for a binary log."""
+    if magic == MAGIC:
+        return None
+    if magic == MAGIC_ENCRYPTED:
+        return EncryptedError("the file is encrypted, and no key was given", position=0)
+    if not magic:
+        return NotABinlogError("the file is empty", position=0)
+    found = magic.hex(" ")
+    return NotABinlogError(
+        f"it starts with {found}, not with a binary log's fe 62 69 6e", position=0
+    )
+
+
+class Framer:
+    """Frames a file, or a segment of one when `resume` is called first.
+
+    `end` marks the end of the last whole event and `last_type` is its type. `fault` is set at the
+    first event at fault; nothing is framed from there on. `verify=False` trusts checksums.
+    """
+
+    def __init__(self, *, verify: bool = True) -> None:
+        self.fault: BinlogError | None = None
+        self.in_use = False
+        self.end = Mark(0, 0)
+        self.last_type = 0
+        self._verify = verify
+        self._rest = b""
+        self._large: LargeEvent | None = None
+        self._checksum = False
+        self._tracker = TransactionTracker()
+        self._log_pos_is_position = False
+
+    def resume(self, start: Mark, preamble: bytes, transaction_pos: int | None) -> None:
+        """Begin in the middle of a file, behind the events of `preamble`."""
+        window = _window(preamble)
+        frames = frame(window, HEAD, len(window), base=0, checksum=False, verify=False)
+        self._tracker.follow(window, frames, base=0)
+        self._checksum = frames.checksum
+        self.end = start
+        if transaction_pos is not None:
+            self._tracker.continue_from(transaction_pos)
+
+    def feed(self, data: bytes) -> Iterator[Window]:
+        """Take the next bytes; gives the events that they complete."""
+        if self._large is not None and self.fault is None:
+            data = self._large.feed(data)
+            yield from self._large_event(self._large)
+        if not data or self.fault is not None:
+            return
+        content = self._rest + data
+        self._rest = content
+        if self.end.position == 0 and len(content) < _SHORTEST:
+            return
+        window = _window(content)
+        start = HEAD
+        if self.end.position == 0:
+            self._open(window)
+            start += len(MAGIC)
+        if self.fault is None:
+            yield from self._frame(window, start)
+
+    def finish(self) -> None:
+        """There is no more: judge what is left."""
+        if self.fault is None and self.end.position == 0:
+            self.fault = magic_fault(self._rest[: len(MAGIC)])
+        header = self._rest_header()
+        if self.fault is not None or header is None or not self._log_pos_is_position:
+            return
+        ends = (self.end.position + header.size) & 0xFFFFFFFF
+        if header.log_pos not in (0, ends):
+            self.fault = header.malformed(
+                f"the header says {header.size} bytes, but also that it ends at {header.log_pos}"
+            )
+
+    @property
+    def incomplete(self) -> BinlogError | None:
+        """Why the bytes given do not end behind a whole transaction, if they do not."""
+        if self._large is not None or self._rest:
+            header = self._rest_header()
+            return TruncatedError(
+                "the file ends inside this event",
+                position=self.end.position,
+                event_type=header.name if header else None,
+            )
+        if self._tracker.start is not None:
+            return TruncatedError(
+                "the file ends inside the transaction that starts here",
+                position=self._tracker.start,
+            )
+        return None
+
+    def _rest_header(self) -> EventHeader | None:
+        if self._large is not None:
+            return self._large.header
+        if len(self._rest) < HEADER_LENGTH or self.fault is not None:
+            return None
+        return EventHeader.parse(memoryview(self._rest), 0, self.end.position)
+
+    def _open(self, window: Bytes) -> None:
+        """Judge the file's start, and clear the in-use flag for all that follows."""
+        self.fault = magic_fault(window[HEAD : HEAD + len(MAGIC)].tobytes())
+        if self.fault is not None:
+            return
+        first_type = int(window[HEAD + len(MAGIC) + 4])
+        if first_type != EventType.FORMAT_DESCRIPTION:
+            self.fault = MalformedError(
+                "the first event is no FORMAT_DESCRIPTION: the log is older than MySQL 5.0, "
+                "or damaged",
+                position=len(MAGIC),
+                event_type=event_name(first_type),
+            )
+            return
+        self.in_use = bool(window[HEAD + FLAGS_POSITION] & EventFlag.BINLOG_IN_USE)
+        window[HEAD + FLAGS_POSITION] &= 0xFF ^ EventFlag.BINLOG_IN_USE
+        self.end = Mark(len(MAGIC), zlib.crc32(MAGIC))
+
+    def _frame(self, window: Bytes, start: int) -> Iterator[Window]:
+        base = self.end.position - start
+        frames = frame(
+            window, start, len(window), base=base, checksum=self._checksum, verify=self._verify
+        )
+        fault = frames.fault
+        if not frames.valid.all():
+            good = int(np.argmin(frames.valid))
+            wrong = int(frames.offset[good])
+            frames = Frames(frames.table[:, :good], wrong, frames.checksum, True, fault)
+        self._checksum = frames.checksum
+        self._rest = window[frames.next_offset :].tobytes()
+        if len(frames):
+            marks = self._tracker.follow(window, frames, base=base)
+            yield self._pass(Window(window, frames, marks, self.end))
+        self.fault = self.fault or fault
+        if self.fault is None:
+            self._begin_large_event()
+
+    def _begin_large_event(self) -> None:
+        if len(self._rest) < HEADER_LENGTH:
+            return
+        if int.from_bytes(self._rest[9:13], "little") >= LARGE_EVENT:
+            self._large = LargeEvent(self._rest, self.end, checksum=self._checksum)
+            self._rest = b""
+
+    def _large_event(self, large: LargeEvent) -> Iterator[Window]:
+        if not large.whole:
+            return
+        self._large = None
+        if self._verify and not large.valid:
+            self.fault = ChecksumError(
+                "the checksum does not match",
+                position=large.start.position,
+                event_type=large.header.name,
+            )
+            return
+        buffer, frames = large.buffer, large.frames
+        marks = self._tracker.follow(buffer, frames, base=large.start.position)
+        yield self._pass(Window(buffer, frames, marks, large.start, large.end))
+
+    def _pass(self, window: Window) -> Window:
+        """Note where the window ends."""
+        self.end = window.mark(int(window.ends[-1]))
+        self.last_type = int(window.frames.type[-1])
+        log_pos = int(window.frames.log_pos[-1])
+        self._log_pos_is_position = log_pos == self.end.position & 0xFFFFFFFF
+        return window
+
+
+def _window(content: bytes) -> Bytes:
+    """A writable copy, behind the bytes that the checksum's folding may read."""
+    window = np.zeros(HEAD + len(content), np.uint8)
+    window[HEAD:] = np.frombuffer(content, np.uint8)
+    return window
