@@ -105,7 +105,7 @@ def shortest_decimal(q: int, c: int) -> tuple[int, int]:
     return (s if middle < 0 or (middle == 0 and s & 1 == 0) else s + 1), k
 
 
-@inline_kernel
+@kernel
 def write_double(text: Bytes, at: int, bits: int) -> int:
     """The double with these bits, always with a point or an exponent; −1 if it is not finite.
 

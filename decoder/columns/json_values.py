@@ -147,7 +147,7 @@ def load_offset(buffer: Bytes, position: int, kind: int) -> int:
     return load_u32(buffer, position) if kind & 1 else load_u16(buffer, position)
 
 
-@inline_kernel
+@kernel
 def open_container(
     buffer: Bytes, kind: int, base: int, end: int, text: Bytes, at: int, stack: Int64s, frame: int
 ) -> int:
@@ -302,7 +302,7 @@ def load_length(buffer: Bytes, position: int, end: int) -> tuple[int, int]:
     return 0, OUTSIDE
 
 
-@inline_kernel
+@kernel
 def write_sized(
     buffer: Bytes, kind: int, value: int, end: int, text: Bytes, at: int, limit: int
 ) -> int:

@@ -18,6 +18,7 @@ from decoder.columns.arrays import Int32s, Int64s
 from decoder.columns.binary import binary_reader
 from decoder.columns.cells import Cells, Column, ColumnReader
 from decoder.columns.transcoding import (
+    packed_characters,
     repair_utf8,
     transcode_multi_byte,
     transcode_single_byte,
@@ -103,7 +104,7 @@ def _transcoder(charset: str) -> Transcode:
     if is_multi_byte(charset):
         tables = multi_byte(charset)
         return _with(transcode_multi_byte, tables.single, tables.double, tables.triple, tables.quad)
-    return _with(transcode_single_byte, single_byte(charset))
+    return _with(transcode_single_byte, packed_characters(single_byte(charset)))
 
 
 def _with(kernel: Callable[..., int], *tables: Any) -> Transcode:

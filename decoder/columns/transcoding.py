@@ -7,6 +7,8 @@ at most 3 n bytes of UTF-8: the caller has allocated that.
 
 from __future__ import annotations
 
+import numpy as np
+
 from decoder.charsets.multi_byte import (
     EUC_TRIPLE,
     GB18030_BMP,
@@ -63,17 +65,30 @@ def repair_utf8(
     return count
 
 
+def packed_characters(points: Int32s) -> Int32s:
+    """The UTF-8 of each byte of a one-byte charset, in one int32: its bytes, then how many.
+
+    Negative (the top bit) where the byte is no character, and U+FFFD stands for it.
+    """
+    packed = []
+    for point in points.tolist():
+        utf8 = chr(point if point >= 0 else REPLACEMENT).encode()
+        sign = 0 if point >= 0 else -(1 << 31)
+        packed.append(int.from_bytes(utf8, "little") | len(utf8) << SIZE_SHIFT | sign)
+    return np.array(packed, np.int32)
+
+
 @kernel
 def transcode_single_byte(
     buffer: Bytes,
     positions: Int32s,
     lengths: Int32s,
-    points: Int32s,
+    packed: Int32s,
     offsets: Bytes,
     text: Bytes,
     lost: Int64s,
 ) -> int:
-    """Charsets of one byte for a character; `points` has the code point of each byte, or −1."""
+    """Charsets of one byte for a character; `packed` is of `packed_characters`."""
     at, count = 0, 0
     for row in range(len(positions)):
         store_32(offsets, 4 * row, at)
@@ -82,9 +97,10 @@ def transcode_single_byte(
             continue
         unknown = 0
         for byte in range(position, position + item(lengths, row)):
-            point = item(points, load_u8(buffer, byte))
-            unknown |= point
-            at = write_character(text, at, point if point >= 0 else REPLACEMENT)
+            character = item(packed, load_u8(buffer, byte))
+            unknown |= character
+            store_32(text, at, character)
+            at += character >> SIZE_SHIFT & 3
         if unknown < 0:
             set_item(lost, count, row)
             count += 1

@@ -6,9 +6,13 @@ Unicode standard's practice, and that of Python's `decode(…, "replace")`).
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
+
 from decoder.memory import (
     Bytes,
     inline_kernel,
+    item,
     kernel,
     load_i64,
     load_u8,
@@ -22,6 +26,40 @@ HIGH_BITS = -0x7F7F7F7F7F7F7F80
 REPLACEMENT = 0xFFFD
 WIDEST = 4
 """Bytes that `write_character` may store (fewer may count)."""
+
+# The states of a reader of UTF-8 between two bytes, each a bit offset: the transitions for a byte
+# are one int64 with the next state at the offset of each state (Per Vognsen's shift-based DFA).
+_STATE_BITS = 6
+_BETWEEN, _INVALID, _ONE_MORE, _TWO_MORE, _THREE_MORE = 0, 6, 12, 18, 24
+_AFTER_E0, _AFTER_ED, _AFTER_F0, _AFTER_F4 = 30, 36, 42, 48
+_STATE_MASK = (1 << _STATE_BITS) - 1
+_LEADS = (
+    (0x00, 0x7F, _BETWEEN), (0xC2, 0xDF, _ONE_MORE), (0xE0, 0xEF, _TWO_MORE),
+    (0xE0, 0xE0, _AFTER_E0), (0xED, 0xED, _AFTER_ED), (0xF0, 0xF4, _THREE_MORE),
+    (0xF0, 0xF0, _AFTER_F0), (0xF4, 0xF4, _AFTER_F4),
+)  # fmt: skip
+"""First and last lead byte, and the state behind it; a later line wins."""
+_CONTINUATIONS = (
+    (_ONE_MORE, 0x80, 0xBF, _BETWEEN), (_TWO_MORE, 0x80, 0xBF, _ONE_MORE),
+    (_THREE_MORE, 0x80, 0xBF, _TWO_MORE), (_AFTER_E0, 0xA0, 0xBF, _ONE_MORE),
+    (_AFTER_ED, 0x80, 0x9F, _ONE_MORE), (_AFTER_F0, 0x90, 0xBF, _TWO_MORE),
+    (_AFTER_F4, 0x80, 0x8F, _TWO_MORE),
+)  # fmt: skip
+"""State, first and last byte that continues it, and the state behind that."""
+
+
+def _transitions() -> npt.NDArray[np.int64]:
+    next_states = np.full((256, _AFTER_F4 // _STATE_BITS + 1), _INVALID, np.int64)
+    for first, last, behind in _LEADS:
+        next_states[first : last + 1, _BETWEEN // _STATE_BITS] = behind
+    for state, first, last, behind in _CONTINUATIONS:
+        next_states[first : last + 1, state // _STATE_BITS] = behind
+    offsets = np.arange(next_states.shape[1]) * _STATE_BITS
+    table: npt.NDArray[np.int64] = np.bitwise_or.reduce(next_states << offsets, axis=1)
+    return table
+
+
+_TRANSITIONS = _transitions()
 
 
 @kernel
@@ -77,16 +115,16 @@ def character_size(text: Bytes, at: int, end: int) -> int:
 @kernel
 def is_utf8(text: Bytes, start: int, end: int) -> bool:
     """Whether all of it is whole, valid characters; may load up to 8 bytes behind the end."""
+    state = _BETWEEN
     at = start
     while at < end:
-        if at + 8 <= end and load_i64(text, at) & HIGH_BITS == 0:
+        if state == _BETWEEN and at + 8 <= end and load_i64(text, at) & HIGH_BITS == 0:
             at += 8
             continue
-        size = character_size(text, at, end)
-        if size < 0:
-            return False
-        at += size
-    return True
+        for byte in range(at, min(at + 8, end)):
+            state = item(_TRANSITIONS, load_u8(text, byte)) >> state & _STATE_MASK
+        at += 8
+    return state == _BETWEEN
 
 
 @inline_kernel
