@@ -23,6 +23,7 @@ from pydantic import (
 )
 
 from decoder.options import TypeOptions
+from pipeline.catalog.temporal import zone
 from pipeline.errors import SettingsError
 from pipeline.settings_file import SettingsFile, explain
 
@@ -36,6 +37,14 @@ def _table_pattern(pattern: str) -> str:
     if not (schema and dot and table):
         raise ValueError(f"{pattern!r} is not a pattern over schema.table, such as shop.*")
     return pattern
+
+
+def _time_zone(name: str) -> str:
+    try:
+        zone(name)
+    except ValueError as error:
+        raise ValueError(f"{error}: use a name such as Europe/Paris, or +02:00") from error
+    return name
 
 
 def _java_memory(value: Any) -> Any:
@@ -94,7 +103,8 @@ class Settings(Model):
     `source` names the server that the binlogs are of; `binlogs` is a file, a folder, or a glob, as
     a path or an fsspec URL; `lake` is the root folder of bronze, silver, gold and the ledger. With
     `catalog`, gold tables are `catalog.schema.table` instead of paths. `keys` gives a key to tables
-    without one, by `schema.table`.
+    without one, by `schema.table`. `system_time_zone` is what SYSTEM means on the source: a DEFAULT
+    that is a time of day depends on it, and the log does not tell.
     """
 
     source: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")] = "mysql"
@@ -105,6 +115,7 @@ class Settings(Model):
     exclude: tuple[TablePattern, ...] = ()
     segments: SegmentSettings = SegmentSettings()
     types: TypeSettings = TypeSettings()
+    system_time_zone: Annotated[str, AfterValidator(_time_zone)] = "UTC"
     on_fault: Literal["hold", "mark"] = "hold"
     on_drop: Literal["keep", "drop"] = "keep"
     keys: dict[TablePattern, tuple[str, ...]] = Field(default_factory=dict)
