@@ -1,0 +1,61 @@
+# Everything runs in a virtual environment of the repository, from pinned packages, without root.
+# Needs: python3 (3.10 or newer) and make. `make` alone lists what there is.
+
+SHELL := /bin/bash
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+SOURCES := decoder pipeline dags demo benchmarks tests
+
+# What can be made again: Delta's jars, compiled kernels, MySQL's programs, the demo's lake.
+export BINLAKE_CACHE := $(CURDIR)/.cache/binlake
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types format bench soak lock setup clean distclean
+
+help:  ## list the targets
+	@echo "make TARGET, where TARGET is one of"
+	@sed -nE 's/^([a-z]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null \
+	  || sed -nE 's/^([a-z]+):.*## (.*)/  \1: \2/p' $(MAKEFILE_LIST)
+
+demo: $(READY)  ## run Binlake on recorded binlogs of a small shop, and show the gold tables
+	@$(BIN)/python -m demo.run
+
+test: $(READY)  ## run all tests, against a real MySQL server too (ARGS="-k name" for some of them)
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(READY)  ## check style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(READY)  ## mend what of style and formatting can be mended
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(READY)  ## check types, strictly
+	$(BIN)/mypy
+
+bench: $(READY)  ## time the decoder, and files to gold, on a workload recorded from a real server
+	$(BIN)/python -m benchmarks.decode
+	$(BIN)/python -m benchmarks.end_to_end
+
+soak: $(READY)  ## a 3 GB file and a 500 MB transaction, with a 2 GB driver heap
+	$(BIN)/python -m benchmarks.soak
+
+lock: $(READY)  ## resolve requirements.lock anew from pyproject.toml
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.10 \
+	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate \
+	  --upgrade --quiet --output-file requirements.lock
+
+setup: $(READY)  ## only make the virtual environment
+
+$(READY): requirements.lock pyproject.toml .ci/venv
+	@.ci/venv $(VENV)
+	@touch $@
+
+clean:  ## delete the demo's lake and what the tools keep, but no downloads
+	rm -rf .cache/demo-lake .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+
+distclean: clean  ## delete the virtual environment and every download too
+	rm -rf $(VENV) .cache
