@@ -1,0 +1,284 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from decoder.constants import ColumnType
+from decoder.definition import ColumnDefinition
+from pipeline.catalog.ddl import Session, effects, may_change_tables
+from pipeline.catalog.effects import (
+    AddColumns,
+    CreateSchema,
+    CreateTable,
+    CreateTableLike,
+    DropSchema,
+    DropTable,
+    Effect,
+    TableName,
+    Unreadable,
+    Unsupported,
+)
+from pipeline.catalog.lexer import SqlMode
+
+SHOP = Session("shop")
+T = TableName("shop", "t")
+
+
+def only(query: str, session: Session = SHOP) -> Effect:
+    found = effects(query, session)
+    assert len(found) == 1, found
+    return found[0]
+
+
+def columns(types: str) -> list[ColumnDefinition]:
+    created = only(f"CREATE TABLE t ({types})")
+    assert isinstance(created, CreateTable), created
+    return list(created.definition.columns)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "CREATE USER x IDENTIFIED BY 'y'",
+        "GRANT ALL ON *.* TO x",
+        "FLUSH PRIVILEGES",
+        "ALTER USER x ACCOUNT LOCK",
+        "CREATE VIEW v AS SELECT 1",
+        "CREATE DEFINER=`a`@`b` TRIGGER x BEFORE INSERT ON t FOR EACH ROW DROP TABLE u",
+        "DROP PROCEDURE p",
+        "CREATE UNIQUE INDEX i ON t (a)",
+        "DROP INDEX i ON t",
+        "CREATE TEMPORARY TABLE t (a int)",
+        "DROP TEMPORARY TABLE IF EXISTS `t`",
+        "ALTER DATABASE shop CHARACTER SET latin1",
+        "ANALYZE TABLE t",
+        "XA START 'a'",
+        "no SQL at all, CREATE TABLE t (a int)",
+        "RENAME USER a TO b",
+        "ALTER TABLE t ADD INDEX (a), ADD CONSTRAINT c CHECK (a > 0), DROP KEY k, COMMENT = 'x'",
+        "ALTER TABLE t ADD CONSTRAINT f FOREIGN KEY (a) REFERENCES o (b) ON DELETE RESTRICT",
+        "ALTER TABLE t ALTER COLUMN a SET DEFAULT 5, ALGORITHM=INPLACE, LOCK=NONE",
+        "ALTER TABLE t ADD PARTITION (PARTITION p1 VALUES LESS THAN (5)), ORDER BY a, `drop`",
+        "ALTER TABLE t RENAME INDEX a TO b",
+        "ALTER TABLE t ENGINE=InnoDB",
+        "ALTER TABLE t",
+        "",
+    ],
+)
+def test_statements_that_change_no_rows_columns_or_keys_are_nothing(query: str) -> None:
+    assert effects(query, SHOP) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("ALTER TABLE t DROP COLUMN a", "column a is dropped"),
+        ("ALTER TABLE t DROP a, ADD b int", "column a is dropped"),
+        ("ALTER TABLE t CHANGE a b int", "column a is changed"),
+        ("ALTER TABLE t MODIFY COLUMN a bigint", "column a is changed"),
+        ("ALTER TABLE t RENAME COLUMN a TO b", "column a is renamed"),
+        ("ALTER TABLE t ADD PRIMARY KEY (a)", "a primary key is added"),
+        ("ALTER TABLE t ADD CONSTRAINT p PRIMARY KEY (a)", "a primary key is added"),
+        ("ALTER TABLE t ADD id int AUTO_INCREMENT PRIMARY KEY", "a primary key is added"),
+        ("ALTER TABLE t DROP PRIMARY KEY", "its primary key is dropped"),
+        ("DROP INDEX `PRIMARY` ON t", "its primary key is dropped"),
+        ("ALTER TABLE t CONVERT TO CHARACTER SET utf8mb4", "converted to another character set"),
+        ("ALTER TABLE t TRUNCATE PARTITION p", "TRUNCATE PARTITION"),
+        ("ALTER TABLE t IMPORT TABLESPACE", "IMPORT TABLESPACE"),
+        ("ALTER TABLE t ADD FOREIGN KEY (a) REFERENCES o (b) ON DELETE SET NULL", "SET NULL"),
+        ("ALTER TABLE t ADD a nosuchtype", "type NOSUCHTYPE is not known"),
+        ("ALTER TABLE t ADD a int DEFAULT (1", "ends too early"),
+        ("ALTER TABLE t ADD a int COMMENT 'x", "ends inside"),
+        ("TRUNCATE t", "TRUNCATE"),
+        ("TRUNCATE TABLE `shop`.`t`", "TRUNCATE"),
+        ("CREATE TABLE t AS SELECT * FROM u", "SELECT"),
+        ("CREATE TABLE t (a int) SELECT * FROM u", "SELECT"),
+        ("CREATE TABLE t (SELECT * FROM u)", "SELECT"),
+        ("CREATE TABLE t (a int) ENGINE = blackhole", "BLACKHOLE"),
+        ("CREATE TABLE t (a int, PRIMARY KEY (b))", "names a column that is not there"),
+    ],
+)
+def test_other_changes_of_a_table_hold_it(query: str, reason: str) -> None:
+    effect = only(query)
+    assert isinstance(effect, Unsupported)
+    assert effect.name == T
+    assert reason in effect.reason
+    assert effect.creates == query.startswith("CREATE")
+
+
+def test_a_rename_holds_both_names() -> None:
+    found = effects("RENAME TABLE a TO b, `b` TO other.c", SHOP)
+    assert [(str(e.name), e.creates) for e in found if isinstance(e, Unsupported)] == [
+        ("shop.a", False),
+        ("shop.b", True),
+        ("shop.b", False),
+        ("other.c", True),
+    ]
+    found = effects("ALTER TABLE a RENAME TO b", SHOP)
+    assert [str(e.name) for e in found if isinstance(e, Unsupported)] == ["shop.a", "shop.b"]
+
+
+def test_exchanging_a_partition_holds_both_tables() -> None:
+    found = effects("ALTER TABLE t EXCHANGE PARTITION p WITH TABLE u", SHOP)
+    assert [str(e.name) for e in found if isinstance(e, Unsupported)] == ["shop.t", "shop.u"]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("DROP TABLE `t`,other.`u` /* generated by server */", [
+            DropTable(T), DropTable(TableName("other", "u")),
+        ]),
+        ("DROP TABLES IF EXISTS t CASCADE", [DropTable(T)]),
+        ("/* x */ drop /*!40005 TABLE */ t", [DropTable(T)]),
+        ("DROP DATABASE IF EXISTS `a.b`", [DropSchema("a.b")]),
+        ("CREATE SCHEMA x DEFAULT CHARSET latin1", [CreateSchema("x")]),
+        ("CREATE DATABASE IF NOT EXISTS x", [CreateSchema("x", if_not_exists=True)]),
+        ("CREATE TABLE t LIKE u.v", [CreateTableLike(T, TableName("u", "v"))]),
+        ("CREATE TABLE IF NOT EXISTS t (LIKE v)", [
+            CreateTableLike(T, TableName("shop", "v"), if_not_exists=True),
+        ]),
+    ],
+)  # fmt: skip
+def test_tables_and_schemas_begin_and_end(query: str, expected: list[Effect]) -> None:
+    assert effects(query, SHOP) == expected
+
+
+def test_a_name_without_any_schema_is_unreadable() -> None:
+    assert isinstance(only("DROP TABLE t", Session(None)), Unreadable)
+
+
+def test_ansi_quotes_name_tables() -> None:
+    session = Session("shop", int(SqlMode.ANSI_QUOTES))
+    assert only('DROP TABLE "a.b"."c d"', session) == DropTable(TableName("a.b", "c d"))
+
+
+def test_create_or_replace_ends_the_table_first() -> None:
+    first, second = effects("CREATE OR REPLACE TABLE t (a int)", SHOP)
+    assert first == DropTable(T)
+    assert isinstance(second, CreateTable)
+
+
+def test_create_table_gives_columns_key_and_cascades() -> None:
+    created = only(
+        """CREATE TABLE t (
+          id bigint unsigned NOT NULL AUTO_INCREMENT,
+          `primary` varchar(20) CHARACTER SET latin1 COLLATE latin1_bin DEFAULT 'a,)''b' COMMENT '(',
+          e enum('a','b ') NOT NULL DEFAULT 'a' INVISIBLE,
+          ts timestamp(3) NULL DEFAULT CURRENT_TIMESTAMP(3) ON UPDATE CURRENT_TIMESTAMP(3),
+          g int GENERATED ALWAYS AS (id + 1) STORED CHECK (g > 0),
+          p point NOT NULL /*!80003 SRID 4326 */,
+          period int,
+          PRIMARY KEY USING BTREE (`ID`, `primary`(3) DESC),
+          UNIQUE KEY u (e), KEY (g), CONSTRAINT CHECK (id > 0),
+          CONSTRAINT f FOREIGN KEY (g) REFERENCES o (id) ON UPDATE NO ACTION ON DELETE CASCADE
+        ) ENGINE=InnoDB AUTO_INCREMENT=5 DEFAULT CHARSET=utf8mb4 COMMENT='PARTITION SELECT'
+        /*!50100 PARTITION BY HASH (id) PARTITIONS 4 */"""
+    )
+    assert isinstance(created, CreateTable)
+    definition = created.definition
+    assert [c.name for c in definition.columns] == [
+        "id", "primary", "e", "ts", "g", "p", "period",
+    ]  # fmt: skip
+    assert definition.primary_key == (0, 1)
+    assert definition.primary_key_prefixes == (0, 3)
+    assert [c.nullable for c in definition.columns] == [
+        False, False, False, True, True, False, True,
+    ]  # fmt: skip
+    assert definition.columns[2].labels == ("a", "b")
+    assert not definition.columns[2].visible
+    assert definition.columns[3].fraction == 3
+    assert created.cascades == "ON DELETE CASCADE"
+
+
+@pytest.mark.parametrize(
+    ("spelled", "expected"),
+    [
+        ("boolean", {"type": ColumnType.TINY}),
+        ("int4 unsigned", {"type": ColumnType.LONG, "unsigned": True}),
+        ("middleint(5) zerofill", {"type": ColumnType.INT24, "unsigned": True}),
+        ("serial", {"type": ColumnType.LONGLONG, "unsigned": True, "nullable": False}),
+        ("decimal", {"type": ColumnType.NEWDECIMAL, "precision": 10, "scale": 0}),
+        ("numeric(65, 30)", {"type": ColumnType.NEWDECIMAL, "precision": 65, "scale": 30}),
+        ("fixed(7)", {"type": ColumnType.NEWDECIMAL, "precision": 7, "scale": 0}),
+        ("float(24)", {"type": ColumnType.FLOAT}),
+        ("float(25)", {"type": ColumnType.DOUBLE}),
+        ("float(7, 3)", {"type": ColumnType.FLOAT}),
+        ("double precision", {"type": ColumnType.DOUBLE}),
+        ("real", {"type": ColumnType.DOUBLE}),
+        ("bit", {"type": ColumnType.BIT, "length": 1}),
+        ("bit(64)", {"type": ColumnType.BIT, "length": 64}),
+        ("year(4)", {"type": ColumnType.YEAR}),
+        ("datetime(6)", {"type": ColumnType.DATETIME2, "fraction": 6}),
+        ("time", {"type": ColumnType.TIME2, "fraction": 0}),
+        ("national character varying(3)", {"type": ColumnType.VARCHAR}),
+        ("nchar(3)", {"type": ColumnType.STRING}),
+        ("char varying(3)", {"type": ColumnType.VARCHAR}),
+        ("binary(3)", {"type": ColumnType.STRING, "length": 3, "collation": 63}),
+        ("char(3) byte", {"type": ColumnType.STRING, "length": 3, "collation": 63}),
+        ("varchar(9) charset binary", {"type": ColumnType.VARCHAR, "length": 9, "collation": 63}),
+        ("varchar(9) NOT NULL COLLATE binary", {"length": 9, "collation": 63}),
+        ("blob(300)", {"type": ColumnType.BLOB, "length_bytes": 2, "collation": 63}),
+        ("longtext", {"type": ColumnType.BLOB, "length_bytes": 4}),
+        ("long varbinary", {"type": ColumnType.BLOB, "length_bytes": 3, "collation": 63}),
+        ("long", {"type": ColumnType.BLOB, "length_bytes": 3}),
+        ("set('a','b')", {"type": ColumnType.SET, "labels": ("a", "b"), "length": 1}),
+        ("json", {"type": ColumnType.JSON}),
+        ("multipolygon", {"type": ColumnType.GEOMETRY, "geometry_type": 6}),
+        ("geomcollection", {"type": ColumnType.GEOMETRY, "geometry_type": 7}),
+        ("vector(3)", {"type": ColumnType.VECTOR, "dimension": 3}),
+        ("vector", {"type": ColumnType.VECTOR, "dimension": 2048}),
+    ],
+)
+def test_types_are_read_in_every_spelling(spelled: str, expected: dict[str, object]) -> None:
+    (column,) = columns(f"a {spelled}")
+    assert {name: getattr(column, name) for name in expected} == expected
+
+
+def test_real_is_a_float_under_its_sql_mode() -> None:
+    created = only("CREATE TABLE t (a real)", Session("shop", int(SqlMode.REAL_AS_FLOAT)))
+    assert isinstance(created, CreateTable)
+    assert created.definition.columns[0].type is ColumnType.FLOAT
+
+
+def test_a_table_of_charset_binary_has_binary_columns() -> None:
+    created = only("CREATE TABLE t (a char(3), b text, c enum('x')) COLLATE = binary")
+    assert isinstance(created, CreateTable)
+    assert [c.collation for c in created.definition.columns] == [63, 63, 255]
+
+
+def test_added_columns_keep_their_places_and_defaults() -> None:
+    added = only(
+        "ALTER TABLE t ADD COLUMN (a int, b int DEFAULT -3), ADD c datetime DEFAULT now() FIRST, "
+        "ADD COLUMN `d` varchar(3) NOT NULL DEFAULT _utf8mb4'x' AFTER a, ADD INDEX (a)"
+    )
+    assert isinstance(added, AddColumns)
+    assert [(c.definition.name, c.place) for c in added.columns] == [
+        ("a", None), ("b", None), ("c", ""), ("d", "a"),
+    ]  # fmt: skip
+    assert [[t.text for t in c.default] for c in added.columns] == [
+        [], ["-", "3"], ["now", "(", ")"], ["_utf8mb4", "x"],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("declared", "computed"),
+    [
+        ("a int AS (1) STORED", "a generated column"),
+        ("a int GENERATED ALWAYS AS (b + 1) VIRTUAL", "a generated column"),
+        ("a bigint AUTO_INCREMENT UNIQUE", "AUTO_INCREMENT"),
+        ("a SERIAL", "AUTO_INCREMENT"),
+    ],
+)
+def test_columns_whose_values_are_computed_say_so(declared: str, computed: str) -> None:
+    added = only(f"ALTER TABLE t ADD {declared}")
+    assert isinstance(added, AddColumns)
+    assert added.columns[0].computed == computed
+
+
+@given(st.text(alphabet="ALTERTABLE CREATEDROP`'\"(),.-/*!0123\\ab\n", max_size=60))
+def test_no_statement_is_an_unexpected_error(text: str) -> None:
+    for head in ("ALTER TABLE t ", "CREATE TABLE t (a int, ", "DROP TABLE ", "RENAME TABLE "):
+        assert may_change_tables(head + text)
+        effects(head + text, SHOP)
