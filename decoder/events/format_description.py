@@ -20,6 +20,8 @@ _SERVER_VERSION_LENGTH = 50
 _ALGORITHM_LENGTH = 1
 _CHECKSUM_SINCE = (5, 6, 1)
 _MARIADB_CHECKSUM_SINCE = (5, 3, 0)
+_MOST_TYPES_WITHOUT_CHECKSUM = 34
+"""More are not known to any server that knows no checksums: its version is not what it says."""
 _RENUMBERED_TREE = re.compile(r"5\.[12]\.\d-a_drop[56]p")
 _RENUMBERED_FIRST = 16
 _RENUMBERED = (19, 20, 21, 22, 16, 17, 18)
@@ -103,6 +105,10 @@ class FormatDescriptionEvent(Event):
         if cursor.remaining <= footer:
             raise header.malformed("it has no post-header lengths")
         post_header_lengths = cursor.take(cursor.remaining - footer)
+        if not footer and len(post_header_lengths) > _MOST_TYPES_WITHOUT_CHECKSUM:
+            raise header.malformed(
+                f"version {server_version} does not know {len(post_header_lengths)} event types"
+            )
         if _RENUMBERED_TREE.match(server_version):
             post_header_lengths = _renumber(post_header_lengths)
         algorithm = _algorithm(cursor.u8(), header) if footer else ChecksumAlgorithm.UNDEFINED
