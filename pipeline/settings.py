@@ -23,9 +23,9 @@ from pydantic import (
 )
 
 from decoder.options import TypeOptions
-from pipeline.catalog.temporal import zone
 from pipeline.errors import SettingsError
 from pipeline.settings_file import SettingsFile, explain
+from pipeline.time_zone import zone
 
 MIB = 1 << 20
 SYSTEM_SCHEMAS = frozenset({"mysql", "sys", "performance_schema", "information_schema"})

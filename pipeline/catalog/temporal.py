@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone, tzinfo
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from datetime import date, datetime, timedelta, timezone
+
+from pipeline.time_zone import zone
 
 _DELIMITED = re.compile(
     r"\s*(\d{1,4})[^\w\s](\d{1,2})[^\w\s](\d{1,2})"
@@ -17,7 +18,6 @@ _DELIMITED = re.compile(
 )
 _COMPACT = re.compile(r"\s*(\d{2}|\d{4})(\d{2})(\d{2})(?:(\d{2})(\d{2})(\d{2}))?(?:\.(\d*))?\s*$")
 _TIME = re.compile(r"\s*(-?)(?:(\d+)\s+)?(\d+)(?::(\d{1,2})(?::(\d{1,2}))?)?(?:\.(\d*))?\s*$")
-_OFFSET = re.compile(r"([+-])(\d{1,2}):(\d{2})$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,9 @@ class Local:
 
     value: datetime
 
-    def date(self) -> datetime:
-        """The day, at midnight."""
-        return self.value.replace(hour=0, minute=0, second=0, microsecond=0)
+    def date(self) -> date:
+        """The day."""
+        return self.value.date()
 
     def text(self, fraction: int) -> str:
         """As MySQL prints it, cut (not rounded: NOW(f) has only f digits)."""
@@ -52,18 +52,6 @@ class Instant:
         """A time of day in the statement's zone, in UTC."""
         local = datetime.fromisoformat(text).replace(tzinfo=zone(self.time_zone))
         return _text(local.astimezone(timezone.utc), fraction)
-
-
-def zone(name: str) -> tzinfo:
-    """A session's time zone: an offset or a name. Raises ValueError for one that is not known."""
-    if match := _OFFSET.match(name):
-        sign, hours, minutes = match.groups()
-        offset = timedelta(hours=int(hours), minutes=int(minutes))
-        return timezone(-offset if sign == "-" else offset)
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError) as error:
-        raise ValueError(f"time zone {name!r} is not known here") from error
 
 
 def _text(value: datetime, fraction: int) -> str:
