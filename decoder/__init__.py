@@ -15,10 +15,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from decoder.errors import BinlogError
     from decoder.inspect import events
+    from decoder.library import read
 
-__all__ = ["BinlogError", "events"]
+__all__ = ["BinlogError", "events", "read"]
 
-_HOMES = {"BinlogError": "decoder.errors", "events": "decoder.inspect"}
+_HOMES = {
+    "BinlogError": "decoder.errors",
+    "events": "decoder.inspect",
+    "read": "decoder.library",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,205 @@
+"""The few events that Python looks at: format, statements, tagged GTIDs, and what is not decoded.
+
+`Attention.look` is called for each event that `Session.enter` listed, in order. What it learns goes
+to the session, the log of statements, and as faults to its caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from decoder.constants import HEADER_LENGTH, EventType, event_name
+from decoder.definition import TableDefinition
+from decoder.errors import BinlogError, ChecksumError, MalformedError, UnsupportedError
+from decoder.events.event import Event
+from decoder.events.format_description import FormatDescriptionEvent
+from decoder.events.gtid import GtidEvent
+from decoder.events.query import QueryEvent
+from decoder.events.registry import parse
+from decoder.events.table_map import TableMapEvent
+from decoder.faults import INCIDENT, STATEMENT_DML, UNDECODABLE, UNSUPPORTED, kind_of
+from decoder.framing import END, OFFSET, SIZE, TYPE, VALID
+from decoder.header import EventHeader
+from decoder.session import COMMITTED, ORIGINAL, START, Session, Window
+from decoder.statements import StatementLog, excerpt, is_dml
+from decoder.summaries import Ranges
+from decoder.transactions import Statement
+
+Report = Callable[[Window, int, str, BinlogError, bool], None]
+"""(window, event, kind, error, whether the transaction's TABLE_MAPs tell all tables it touches)."""
+
+_T = EventType
+_ROWS = frozenset(
+    int(kind)
+    for kind in EventType
+    if kind.name.endswith(("_ROWS", "_ROWS_V1", "_ROWS_COMPRESSED", "_ROWS_COMPRESSED_V1"))
+)
+# Not decoded, but what they touch is in TABLE_MAPs.
+_TABLES_ARE_MAPPED = _ROWS | {_T.XA_PREPARE, _T.MARIADB_GTID}
+_SHORT_TABLE_ID = 6
+
+
+@dataclass(slots=True)
+class Savepoints:
+    """Positions behind the SAVEPOINTs of one transaction, in order, by name."""
+
+    transaction: int = -1
+    positions: dict[str, int] = field(default_factory=dict)
+
+
+class Attention:
+    """Looks at single events; holds the FORMAT_DESCRIPTION in force."""
+
+    def __init__(
+        self, session: Session, statements: StatementLog, ordinal: int, report: Report
+    ) -> None:
+        self.description: FormatDescriptionEvent | None = None
+        self.rolled_back: Ranges = {}
+        self._session = session
+        self._statements = statements
+        self._ordinal = ordinal
+        self._report = report
+        self._savepoints = Savepoints()
+        self._handlers: dict[int, Callable[[Window, int], None]] = {
+            _T.FORMAT_DESCRIPTION: self._format_description,
+            _T.QUERY: self._query,
+            _T.GTID: self._short_gtid,
+            _T.ANONYMOUS_GTID: self._short_gtid,
+            _T.GTID_TAGGED: self._tagged_gtid,
+            _T.INCIDENT: self._incident,
+            _T.EXECUTE_LOAD_QUERY: self._load,
+        }
+
+    @property
+    def table_id_size(self) -> int:
+        """Bytes of a table id: 6, or 4 in logs from before 5.1.4."""
+        if self.description is None:
+            return 6
+        length = self.description.post_header_length(_T.TABLE_MAP, 8)
+        return 4 if length == _SHORT_TABLE_ID else 6
+
+    def look(self, window: Window, event: int) -> None:
+        """Deals with one event; whatever is wrong with it is reported."""
+        code = int(window.table[TYPE, event])
+        if not window.table[VALID, event]:
+            error = ChecksumError("the checksum does not match")
+            self._report(window, event, UNDECODABLE, error, code in _ROWS)
+            return
+        try:
+            self._handlers.get(code, self._unsupported)(window, event)
+        except BinlogError as error:
+            self._report(window, event, kind_of(error), error, False)
+
+    def parse(self, window: Window, event: int) -> Event:
+        """The event as an object; BinlogError where its bytes are not one."""
+        offset = int(window.table[OFFSET, event])
+        code = int(window.table[TYPE, event])
+        end = int(window.table[END, event])
+        if code == _T.FORMAT_DESCRIPTION:
+            end = offset + int(window.table[SIZE, event])
+        view = memoryview(window.buffer.data)
+        header = EventHeader.parse(view, offset, int(window.position[event]))
+        body = view[offset + HEADER_LENGTH : end]
+        if code == _T.FORMAT_DESCRIPTION:
+            return FormatDescriptionEvent.parse(body, header, self.description)
+        if self.description is None:
+            raise header.malformed("no FORMAT_DESCRIPTION stands before it")
+        return parse(body, header, self.description)
+
+    def parse_table_map(self, window: Window, event: int) -> TableDefinition:
+        """The definition in a TABLE_MAP."""
+        found = self.parse(window, event)
+        if not isinstance(found, TableMapEvent):
+            raise MalformedError("it is no TABLE_MAP")
+        return found.definition
+
+    def keep_current(self, current: int) -> None:
+        """Transaction `current` is 0 from now on, all others are forgotten."""
+        self.rolled_back = {0: self.rolled_back[current]} if current in self.rolled_back else {}
+        if self._savepoints.transaction == current:
+            self._savepoints.transaction = 0
+        else:
+            self._savepoints = Savepoints()
+
+    # --- one kind of event each -------------------------------------------------------------------
+
+    def _format_description(self, window: Window, event: int) -> None:
+        found = self.parse(window, event)
+        if isinstance(found, FormatDescriptionEvent):
+            self.description = found
+
+    def _short_gtid(self, window: Window, event: int) -> None:
+        self.parse(window, event)  # raises: the kernel lists only those that end too early
+        raise MalformedError("its number is missing")
+
+    def _tagged_gtid(self, window: Window, event: int) -> None:
+        found = self.parse(window, event)
+        if not isinstance(found, GtidEvent):
+            raise MalformedError("it is no GTID")
+        transaction = int(window.transaction[event])
+        self._session.set_gtid(transaction, found.gtid)
+        row = self._session.transactions[transaction]
+        if found.immediate_commit_timestamp is not None:
+            row[COMMITTED] = found.immediate_commit_timestamp
+        if found.original_commit_timestamp is not None:
+            row[ORIGINAL] = found.original_commit_timestamp
+
+    def _incident(self, window: Window, event: int) -> None:
+        error = UnsupportedError("changes were lost on the way to the log (an INCIDENT)")
+        self._report(window, event, INCIDENT, error, False)
+
+    def _load(self, window: Window, event: int) -> None:
+        error = UnsupportedError("LOAD DATA is logged as a statement, not as rows")
+        self._report(window, event, STATEMENT_DML, error, False)
+
+    def _unsupported(self, window: Window, event: int) -> None:
+        code = int(window.table[TYPE, event])
+        error = UnsupportedError(f"{event_name(code)} is not decoded yet")
+        self._report(window, event, UNSUPPORTED, error, code in _TABLES_ARE_MAPPED)
+
+    def _query(self, window: Window, event: int) -> None:
+        found = self.parse(window, event)
+        if not isinstance(found, QueryEvent):
+            raise MalformedError("it is no QUERY")
+        statement = int(window.statement[event])
+        if statement in (Statement.SAVEPOINT, Statement.ROLLBACK_TO):
+            self._savepoint(window, event, found.query, undone=statement == Statement.ROLLBACK_TO)
+        elif statement == Statement.XA_START:
+            error = UnsupportedError("an XA transaction is not decoded yet")
+            self._report(window, event, UNSUPPORTED, error, True)
+        elif statement != Statement.XA_END:
+            self._statement(window, event, found)
+
+    def _statement(self, window: Window, event: int, query: QueryEvent) -> None:
+        transaction = int(window.transaction[event])
+        row = self._session.transactions[transaction]
+        self._statements.add(
+            query,
+            lsn=self._ordinal << 40 | int(row[START]),
+            gtid=self._session.gtid(transaction),
+            committed_at=int(row[COMMITTED]),
+        )
+        if window.statement[event] != Statement.OTHER:
+            return
+        if is_dml(query.query, in_transaction=not window.ends[event]):
+            reason = f"a change of rows is logged as a statement: {excerpt(query.query)}"
+            self._report(window, event, STATEMENT_DML, UnsupportedError(reason), False)
+
+    def _savepoint(self, window: Window, event: int, query: str, *, undone: bool) -> None:
+        transaction = int(window.transaction[event])
+        savepoints = self._savepoints
+        if savepoints.transaction != transaction:
+            savepoints = self._savepoints = Savepoints(transaction)
+        name = query.split()[-1].strip("`\"'; ").lower()
+        if not undone:
+            end = int(window.position[event]) + int(window.table[SIZE, event])
+            savepoints.positions.pop(name, None)
+            savepoints.positions[name] = end
+        elif name not in savepoints.positions or window.inner:
+            error = UnsupportedError(f"which rows {query!r} takes back cannot be told")
+            self._report(window, event, UNSUPPORTED, error, True)
+        else:
+            start = savepoints.positions[name]
+            spans = self.rolled_back.setdefault(transaction, [])
+            spans.append((start, int(window.position[event])))

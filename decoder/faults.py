@@ -1,0 +1,99 @@
+"""What could not be decoded: collected while decoding, reported once per transaction.
+
+A transaction with a fault is marked in the table of transactions, so that kernels leave out its
+rows and batches drop those that they have. It is reported when its end is reached, because only
+then all its TABLE_MAPs, and so all the tables that it touches, are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from decoder import schemas
+from decoder.errors import BinlogError, UnsupportedError
+
+CONTENT_LIMIT = 1 << 16
+"""Bytes of an event at fault that are reported."""
+
+UNDECODABLE, UNSUPPORTED = "undecodable", "unsupported"
+STATEMENT_DML, INCIDENT, LOSSY_KEY = "statement", "incident", "lossy_key"
+
+
+@dataclass(slots=True)
+class Fault:
+    """One fault; `tables` None: it cannot be known which are touched."""
+
+    error: BinlogError
+    kind: str
+    content: bytes
+    lsn: int | None = None
+    tables: list[str] | None = None
+    tables_are_known: bool = True
+
+
+def kind_of(error: BinlogError) -> str:
+    """The kind of a fault that an error stands for."""
+    return UNSUPPORTED if isinstance(error, UnsupportedError) else UNDECODABLE
+
+
+class FaultLog:
+    """The faults of a segment that are not reported yet."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._open: dict[int, Fault] = {}
+        self._done: list[Fault] = []
+        self.first: BinlogError | None = None
+
+    def add(self, transaction: int, fault: Fault) -> None:
+        """Notes a transaction's fault, if it is its first; −1: of no transaction."""
+        fault.error.at(file=self._file or None)
+        if self.first is None:
+            self.first = fault.error
+        if transaction < 0:
+            fault.tables = None
+            self._done.append(fault)
+        elif transaction not in self._open:
+            self._open[transaction] = fault
+        elif not fault.tables_are_known:
+            self._open[transaction].tables_are_known = False
+
+    def close(
+        self,
+        current: int,
+        lsn: Callable[[int], int],
+        tables: Callable[[int], list[str] | None],
+    ) -> None:
+        """All transactions but `current` have ended; it is transaction 0 from now on."""
+        for transaction in sorted(self._open):
+            if transaction == current:
+                continue
+            fault = self._open[transaction]
+            fault.lsn = lsn(transaction)
+            fault.tables = tables(transaction) if fault.tables_are_known else None
+            self._done.append(fault)
+        self._open = {0: self._open[current]} if current in self._open else {}
+
+    def take(self) -> pa.RecordBatch | None:
+        """The faults that were closed since the last call; None where there are none."""
+        if not self._done:
+            return None
+        rows = [self._row(fault) for fault in self._done]
+        self._done = []
+        return pa.RecordBatch.from_pylist(rows, schema=schemas.FAULTS)
+
+    def _row(self, fault: Fault) -> dict[str, Any]:
+        return {
+            "__lsn": fault.lsn,
+            "__pos": fault.error.position or 0,
+            "file": self._file,
+            "kind": fault.kind,
+            "event_type": fault.error.event_type,
+            "tables": fault.tables,
+            "reason": fault.error.reason,
+            "content": fault.content[:CONTENT_LIMIT],
+        }

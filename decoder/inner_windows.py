@@ -1,0 +1,128 @@
+"""The events inside TRANSACTION_PAYLOADs as windows over one reused buffer.
+
+A window is a few MiB of decompressed events, so that memory does not grow with the payload; it
+grows only for an inner event that is larger than it, and only as far as there are bytes for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import zstandard
+
+from decoder.columns.cells import HEAD_SLACK, SLACK
+from decoder.constants import HEADER_LENGTH, EventType
+from decoder.errors import UnsupportedError
+from decoder.events.transaction_payload import Compression, TransactionPayloadEvent
+from decoder.feed import LARGEST_EVENT
+from decoder.framing import TYPE, Frames, frame
+from decoder.memory import load_u32
+
+INNER_WINDOW = 1 << 22
+"""Decompressed bytes that are decoded at a time."""
+_PIECE = 1 << 20
+_NOT_INSIDE = (int(EventType.TRANSACTION_PAYLOAD), int(EventType.FORMAT_DESCRIPTION))
+
+
+class _Source(Protocol):
+    def readinto(self, target: memoryview, /) -> int: ...
+
+
+class _Plain:
+    """A payload that is not compressed."""
+
+    def __init__(self, content: memoryview) -> None:
+        self._content = content
+
+    def readinto(self, target: memoryview, /) -> int:
+        size = min(len(target), len(self._content))
+        target[:size] = self._content[:size]
+        self._content = self._content[size:]
+        return size
+
+
+class InnerBuffer:
+    """The buffer of one decode unit, for one payload after the other."""
+
+    def __init__(self) -> None:
+        self.data: npt.NDArray[np.uint8] = np.empty(HEAD_SLACK + SLACK, np.uint8)
+
+    def grow(self, size: int, used: int) -> None:
+        """Room for `size` bytes behind the head; the first `used` stay."""
+        needed = HEAD_SLACK + size + SLACK
+        if needed > len(self.data):
+            larger = np.empty(needed, np.uint8)
+            larger[HEAD_SLACK : HEAD_SLACK + used] = self.data[HEAD_SLACK : HEAD_SLACK + used]
+            self.data = larger
+
+
+def inner_windows(
+    event: TransactionPayloadEvent, content: memoryview, buffer: InnerBuffer
+) -> Iterator[Frames]:
+    """Frames over `buffer.data`, which holds their events until the next ones are asked for.
+
+    `content` is the payload. MalformedError where it does not decompress to whole events of the
+    announced size.
+    """
+    if event.compression == Compression.NONE:
+        source: _Source = _Plain(content)
+    else:
+        source = zstandard.ZstdDecompressor().stream_reader(content, read_across_frames=True)
+    announced = event.uncompressed_size
+    size = INNER_WINDOW if announced is None else min(INNER_WINDOW, announced)
+    used = total = 0
+    while True:
+        buffer.grow(size, used)
+        read = _fill(source, buffer.data, used, size, event)
+        total += read
+        used += read
+        if used == 0:
+            break
+        end = HEAD_SLACK + used
+        frames = frame(buffer.data, HEAD_SLACK, end, base=0, checksum=False)
+        if frames.stopped or np.isin(frames.table[TYPE], _NOT_INSIDE).any():
+            raise event.header.malformed("its content is not a sequence of events")
+        if len(frames):
+            yield frames
+        elif read == 0:
+            raise event.header.malformed(f"its content ends in {used} bytes that are no event")
+        else:
+            size = _larger(buffer.data, used, event)
+        left = buffer.data[frames.next_offset : end].copy()
+        used = len(left)
+        buffer.data[HEAD_SLACK : HEAD_SLACK + used] = left
+    if announced not in (None, total):
+        raise event.header.malformed(f"it holds {total} bytes, not {announced} as it says")
+
+
+def _fill(
+    source: _Source,
+    data: npt.NDArray[np.uint8],
+    used: int,
+    size: int,
+    event: TransactionPayloadEvent,
+) -> int:
+    """Decompresses until `size` bytes are there; how many have come."""
+    view = memoryview(data.data)[HEAD_SLACK + used : HEAD_SLACK + size]
+    filled = 0
+    try:
+        while filled < len(view) and (read := source.readinto(view[filled:])):
+            filled += read
+    except zstandard.ZstdError as error:
+        raise event.header.malformed(f"its content cannot be decompressed: {error}") from error
+    return filled
+
+
+def _larger(data: npt.NDArray[np.uint8], used: int, event: TransactionPayloadEvent) -> int:
+    """The next size of a window whose first event does not fit into it."""
+    wanted = load_u32(data, HEAD_SLACK + 9) if used >= HEADER_LENGTH else HEADER_LENGTH
+    if wanted > LARGEST_EVENT:
+        raise UnsupportedError(
+            f"an event of {wanted} bytes inside it is larger than {LARGEST_EVENT}",
+            position=event.position,
+            event_type=event.name,
+        )
+    return min(max(wanted, used + 1), 2 * used + _PIECE)

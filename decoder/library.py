@@ -1,0 +1,31 @@
+"""The decoder as a library: a whole file in memory to changes, or an error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from decoder.options import TypeOptions
+from decoder.results import Changes, Faults
+from decoder.stream import Segment, SegmentDecoder
+
+_PLAIN = TypeOptions()
+
+
+def read(data: Any, *, file: str = "", options: TypeOptions = _PLAIN) -> Iterator[Changes]:
+    """The row changes in a binary log file, or in a run of its events that starts with its format.
+
+    `data` is anything with a buffer: bytes, bytearray, memoryview, a numpy array, a pyarrow
+    Buffer. Each `Changes` has `.schema`, `.table`, `.definition` and `.batch`, with the columns of
+    `decoder.schemas.changes`. LSNs count from the number at the end of `file`'s name (0 without).
+    Raises BinlogError at the first fault, after what is whole before it.
+    """
+    number = re.search(r"\.(\d+)$", file)
+    segment = Segment(file, int(number[1]) if number else 0)
+    decoder = SegmentDecoder(segment, options)
+    for result in decoder.decode([data]):
+        if isinstance(result, Changes):
+            yield result
+        elif isinstance(result, Faults) and decoder.first_fault is not None:
+            raise decoder.first_fault

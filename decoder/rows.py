@@ -1,0 +1,368 @@
+"""Passes 3 to 6 over the rows events of a window: what `scan` asks for, and flushing its blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from decoder import tables as t
+from decoder.batches import Origin, TableReader, changes_batch
+from decoder.blocks import Blocks
+from decoder.columns.cells import CellError
+from decoder.columns.registry import LossyKeyError
+from decoder.constants import HEADER_LENGTH, EventType
+from decoder.definition import TableDefinition
+from decoder.errors import BinlogError, MalformedError, UnsupportedError
+from decoder.faults import LOSSY_KEY, kind_of
+from decoder.framing import END, OFFSET, TYPE
+from decoder.locate import clear_masks, drop_faulty, locate
+from decoder.options import TypeOptions
+from decoder.plan import VARIABLE, RowPlan, plan_rows
+from decoder.results import Changes
+from decoder.session import FAULTY, Session, Window
+from decoder.table_maps import TableMaps
+from decoder.tables import META_POSITION, META_TRANSACTION
+from decoder.walk import STEPS, scan
+
+_UPDATE = 1
+_OPERATION_OF_TYPE = {
+    **dict.fromkeys((EventType.WRITE_ROWS, EventType.WRITE_ROWS_V1), 0),
+    **dict.fromkeys((EventType.UPDATE_ROWS, EventType.UPDATE_ROWS_V1), _UPDATE),
+    **dict.fromkeys((EventType.DELETE_ROWS, EventType.DELETE_ROWS_V1), 2),
+}
+
+
+@dataclass(slots=True)
+class Flushed:
+    """A batch of changes, and which transactions (by index) its rows are of, in rising order."""
+
+    changes: Changes
+    transactions: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    slot: int
+    operation: int
+    error: BinlogError | None
+
+
+class RowDecoder:
+    """Rows events in, batches of changes out; holds table maps, groups and their blocks.
+
+    `fault(transaction, kind, error, event)` is called for what is wrong with a transaction (event
+    −1: it is only known where it is in the file).
+    """
+
+    def __init__(
+        self,
+        origin: Origin,
+        session: Session,
+        options: TypeOptions,
+        *,
+        walks: bool,
+        wanted: Callable[[str, str], bool] | None,
+        fault: Callable[[int, str, BinlogError, int], None],
+    ) -> None:
+        self.maps = TableMaps(wanted)
+        self.flushed: list[Flushed] = []
+        self.counts: npt.NDArray[np.int64] = np.zeros((256, t.COUNT_FIELDS), np.int64)
+        self._origin = origin
+        self._session = session
+        self._options = options
+        self._fault = fault
+        self._blocks = Blocks()
+        self._groups: list[_Group] = []
+        self._readers: dict[int, TableReader] = {}
+        self._state: npt.NDArray[np.int64] = np.zeros(t.STATE_SIZE, np.int64)
+        self._state[t.WALKS] = walks
+        self._state[t.ID_SIZE] = 6
+        self._state[t.ROW_POSITION] = -1
+        self._positions: npt.NDArray[np.int32] = np.zeros(0, np.int32)
+        self._buffer: npt.NDArray[np.uint8] = np.zeros(0, np.uint8)
+        self._parse_map: Callable[[Window, int], TableDefinition] | None = None
+
+    # --- scanning ---------------------------------------------------------------------------------
+
+    def set_table_id_size(self, size: int) -> None:
+        """Bytes of a table id in TABLE_MAP and version 1 rows events: 6, or 4 before 5.1.4."""
+        self._state[t.ID_SIZE] = size
+
+    def restart_rows(self) -> None:
+        """The next rows are numbered from 0, even at the file position of those before."""
+        self._state[t.ROW_POSITION] = -1
+
+    def scan(
+        self,
+        window: Window,
+        start: int,
+        stop: int,
+        parse: Callable[[Window, int], TableDefinition],
+        seen: Callable[[Window, int, TableDefinition], None],
+    ) -> None:
+        """Takes in the rows events among events `start` to before `stop` of a window.
+
+        `parse` reads the definition out of a TABLE_MAP; `seen` is told of each that is new here.
+        """
+        if window.buffer is not self._buffer:
+            self.flush()
+            self._buffer = window.buffer
+        self._reserve_counts(stop - start)
+        state = self._state
+        state[t.EVENT], state[t.ROW_START] = start, 0
+        while True:
+            result = scan(
+                window.buffer,
+                stop,
+                (window.table, window.transaction, window.position),
+                self._session.transactions,
+                self.maps.arrays,
+                self._blocks.groups,
+                self._blocks.arrays,
+                self.counts,
+                STEPS,
+                state,
+            )
+            if result == t.DONE:
+                return
+            if result == t.NEW_TABLE_MAP:
+                self._learn(window, parse, seen)
+            elif result == t.NEW_GROUP:
+                self._add_group(window)
+            elif result == t.BLOCK_FULL:
+                self._flush_group(int(state[t.DETAIL]))
+                self._blocks.grow(int(state[t.DETAIL]))
+            else:
+                self._report(window)
+
+    def _reserve_counts(self, events: int) -> None:
+        needed = int(self._state[t.COUNTS]) + events + 1
+        if needed > len(self.counts):
+            grown = np.zeros((2 * needed, t.COUNT_FIELDS), np.int64)
+            grown[: len(self.counts)] = self.counts
+            self.counts = grown
+
+    def _learn(
+        self,
+        window: Window,
+        parse: Callable[[Window, int], TableDefinition],
+        seen: Callable[[Window, int, TableDefinition], None],
+    ) -> None:
+        event = int(self._state[t.EVENT])
+        body = int(window.table[OFFSET, event]) + HEADER_LENGTH
+        end = int(window.table[END, event])
+        id_size = int(self._state[t.ID_SIZE])
+        owner = int(window.transaction[event])
+        if body + id_size > end:
+            self._skip(owner, MalformedError(t.FAULT_REASONS[t.TOO_SHORT]), event)
+            return
+        slot = self.maps.learn(
+            window.buffer,
+            body,
+            end,
+            id_size=id_size,
+            owner=owner,
+            parse=lambda: parse(window, event),
+        )
+        if slot.error is not None:
+            self._fault(owner, kind_of(slot.error), slot.error, event)
+        elif slot.definition is not None and slot.wanted:
+            seen(window, event, slot.definition)
+
+    def _report(self, window: Window) -> None:
+        """Turns the kernel's fault into one of the event's transaction, and goes on behind it."""
+        detail = int(self._state[t.DETAIL])
+        event = int(self._state[t.EVENT])
+        error: BinlogError | None
+        if detail >= t.UNUSABLE_GROUP:
+            error = self._groups[detail - t.UNUSABLE_GROUP].error
+        elif detail >= t.UNUSABLE_SLOT:
+            error = self.maps.slots[detail - t.UNUSABLE_SLOT].error
+        else:
+            error = MalformedError(t.FAULT_REASONS[detail])
+        if error is not None:
+            kind = type(error)
+            error = kind(error.reason, table=error.table)
+        self._skip(
+            int(window.transaction[event]), error or MalformedError("it cannot be decoded"), event
+        )
+
+    def _skip(self, transaction: int, error: BinlogError, event: int) -> None:
+        self._fault(transaction, kind_of(error), error, event)
+        self._state[t.EVENT] = event + 1
+        self._state[t.ROW_START] = 0
+
+    # --- groups -----------------------------------------------------------------------------------
+
+    def _add_group(self, window: Window) -> None:
+        event = int(self._state[t.EVENT])
+        index = int(self._state[t.DETAIL])
+        operation = _OPERATION_OF_TYPE[EventType(int(window.table[TYPE, event]))]
+        slot = self.maps.slots[index]
+        assert slot.definition is not None  # the kernel reports a slot without one as a fault
+        size = (len(slot.definition.columns) + 7) // 8
+        images = 2 if operation == _UPDATE else 1
+        start = int(self._state[t.BITMAPS])
+        bitmaps = bytes(window.buffer[start : start + images * size])
+        plans: tuple[RowPlan, ...] = ()
+        error = None
+        use = t.DECODE if slot.wanted else t.COUNT
+        try:
+            plans = tuple(
+                plan_rows(slot.definition, bitmaps[size * k : size * (k + 1)])
+                for k in range(images)
+            )
+            if slot.wanted and index not in self._readers:
+                self._readers[index] = TableReader(slot.definition, self._options)
+        except UnsupportedError as found:
+            error = found.at(table=str(slot.definition))
+            plans = ()
+            use = t.UNUSABLE if slot.wanted else t.SKIP
+        group = self._blocks.add(
+            plans, bitmap=self.maps.keep_bytes(bitmaps), length=len(bitmaps), use=use
+        )
+        self._groups.append(_Group(index, operation, error))
+        first = self.maps.table[index, t.SLOT_GROUP + operation]
+        self._blocks.table[group, t.GROUP_NEXT] = first
+        self.maps.table[index, t.SLOT_GROUP + operation] = group
+
+    # --- flushing ---------------------------------------------------------------------------------
+
+    def flush(self) -> None:
+        """Builds batches of all rows that were walked; needed before their buffer changes."""
+        for group in self._blocks.filled():
+            self._flush_group(group)
+
+    def _flush_group(self, index: int) -> None:
+        group = self._groups[index]
+        row = self._blocks.table[index]
+        walked, capacity = int(row[t.GROUP_ROWS]), int(row[t.GROUP_CAPACITY])
+        reader = self._readers[group.slot]
+        rows = walked
+        while True:
+            rows = self._without_faulty(index, rows)
+            if rows == 0:
+                break
+            meta = self._meta(index, rows)
+            try:
+                images = self._images(index, group, reader, rows)
+            except CellError as error:
+                self._refuse(meta[error.row], error, reader.definition)
+                continue
+            except BinlogError as error:  # of the block as a whole: more text than an array holds
+                for change in meta:
+                    self._refuse(change, type(error)(error.reason), reader.definition)
+                continue
+            batch = changes_batch(
+                reader,
+                self._origin,
+                group.operation,
+                meta,
+                self._session.transactions,
+                self._session.gtids,
+                images,
+            )
+            owners = meta[:, META_TRANSACTION].copy()
+            self.flushed.append(Flushed(Changes(reader.definition, batch), owners))
+            break
+        images_table = self._blocks.groups[1]
+        first = int(row[t.GROUP_IMAGE])
+        for image in range(first, first + int(row[t.GROUP_IMAGES])):
+            clear_masks(walked, capacity, image, images_table, self._blocks.arrays)
+        row[t.GROUP_ROWS] = 0
+
+    def _meta(self, index: int, rows: int) -> npt.NDArray[np.int64]:
+        first = int(self._blocks.table[index, t.GROUP_META])
+        meta: npt.NDArray[np.int64] = self._blocks.arrays[3][first : first + rows]
+        return meta
+
+    def _without_faulty(self, index: int, rows: int) -> int:
+        owners = self._meta(index, rows)[:, META_TRANSACTION]
+        if not self._session.transactions[owners, FAULTY].any():
+            return rows
+        capacity = int(self._blocks.table[index, t.GROUP_CAPACITY])
+        left: int = drop_faulty(
+            rows,
+            capacity,
+            index,
+            self._blocks.groups,
+            self._blocks.arrays,
+            self._session.transactions,
+        )
+        return left
+
+    def _refuse(
+        self, meta: npt.NDArray[np.int64], error: BinlogError, definition: TableDefinition
+    ) -> None:
+        """A value is wrong: its transaction is at fault, and the block is built without it."""
+        error.at(position=int(meta[META_POSITION]), table=str(definition))
+        kind = LOSSY_KEY if isinstance(error, LossyKeyError) else kind_of(error)
+        self._fault(int(meta[META_TRANSACTION]), kind, error, -1)
+
+    def _images(
+        self, index: int, group: _Group, reader: TableReader, rows: int
+    ) -> tuple[pa.StructArray, pa.StructArray]:
+        """The images before and after each of a block's rows."""
+        found = [
+            self._image(index, k, plan, reader, rows)
+            for k, plan in enumerate(self._blocks.plans[index])
+        ]
+        if group.operation == _UPDATE:
+            return found[0], found[1]
+        none = reader.no_images.slice(0, rows)
+        return (none, found[0]) if group.operation == 0 else (found[0], none)
+
+    def _image(
+        self, index: int, number: int, plan: RowPlan, reader: TableReader, rows: int
+    ) -> pa.StructArray:
+        cells = (plan.columns + plan.variable) * rows
+        if len(self._positions) < cells:
+            self._positions = np.empty(cells, np.int32)
+        split = plan.columns * rows
+        positions = self._positions[:split].reshape(plan.columns, rows)
+        lengths = self._positions[split:cells].reshape(plan.variable, rows)
+        nulls = np.empty(plan.columns, np.int64)
+        _, images, _, widths = self._blocks.groups
+        locate(
+            rows,
+            int(self._blocks.table[index, t.GROUP_CAPACITY]),
+            int(self._blocks.table[index, t.GROUP_IMAGE]) + number,
+            images,
+            plan.cells,
+            widths,
+            self._blocks.arrays,
+            positions,
+            lengths,
+            nulls,
+        )
+        variable = plan.cells[:, VARIABLE].tolist()
+        return reader.images(self._buffer, positions, lengths, nulls.tolist(), variable)
+
+    # --- counts -----------------------------------------------------------------------------------
+
+    @property
+    def count_of_counts(self) -> int:
+        """How many counts there are, to come back to."""
+        return int(self._state[t.COUNTS])
+
+    def forget_counts(self, count: int) -> None:
+        """Takes back all counts but the first `count`."""
+        self._state[t.COUNTS] = count
+
+    def take_counts(self, current: int) -> npt.NDArray[np.int64]:
+        """(transaction, table, rows) since the last call; those of `current` are kept as well.
+
+        The open transaction `current` is transaction 0 from now on (−1: none is open).
+        """
+        used = int(self._state[t.COUNTS])
+        taken = self.counts[:used].copy()
+        kept = taken[taken[:, 0] == current] if current >= 0 else taken[:0]
+        self.counts[: len(kept)] = kept
+        self.counts[: len(kept), 0] = 0
+        self._state[t.COUNTS] = len(kept)
+        self.maps.renumber(current)
+        return taken

@@ -1,0 +1,102 @@
+"""QUERY events as rows of `statements`, and which of them are DML that is logged as text.
+
+A row-based log holds DML as rows events; where the text of one stands in their place
+(`binlog_format=STATEMENT`, or MIXED), its effect on rows is not in the log.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pyarrow as pa
+
+from decoder import schemas
+from decoder.charsets import charset_of
+from decoder.errors import UnsupportedError
+from decoder.events.query import QueryEvent
+
+_IGNORED = r"(?:\s|/\*(?!!).*?\*/|--[^\n]*\n|\#[^\n]*\n|/\*!\d*|\()*"
+_DML = re.compile(
+    _IGNORED + r"(?:insert|update|delete|replace|load|call|with|select|do|handler|import)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_DDL = re.compile(
+    _IGNORED + r"(?:create|alter|drop|truncate|rename|grant|revoke|analyze|optimize|repair|flush"
+    r"|set|install|uninstall|reset|release|xa|lock|unlock|use|change|start|stop|check|cache)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_EXCERPT = 120
+
+
+def is_dml(query: str, *, in_transaction: bool) -> bool:
+    """Whether a statement may change rows: DML, or inside of a BEGIN anything but known DDL."""
+    if _DML.match(query):
+        return True
+    return in_transaction and not _DDL.match(query)
+
+
+def excerpt(query: str) -> str:
+    """The start of a statement, for a message."""
+    text = " ".join(query[: 2 * _EXCERPT].split())
+    return text if len(text) <= _EXCERPT else text[:_EXCERPT] + "…"
+
+
+class StatementLog:
+    """The statements of a segment that were not taken yet."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._rows: list[dict[str, Any]] = []
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def truncate(self, length: int) -> None:
+        """Forgets the statements behind the first `length`."""
+        del self._rows[length:]
+
+    def add(self, event: QueryEvent, *, lsn: int, gtid: str | None, committed_at: int) -> None:
+        """Notes a statement; `committed_at` is its transaction's, −1 where that is not logged."""
+        status = event.status
+        began = event.timestamp * 1_000_000
+        fraction = status.microseconds if status.microseconds is not None else status.hrnow
+        ddl_xid = status.ddl_xid if status.ddl_xid is not None else status.xid
+        self._rows.append(
+            {
+                "__lsn": lsn,
+                "__pos": event.position,
+                "file": self._file,
+                "committed_at": committed_at if committed_at >= 0 else began,
+                "gtid": gtid,
+                "schema": event.schema or None,
+                "query": event.query,
+                "error_code": event.error_code,
+                "thread_id": event.thread_id,
+                "sql_mode": _signed(status.sql_mode),
+                "charset": _charset(status.client_collation),
+                "time_zone": status.time_zone,
+                "executed_at": began + (fraction or 0),
+                "ddl_xid": _signed(ddl_xid),
+            }
+        )
+
+    def take(self) -> pa.RecordBatch | None:
+        """The statements since the last call; None where there are none."""
+        if not self._rows:
+            return None
+        batch = pa.RecordBatch.from_pylist(self._rows, schema=schemas.STATEMENTS)
+        self._rows = []
+        return batch
+
+
+def _signed(value: int | None) -> int | None:
+    """An unsigned 64-bit number in the signed column that it has."""
+    return value - (1 << 64) if value is not None and value >> 63 else value
+
+
+def _charset(collation: int | None) -> str | None:
+    try:
+        return None if collation is None else charset_of(collation)
+    except UnsupportedError:
+        return None

@@ -1,0 +1,428 @@
+"""A segment's bytes to changes, transactions, statements and faults: all passes, wired.
+
+    Feed              parts → windows of whole events
+    frame             1  headers, checksums
+    follow, enter     2  which transaction an event is of; GTIDs, times
+    look              2  the few events that Python must see: format, statements, the unexpected
+    scan              3, 4, 5  table maps and groups; rows to blocks of cells
+    flush             6  cells to Arrow
+    release           what is whole and has no fault
+
+A transaction comes whole or not at all: what its events gave is kept until its end is seen, and
+dropped if one of them is at fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from decoder.attention import Attention
+from decoder.batches import Origin
+from decoder.constants import HEADER_LENGTH, MAGIC, MAGIC_ENCRYPTED, EventType, event_name
+from decoder.definition import TableDefinition
+from decoder.errors import (
+    BinlogError,
+    EncryptedError,
+    MalformedError,
+    NotABinlogError,
+    TruncatedError,
+    UnsupportedError,
+)
+from decoder.events.transaction_payload import TransactionPayloadEvent
+from decoder.faults import CONTENT_LIMIT, Fault, FaultLog, kind_of
+from decoder.feed import LARGEST_EVENT, Feed
+from decoder.framing import OFFSET, SIZE, TYPE, VALID, Frames, frame
+from decoder.inner_windows import INNER_WINDOW, InnerBuffer, inner_windows
+from decoder.memory import load_u32
+from decoder.options import TypeOptions
+from decoder.results import Changes, Definitions, Faults, Result, Statements, Transactions
+from decoder.rows import Flushed, RowDecoder
+from decoder.session import BYTES, FAULTY, START, Session, Window
+from decoder.statements import StatementLog
+from decoder.summaries import transactions_batch
+from decoder.transactions import TransactionTracker
+
+__all__ = [
+    "Changes",
+    "Definitions",
+    "Faults",
+    "Result",
+    "Segment",
+    "SegmentDecoder",
+    "Statements",
+    "Transactions",
+]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Where a segment's bytes are: from `start_pos` of `file`, the log's file number `ordinal`.
+
+    `transaction_pos` is where the transaction starts that it begins in the middle of; `preamble`
+    holds the events that make it self-contained: FORMAT_DESCRIPTION and, inside of a transaction,
+    its GTID, BEGIN and active TABLE_MAPs.
+    """
+
+    file: str
+    ordinal: int
+    start_pos: int = 0
+    transaction_pos: int | None = None
+    preamble: bytes = b""
+
+
+class SegmentDecoder:
+    """Decodes one segment, once.
+
+    `rows=False` leaves rows alone: only definitions, statements, transactions and their faults.
+    `wanted(schema, table)` False: the table's rows are counted, not decoded.
+    """
+
+    def __init__(
+        self,
+        segment: Segment,
+        options: TypeOptions,
+        *,
+        rows: bool = True,
+        wanted: Callable[[str, str], bool] | None = None,
+    ) -> None:
+        self._segment = segment
+        self._walks = rows
+        self._session = Session()
+        self._tracker = TransactionTracker()
+        self._faults = FaultLog(segment.file)
+        self._statements = StatementLog(segment.file)
+        self._attention = Attention(self._session, self._statements, segment.ordinal, self._report)
+        self._rows = RowDecoder(
+            Origin.of(segment.file, segment.ordinal),
+            self._session,
+            options,
+            walks=rows,
+            wanted=wanted,
+            fault=self._report_rows,
+        )
+        self._window: Window | None = None
+        self._checksum = False
+        self._held: list[Flushed] = []
+        self._definitions: list[tuple[int, int, TableDefinition]] = []
+        self._known: dict[str, TableDefinition] = {}
+        self._inner = InnerBuffer()
+
+    @property
+    def first_fault(self) -> BinlogError | None:
+        """The first fault that was found, as an error."""
+        return self._faults.first
+
+    def decode(self, parts: Iterable[Any]) -> Iterator[Result]:
+        """The results, in the order of the log as far as their kinds allow.
+
+        `parts`: the segment's content, in pieces of any size (bytes, or what has a buffer). Bytes
+        that cannot be decoded are yielded as `Faults`; nothing is raised for them.
+        """
+        if self._enter_preamble():
+            feed = Feed(parts, self._segment.start_pos)
+            if self._begin(feed):
+                yield from self._decode_feed(feed)
+        yield from self._release(final=True)
+
+    # --- windows ----------------------------------------------------------------------------------
+
+    def _enter_preamble(self) -> bool:
+        """Takes in the events that stand for what was before; False where they are no events."""
+        feed = Feed([self._segment.preamble], self._segment.start_pos)
+        feed.fill()
+        if bytes(feed.buffer[feed.start : feed.start + len(MAGIC)]) == MAGIC:
+            feed.consume(feed.start + len(MAGIC))
+        frames = frame(feed.buffer, feed.start, feed.end, base=feed.base, checksum=False)
+        if frames.fault is not None or frames.next_offset != feed.end:
+            error = frames.fault or TruncatedError("the preamble ends inside an event")
+            self._lose(error, b"")
+            return False
+        self._checksum = frames.checksum
+        window = self._enter(feed, frames)
+        window.position[:] = self._segment.start_pos
+        start = self._segment.transaction_pos
+        if start is not None:
+            self._tracker.continue_from(start)
+            self._session.continue_from(start)
+        for _ in self._process(window):
+            pass
+        if start is not None:
+            self._session.transactions[self._session.current, BYTES] = 0
+        return True
+
+    def _begin(self, feed: Feed) -> bool:
+        """Judges the first bytes; False where nothing can be made of what follows."""
+        feed.fill()
+        head = bytes(feed.buffer[feed.start : feed.start + min(feed.left, len(MAGIC))])
+        error: BinlogError | None = None
+        if head == MAGIC:
+            feed.consume(feed.start + len(MAGIC))
+        elif head == MAGIC_ENCRYPTED:
+            error = EncryptedError("the log is encrypted, and no key was given")
+        elif self._segment.start_pos == 0 and self._attention.description is None:
+            is_format = feed.left > HEADER_LENGTH and int(feed.buffer[feed.start + 4]) == int(
+                EventType.FORMAT_DESCRIPTION
+            )
+            if not is_format:
+                error = NotABinlogError(_no_magic(head))
+        if error is not None:
+            error.at(position=feed.position)
+            self._lose(error, _content(feed))
+        return error is None
+
+    def _decode_feed(self, feed: Feed) -> Iterator[Result]:
+        while True:
+            feed.fill()
+            frames = frame(
+                feed.buffer, feed.start, feed.end, base=feed.base, checksum=self._checksum
+            )
+            self._checksum = frames.checksum
+            if len(frames):
+                yield from self._process(self._enter(feed, frames))
+                feed.consume(frames.next_offset)
+                if frames.stopped and frames.fault is not None:
+                    self._lose(_stop_error(feed), _content(feed))
+                yield from self._release(final=False)
+            elif frames.stopped:
+                self._lose(_stop_error(feed), _content(feed))
+            elif feed.left == 0 and feed.exhausted:
+                return
+            elif not feed.extend():
+                self._lose(_end_error(feed), _content(feed))
+                return
+            if frames.stopped:
+                return
+
+    def _enter(self, feed: Feed, frames: Frames) -> Window:
+        marks = self._tracker.follow(feed.buffer, frames, base=feed.base)
+        return self._session.enter(feed.buffer, frames, marks, base=feed.base)
+
+    def _process(self, window: Window) -> Iterator[Result]:
+        """Rows events in runs between the events that need a look, in order."""
+        done = 0
+        for event in window.attention.tolist():
+            self._scan(window, done, event)
+            done = event + 1
+            self._window = window
+            is_payload = window.table[TYPE, event] == EventType.TRANSACTION_PAYLOAD
+            if is_payload and window.table[VALID, event] and not window.inner:
+                yield from self._decode_payload(window, event)
+            else:
+                self._attention.look(window, event)
+                self._rows.set_table_id_size(self._attention.table_id_size)
+        self._scan(window, done, len(window))
+
+    def _scan(self, window: Window, start: int, stop: int) -> None:
+        if start < stop:
+            self._window = window
+            self._rows.scan(window, start, stop, self._attention.parse_table_map, self._see)
+
+    def _see(self, window: Window, event: int, definition: TableDefinition) -> None:
+        """A TABLE_MAP was met whose bytes or table id are new."""
+        if self._known.get(str(definition)) == definition:
+            return
+        self._known[str(definition)] = definition
+        lsn = self._lsn(int(window.transaction[event]))
+        self._definitions.append((lsn, int(window.position[event]), definition))
+
+    # --- payloads ---------------------------------------------------------------------------------
+
+    def _decode_payload(self, window: Window, event: int) -> Iterator[Result]:
+        """The events in a compressed transaction.
+
+        Nothing of it may be yielded before all of it is known to be sound, and a large one is not
+        to be kept: it is decoded twice, first for faults alone.
+        """
+        try:
+            payload = self._attention.parse(window, event)
+        except BinlogError as error:
+            self._report(window, event, kind_of(error), error, False)
+            return
+        if not isinstance(payload, TransactionPayloadEvent):
+            return
+        start = int(window.table[OFFSET, event]) + payload.payload_offset
+        content = memoryview(window.buffer.data)[start : start + payload.payload_size]
+        size = payload.uncompressed_size
+        if not self._walks or (size is not None and size <= 2 * INNER_WINDOW):
+            self._decode_inner(window, event, payload, content)
+            return
+        self._rows.flush()
+        before, self._rows.flushed = self._rows.flushed, []
+        yield from self._decode_large(window, event, payload, content)
+        self._rows.flushed = before
+
+    def _decode_inner(
+        self, window: Window, event: int, payload: TransactionPayloadEvent, content: memoryview
+    ) -> None:
+        for _ in self._inner_windows(window, event, payload, content):
+            pass
+
+    def _decode_large(
+        self, window: Window, event: int, payload: TransactionPayloadEvent, content: memoryview
+    ) -> Iterator[Result]:
+        transaction = int(window.transaction[event])
+        statements, counts = len(self._statements), self._rows.count_of_counts
+        for _ in self._inner_windows(window, event, payload, content):
+            self._rows.flushed.clear()
+        if self._session.transactions[transaction, FAULTY]:
+            return
+        self._statements.truncate(statements)
+        self._rows.forget_counts(counts)
+        for _ in self._inner_windows(window, event, payload, content):
+            yield from (flushed.changes for flushed in self._rows.flushed)
+            self._rows.flushed.clear()
+
+    def _inner_windows(
+        self, window: Window, event: int, payload: TransactionPayloadEvent, content: memoryview
+    ) -> Iterator[None]:
+        """Decodes a payload window by window; yields after each, with its rows flushed."""
+        transaction, position = int(window.transaction[event]), int(window.position[event])
+        self._rows.restart_rows()
+        try:
+            for frames in inner_windows(payload, content, self._inner):
+                inner = self._session.enter_payload(
+                    self._inner.data, frames, transaction=transaction, position=position
+                )
+                for _ in self._process(inner):
+                    pass
+                self._rows.flush()
+                yield
+        except BinlogError as error:
+            self._report(window, event, kind_of(error), error, False)
+        self._window = window
+
+    # --- faults -----------------------------------------------------------------------------------
+
+    def _report(
+        self, window: Window, event: int, kind: str, error: BinlogError, tables_are_known: bool
+    ) -> None:
+        """An event is at fault, and its transaction with it."""
+        offset, size = int(window.table[OFFSET, event]), int(window.table[SIZE, event])
+        position = int(window.position[event])
+        error.at(position=position, event_type=event_name(int(window.table[TYPE, event])))
+        content = bytes(window.buffer[offset : offset + min(size, CONTENT_LIMIT)])
+        transaction = int(window.transaction[event])
+        fault = Fault(error, kind, content, tables_are_known=tables_are_known)
+        if transaction >= 0:
+            self._session.transactions[transaction, FAULTY] = 1
+        else:
+            fault.lsn = self._segment.ordinal << 40 | position
+        self._faults.add(transaction, fault)
+
+    def _report_rows(self, transaction: int, kind: str, error: BinlogError, event: int) -> None:
+        """A rows event is at fault, or (−1) a value in one."""
+        if event >= 0 and self._window is not None:
+            is_rows = self._window.table[TYPE, event] != EventType.TABLE_MAP
+            self._report(self._window, event, kind, error, bool(is_rows))
+            return
+        self._session.transactions[transaction, FAULTY] = 1
+        self._faults.add(transaction, Fault(error, kind, b""))
+
+    def _lose(self, error: BinlogError, content: bytes) -> None:
+        """Nothing can be read from here on: the open transaction is at fault, and what follows."""
+        transaction = self._session.current
+        if transaction >= 0:
+            self._session.transactions[transaction, FAULTY] = 1
+        fault = Fault(error, kind_of(error), content, tables_are_known=False)
+        if transaction < 0:
+            fault.lsn = self._segment.ordinal << 40 | (error.position or self._segment.start_pos)
+        self._faults.add(transaction, fault)
+
+    # --- results ----------------------------------------------------------------------------------
+
+    def _release(self, *, final: bool) -> Iterator[Result]:
+        """What is complete; the open transaction stays, unless there is nothing more to come."""
+        self._rows.flush()
+        current = -1 if final else self._session.current
+        count = self._session.count
+        counts = self._rows.take_counts(current)
+        if self._definitions:
+            yield Definitions(self._definitions)
+            self._definitions = []
+        statements = self._statements.take()
+        if statements is not None:
+            yield Statements(statements)
+        yield from self._release_changes(current)
+        if count > int(current >= 0):
+            yield self._transactions(counts, current)
+        self._faults.close(current, self._lsn, lambda index: self._tables_of(counts, index))
+        faults = self._faults.take()
+        if faults is not None:
+            yield Faults(faults)
+        self._attention.keep_current(current)
+        self._session.keep_current(forget=final)
+
+    def _release_changes(self, current: int) -> Iterator[Changes]:
+        faulty = self._session.transactions[:, FAULTY] != 0
+        flushed, self._held, self._rows.flushed = self._held + self._rows.flushed, [], []
+        for item in flushed:
+            owners, batch = item.transactions, item.changes.batch
+            wrong = faulty[owners]
+            if wrong.any():
+                batch, owners = batch.filter(~wrong), owners[~wrong]
+            split = int(np.searchsorted(owners, current)) if current >= 0 else len(owners)
+            if split:
+                yield Changes(item.changes.definition, batch.slice(0, split))
+            if split < len(owners):
+                rest = Changes(item.changes.definition, batch.slice(split))
+                self._held.append(Flushed(rest, np.zeros(len(owners) - split, np.int64)))
+
+    def _transactions(self, counts: Any, current: int) -> Transactions:
+        rows = self._session.transactions[: self._session.count]
+        return Transactions(
+            transactions_batch(
+                rows if current < 0 else rows[:current],
+                self._session.gtids,
+                file=self._segment.file,
+                ordinal=self._segment.ordinal,
+                counts=counts if self._walks else None,
+                names=self._rows.maps.names,
+                ranges=self._attention.rolled_back,
+            )
+        )
+
+    def _lsn(self, transaction: int) -> int:
+        return self._segment.ordinal << 40 | int(self._session.transactions[transaction, START])
+
+    def _tables_of(self, counts: Any, transaction: int) -> list[str] | None:
+        """The tables that a transaction maps; None where a map could not be read."""
+        tables = np.unique(counts[counts[:, 0] == transaction, 1]).tolist()
+        if tables and tables[0] < 0:
+            return None
+        return [self._rows.maps.names[table] for table in tables]
+
+
+def _no_magic(head: bytes) -> str:
+    if not head:
+        return "it is empty"
+    return f"it starts with {head.hex(' ')}, not with a binary log's fe 62 69 6e"
+
+
+def _content(feed: Feed) -> bytes:
+    return bytes(feed.buffer[feed.start : min(feed.end, feed.start + CONTENT_LIMIT)])
+
+
+def _stop_error(feed: Feed) -> BinlogError:
+    size = load_u32(feed.buffer, feed.start + 9)
+    return MalformedError(
+        f"its header says {size} bytes, and what follows them is no event",
+        position=feed.position,
+        event_type=event_name(int(feed.buffer[feed.start + 4])),
+    )
+
+
+def _end_error(feed: Feed) -> BinlogError:
+    """Why no event could be framed out of all that is left."""
+    if feed.left < HEADER_LENGTH:
+        return TruncatedError(f"{feed.left} bytes are left, no event", position=feed.position)
+    size = load_u32(feed.buffer, feed.start + 9)
+    kind = UnsupportedError if feed.left >= LARGEST_EVENT else TruncatedError
+    return kind(
+        f"it has {size} bytes, of which {feed.left} are there",
+        position=feed.position,
+        event_type=event_name(int(feed.buffer[feed.start + 4])),
+    )

@@ -1,0 +1,108 @@
+"""The table of transactions to a batch of `decoder.schemas.TRANSACTIONS`, in whole columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from decoder import schemas
+from decoder.session import (
+    BYTES,
+    COMMITTED,
+    GTID,
+    GTID_LENGTH,
+    HAS_XID,
+    ORIGINAL,
+    PREPARED,
+    ROLLED_BACK,
+    SECOND,
+    SERVER,
+    START,
+    STOP,
+    XID,
+)
+
+Integers = npt.NDArray[np.int64]
+Ranges = dict[int, list[tuple[int, int]]]
+"""By transaction, the [start, end) positions that a ROLLBACK TO undid."""
+
+_ROLLED_BACK = schemas.TRANSACTIONS.field("rolled_back").type
+
+
+def transactions_batch(
+    rows: Integers,
+    gtids: npt.NDArray[np.uint8],
+    *,
+    file: str,
+    ordinal: int,
+    counts: Integers | None,
+    names: list[str],
+    ranges: Ranges,
+) -> pa.RecordBatch:
+    """One row for each of `rows` (of the table of transactions).
+
+    `counts`: (transaction, table, rows), tables as indexes of `names`; None where rows were not
+    walked. `ranges` are those of transactions that were not rolled back as a whole.
+    """
+    lsn = (ordinal << 40) | rows[:, START]
+    ended = rows[:, STOP] >= 0
+    committed = np.where(rows[:, COMMITTED] >= 0, rows[:, COMMITTED], rows[:, SECOND] * 1_000_000)
+    original = np.where(rows[:, ORIGINAL] >= 0, rows[:, ORIGINAL], committed)
+    columns = [
+        pa.array(lsn),
+        pa.array([file], pa.string()).take(pa.array(np.zeros(len(rows), np.int32))),
+        pa.array(rows[:, START]),
+        _nullable(rows[:, STOP], ended),
+        _texts(rows, gtids),
+        _nullable(rows[:, XID], rows[:, HAS_XID] > 0),
+        pa.array(rows[:, SERVER]),
+        pa.array(committed).cast(schemas.TIMESTAMP),
+        pa.array(original).cast(schemas.TIMESTAMP),
+        _counts(len(rows), counts, names),
+        pa.array(rows[:, BYTES]),
+        _nullable(lsn, ended & (rows[:, PREPARED] == 0)),
+        _rolled_back(rows, ranges),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schemas.TRANSACTIONS)
+
+
+def _nullable(values: Integers, valid: npt.NDArray[np.bool_]) -> pa.Array:
+    return pa.array(values, mask=~valid)
+
+
+def _texts(rows: Integers, gtids: npt.NDArray[np.uint8]) -> pa.Array:
+    """GTIDs, which stand in `gtids` in the order of their transactions."""
+    text = gtids.tobytes()
+    spans = zip(rows[:, GTID].tolist(), rows[:, GTID_LENGTH].tolist(), strict=True)
+    values = [text[start : start + length].decode() if length else None for start, length in spans]
+    return pa.array(values, pa.string())
+
+
+def _counts(length: int, counts: Integers | None, names: list[str]) -> pa.Array:
+    """A map from table to rows for each transaction."""
+    if counts is None:
+        return pa.nulls(length, schemas.TABLE_COUNTS)
+    counts = counts[(counts[:, 2] > 0) & (counts[:, 1] >= 0)]
+    width = len(names) + 1
+    keys, index = np.unique(counts[:, 0] * width + counts[:, 1], return_inverse=True)
+    totals = np.zeros(len(keys), np.int64)
+    np.add.at(totals, index.reshape(-1), counts[:, 2])
+    offsets = np.searchsorted(keys, np.arange(length + 1) * width).astype(np.int32)
+    tables = pa.array(names, pa.string()).take(pa.array(keys % width))
+    return pa.MapArray.from_arrays(pa.array(offsets), tables, pa.array(totals))
+
+
+def _rolled_back(rows: Integers, ranges: Ranges) -> pa.Array:
+    whole = rows[:, ROLLED_BACK] > 0
+    if not ranges and not whole.any():
+        return pa.nulls(len(rows), _ROLLED_BACK)
+    values: list[list[dict[str, Any]] | None] = [None] * len(rows)
+    for index, spans in ranges.items():
+        values[index] = [{"start": start, "end": end} for start, end in spans]
+    for index in np.flatnonzero(whole).tolist():
+        start, end = int(rows[index, START]), int(rows[index, STOP])
+        values[index] = [{"start": start, "end": end}]
+    return pa.array(values, _ROLLED_BACK)

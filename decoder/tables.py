@@ -1,0 +1,46 @@
+"""The int64 tables that the kernels of passes 4 and 5 share with Python: a row per thing.
+
+Every name here is the index of a column (or of a cell, for the scan's state).
+"""
+
+from __future__ import annotations
+
+# What `scan` returns.
+DONE, NEW_TABLE_MAP, NEW_GROUP, BLOCK_FULL, FAULT = range(5)
+# Cells of its state. EVENT is the event it is at, ROW_START where it goes on inside of that event
+# (0: at its beginning), ROW the next row's number, ROW_POSITION the file position that ROW counts
+# in (in a payload, many events share it), DETAIL what the return code is about, COUNTS how many
+# rows of the counts are in use, BITMAPS where NEW_GROUP found the column bitmaps.
+EVENT, ROW_START, ROW, ROW_POSITION, DETAIL, COUNTS, BITMAPS, ID_SIZE, WALKS = range(9)
+STATE_SIZE = 9
+# What DETAIL holds: the slot of NEW_GROUP, the group of BLOCK_FULL, and why there is a FAULT: one
+# of these, or `UNUSABLE_SLOT` and the slot, `UNUSABLE_GROUP` and the group added.
+NO_TABLE_MAP, TOO_SHORT, OTHER_COLUMNS, ROWS_OVERRUN = range(4)
+UNUSABLE_SLOT, UNUSABLE_GROUP = 1 << 32, 1 << 33
+FAULT_REASONS = {
+    NO_TABLE_MAP: "its table id has no TABLE_MAP in this transaction",
+    TOO_SHORT: "it ends inside its own header",
+    OTHER_COLUMNS: "it has another number of columns than its TABLE_MAP",
+    ROWS_OVERRUN: "a row does not end where the event does",
+}
+
+# Slots: one per distinct TABLE_MAP.
+SLOT_BYTES, SLOT_LENGTH, SLOT_COLUMNS, SLOT_USE, SLOT_TABLE, SLOT_GROUP = range(6)
+SLOT_FIELDS = SLOT_GROUP + 3  # the first group of inserts, updates, deletes
+# SLOT_USE and GROUP_USE: decode the rows; walk to count them; leave them out; they are a fault.
+DECODE, COUNT, SKIP, UNUSABLE = range(4)
+
+# Groups: one per slot, operation and column bitmaps. CAPACITY rows fit into its block.
+GROUP_NEXT, GROUP_BITMAP, GROUP_BITMAP_LENGTH, GROUP_USE, GROUP_IMAGES = range(5)
+GROUP_ROWS, GROUP_CAPACITY, GROUP_META, GROUP_IMAGE = range(5, 9)
+GROUP_FIELDS = 9
+# Images of groups: their plan, and where their block's run starts, NULL masks and "any NULL" are.
+IMAGE_RUNS, IMAGE_FIRST_RUN, IMAGE_BYTES, IMAGE_LAST_MASK, IMAGE_WIDTHS = range(5)
+IMAGE_STARTS, IMAGE_MASKS, IMAGE_ANY = range(5, 8)
+IMAGE_FIELDS = 8
+# Counts of rows: (transaction, table, rows).
+COUNT_FIELDS = 3
+
+# Columns of a block's `meta` (int64): file position, time, transaction, number of the row.
+META_POSITION, META_COMMITTED, META_TRANSACTION, META_ROW = range(4)
+META_FIELDS = 4

@@ -1,0 +1,325 @@
+"""Pass 5: rows events to the positions of their cells.
+
+`scan` goes over the events of a window once. It resolves TABLE_MAPs by comparing their bytes with
+those already known under the same id, finds the block that a rows event's rows belong to (by table
+map, kind of event and column bitmaps), and walks the rows into it. It is resumable: it returns to
+Python only for a table map or column bitmap that it has not seen, a full block, or a fault, and
+goes on where it was. `decoder.locate` then turns a block into cell positions, column by column.
+
+Every bound is checked here, so that column readers need not: a cell never reaches behind its event.
+Reads may run up to `SLACK` bytes behind the event, as a wide load does; never a position derived
+from them.
+
+The tables that the kernels work on are described in `decoder.tables`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from decoder.constants import HEADER_LENGTH, EventType
+from decoder.framing import END, OFFSET, TIMESTAMP, TYPE, VALID
+from decoder.grouping import Maps, find_group, find_map
+from decoder.memory import (
+    Array,
+    Bytes,
+    inline_kernel,
+    item,
+    kernel,
+    load_i64,
+    load_u32,
+    set_item,
+    shift_right_logical,
+    trailing_zeros,
+)
+from decoder.plan import (
+    FIRST,
+    FIXED_MASK,
+    LENGTH_MASK,
+    NULL_MASK,
+    PREFIX,
+    VARIABLE_BIT,
+    WIDTH,
+)
+from decoder.session import COMMITTED, FAULTY
+from decoder.tables import (
+    BLOCK_FULL,
+    COUNTS,
+    DECODE,
+    DETAIL,
+    DONE,
+    EVENT,
+    FAULT,
+    GROUP_CAPACITY,
+    GROUP_IMAGE,
+    GROUP_IMAGES,
+    GROUP_META,
+    GROUP_ROWS,
+    GROUP_USE,
+    IMAGE_ANY,
+    IMAGE_BYTES,
+    IMAGE_FIRST_RUN,
+    IMAGE_LAST_MASK,
+    IMAGE_MASKS,
+    IMAGE_RUNS,
+    IMAGE_STARTS,
+    IMAGE_WIDTHS,
+    META_COMMITTED,
+    META_POSITION,
+    META_ROW,
+    META_TRANSACTION,
+    NEW_TABLE_MAP,
+    ROW,
+    ROW_POSITION,
+    ROW_START,
+    ROWS_OVERRUN,
+    SLOT_TABLE,
+    WALKS,
+)
+
+Events = tuple[Array, Array, Array]
+"""The table of frames; the transaction and the file position of each event."""
+Groups = tuple[Array, Array, Array, Array]
+"""Groups, images, runs, widths."""
+Blocks = tuple[Array, Array, Array, Array]
+"""Starts of runs, NULL masks, "any NULL" by run, meta."""
+
+# What to do with each type of event. 1: TABLE_MAP; 2, 3, 4: insert, update, delete; 6, 7, 8: v2's.
+STEPS: npt.NDArray[np.int64] = np.zeros(256, np.int64)
+STEPS[EventType.TABLE_MAP] = 1
+STEPS[[EventType.WRITE_ROWS_V1, EventType.UPDATE_ROWS_V1, EventType.DELETE_ROWS_V1]] = (2, 3, 4)
+STEPS[[EventType.WRITE_ROWS, EventType.UPDATE_ROWS, EventType.DELETE_ROWS]] = (6, 7, 8)
+_MICROSECONDS = 1_000_000
+
+
+@kernel
+def scan(
+    buffer: Bytes,
+    stop: int,
+    events: Events,
+    transactions: Array,
+    maps: Maps,
+    groups: Groups,
+    blocks: Blocks,
+    counts: Array,
+    steps: Array,
+    state: Array,
+) -> int:
+    """Goes over the events `state[EVENT]` to `stop`; returns what it needs, DONE at the end."""
+    table, owners, _ = events
+    for event in range(state[EVENT], stop):
+        step = item(steps, table[TYPE, event])
+        if step == 0 or table[VALID, event] == 0:
+            continue
+        state[EVENT] = event
+        owner = item(owners, event)
+        if step == 1:
+            body = table[OFFSET, event] + HEADER_LENGTH
+            slot = find_map(buffer, body, table[END, event], owner, maps, state)
+            if slot < 0:
+                return NEW_TABLE_MAP
+            _count(counts, state, owner, maps[2][slot, SLOT_TABLE], 0)
+        elif state[WALKS] and transactions[owner, FAULTY] == 0:
+            result = _scan_rows(
+                buffer, event, step, events, transactions, maps, groups, blocks, counts, state
+            )
+            if result != DONE:
+                return result
+        state[ROW_START] = 0
+    state[EVENT] = stop
+    return DONE
+
+
+@kernel
+def _scan_rows(
+    buffer: Bytes,
+    event: int,
+    step: int,
+    events: Events,
+    transactions: Array,
+    maps: Maps,
+    groups: Groups,
+    blocks: Blocks,
+    counts: Array,
+    state: Array,
+) -> int:
+    """Walks one rows event, from where it was left when its block was full."""
+    table, owners, positions = events
+    body = table[OFFSET, event] + HEADER_LENGTH
+    end = table[END, event]
+    owner = item(owners, event)
+    result, slot, group, start = find_group(buffer, body, end, owner, step, maps, groups[0], state)
+    if result != DONE or group < 0:
+        return result
+    time = transactions[owner, COMMITTED]
+    if time < 0:
+        time = table[TIMESTAMP, event] * _MICROSECONDS
+    if state[ROW_POSITION] != item(positions, event):
+        state[ROW_POSITION] = item(positions, event)
+        state[ROW] = 0
+    if state[ROW_START]:
+        start = state[ROW_START]
+    first_row = state[ROW]
+    start = _walk_rows(buffer, start, end, group, owner, time, groups, blocks, state)
+    _count(counts, state, owner, maps[2][slot, SLOT_TABLE], state[ROW] - first_row)
+    if start < 0:
+        state[DETAIL] = ROWS_OVERRUN
+        return FAULT
+    if start < end:
+        state[ROW_START] = start
+        state[DETAIL] = group
+        return BLOCK_FULL
+    return DONE
+
+
+@inline_kernel
+def _count(counts: Array, state: Array, owner: int, table: int, rows: int) -> None:
+    """Adds to the last count when it is of the same transaction and table, else a new one."""
+    last = state[COUNTS] - 1
+    if last < 0 or counts[last, 0] != owner or counts[last, 1] != table:
+        last += 1
+        counts[last, 0] = owner
+        counts[last, 1] = table
+        counts[last, 2] = 0
+        state[COUNTS] = last + 1
+    counts[last, 2] += rows
+
+
+# --- rows ----------------------------------------------------------------------------------------
+
+
+@inline_kernel
+def _walk_rows(
+    buffer: Bytes,
+    start: int,
+    end: int,
+    group: int,
+    owner: int,
+    time: int,
+    groups: Groups,
+    blocks: Blocks,
+    state: Array,
+) -> int:
+    """Walks rows until the event's end or a full block: where it stopped, or −1 for an overrun."""
+    table, images, runs, widths = groups
+    starts, masks, any_null, meta = blocks
+    capacity = table[group, GROUP_CAPACITY]
+    row: int = table[group, GROUP_ROWS]
+    keeps = int(table[group, GROUP_USE] == DECODE)
+    first_image = table[group, GROUP_IMAGE]
+    image_count = table[group, GROUP_IMAGES]
+    number: int = state[ROW]
+    entry = table[group, GROUP_META] + row
+    position = start
+    while position < end and row < capacity:
+        for image in range(first_image, first_image + image_count):
+            position = _walk_image(
+                buffer,
+                position,
+                end,
+                row,
+                capacity,
+                image,
+                images,
+                runs,
+                widths,
+                starts,
+                masks,
+                any_null,
+            )
+            if position > end:
+                _clear_row(row, capacity, first_image, image_count, images, masks)
+                return -1
+        meta[entry, META_POSITION] = state[ROW_POSITION]
+        meta[entry, META_COMMITTED] = time
+        meta[entry, META_TRANSACTION] = owner
+        meta[entry, META_ROW] = number
+        entry += keeps
+        row += keeps
+        number += 1
+    table[group, GROUP_ROWS] = row
+    state[ROW] = number
+    return position
+
+
+@kernel
+def _clear_row(
+    row: int, capacity: int, first_image: int, count: int, images: Array, masks: Array
+) -> None:
+    """Takes back the NULL masks of a row that was not walked to its end."""
+    for image in range(first_image, first_image + count):
+        for run in range(images[image, IMAGE_RUNS]):
+            masks[images[image, IMAGE_MASKS] + run * capacity + row] = 0
+
+
+@inline_kernel
+def _walk_image(
+    buffer: Bytes,
+    start: int,
+    end: int,
+    row: int,
+    capacity: int,
+    image: int,
+    images: Array,
+    runs: Array,
+    widths: Array,
+    starts: Array,
+    masks: Array,
+    any_null: Array,
+) -> int:
+    """Walks one image and stores where its runs start: where it ends, behind `end` if it cannot."""
+    size: int = images[image, IMAGE_BYTES]
+    position = start + size
+    if position > end:
+        return position
+    first_run = images[image, IMAGE_FIRST_RUN]
+    count = images[image, IMAGE_RUNS]
+    cell = images[image, IMAGE_STARTS] + row
+    has_null = _has_null(buffer, start, size, images[image, IMAGE_LAST_MASK])
+    if not has_null:
+        for run in range(first_run, first_run + count):
+            set_item(starts, cell, position)
+            cell += capacity
+            position += runs[run, WIDTH]
+            prefix = runs[run, PREFIX]
+            if position + prefix > end:
+                return end + 1
+            position += prefix + (load_u32(buffer, position) & runs[run, LENGTH_MASK])
+        return position
+    mask_cell = images[image, IMAGE_MASKS] + row
+    for k in range(count):
+        run = first_run + k
+        set_item(starts, cell, position)
+        cell += capacity
+        first = runs[run, FIRST]
+        nulls = shift_right_logical(load_i64(buffer, start + (first >> 3)), first & 7)
+        nulls &= runs[run, NULL_MASK]
+        position += runs[run, WIDTH]
+        if nulls:
+            set_item(masks, mask_cell + k * capacity, nulls)
+            any_null[images[image, IMAGE_ANY] + k] |= nulls
+            fixed = nulls & runs[run, FIXED_MASK]
+            while fixed:
+                column = images[image, IMAGE_WIDTHS] + first + trailing_zeros(fixed)
+                position -= item(widths, column)
+                fixed &= fixed - 1
+        if nulls & runs[run, VARIABLE_BIT] == 0:
+            prefix = runs[run, PREFIX]
+            if position + prefix > end:
+                return end + 1
+            position += prefix + (load_u32(buffer, position) & runs[run, LENGTH_MASK])
+    return position
+
+
+@inline_kernel
+def _has_null(buffer: Bytes, start: int, size: int, last_mask: int) -> bool:
+    """Whether a NULL bit is set; `last_mask` leaves the bits of columns in the last 8 bytes."""
+    found: int = 0
+    position = start
+    while size > 8:
+        found |= load_i64(buffer, position)
+        position += 8
+        size -= 8
+    found |= load_i64(buffer, position) & last_mask
+    return bool(found != 0)
