@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as sf
+from pyspark.sql import SparkSession, functions as sf
 
 from pipeline import delta
 from pipeline.catalog.items import TimelineItem

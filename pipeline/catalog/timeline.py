@@ -96,24 +96,20 @@ class Timeline:
         for item in past:
             self._apply(item)
 
-    def version(self, definition: TableDefinition) -> int:
-        """The version that rows under this table map are kept in, once `table_map` has seen it."""
-        found = self._table(_name(definition)).versions.shown(definition)
-        if found is None:
-            raise KeyError(f"no table map of {definition} was seen that is like this one")
-        return found
+    def version(self, definition: TableDefinition) -> int | None:
+        """The version that rows under this table map are kept in, if one like it was seen."""
+        return self._table(_name(definition)).versions.shown(definition)
 
-    def table_map(self, position: Position, definition: TableDefinition) -> None:
-        """A definition as rows are logged under it."""
+    def table_map(self, position: Position, definition: TableDefinition) -> int:
+        """A definition as rows of a replicated table are logged under it; gives its version."""
         name = _name(definition)
-        if not self._options.wanted(*_parts(name)):
-            return
         table = self._table(name)
         version = table.versions.for_table_map(definition, table.version)
         kind, reason = self._verdict(table, definition, version)
         if kind is not None:
             self._add(position, name, kind, version=version, definition=definition, reason=reason)
         table.rows_seen = True
+        return version
 
     def _verdict(
         self, table: _Table, definition: TableDefinition, version: int

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from decoder.constants import ColumnType
 from decoder.definition import ColumnDefinition
@@ -164,7 +163,7 @@ def test_create_table_gives_columns_key_and_cascades() -> None:
     created = only(
         """CREATE TABLE t (
           id bigint unsigned NOT NULL AUTO_INCREMENT,
-          `primary` varchar(20) CHARACTER SET latin1 COLLATE latin1_bin DEFAULT 'a,)''b' COMMENT '(',
+          `primary` varchar(20) CHARSET latin1 COLLATE latin1_bin DEFAULT 'a,)''b' COMMENT 'x(',
           e enum('a','b ') NOT NULL DEFAULT 'a' INVISIBLE,
           ts timestamp(3) NULL DEFAULT CURRENT_TIMESTAMP(3) ON UPDATE CURRENT_TIMESTAMP(3),
           g int GENERATED ALWAYS AS (id + 1) STORED CHECK (g > 0),

@@ -1,0 +1,151 @@
+"""Carrying out one plan of silver: every step may be repeated, by this run or another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from pipeline.catalog.definitions import append_items
+from pipeline.lake import Lake
+from pipeline.ledger import Ledger, Plan
+from pipeline.progress import Progress
+from pipeline.settings import Settings
+from pipeline.silver import segments
+from pipeline.silver.blobs import BLOBS
+from pipeline.silver.decode import FAULTS, STATEMENTS, TRANSACTIONS, Decode, table_target
+from pipeline.silver.plan import SilverPlan
+from pipeline.silver.quarantine import append_faults, resolve, still_faulty
+from pipeline.silver.segments import SegmentRef
+from pipeline.silver.spark_types import spark_schema
+from pipeline.silver.staging import Staging, big_row_session, remove_leftovers, staging
+from pipeline.silver.tables import write_tables
+from pipeline.silver.transactions import append_statements, append_transactions
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What carrying out a plan did: totals by name, and sentences about its faults."""
+
+    batch: int
+    counts: Mapping[str, int]
+    faults: tuple[str, ...]
+
+
+def execute(
+    spark: SparkSession, settings: Settings, ledger: Ledger, plan: Plan, progress: Progress
+) -> Done:
+    """Carry out a plan and finish it in the ledger.
+
+    Another run at the same plan may finish first and remove what this one stands on: that is no
+    error, the plan is done.
+    """
+    try:
+        return _Batch(spark, settings, ledger, plan, progress).run()
+    except Exception:
+        ledger.refresh()
+        last = ledger.last("silver")
+        if last is None or last.batch < plan.batch:
+            raise
+        return Done(plan.batch, {}, ())
+
+
+class _Batch:
+    def __init__(
+        self,
+        spark: SparkSession,
+        settings: Settings,
+        ledger: Ledger,
+        plan: Plan,
+        progress: Progress,
+    ) -> None:
+        self.spark = big_row_session(spark)
+        self.settings = settings
+        self.ledger = ledger
+        self.plan = plan
+        self.body = SilverPlan.from_body(plan.body)
+        self.progress = progress
+        self.lake = Lake(settings.lake)
+
+    def run(self) -> Done:
+        batch, source = self.plan.batch, self.settings.source
+        append_items(self.spark, self.lake, source, batch, self.body.items)
+        with staging(self.spark, self.lake, batch) as staged:
+            decoded = self._decode(staged)
+            counts = staged.counts() if decoded else {}
+            rows = self._write_tables(staged, counts)
+            append_transactions(staged, self.lake, source, batch, counts)
+            append_statements(staged, self.lake, source, batch, counts)
+            faults = self._faults(staged, counts)
+        record = self._record(counts, rows, decoded)
+        self.ledger.finish(self.plan, record)
+        remove_leftovers(self.lake, batch)
+        return Done(batch, record["counts"], tuple(faults))
+
+    def _decode(self, staged: Staging) -> int:
+        """Decode all segments of the plan to staging; how many there are."""
+        refs = self._refs()
+        with self.progress.task("decode segments", len(refs), "segments") as task:
+            for chunk in self._chunks(refs):
+                staged.write(self._blobs(chunk))
+                task.advance(len(chunk))
+        return len(refs)
+
+    def _refs(self) -> list[SegmentRef]:
+        place = self.spark, self.lake, self.settings.source
+        if self.body.retried:
+            return segments.at(*place, [(r.ordinal, r.start_pos) for r in self.body.retried])
+        return segments.between(*place, self.body.start, self.body.end)
+
+    def _chunks(self, refs: list[SegmentRef]) -> list[list[SegmentRef]]:
+        """Segments taken up again do not follow each other: each is a chunk of its own."""
+        return [[ref] for ref in refs] if self.body.retried else list(segments.chunks(refs))
+
+    def _blobs(self, chunk: list[SegmentRef]) -> Any:
+        only = {(r.ordinal, r.start_pos): frozenset(r.lsns) for r in self.body.retried}
+        decode = Decode(
+            self.settings.type_options,
+            self.settings.wanted,
+            self.body.table_ids,
+            only if self.body.retried else None,
+        )
+        tasks = min(len(chunk), int(self.spark.conf.get("spark.sql.shuffle.partitions") or 1))
+        rows = segments.content(self.spark, self.lake, self.settings.source, chunk, spread=tasks)
+        return rows.mapInArrow(decode, spark_schema(BLOBS))
+
+    def _write_tables(self, staged: Staging, counts: Mapping[str, int]) -> dict[str, int]:
+        tables = {t.table_id for t in self.body.tables if counts.get(table_target(t.table_id))}
+        with self.progress.task("write silver tables", len(tables), "tables") as task:
+            return write_tables(
+                staged, self.lake, self.settings, self.body, self.plan.batch, counts, task
+            )
+
+    def _faults(self, staged: Staging, counts: Mapping[str, int]) -> list[str]:
+        source, batch = self.settings.source, self.plan.batch
+        if not self.body.retried:
+            return append_faults(staged, self.lake, source, batch, counts, self.body.faults)
+        remaining = still_faulty(staged, counts)
+        resolve(self.spark, self.lake, source, batch, self.body.retried, remaining)
+        if not remaining:
+            return []
+        return [f"{len(remaining)} transactions in quarantine still cannot be decoded."]
+
+    def _record(
+        self, counts: Mapping[str, int], rows: Mapping[str, int], decoded: int
+    ) -> dict[str, Any]:
+        """The batch in the ledger: where silver stands now, and what was done."""
+        return {
+            "to": list(self.body.end),
+            "cut_lsn": self.body.cut_lsn,
+            "rows": dict(rows),
+            "counts": {
+                "segments": decoded,
+                "rows": sum(rows.values()),
+                "tables": len(rows),
+                "transactions": counts.get(TRANSACTIONS, 0),
+                "statements": counts.get(STATEMENTS, 0),
+                "faults": counts.get(FAULTS, 0) + len(self.body.faults),
+            },
+        }

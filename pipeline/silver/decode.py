@@ -1,0 +1,288 @@
+"""Bronze's segments to blobs of decoded rows, and to what the survey needs: in Spark's workers.
+
+Both are functions for `mapInArrow` over rows of `SEGMENT_COLUMNS`, in which the parts of a segment
+follow each other. Only one segment's bytes and the open blobs are held.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from decoder import schemas
+from decoder.constants import HEADER_LENGTH, MAGIC
+from decoder.definition import TableDefinition
+from decoder.options import TypeOptions
+from decoder.results import Changes, Definitions, Faults, Result, Statements, Transactions
+from decoder.stream import Segment, SegmentDecoder
+from pipeline.catalog.ddl import may_change_tables
+from pipeline.silver.blobs import Packer
+from pipeline.silver.dml import StatementTables
+
+SEGMENT_COLUMNS = (
+    "file",
+    "ordinal",
+    "start_pos",
+    "part",
+    "transaction_pos",
+    "preamble",
+    "content",
+)
+
+TRANSACTIONS = "transactions"
+PARTS = "transaction_parts"
+STATEMENTS = "statements"
+FAULTS = "faults"
+"""Targets of blobs besides the tables'."""
+
+STAGED_FAULTS = pa.schema(
+    [*schemas.FAULTS, pa.field("ordinal", pa.int64()), pa.field("start_pos", pa.int64())]
+)
+"""A fault, with the segment that it is in."""
+
+FOUND = pa.schema(
+    [
+        pa.field("file", pa.string()),
+        pa.field("ordinal", pa.int64()),
+        # definition | statement | segment
+        pa.field("kind", pa.string()),
+        pa.field("lsn", pa.int64()),
+        pa.field("pos", pa.int64()),
+        pa.field("content", pa.string()),
+    ]
+)
+"""What the survey brings to the driver. A `segment` row's LSN is that of its last transaction."""
+
+Wanted = Callable[[str, str], bool]
+OFFSET_BITS = 40
+"""An LSN's lower bits: the offset in the file."""
+
+
+def table_target(table_id: int) -> str:
+    """The target of a table's changes."""
+    return f"changes-{table_id}"
+
+
+@dataclass(frozen=True)
+class Decode:
+    """Decodes segments completely, to rows of `BLOBS`.
+
+    `table_ids`: fingerprint of a definition → the plan's number for its table. With `only`, the
+    place of a segment → transactions that faults held in it, just the changes of these are given,
+    and what still faults.
+    """
+
+    types: TypeOptions
+    wanted: Wanted
+    table_ids: Mapping[str, int]
+    only: Mapping[tuple[int, int], frozenset[int]] | None = None
+
+    def __call__(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The blobs of all segments in `rows`."""
+        packer = Packer()
+        ids: dict[TableDefinition, int | None] = {}
+        for segment, parts in _segments(rows):
+            decoder = SegmentDecoder(segment, self.types, wanted=self.wanted)
+            statements = StatementTables()
+            for result in decoder.decode(parts):
+                statements.see(result)
+                if isinstance(result, Faults):
+                    result = Faults(statements.refine(result.batch))
+                for target, batch in self._targets(segment, result, ids):
+                    yield from packer.add(target, batch)
+        yield from packer.finish()
+
+    def _targets(
+        self, segment: Segment, result: Result, ids: dict[TableDefinition, int | None]
+    ) -> Iterator[tuple[str, pa.RecordBatch]]:
+        if isinstance(result, Changes):
+            yield self._changes(segment, result, ids)
+        elif self.only is not None and not isinstance(result, Faults):
+            return
+        elif isinstance(result, Transactions):
+            yield from _whole_and_parts(segment, result.batch)
+        elif isinstance(result, Statements):
+            yield STATEMENTS, result.batch
+        elif isinstance(result, Faults):
+            yield FAULTS, _staged(segment, _of_wanted_tables(result.batch, self.wanted))
+
+    def _changes(
+        self, segment: Segment, changes: Changes, ids: dict[TableDefinition, int | None]
+    ) -> tuple[str, pa.RecordBatch]:
+        definition = changes.definition
+        if definition not in ids:
+            ids[definition] = self.table_ids.get(definition.fingerprint())
+        table_id = ids[definition]
+        batch = self._selected(segment, changes.batch)
+        if table_id is None:
+            return FAULTS, _staged(segment, _unplanned(definition, batch))
+        return table_target(table_id), batch
+
+    def _selected(self, segment: Segment, batch: pa.RecordBatch) -> pa.RecordBatch:
+        if self.only is None:
+            return batch
+        held = pa.array(sorted(self.only[segment.ordinal, segment.start_pos]), pa.int64())
+        return batch.filter(pc.is_in(batch.column("__lsn"), value_set=held))
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Finds definitions and statements that may change tables; rows are not decoded."""
+
+    types: TypeOptions
+    wanted: Wanted
+
+    def __call__(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Rows of `FOUND` for all segments in `rows`."""
+        for segment, parts in _segments(rows):
+            found = list(self._segment(segment, parts))
+            yield pa.RecordBatch.from_pylist(
+                [{"file": segment.file, "ordinal": segment.ordinal, **row} for row in found],
+                schema=FOUND,
+            )
+
+    def _segment(self, segment: Segment, parts: Iterator[pa.Buffer]) -> Iterator[dict[str, Any]]:
+        first = next(parts)
+        server = server_version(bytes(segment.preamble) or bytes(memoryview(first)[:128]))
+        decoder = SegmentDecoder(segment, self.types, rows=False, wanted=self.wanted)
+        last_lsn = None
+        for result in decoder.decode(_chain(first, parts)):
+            if isinstance(result, Definitions):
+                yield from self._definitions(result)
+            elif isinstance(result, Statements):
+                yield from _ddl(result.batch, server)
+            elif isinstance(result, Transactions) and result.batch.num_rows:
+                greatest = pc.max(result.batch.column("__lsn")).as_py()
+                last_lsn = greatest if last_lsn is None else max(greatest, last_lsn)
+        yield {"kind": "segment", "lsn": last_lsn, "pos": segment.start_pos, "content": server}
+
+    def _definitions(self, found: Definitions) -> Iterator[dict[str, Any]]:
+        for lsn, pos, definition in found.items:
+            if self.wanted(definition.schema, definition.table):
+                text = definition.to_json()
+                yield {"kind": "definition", "lsn": lsn, "pos": pos, "content": text}
+
+
+def _chain(first: pa.Buffer, others: Iterator[pa.Buffer]) -> Iterator[pa.Buffer]:
+    yield first
+    yield from others
+
+
+def _segments(
+    rows: Iterable[pa.RecordBatch],
+) -> Iterator[tuple[Segment, Iterator[pa.Buffer]]]:
+    """Each segment with its parts, which must be read before the next segment is asked for."""
+    cells = (
+        {name: batch.column(name)[i] for name in SEGMENT_COLUMNS}
+        for batch in rows
+        for i in range(batch.num_rows)
+    )
+    keyed = ((_segment_of(row), row["content"].as_buffer()) for row in cells)
+    for segment, parts in groupby(keyed, key=lambda pair: pair[0]):
+        yield segment, (content for _, content in parts)
+
+
+def _segment_of(row: Mapping[str, Any]) -> Segment:
+    return Segment(
+        file=row["file"].as_py(),
+        ordinal=row["ordinal"].as_py(),
+        start_pos=row["start_pos"].as_py(),
+        transaction_pos=row["transaction_pos"].as_py(),
+        preamble=row["preamble"].as_py() or b"",
+    )
+
+
+def server_version(head: bytes) -> str:
+    """The server's version as FORMAT_DESCRIPTION has it, from the first bytes of a log.
+
+    Layout: magic number 4 (if at all), header 19, binlog version u16, then 50 bytes of text.
+    """
+    start = (len(MAGIC) if head.startswith(MAGIC) else 0) + HEADER_LENGTH + 2
+    return head[start : start + 50].split(b"\0", 1)[0].decode("ascii", "replace")
+
+
+def _ddl(batch: pa.RecordBatch, server: str) -> Iterator[dict[str, Any]]:
+    """Statements that may change tables, as JSON; `executed_at` in microseconds of the epoch."""
+    queries = batch.column("query").to_pylist()
+    chosen = [i for i, query in enumerate(queries) if may_change_tables(query)]
+    if not chosen:
+        return
+    executed = batch.column("executed_at").cast(pa.int64())
+    times = executed.take(pa.array(chosen)).to_pylist()
+    names = ("query", "schema", "sql_mode", "time_zone", "ddl_xid")
+    rows = batch.take(pa.array(chosen)).select(["__lsn", "__pos", *names]).to_pylist()
+    for row, time in zip(rows, times, strict=True):
+        content = {name: row[name] for name in names} | {"executed_at": time, "server": server}
+        yield {
+            "kind": "statement",
+            "lsn": row["__lsn"],
+            "pos": row["__pos"],
+            "content": json.dumps(content, ensure_ascii=False),
+        }
+
+
+def _whole_and_parts(
+    segment: Segment, batch: pa.RecordBatch
+) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Transactions that begin and end in the segment, and those of which it has only a part."""
+    start = segment.ordinal << OFFSET_BITS | segment.start_pos
+    begins = pc.greater_equal(batch.column("__lsn"), start)
+    whole = pc.and_(begins, pc.is_valid(batch.column("end_pos")))
+    yield TRANSACTIONS, batch.filter(whole)
+    yield PARTS, batch.filter(pc.invert(whole))
+
+
+def _of_wanted_tables(faults: pa.RecordBatch, wanted: Wanted) -> pa.RecordBatch:
+    """Faults without those that touch only tables that are left out, and without their names."""
+    tables = [
+        None if names is None else [name for name in names if wanted(*_split(name))]
+        for names in faults.column("tables").to_pylist()
+    ]
+    index = faults.schema.get_field_index("tables")
+    kept = faults.set_column(index, faults.schema.field(index), _strings(tables))
+    return kept.filter(pa.array([names is None or bool(names) for names in tables], pa.bool_()))
+
+
+def _strings(lists: list[list[str] | None]) -> pa.Array:
+    return pa.array(lists, pa.list_(pa.string()))
+
+
+def _split(name: str) -> tuple[str, str]:
+    schema, _, table = name.partition(".")
+    return schema, table
+
+
+def _staged(segment: Segment, faults: pa.RecordBatch) -> pa.RecordBatch:
+    places = [
+        pa.array([value] * faults.num_rows, pa.int64())
+        for value in (segment.ordinal, segment.start_pos)
+    ]
+    return pa.RecordBatch.from_arrays([*faults.columns, *places], schema=STAGED_FAULTS)
+
+
+def _unplanned(definition: TableDefinition, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Changes under a definition that the survey did not see, one fault per transaction."""
+    first = dict(
+        reversed(list(zip(batch.column("__lsn").to_pylist(), range(batch.num_rows), strict=True)))
+    )
+    rows = batch.select(["__lsn", "__pos", "__file"]).take(pa.array(list(first.values())))
+    return pa.RecordBatch.from_pylist(
+        [
+            {
+                "__lsn": row["__lsn"],
+                "__pos": row["__pos"],
+                "file": row["__file"],
+                "kind": "undecodable",
+                "tables": [str(definition)],
+                "reason": "its table map was not seen when the batch was planned",
+            }
+            for row in rows.to_pylist()
+        ],
+        schema=schemas.FAULTS,
+    )

@@ -1,0 +1,79 @@
+"""Silver's job: decodes what bronze has, up to the first gap.
+
+spark-submit pipeline/silver/job.py --conf FILE
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pyspark.sql import SparkSession
+
+from pipeline.lake import Lake
+from pipeline.ledger import Ledger
+from pipeline.progress import Progress, for_terminal
+from pipeline.report import LayerReport
+from pipeline.settings import Settings
+from pipeline.silver.batch import Done, execute
+from pipeline.silver.planning import next_plan, retry_plan
+from pipeline.spark import session
+
+
+def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
+    """Finish the open batch, if there is one, then decode everything that is new in bronze."""
+    started = time.monotonic()
+    ledger = Ledger(spark, Lake(settings.lake), settings.source)
+    done = _finish_open(spark, settings, ledger, progress)
+    body, gaps = next_plan(spark, settings, ledger, progress)
+    if body is not None:
+        plan = ledger.propose("silver", body.to_body())
+        done.append(execute(spark, settings, ledger, plan, progress))
+    return _report(done, gaps, started)
+
+
+def retry(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
+    """Finish the open batch, then decode again what faults hold, and give what now decodes."""
+    started = time.monotonic()
+    ledger = Ledger(spark, Lake(settings.lake), settings.source)
+    done = _finish_open(spark, settings, ledger, progress)
+    body = retry_plan(spark, settings, ledger, progress)
+    if body is not None:
+        plan = ledger.propose("silver", body.to_body())
+        done.append(execute(spark, settings, ledger, plan, progress))
+    return _report(done, (), started)
+
+
+def _finish_open(
+    spark: SparkSession, settings: Settings, ledger: Ledger, progress: Progress
+) -> list[Done]:
+    plan = ledger.open("silver")
+    return [execute(spark, settings, ledger, plan, progress)] if plan else []
+
+
+def _report(done: list[Done], gaps: tuple[str, ...], started: float) -> LayerReport:
+    counts: Counter[str] = Counter()
+    for batch in done:
+        counts.update(batch.counts)
+    return LayerReport(
+        layer="silver",
+        batches=tuple(batch.batch for batch in done),
+        counts=dict(counts),
+        faults=tuple(sentence for batch in done for sentence in batch.faults),
+        gaps=gaps,
+        seconds=time.monotonic() - started,
+    )
+
+
+def main(conf: Annotated[Path, typer.Option(help="The settings file.")]) -> None:
+    """Entry of spark-submit."""
+    settings = Settings.load(conf).require("lake")
+    report = run(session(settings, "binlake silver"), settings, for_terminal())
+    raise SystemExit(0 if report.clean else 3)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,134 @@
+"""What one batch of silver is to do, completely: the body of its plan in the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from decoder.definition import TableDefinition
+from pipeline.catalog.items import TimelineItem
+from pipeline.silver.segments import Mark
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTable:
+    """A definition that table maps in the batch show, and the silver table that it goes to.
+
+    Definitions that differ only in what is not kept (nullability, visibility) share a `version`,
+    and with it a `table_id`, the plan's number for the silver table.
+    """
+
+    version: int
+    table_id: int
+    definition: TableDefinition
+
+    def to_dict(self) -> dict[str, Any]:
+        """The form in the plan, with the definition's own names beside it for readers."""
+        return {
+            "schema": self.definition.schema,
+            "table": self.definition.table,
+            "version": self.version,
+            "table_id": self.table_id,
+            "definition": self.definition.to_json(),
+            "fingerprint": self.definition.fingerprint(),
+        }
+
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any]) -> PlannedTable:
+        """What `to_dict` gave."""
+        return cls(row["version"], row["table_id"], TableDefinition.from_json(row["definition"]))
+
+
+@dataclass(frozen=True, slots=True)
+class SilverPlan:
+    """One batch: segments in [start, end), the tables in them, and what is new in the timeline.
+
+    `cut_lsn`: the last transaction in silver once the batch is done. `from_start`: the lake has the
+    log from its first file on. `faults`: rows of `quarantine` that the timeline gives (statements
+    that are not applied). `retried`: what a batch takes up again; its range is then
+    empty.
+    """
+
+    start: Mark
+    end: Mark
+    cut_lsn: int
+    from_start: bool = False
+    tables: tuple[PlannedTable, ...] = ()
+    items: tuple[TimelineItem, ...] = ()
+    faults: tuple[Mapping[str, Any], ...] = ()
+    retried: tuple[Retried, ...] = ()
+
+    def to_body(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "from": list(self.start),
+            "to": list(self.end),
+            "cut_lsn": self.cut_lsn,
+            "from_start": self.from_start,
+            "tables": [table.to_dict() for table in self.tables],
+            "definitions": [item.to_dict() for item in self.items],
+            "faults": [dict(fault) for fault in self.faults],
+            "retried": [segment.to_list() for segment in self.retried],
+        }
+
+    @classmethod
+    def from_body(cls, body: Mapping[str, Any]) -> SilverPlan:
+        """What `to_body` gave."""
+        return cls(
+            start=(body["from"][0], body["from"][1]),
+            end=(body["to"][0], body["to"][1]),
+            cut_lsn=body["cut_lsn"],
+            from_start=body["from_start"],
+            tables=tuple(PlannedTable.from_dict(row) for row in body["tables"]),
+            items=tuple(TimelineItem.from_dict(row) for row in body["definitions"]),
+            faults=tuple(body["faults"]),
+            retried=tuple(Retried.from_list(row) for row in body["retried"]),
+        )
+
+    @property
+    def table_ids(self) -> dict[str, int]:
+        """Fingerprint of a definition → table id."""
+        return {table.definition.fingerprint(): table.table_id for table in self.tables}
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """A segment that holds faults, and the transactions that these put into quarantine."""
+
+    ordinal: int
+    start_pos: int
+    lsns: tuple[int, ...]
+
+    def to_list(self) -> list[Any]:
+        """As JSON."""
+        return [self.ordinal, self.start_pos, list(self.lsns)]
+
+    @classmethod
+    def from_list(cls, row: Sequence[Any]) -> Retried:
+        """What `to_list` gave."""
+        ordinal, start_pos, lsns = row
+        return cls(ordinal, start_pos, tuple(lsns))
+
+
+def planned_tables(
+    definitions: Iterable[tuple[TableDefinition, int]],
+) -> tuple[PlannedTable, ...]:
+    """Numbers for (definition, version) pairs: one for each silver table."""
+    distinct = {
+        definition.fingerprint(): (definition, version) for definition, version in definitions
+    }
+    ids: dict[tuple[str, str, int], int] = {}
+    return tuple(
+        PlannedTable(version, _number(ids, definition, version), definition)
+        for definition, version in distinct.values()
+    )
+
+
+def _number(ids: dict[tuple[str, str, int], int], definition: TableDefinition, version: int) -> int:
+    return ids.setdefault((definition.schema, definition.table, version), len(ids))
+
+
+def by_table_id(tables: Sequence[PlannedTable]) -> dict[int, PlannedTable]:
+    """One definition for each silver table: all that share one have the same columns."""
+    return {table.table_id: table for table in tables}

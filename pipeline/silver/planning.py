@@ -1,0 +1,85 @@
+"""The next plan of silver: what bronze has after the mark, surveyed."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from pipeline.catalog.definitions import read_items
+from pipeline.catalog.timeline import Timeline
+from pipeline.lake import Lake
+from pipeline.ledger import Ledger
+from pipeline.progress import Progress
+from pipeline.settings import Settings
+from pipeline.silver import segments
+from pipeline.silver.plan import SilverPlan, planned_tables
+from pipeline.silver.quarantine import retryable
+from pipeline.silver.segments import SegmentRef
+from pipeline.silver.staging import big_row_session
+from pipeline.silver.survey import catalog_options, definitions, find, in_log_order
+
+FIRST_NUMBER = 1
+
+
+def next_plan(
+    spark: SparkSession, settings: Settings, ledger: Ledger, progress: Progress
+) -> tuple[SilverPlan | None, tuple[str, ...]]:
+    """The next batch, or None if there is nothing new; and the gaps that end it."""
+    lake = Lake(settings.lake)
+    last = ledger.last("silver")
+    before = SilverPlan.from_body(last.body) if last else None
+    new = segments.pending(spark, lake, settings.source, before.end if before else None)
+    if not new.segments:
+        return None, new.gaps
+    from_start = before.from_start if before else _is_first(new.segments[0])
+    timeline = Timeline(
+        read_items(spark, lake, settings.source), catalog_options(settings, from_start=from_start)
+    )
+    rows = find(big_row_session(spark), settings, new.segments, progress)
+    surveyed = in_log_order(rows, timeline)
+    cut = surveyed.cut_lsn if surveyed.cut_lsn is not None else before.cut_lsn if before else 0
+    return (
+        SilverPlan(
+            start=new.start,
+            end=new.end,
+            cut_lsn=cut,
+            from_start=from_start,
+            tables=surveyed.tables,
+            items=surveyed.items,
+            faults=surveyed.faults,
+        ),
+        new.gaps,
+    )
+
+
+def retry_plan(
+    spark: SparkSession, settings: Settings, ledger: Ledger, progress: Progress
+) -> SilverPlan | None:
+    """A batch that takes up what faults hold, or None if there is nothing that could be."""
+    last = ledger.last("silver")
+    lake = Lake(settings.lake)
+    held = retryable(spark, lake, settings.source)
+    if last is None or not held:
+        return None
+    before = SilverPlan.from_body(last.body)
+    timeline = Timeline(
+        read_items(spark, lake, settings.source),
+        catalog_options(settings, from_start=before.from_start),
+    )
+    refs = segments.at(spark, lake, settings.source, [(r.ordinal, r.start_pos) for r in held])
+    session = big_row_session(spark)
+    rows = [row for ref in refs for row in find(session, settings, [ref], progress)]
+    versions = [(d, timeline.version(d)) for d in definitions(rows)]
+    return SilverPlan(
+        start=before.end,
+        end=before.end,
+        cut_lsn=before.cut_lsn,
+        from_start=before.from_start,
+        tables=planned_tables((d, version) for d, version in versions if version is not None),
+        retried=held,
+    )
+
+
+def _is_first(segment: SegmentRef) -> bool:
+    """Whether it begins the first log that a server wrote: `binlog.000001`."""
+    number = segment.file.rpartition(".")[2]
+    return number.isdigit() and int(number) == FIRST_NUMBER and segment.start_pos == 0

@@ -1,0 +1,149 @@
+"""`silver/quarantine`: what could not be decoded, or must not be applied, and why.
+
+A row holds the tables it names just before its transaction, or, naming none, everything, until
+`resolved_batch` tells which later batch took it up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession, functions as sf
+
+from pipeline import delta
+from pipeline.lake import Lake
+from pipeline.silver.decode import FAULTS, OFFSET_BITS, STAGED_FAULTS
+from pipeline.silver.plan import Retried
+from pipeline.silver.staging import Staging
+
+RETRYABLE = ("undecodable", "unsupported", "lossy_key")
+"""Kinds of faults that a later decoder, or other settings, may not give again."""
+Place = tuple[int, int, int | None]
+"""Ordinal and start of a segment, and the LSN of a transaction in it."""
+SHOWN = 20
+"""How many faults a run's report spells out."""
+
+
+def append_faults(
+    staging: Staging,
+    lake: Lake,
+    source: str,
+    batch: int,
+    counts: Mapping[str, int],
+    planned: Sequence[Mapping[str, Any]],
+) -> list[str]:
+    """Append the faults that decoding gave and those of the plan; sentences about the first."""
+    frames = []
+    if counts.get(FAULTS):
+        frames.append(staging.unpacked(FAULTS, STAGED_FAULTS))
+    if planned:
+        frames.append(_frame(staging.spark, planned))
+    if not frames:
+        return []
+    rows = frames[0].unionByName(frames[1]) if len(frames) > 1 else frames[0]
+    placed = rows.select(
+        sf.lit(source).alias("source"),
+        sf.lit(batch).alias("batch"),
+        "*",
+        sf.lit(None).cast("bigint").alias("resolved_batch"),
+    )
+    delta.append_once(placed, lake.quarantine, app=f"silver/{source}/quarantine", version=batch)
+    return sentences(staging.spark, lake, source, batch)
+
+
+def _frame(spark: SparkSession, faults: Sequence[Mapping[str, Any]]) -> DataFrame:
+    """Faults that the timeline found: they are in the segment of their file that holds them."""
+    rows = [
+        {
+            **fault,
+            "content": (fault["content"] or "").encode(),
+            "ordinal": fault["__lsn"] >> OFFSET_BITS,
+        }
+        for fault in faults
+    ]
+    return spark.createDataFrame(pa.Table.from_pylist(rows, schema=STAGED_FAULTS))
+
+
+def sentences(spark: SparkSession, lake: Lake, source: str, batch: int) -> list[str]:
+    """What a batch put into quarantine, in words."""
+    rows = delta.read(spark, lake.quarantine).where(
+        (sf.col("source") == source) & (sf.col("batch") == batch)
+    )
+    first = rows.orderBy("__lsn", "__pos").drop("content").limit(SHOWN + 1).collect()
+    found = [sentence(row.asDict()) for row in first[:SHOWN]]
+    if len(first) > SHOWN:
+        found.append(f"{rows.count() - SHOWN} more faults are in {lake.quarantine}.")
+    return found
+
+
+def sentence(fault: Mapping[str, Any]) -> str:
+    """One fault in words: where, what, and which tables wait for it."""
+    tables = fault["tables"]
+    held = "all tables" if tables is None else ", ".join(tables)
+    kind = f"{fault['event_type']}: " if fault["event_type"] else ""
+    return (
+        f"{fault['file']}, position {fault['__pos']}: {kind}{fault['reason']}."
+        f" Held before it: {held}."
+    )
+
+
+def unresolved(spark: SparkSession, lake: Lake, source: str) -> DataFrame | None:
+    """The quarantine's rows that nothing has taken up yet; None where there never was one."""
+    if not delta.exists(spark, lake.quarantine):
+        return None
+    rows = delta.read(spark, lake.quarantine)
+    return rows.where((sf.col("source") == source) & sf.col("resolved_batch").isNull())
+
+
+def retryable(spark: SparkSession, lake: Lake, source: str) -> tuple[Retried, ...]:
+    """Segments with transactions that another decoder might decode."""
+    rows = unresolved(spark, lake, source)
+    if rows is None:
+        return ()
+    found = (
+        rows.where(sf.col("kind").isin(*RETRYABLE) & sf.col("__lsn").isNotNull())
+        .groupBy("ordinal", "start_pos")
+        .agg(sf.collect_set("__lsn").alias("lsns"))
+        .where("start_pos IS NOT NULL")
+        .collect()
+    )
+    held = [Retried(r["ordinal"], r["start_pos"], tuple(sorted(r["lsns"]))) for r in found]
+    return tuple(sorted(held, key=lambda r: (r.ordinal, r.start_pos)))
+
+
+def still_faulty(staging: Staging, counts: Mapping[str, int]) -> set[Place]:
+    """Where decoding again gave a fault again."""
+    if not counts.get(FAULTS):
+        return set()
+    rows = staging.unpacked(FAULTS, STAGED_FAULTS).select("ordinal", "start_pos", "__lsn")
+    return {(r["ordinal"], r["start_pos"], r["__lsn"]) for r in rows.distinct().collect()}
+
+
+def resolve(
+    spark: SparkSession,
+    lake: Lake,
+    source: str,
+    batch: int,
+    retried: Sequence[Retried],
+    remaining: set[Place],
+) -> None:
+    """Mark what a batch took up, except where the fault remains."""
+    places = [(r.ordinal, r.start_pos, lsn) for r in retried for lsn in r.lsns]
+    done = [place for place in places if place not in remaining]
+    if not done:
+        return
+    among = ", ".join(f"({ordinal}, {start}, {lsn})" for ordinal, start, lsn in done)
+    kinds = ", ".join(f"'{kind}'" for kind in RETRYABLE)
+
+    def update(session: SparkSession) -> None:
+        delta.open_table(session, lake.quarantine).update(
+            f"source = '{source}' AND resolved_batch IS NULL AND kind IN ({kinds})"
+            f" AND (ordinal, start_pos, __lsn) IN ({among})",
+            {"resolved_batch": sf.lit(batch)},
+        )
+
+    delta.execute_once(
+        spark, update, lake.quarantine, app=f"silver/{source}/resolved", version=batch
+    )

@@ -1,0 +1,61 @@
+"""Arrow types as Spark's, the way that silver's tables keep them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+from pyspark.sql import types as st
+
+_SIMPLE: dict[pa.DataType, st.DataType] = {
+    pa.bool_(): st.BooleanType(),
+    pa.int8(): st.ByteType(),
+    pa.int16(): st.ShortType(),
+    pa.int32(): st.IntegerType(),
+    pa.int64(): st.LongType(),
+    pa.float32(): st.FloatType(),
+    pa.float64(): st.DoubleType(),
+    pa.string(): st.StringType(),
+    pa.binary(): st.BinaryType(),
+    pa.date32(): st.DateType(),
+    # A DATETIME is a wall clock's; a TIMESTAMP is an instant.
+    pa.timestamp("us"): st.TimestampNTZType(),
+    pa.timestamp("us", "UTC"): st.TimestampType(),
+}
+
+
+def spark_type(arrow: pa.DataType) -> st.DataType:
+    """The Spark type of an Arrow type that the decoder gives. Raises TypeError for another."""
+    if arrow in _SIMPLE:
+        return _SIMPLE[arrow]
+    for accepts, convert in _NESTED:
+        if accepts(arrow):
+            return convert(arrow)
+    raise TypeError(f"the decoder gives no Arrow type {arrow}")
+
+
+def spark_schema(schema: pa.Schema | pa.StructType) -> st.StructType:
+    """The Spark schema of an Arrow schema or struct."""
+    return st.StructType(
+        [st.StructField(field.name, spark_type(field.type), field.nullable) for field in schema]
+    )
+
+
+def _decimal(arrow: pa.DataType) -> st.DataType:
+    return st.DecimalType(arrow.precision, arrow.scale)
+
+
+def _list(arrow: pa.DataType) -> st.DataType:
+    return st.ArrayType(spark_type(arrow.value_type))
+
+
+def _map(arrow: pa.DataType) -> st.DataType:
+    return st.MapType(spark_type(arrow.key_type), spark_type(arrow.item_type))
+
+
+_NESTED: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], st.DataType]], ...] = (
+    (pa.types.is_decimal, _decimal),
+    (pa.types.is_struct, spark_schema),
+    (pa.types.is_list, _list),
+    (pa.types.is_map, _map),
+)

@@ -1,0 +1,106 @@
+"""Scratch space between decoding and the tables: blobs in Parquet, a folder per target."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import fsspec
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession, functions as sf
+
+from pipeline.delta import own_session
+from pipeline.lake import Lake
+from pipeline.silver.blobs import BLOBS, unpack
+from pipeline.silver.spark_types import spark_schema
+
+BIG_ROWS = {
+    # One row of 16 to 64 MiB at a time between Spark and Python.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
+    # Row groups of these tables are small in number and long in work: one to a task.
+    "spark.sql.files.maxPartitionBytes": str(8 << 20),
+    "spark.sql.files.openCostInBytes": "0",
+    # A file per target is open at once instead of sorting megabytes of blobs by target.
+    "spark.sql.maxConcurrentOutputFileWriters": "64",
+}
+"""Settings of the session in which segments and blobs are read and written."""
+
+_PARQUET = {
+    # The blobs are compressed already, and no two are alike.
+    "compression": "none",
+    "parquet.enable.dictionary": "false",
+    # Parquet counts on rows being small: with blobs it must look at every row.
+    "parquet.page.size.row.check.min": "1",
+    "parquet.page.size.row.check.max": "1",
+    "parquet.block.size": str(8 << 20),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Staging:
+    """One run's blobs of one batch, in a session that is set for large rows."""
+
+    spark: SparkSession
+    path: str
+
+    def write(self, blobs: DataFrame) -> None:
+        """Run the decoding and keep what it gives; once per staging."""
+        blobs.write.mode("append").options(**_PARQUET).partitionBy("target").parquet(self.path)
+
+    def counts(self) -> dict[str, int]:
+        """Rows by target; a target without rows is not there."""
+        if not _exists(self.path):
+            return {}
+        rows = self._blobs().groupBy("target").agg(sf.sum("rows").alias("rows"))
+        return {row["target"]: row["rows"] for row in rows.coalesce(1).collect()}
+
+    def unpacked(self, target: str, schema: pa.Schema) -> DataFrame:
+        """The rows of a target; `schema` is that of its batches."""
+        blobs = self._blobs().where(sf.col("target") == target).select("blob")
+        return blobs.mapInArrow(unpack, spark_schema(schema))
+
+    def _blobs(self) -> DataFrame:
+        return self.spark.read.schema(spark_schema(BLOBS)).parquet(self.path)
+
+
+def big_row_session(spark: SparkSession) -> SparkSession:
+    """A session of the same application, set for rows of many megabytes."""
+    return own_session(spark, BIG_ROWS)
+
+
+@contextmanager
+def staging(spark: SparkSession, lake: Lake, batch: int) -> Iterator[Staging]:
+    """A folder of this run's own for the batch, removed at the end."""
+    path = f"{lake.staging}/{batch}-{uuid.uuid4().hex}"
+    try:
+        yield Staging(spark, path)
+    finally:
+        _remove(path)
+
+
+def remove_leftovers(lake: Lake, finished: int) -> None:
+    """Remove what dead runs left of batches up to `finished`."""
+    _each(lake.staging, lambda name: int(name.partition("-")[0]) <= finished)
+
+
+def _each(root: str, chosen: Callable[[str], bool]) -> None:
+    if not _exists(root):
+        return
+    files, folder = fsspec.core.url_to_fs(root)
+    for entry in files.ls(folder, detail=False):
+        name = entry.rstrip("/").rpartition("/")[2]
+        if name[:1].isdigit() and chosen(name):
+            _remove(f"{root}/{name}")
+
+
+def _exists(path: str) -> bool:
+    files, folder = fsspec.core.url_to_fs(path)
+    return bool(files.exists(folder))
+
+
+def _remove(path: str) -> None:
+    files, folder = fsspec.core.url_to_fs(path)
+    if files.exists(folder):
+        files.rm(folder, recursive=True)

@@ -1,0 +1,153 @@
+"""Definitions first: table maps and statements of the batch's segments, taken in log order."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+from pyspark.sql import Row, SparkSession
+
+from decoder.definition import TableDefinition
+from pipeline.catalog.items import TimelineItem
+from pipeline.catalog.timeline import CatalogOptions, LoggedStatement, Timeline
+from pipeline.lake import Lake
+from pipeline.progress import Progress
+from pipeline.settings import Settings
+from pipeline.silver import segments
+from pipeline.silver.decode import FOUND, OFFSET_BITS, Survey
+from pipeline.silver.plan import PlannedTable, planned_tables
+from pipeline.silver.segments import SegmentRef
+from pipeline.silver.spark_types import spark_schema
+
+_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+_MARIADB_PREFIX = "5.5.5-"
+"""What MariaDB puts before its version, for clients that know none above 5."""
+_ORDER = {"statement": 0, "definition": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Surveyed:
+    """What the survey of a batch gives to its plan."""
+
+    cut_lsn: int | None
+    tables: tuple[PlannedTable, ...]
+    items: tuple[TimelineItem, ...]
+    faults: tuple[dict[str, Any], ...]
+
+
+def find(
+    spark: SparkSession, settings: Settings, refs: Sequence[SegmentRef], progress: Progress
+) -> list[Row]:
+    """Read the segments once, without their rows: rows of `FOUND`, in no order.
+
+    `spark` is a session set for large rows.
+    """
+    finder = Survey(settings.type_options, settings.wanted)
+    found: list[Row] = []
+    with progress.task("read definitions", len(refs), "segments") as task:
+        for chunk in segments.chunks(refs):
+            rows = segments.content(spark, Lake(settings.lake), settings.source, chunk, spread=1)
+            found += rows.mapInArrow(finder, spark_schema(FOUND)).collect()
+            task.advance(len(chunk))
+    return found
+
+
+def definitions(rows: Iterable[Row]) -> list[TableDefinition]:
+    """What table maps showed, each once."""
+    texts = dict.fromkeys(row["content"] for row in rows if row["kind"] == "definition")
+    return [TableDefinition.from_json(text) for text in texts]
+
+
+def catalog_options(settings: Settings, *, from_start: bool) -> CatalogOptions:
+    """What the timeline needs of conf."""
+    return CatalogOptions(
+        wanted=settings.wanted,
+        types=settings.type_options,
+        system_time_zone=settings.system_time_zone,
+        from_start=from_start,
+    )
+
+
+def in_log_order(rows: Sequence[Row], timeline: Timeline) -> Surveyed:
+    """Carry the timeline on through what was found."""
+    files = {row["ordinal"]: row["file"] for row in rows}
+    shown: dict[TableDefinition, int] = {}
+    found = [row for row in rows if row["kind"] in _ORDER]
+    for row in sorted(found, key=lambda r: (r["lsn"], r["pos"], _ORDER[r["kind"]])):
+        if row["kind"] == "statement":
+            timeline.statement(_statement(row))
+        else:
+            definition = TableDefinition.from_json(row["content"])
+            shown[definition] = timeline.table_map((row["lsn"], row["pos"]), definition)
+    return Surveyed(
+        cut_lsn=max((row["lsn"] for row in rows if row["lsn"] is not None), default=None),
+        tables=planned_tables(shown.items()),
+        items=tuple(timeline.new),
+        faults=tuple(_faults(timeline, files)),
+    )
+
+
+def _statement(row: Row) -> LoggedStatement:
+    fields = json.loads(row["content"])
+    number, mariadb = server_number(fields["server"])
+    micros = fields["executed_at"]
+    return LoggedStatement(
+        lsn=row["lsn"],
+        pos=row["pos"],
+        query=fields["query"],
+        schema=fields["schema"],
+        sql_mode=fields["sql_mode"] or 0,
+        time_zone=fields["time_zone"],
+        executed_at=(
+            None if micros is None else datetime.fromtimestamp(micros / 1_000_000, timezone.utc)
+        ),
+        ddl_xid=fields["ddl_xid"],
+        server_version=number,
+        mariadb=mariadb,
+    )
+
+
+def server_number(version: str) -> tuple[int | None, bool]:
+    """MySQL's number for a version (`8.0.45-log` is 80045), and whether it is MariaDB's."""
+    mariadb = "mariadb" in version.lower()
+    match = _VERSION.match(version.removeprefix(_MARIADB_PREFIX) if mariadb else version)
+    if match is None:
+        return None, mariadb
+    major, minor, patch = map(int, match.groups())
+    return major * 10000 + minor * 100 + patch, mariadb
+
+
+def _faults(timeline: Timeline, files: dict[int, str]) -> Iterator[dict[str, Any]]:
+    """Rows of quarantine for what the timeline cannot follow."""
+    for item in timeline.new:
+        if item.kind == "unsupported":
+            yield _fault(
+                files, item.lsn, item.pos, [str(item.name)], item.reason or "", item.statement
+            )
+    for statement, reason in timeline.unreadable:
+        text = f"a statement that may change any table cannot be read: {reason}"
+        yield _fault(files, statement.lsn, statement.pos, None, text, statement.query)
+
+
+def _fault(
+    files: dict[int, str],
+    lsn: int,
+    pos: int,
+    tables: list[str] | None,
+    reason: str,
+    statement: str | None,
+) -> dict[str, Any]:
+    return {
+        "__lsn": lsn,
+        "__pos": pos,
+        "file": files.get(lsn >> OFFSET_BITS, ""),
+        "kind": "definition",
+        "event_type": "TABLE_MAP" if statement is None else "QUERY",
+        "tables": tables,
+        "reason": reason,
+        "content": statement,
+    }

@@ -1,0 +1,91 @@
+"""`silver/transactions` and `silver/statements`: appended as decoded, parts of one put together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, functions as sf
+
+from decoder import schemas
+from pipeline import delta
+from pipeline.lake import Lake
+from pipeline.silver.decode import PARTS, STATEMENTS, TRANSACTIONS
+from pipeline.silver.staging import Staging
+
+_FIRST_KNOWN = (
+    *("file", "gtid", "xid", "server_id", "committed_at", "original_committed_at"),
+    *("end_pos", "commit_lsn"),
+)
+"""What only one part of a transaction tells, or all tell alike."""
+
+
+def append_transactions(
+    staging: Staging, lake: Lake, source: str, batch: int, counts: Mapping[str, int]
+) -> None:
+    """Append the batch's transactions, those that were cut as one row each."""
+    frames = []
+    if counts.get(TRANSACTIONS):
+        frames.append(staging.unpacked(TRANSACTIONS, schemas.TRANSACTIONS))
+    if counts.get(PARTS):
+        parts = staging.unpacked(PARTS, schemas.TRANSACTIONS).toArrow()
+        whole = pa.Table.from_pylist(merge_parts(_rows(parts)), schema=schemas.TRANSACTIONS)
+        frames.append(staging.spark.createDataFrame(whole))
+    if frames:
+        rows = frames[0].unionByName(frames[1]) if len(frames) > 1 else frames[0]
+        _append(rows, lake.transactions, "transactions", source, batch)
+
+
+def append_statements(
+    staging: Staging, lake: Lake, source: str, batch: int, counts: Mapping[str, int]
+) -> None:
+    """Append the batch's statements."""
+    if counts.get(STATEMENTS):
+        rows = staging.unpacked(STATEMENTS, schemas.STATEMENTS)
+        _append(rows, lake.statements, "statements", source, batch)
+
+
+def _append(rows: DataFrame, path: str, name: str, source: str, batch: int) -> None:
+    placed = rows.select(sf.lit(source).alias("source"), sf.lit(batch).alias("batch"), "*")
+    delta.append_once(placed, path, app=f"silver/{source}/{name}", version=batch)
+
+
+def _rows(parts: pa.Table) -> list[dict[str, Any]]:
+    """As dicts, with maps as dicts too (pyarrow gives lists of pairs)."""
+    rows: list[dict[str, Any]] = parts.cast(schemas.TRANSACTIONS).to_pylist()
+    return [{**row, "rows": dict(row["rows"] or ())} for row in rows]
+
+
+def merge_parts(parts: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One row for each LSN: counts add up, the rest is what the first part that knows it says."""
+    by_lsn: dict[int, list[Mapping[str, Any]]] = {}
+    for part in sorted(parts, key=lambda part: (part["__lsn"], part["start_pos"])):
+        by_lsn.setdefault(part["__lsn"], []).append(part)
+    return [_merged(same) for same in by_lsn.values()]
+
+
+def _merged(parts: list[Mapping[str, Any]]) -> dict[str, Any]:
+    rows: Counter[str] = Counter()
+    for part in parts:
+        rows.update(part["rows"])
+    rolled_back = [piece for part in parts for piece in part["rolled_back"] or ()]
+    return {
+        "__lsn": parts[0]["__lsn"],
+        "start_pos": parts[0]["start_pos"],
+        "rows": list(rows.items()),
+        "bytes": sum(part["bytes"] for part in parts),
+        "rolled_back": rolled_back or None,
+        **{name: _first_known(parts, name) for name in _FIRST_KNOWN},
+    }
+
+
+def _first_known(parts: list[Mapping[str, Any]], name: str) -> int | str | datetime | None:
+    known: int | str | datetime | None
+    for part in parts:
+        known = part[name]
+        if known is not None:
+            return known
+    return None

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+from datetime import date, datetime, timezone
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from decoder.columns.registry import reader
+from decoder.options import TypeOptions
+from pipeline.catalog.constants import UnknownDefaultError
+from pipeline.catalog.ddl import Session, effects
+from pipeline.catalog.defaults import DefaultContext, default_text, python_value
+from pipeline.catalog.effects import AddColumns
+
+AT = datetime(2026, 11, 21, 23, 7, 43, 367891, timezone.utc)
+PARIS = DefaultContext(AT, "Europe/Paris")
+
+
+def text(declared: str, context: DefaultContext = PARIS) -> str | None:
+    (added,) = effects(f"ALTER TABLE t ADD a {declared}", Session("s"))
+    assert isinstance(added, AddColumns), added
+    return default_text(added.columns[0], context)
+
+
+# The right-hand sides are what MySQL 9.7 showed in existing rows, in our spelling.
+@pytest.mark.parametrize(
+    ("declared", "expected"),
+    [
+        ("int", None),
+        ("int NULL DEFAULT NULL", None),
+        ("int NOT NULL", "0"),
+        ("int DEFAULT 5", "5"),
+        ("int DEFAULT '-7'", "-7"),
+        ("int DEFAULT -7", "-7"),
+        ("int DEFAULT +7", "7"),
+        ("int DEFAULT 2.5", "3"),
+        ("int DEFAULT b'101'", "5"),
+        ("int DEFAULT 0x0A", "10"),
+        ("int DEFAULT (60*60 - 1)", "3599"),
+        ("int DEFAULT (-(3))", "-3"),
+        ("bigint unsigned DEFAULT 18446744073709551615", "18446744073709551615"),
+        ("bool DEFAULT true", "1"),
+        ("decimal(8,3) DEFAULT 1.23456", "1.235"),
+        ("decimal(8,3) DEFAULT -0.0004", "0.000"),
+        ("decimal(8,3) DEFAULT '-1e2'", "-100.000"),
+        ("decimal(65,30) NOT NULL DEFAULT 12345678901234567890123456789012345.5",
+         "12345678901234567890123456789012345.5" + "0" * 29),
+        ("decimal(4) DEFAULT 12.5", "13"),
+        ("float DEFAULT 1.1", "1.100000023841858"),
+        ("double DEFAULT 1e-3", "0.001"),
+        ("bit(9) DEFAULT b'101'", "5"),
+        ("bit(1) DEFAULT b'1'", "true"),
+        ("bit NOT NULL", "false"),
+        ("year DEFAULT 24", "2024"),
+        ("year DEFAULT 0", "0"),
+        ("year DEFAULT '0'", "2000"),
+        ("varchar(10) DEFAULT 12.50", "12.50"),
+        ("varchar(10) DEFAULT 'it''s \\n é'", "it's \n é"),
+        ("varchar(10) DEFAULT _utf8mb4'x '", "x "),
+        ("varchar(10) DEFAULT x'c3a9'", "é"),
+        ("varchar(10) DEFAULT _latin1 x'e9'", "é"),
+        ("char(5) NOT NULL DEFAULT 'x '", "x"),
+        ("text DEFAULT ('hi')", "hi"),
+        ("text NOT NULL", ""),
+        ("varbinary(4) DEFAULT x'00ff'", "00ff"),
+        ("binary(3) DEFAULT 'a'", "610000"),
+        ("binary(3) NOT NULL", "000000"),
+        ("blob NOT NULL", ""),
+        ("enum('b','a') NOT NULL", "b"),
+        ("enum('b','a') DEFAULT 'A'", "a"),
+        ("set('x','y') NOT NULL DEFAULT 'y,x'", "x,y"),
+        ("set('x','y') NOT NULL", ""),
+        ("json NOT NULL", "null"),
+        ("json DEFAULT (json_object('a', 1))", '{"a": 1}'),
+        ("json DEFAULT (JSON_ARRAY())", "[]"),
+        ("json DEFAULT (cast('[1]' as json))", "[1]"),
+        ("date NOT NULL DEFAULT '2024-1-2'", "2024-01-02"),
+        ("date DEFAULT 20240102", "2024-01-02"),
+        ("date NOT NULL DEFAULT '0000-00-00'", None),
+        ("date DEFAULT (curdate())", "2026-11-22"),
+        ("datetime DEFAULT 20240102030405", "2024-01-02 03:04:05"),
+        ("datetime(1) DEFAULT '2024-12-31 23:59:59.96'", "2025-01-01 00:00:00.0"),
+        ("datetime DEFAULT now()", "2026-11-22 00:07:43"),
+        ("datetime(3) DEFAULT CURRENT_TIMESTAMP(3)", "2026-11-22 00:07:43.367"),
+        ("timestamp(3) DEFAULT current_timestamp(3)", "2026-11-21 23:07:43.367+00:00"),
+        ("timestamp NULL DEFAULT '2024-07-01 10:00:00'", "2024-07-01 08:00:00+00:00"),
+        ("timestamp NOT NULL DEFAULT 0", None),
+        ("time(2) DEFAULT '1:2:3.456'", "01:02:03.46"),
+        ("time DEFAULT 123", "00:01:23"),
+        ("time DEFAULT '-100:00:00'", "-100:00:00"),
+        ("time DEFAULT '2 3'", "51:00:00"),
+        ("time(1) NOT NULL", "00:00:00.0"),
+    ],
+)  # fmt: skip
+def test_existing_rows_hold_what_the_server_put_there(declared: str, expected: str | None) -> None:
+    assert text(declared) == expected
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        "int DEFAULT (b + 1)",
+        "varchar(36) DEFAULT (uuid())",
+        "int AS (b) STORED",
+        "bigint AUTO_INCREMENT UNIQUE",
+        "point NOT NULL",
+        "vector(2) NOT NULL",
+        "datetime DEFAULT '2024-01-01 00:00:00+02:00'",
+        "double DEFAULT (1/3)",
+    ],
+)
+def test_a_value_that_the_log_does_not_tell_is_unknown(declared: str) -> None:
+    with pytest.raises(UnknownDefaultError):
+        text(declared)
+
+
+def test_now_is_unknown_where_the_log_does_not_tell_when_a_statement_began() -> None:
+    with pytest.raises(UnknownDefaultError):
+        text("datetime DEFAULT now()", DefaultContext(None))
+
+
+@pytest.mark.parametrize(
+    ("declared", "expected"),
+    [
+        ("time(2) DEFAULT '-0:0:1.5'", "-1500000"),
+        ("date NOT NULL DEFAULT '2024-00-00'", "2024-00-00"),
+        ("datetime(2) NOT NULL", "0000-00-00 00:00:00.00"),
+        ("timestamp DEFAULT '2024-01-01 00:00:00'", "2023-12-31 23:00:00"),
+    ],
+)
+def test_values_follow_the_type_options(declared: str, expected: str) -> None:
+    options = TypeOptions(time="micros", zero_dates="string")
+    assert text(declared, DefaultContext(AT, "+01:00", options)) == expected
+
+
+@pytest.mark.parametrize(
+    ("declared", "expected"),
+    [
+        ("int DEFAULT 5", 5),
+        ("bit DEFAULT b'1'", True),
+        ("double DEFAULT 0.1", 0.1),
+        ("decimal(5,2) DEFAULT 1.5", Decimal("1.50")),
+        ("varbinary(3) DEFAULT x'00ff'", b"\x00\xff"),
+        ("date DEFAULT '2024-01-02'", date(2024, 1, 2)),
+        ("datetime DEFAULT '2024-01-02'", datetime(2024, 1, 2)),
+        ("timestamp DEFAULT '2024-01-02'", datetime(2024, 1, 1, 23, tzinfo=timezone.utc)),
+        ("varchar(3) DEFAULT 'x'", "x"),
+        ("int", None),
+    ],
+)
+def test_text_reads_back_as_a_value_of_the_column(declared: str, expected: Any) -> None:
+    (added,) = effects(f"ALTER TABLE t ADD a {declared}", Session("s"))
+    assert isinstance(added, AddColumns)
+    arrow_type = reader(added.columns[0].definition, TypeOptions()).arrow_type
+    value = python_value(text(declared), arrow_type)
+    assert value == expected
+    assert pa.scalar(value, arrow_type).as_py() == expected
