@@ -107,20 +107,25 @@ def _character(head: bytes, tables: MultiByte) -> tuple[int, int]:
     point = int(tables.single[head[0]])
     if point != LEAD:
         return point, 1
-    if len(tables.quad) and len(head) == 4 and 0x30 <= head[1] <= 0x39:
-        linear = ((head[0] - 0x81) * 10 + head[1] - 0x30) * 1260 + (head[2] - 0x81) * 10
-        return _gb18030_point(linear + head[3] - 0x30, tables), 4
+    if len(tables.quad) and len(head) > 1 and 0x30 <= head[1] <= 0x39:
+        point = _gb18030_point(head, tables)
+        return point, 4 if point >= 0 else 1
     if head[0] == EUC_TRIPLE and len(tables.triple):
         if len(head) < 3 or head[1] < 0x80 or head[2] < 0x80:
             return INVALID, 1
-        return int(tables.triple[(head[1] & 0x7F) << 7 | head[2] & 0x7F]), 3
+        point = int(tables.triple[(head[1] & 0x7F) << 7 | head[2] & 0x7F])
+        return point, 3 if point >= 0 else 1
     if len(head) < 2 or (point := int(tables.double[(head[0] - 0x80) << 8 | head[1]])) < 0:
         return INVALID, 1
     return point, 2
 
 
-def _gb18030_point(linear: int, tables: MultiByte) -> int:
-    if 0 <= linear < GB18030_BMP:
+def _gb18030_point(head: bytes, tables: MultiByte) -> int:
+    if len(head) < 4 or not (0x81 <= head[2] <= 0xFE and 0x30 <= head[3] <= 0x39):
+        return INVALID
+    rows = (head[0] - 0x81) * 10 + head[1] - 0x30
+    linear = rows * 1260 + (head[2] - 0x81) * 10 + head[3] - 0x30
+    if linear < GB18030_BMP:
         return int(tables.quad[linear])
     point = linear - GB18030_SUPPLEMENTARY + 0x10000
     return point if 0x10000 <= point <= 0x10FFFF else INVALID

@@ -1,0 +1,54 @@
+"""ENUM and SET."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from decoder.columns.cells import CellError
+from decoder.constants import ColumnType as T
+from decoder.errors import UnsupportedError
+from tests.support.cells import column, values
+
+LABELS = st.lists(st.text(max_size=40).filter(lambda s: "," not in s), min_size=1, unique=True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_enums(data: st.DataObject) -> None:
+    labels = data.draw(LABELS)
+    size = data.draw(st.sampled_from([1, 2]))
+    indexes = data.draw(st.lists(st.none() | st.integers(0, len(labels)), max_size=70))
+    stored = [None if i is None else i.to_bytes(size, "little") for i in indexes]
+    expected = [None if i is None else ["", *labels][i] for i in indexes]
+    assert values(column(T.ENUM, length=size, labels=tuple(labels)), stored) == expected
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 8])
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_sets(size: int, data: st.DataObject) -> None:
+    count = data.draw(st.integers(1, 8 * size))
+    labels = [f"m{n}" + "é" * (n % 5) * 9 for n in range(count)]
+    masks = data.draw(st.lists(st.none() | st.integers(0, (1 << count) - 1), max_size=20))
+    stored = [None if m is None else m.to_bytes(size, "little") for m in masks]
+    expected = [
+        None if m is None else ",".join(label for n, label in enumerate(labels) if m >> n & 1)
+        for m in masks
+    ]
+    assert values(column(T.SET, length=size, labels=tuple(labels)), stored) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "bad"), [(T.ENUM, 1, b"\x03"), (T.ENUM, 2, b"\x00\x01"), (T.SET, 1, b"\x04")]
+)
+def test_a_number_without_a_label_is_malformed(kind: T, size: int, bad: bytes) -> None:
+    with pytest.raises(CellError) as caught:
+        values(column(kind, length=size, labels=("a", "b")), [bytes(size), None, bad])
+    assert caught.value.row == 2
+
+
+@pytest.mark.parametrize("kind", [T.ENUM, T.SET])
+def test_a_log_without_labels_is_not_decoded(kind: T) -> None:
+    with pytest.raises(UnsupportedError, match="labels"):
+        values(column(kind, length=1), [b"\x01"])

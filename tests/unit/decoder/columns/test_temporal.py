@@ -1,0 +1,137 @@
+"""Dates and times, packed here as MySQL documents it and read back."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from decoder.columns.cells import CellError
+from decoder.constants import ColumnType as T
+from decoder.options import TypeOptions
+from tests.support.cells import column, read, values
+from tests.support.stored import (
+    printed_time,
+    stored_date,
+    stored_datetime,
+    stored_fraction,
+    stored_time,
+)
+
+TEXT = TypeOptions(zero_dates="string")
+MICROS = TypeOptions(time="micros")
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.none() | st.dates(), max_size=30))
+def test_dates(days: list[date | None]) -> None:
+    stored = [None if d is None else stored_date(d.year, d.month, d.day) for d in days]
+    assert values(column(T.DATE), stored) == days
+    texts = values(column(T.DATE), stored, TEXT)
+    assert texts == [None if d is None else d.isoformat() for d in days]
+
+
+IMPOSSIBLE = [(0, 0, 0), (2020, 0, 10), (2020, 10, 0), (2023, 2, 29), (2023, 4, 31), (0, 1, 1)]
+
+
+@pytest.mark.parametrize("fields", IMPOSSIBLE)
+def test_impossible_dates_are_null_and_lossy_or_text(fields: tuple[int, int, int]) -> None:
+    text = "{:04}-{:02}-{:02}".format(*fields)
+    stored = [stored_date(2024, 2, 29), None, stored_date(*fields)]
+    found = read(column(T.DATE), stored)
+    assert found.array.to_pylist() == [date(2024, 2, 29), None, None]
+    assert found.lossy.tolist() == [2]
+    assert values(column(T.DATE), stored, TEXT) == ["2024-02-29", None, text]
+    stored = [stored_datetime((*fields, 1, 2, 3), 500000, 3)]
+    found = read(column(T.DATETIME2, fraction=3), stored)
+    assert found.array.to_pylist() == [None]
+    assert found.lossy.tolist() == [0]
+    assert values(column(T.DATETIME2, fraction=3), stored, TEXT) == [f"{text} 01:02:03.500"]
+
+
+@pytest.mark.parametrize("digits", range(7))
+@settings(max_examples=25, deadline=None)
+@given(moments=st.lists(st.datetimes(), min_size=1, max_size=9))
+def test_datetimes(digits: int, moments: list[datetime]) -> None:
+    unit = 10 ** (6 - digits)
+    moments = [m.replace(microsecond=m.microsecond // unit * unit) for m in moments]
+    stored = [stored_datetime(m.timetuple()[:6], m.microsecond, digits) for m in moments]
+    definition = column(T.DATETIME2, fraction=digits)
+    assert values(definition, [*stored, None]) == [*moments, None]
+    expected = [
+        (m.isoformat(" ", "microseconds") + " ")[: 19 + (digits > 0) + digits] for m in moments
+    ]
+    assert values(definition, stored, TEXT) == expected
+
+
+@pytest.mark.parametrize("digits", range(7))
+@settings(max_examples=25, deadline=None)
+@given(instants=st.lists(st.integers(10**6, 2**32 * 10**6 - 1), min_size=1, max_size=9))
+def test_timestamps(digits: int, instants: list[int]) -> None:
+    unit = 10 ** (6 - digits)
+    instants = [instant // unit * unit for instant in instants]
+    stored = [
+        (instant // 10**6).to_bytes(4, "big")
+        + stored_fraction(instant % 10**6, digits).to_bytes((digits + 1) // 2, "big")
+        for instant in instants
+    ]
+    epoch = datetime(1970, 1, 1, tzinfo=timezone.utc)
+    moments = [epoch + timedelta(microseconds=instant) for instant in instants]
+    definition = column(T.TIMESTAMP2, fraction=digits)
+    assert values(definition, [*stored, None]) == [*moments, None]
+    expected = [f"{m:%Y-%m-%d %H:%M:%S.%f}"[: 19 + (digits > 0) + digits] for m in moments]
+    assert values(definition, stored, TEXT) == expected
+
+
+def test_timestamp_0_is_the_zero_date() -> None:
+    stored = [bytes(4), None, bytes([0, 0, 0, 1])]
+    found = read(column(T.TIMESTAMP2), stored)
+    assert found.array.to_pylist() == [
+        None,
+        None,
+        datetime(1970, 1, 1, 0, 0, 1, tzinfo=timezone.utc),
+    ]
+    assert found.lossy.tolist() == [0]
+    text = values(column(T.TIMESTAMP2), stored, TEXT)
+    assert text == ["0000-00-00 00:00:00", None, "1970-01-01 00:00:01"]
+
+
+@pytest.mark.parametrize("digits", range(7))
+@settings(max_examples=50, deadline=None)
+@given(times=st.lists(st.integers(-3020399000000, 3020399000000), min_size=1, max_size=9))
+def test_times(digits: int, times: list[int]) -> None:
+    unit = 10 ** (6 - digits)
+    times = [int(time / unit) * unit for time in times]
+    stored = [stored_time(time, digits) for time in times]
+    definition = column(T.TIME2, fraction=digits)
+    assert values(definition, [*stored, None]) == [*(printed_time(t, digits) for t in times), None]
+    assert values(definition, [*stored, None], MICROS) == [*times, None]
+
+
+def test_the_forms_of_before_5_6_4() -> None:
+    assert values(column(T.TIME), [(-12345).to_bytes(3, "little", signed=True)]) == ["-01:23:45"]
+    assert values(column(T.TIME), [(8385959).to_bytes(3, "little")]) == ["838:59:59"]
+    moments = [20240229123456, 0]
+    found = read(column(T.DATETIME), [moment.to_bytes(8, "little") for moment in moments])
+    assert found.array.to_pylist() == [datetime(2024, 2, 29, 12, 34, 56), None]
+    assert found.lossy.tolist() == [1]
+    instant = datetime(2001, 9, 9, 1, 46, 40, tzinfo=timezone.utc)
+    assert values(column(T.TIMESTAMP), [(10**9).to_bytes(4, "little")]) == [instant]
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored"),
+    [
+        (T.DATE, stored_date(2024, 13, 1)),
+        (T.DATE, stored_date(10000, 1, 1)),
+        (T.DATETIME2, bytes(5)),
+        (T.DATETIME2, stored_datetime((10000, 1, 1, 0, 0, 0))),
+        (T.DATETIME, b"\xff" * 8),
+    ],
+)
+def test_fields_that_mysql_never_writes_have_no_text(kind: T, stored: bytes) -> None:
+    with pytest.raises(CellError) as caught:
+        values(column(kind), [None, stored], TEXT)
+    assert caught.value.row == 1
+    assert read(column(kind), [None, stored]).lossy.tolist() == [1]
