@@ -134,6 +134,23 @@ def overwrite_once(
     _write_once(writer, table, app=app, version=version, partition_by=partition_by)
 
 
+def replace_once(
+    rows: DataFrame,
+    table: str,
+    *,
+    where: str,
+    app: str,
+    version: int,
+    partition_by: Sequence[str],
+) -> None:
+    """Replace the rows `where` holds by `rows`, for which it holds too, as one step.
+
+    Cheap where the condition names partitions: then no row is read.
+    """
+    writer = rows.write.format("delta").mode("overwrite").option("replaceWhere", where)
+    _write_once(writer, table, app=app, version=version, partition_by=partition_by)
+
+
 def merge_once(
     rows: DataFrame,
     table: str,

@@ -132,7 +132,10 @@ class Ledger:
         self.refresh()
 
     def history(self, layer: Layer | None = None) -> list[Entry]:
-        """Every planned and finished batch of the layer, or of all, in order of time."""
+        """Every planned and finished batch of the layer, or of all, in order of time.
+
+        Of all sources, if the ledger was opened with an empty one.
+        """
         if not delta.exists(self.spark, self.path):
             return []
         rows = self._rows()
@@ -152,7 +155,9 @@ class Ledger:
         return self._states.get(layer, _State())
 
     def _rows(self) -> DataFrame:
-        rows = delta.read(self.spark, self.path).where(sf.col("source") == self.source)
+        rows = delta.read(self.spark, self.path)
+        if self.source:
+            rows = rows.where(sf.col("source") == self.source)
         return rows.coalesce(1)  # small enough that a shuffle would cost more than it gives
 
     def _read_states(self) -> dict[Layer, _State]:

@@ -1,0 +1,161 @@
+"""Carrying out a plan: the planned stretches of the input become rows of `bronze/segments`."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import pyarrow as pa
+from pyspark.sql import SparkSession, functions as sf
+
+from decoder.framer import FLAGS_POSITION
+from pipeline import delta
+from pipeline.bronze.plan import FilePlan
+from pipeline.bronze.rows import Stretch, masked, segment_batches
+from pipeline.bronze.storage import opened, read_windows
+from pipeline.bronze.tables import SEGMENTS_DDL
+from pipeline.lake import Lake
+
+TASK_BYTES = 128 << 20
+"""At most about as many bytes go through one task, into one Parquet file."""
+_LEAST_TASK_BYTES = 32 << 20
+_TASKS = 4
+BIG_ROWS = {
+    # Parquet counts rows, not bytes, before it looks at how much memory they take.
+    "parquet.page.size.row.check.min": "1",
+    "parquet.page.size.row.check.max": "1",
+    # A reader that takes 4096 rows at once would take a whole file.
+    "spark.sql.parquet.enableVectorizedReader": "false",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
+}
+"""Settings of a session that writes or reads rows of 16 MiB and more."""
+
+
+def append_segments(
+    spark: SparkSession,
+    lake: Lake,
+    source: str,
+    files: Sequence[FilePlan],
+    *,
+    batch: int,
+    limit: int,
+    part_size: int,
+) -> None:
+    """Append the planned segments of all files, as one step of the batch.
+
+    Fails as a whole, with nothing written, where a file is not any more as it was planned.
+    """
+    chunks = list(_chunks(_stretches(files, batch, limit, part_size)))
+    if not chunks:
+        return
+    session = delta.own_session(spark, BIG_ROWS)
+    indexes = session.range(0, len(chunks), 1, len(chunks))
+    delta.append_once(
+        indexes.mapInArrow(_reader(chunks), SEGMENTS_DDL),
+        lake.segments,
+        app=f"bronze/{source}/segments",
+        version=batch,
+        options={"compression": "zstd"},
+    )
+
+
+def _reader(
+    chunks: Sequence[Sequence[Stretch]],
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for index in batch.column("id").to_pylist():
+                yield from segment_batches(chunks[index])
+
+    return read
+
+
+def _stretches(
+    files: Sequence[FilePlan], batch: int, limit: int, part_size: int
+) -> Iterator[Stretch]:
+    for file in files:
+        for cut in file.cuts:
+            large = cut.end.position - cut.start.position > limit
+            tail = file.tail and cut is file.cuts[-1]
+            yield Stretch(file.row, cut, tail, part_size if large else None, batch)
+
+
+def _chunks(stretches: Iterator[Stretch]) -> Iterator[list[Stretch]]:
+    """Stretches that follow each other, as many as one task is to read."""
+    all_of_them = list(stretches)
+    total = sum(stretch.size for stretch in all_of_them)
+    most = min(max(total // _TASKS, _LEAST_TASK_BYTES), TASK_BYTES)
+    chunk: list[Stretch] = []
+    size = 0
+    for stretch in all_of_them:
+        if chunk and size + stretch.size > most:
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(stretch)
+        size += stretch.size
+    if chunk:
+        yield chunk
+
+
+def _size(stretch: Stretch) -> int:
+    return stretch.cut.end.position - stretch.cut.start.position
+
+
+def still_as_planned(spark: SparkSession, files: Sequence[FilePlan]) -> list[FilePlan]:
+    """The files whose planned bytes can still be read, and are the same."""
+
+    def check(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            good = [i for i in batch.column("id").to_pylist() if _is_as_planned(files[i])]
+            yield pa.RecordBatch.from_pydict({"id": pa.array(good, pa.int64())})
+
+    indexes = spark.range(0, len(files), 1, len(files)).mapInArrow(check, "id BIGINT")
+    return [files[row["id"]] for row in indexes.orderBy("id").collect()]
+
+
+def _is_as_planned(file: FilePlan) -> bool:
+    if not file.cuts:
+        return True
+    start, end = file.cuts[0].start, file.cuts[-1].end
+    crc = start.crc
+    try:
+        with opened(file.row.path) as stream:
+            stream.seek(start.position)
+            position = start.position
+            for window in read_windows(stream, end.position - start.position):
+                crc = zlib.crc32(masked(window, position), crc)
+                position += len(window)
+    except OSError:
+        return False
+    return crc == end.crc
+
+
+def clear_in_use_flags(
+    spark: SparkSession, lake: Lake, source: str, files: Sequence[FilePlan], *, batch: int
+) -> None:
+    """Clear the flag in what bronze holds of files that the server has closed since."""
+    closed = [file.row for file in files if file.clear_in_use]
+    if not closed:
+        return
+    names = [row.file for row in closed]
+    first = (sf.col("start_pos") == 0) & (sf.col("part") == 0)
+    mine = (sf.col("source") == source) & sf.col("file").isin(names)
+    mine &= sf.col("incarnation").isin([row.incarnation for row in closed])
+    content = sf.expr(_CLEARED)
+
+    def update(session: SparkSession) -> None:
+        table = delta.open_table(session, lake.segments)
+        table.update(first & mine, {"content": content, "sha256": sf.sha2(content, 256)})
+
+    delta.execute_once(
+        delta.own_session(spark, BIG_ROWS),
+        update,
+        lake.segments,
+        app=f"bronze/{source}/in_use",
+        version=batch,
+    )
+
+
+_AT = FLAGS_POSITION + 1
+_FLAGS = f"CAST(conv(hex(substring(content, {_AT}, 1)), 16, 10) AS INT)"
+_CLEARED = f"overlay(content PLACING unhex(lpad(hex({_FLAGS} & 254), 2, '0')) FROM {_AT} FOR 1)"

@@ -1,0 +1,127 @@
+"""Which of the input files are binary logs: by their magic number, and by name what should be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+
+from decoder.constants import EventFlag
+from decoder.errors import BinlogError, NotABinlogError, TruncatedError
+from decoder.framer import FLAGS_POSITION
+from decoder.head import Head, read_head
+from pipeline.bronze.storage import StoredFile, list_files, opened
+from pipeline.errors import SettingsError
+
+_FIRST_READ = 1 << 16
+_NUMBERED = re.compile(r"(?P<base>.+)\.(?P<number>\d+)")
+_SERVER_NUMBERED = re.compile(r".+\.\d{6,}")
+_THREADS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Binlog:
+    """A binary log among the input: `base` and `number` are the two parts of its name."""
+
+    stored: StoredFile
+    head: Head
+    base: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The binary logs in order of their numbers; `faults` and `notes` are sentences."""
+
+    binlogs: tuple[Binlog, ...]
+    faults: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    file: StoredFile
+    error: BinlogError
+
+
+def find_binlogs(location: str) -> Listing:
+    """The binary logs that `location` means, with their heads.
+
+    A file that is none is a note; a fault where it was given by name, or is named like one. Raises
+    SettingsError where there is nothing, or files of several logs whose order nothing tells.
+    """
+    files = list_files(location)
+    with ThreadPoolExecutor(_THREADS) as threads:
+        looked_at = list(threads.map(_look, files))
+    binlogs = [found for found in looked_at if isinstance(found, Binlog)]
+    refused = [found for found in looked_at if isinstance(found, _Refused)]
+    faults = [r for r in refused if _matters(r, given=len(files) == 1)]
+    return Listing(
+        binlogs=_ordered(binlogs),
+        faults=tuple(_sentence(r) for r in faults),
+        notes=tuple(
+            f"{r.file.path} is left out: {r.error.reason}" for r in set(refused) - set(faults)
+        ),
+    )
+
+
+def split_name(name: str) -> tuple[str, int]:
+    """Base and number of a log's name; a name without a number counts as number 1."""
+    match = _NUMBERED.fullmatch(name)
+    return (match["base"], int(match["number"])) if match else (name, 1)
+
+
+def _look(file: StoredFile) -> Binlog | _Refused:
+    try:
+        with opened(file.path) as stream:
+            beginning = stream.read(min(file.size, _FIRST_READ))
+            try:
+                head = read_head(beginning)
+            except TruncatedError:
+                head = read_head(beginning + stream.read(file.size - len(beginning)))
+    except TruncatedError as error:
+        flags = beginning[FLAGS_POSITION] if len(beginning) > FLAGS_POSITION else 0
+        in_use = bool(flags & EventFlag.BINLOG_IN_USE)
+        return _Refused(file, _JustBegunError("the server is beginning it") if in_use else error)
+    except BinlogError as error:
+        return _Refused(file, error)
+    return Binlog(file, head, *split_name(file.name))
+
+
+class _JustBegunError(BinlogError):
+    """A file in use whose head is not written completely."""
+
+
+def _matters(refused: _Refused, *, given: bool) -> bool:
+    """Whether leaving the file out may lose something."""
+    if isinstance(refused.error, _JustBegunError):
+        return False
+    if given or not isinstance(refused.error, NotABinlogError):
+        return True
+    return bool(_SERVER_NUMBERED.fullmatch(refused.file.name))
+
+
+def _sentence(refused: _Refused) -> str:
+    error = refused.error.at(file=refused.file.name)
+    return f"{error}. Copy the file from the server again, or leave it out."
+
+
+def _ordered(binlogs: Sequence[Binlog]) -> tuple[Binlog, ...]:
+    bases = sorted({binlog.base for binlog in binlogs})
+    if len(bases) > 1:
+        raise SettingsError(
+            f"files of several logs: {', '.join(bases[:4])}. Their order is not known.",
+            key="binlogs",
+            remedy="Give one log's files, such as " + f"{bases[0]}.*, and a source for each log.",
+        )
+    ordered = sorted(binlogs, key=lambda binlog: binlog.number)
+    for one, other in pairwise(ordered):
+        if one.number == other.number:
+            raise SettingsError(
+                f"{one.stored.path} and {other.stored.path} have the same number.",
+                key="binlogs",
+                remedy="Give one log's files only.",
+            )
+    return tuple(ordered)

@@ -1,0 +1,46 @@
+"""The next plan of bronze: the input scanned, and what it means for every file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from pipeline.bronze.files import FileRow
+from pipeline.bronze.order import Placed
+from pipeline.bronze.plan import plan_file, tasks, to_body
+from pipeline.bronze.scan import scan_all
+from pipeline.bronze.verdict import Successor
+from pipeline.ledger import Plan
+from pipeline.progress import Progress
+from pipeline.settings import Settings
+
+
+def next_body(
+    spark: SparkSession,
+    settings: Settings,
+    placed: Sequence[Placed],
+    known: Sequence[FileRow],
+    last: Plan | None,
+    progress: Progress,
+) -> dict[str, Any] | None:
+    """The body of the batch after `last`; None where nothing is new."""
+    batch = last.batch + 1 if last else 1
+    to_read = tasks(placed, settings.segments)
+    successors = {row.ordinal - 1: Successor(row.file, row.restarted) for row in known}
+    successors |= {
+        file.ordinal - 1: Successor(file.binlog.stored.name, file.binlog.head.restarted)
+        for file in placed
+    }
+    planned = {}
+    with progress.task("bronze: reading files", len(to_read), "files") as task:
+        for index, scan in scan_all(spark, [scan_task for _, scan_task in to_read]):
+            file = to_read[index][0]
+            successor = successors.get(file.ordinal)
+            planned[index] = plan_file(settings.source, file, scan, successor, batch=batch)
+            task.advance()
+    files = [file for _, file in sorted(planned.items()) if file is not None]
+    if not files:
+        return None
+    return to_body(files, int(settings.segments.target), int(settings.segments.limit))

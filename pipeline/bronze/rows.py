@@ -1,0 +1,151 @@
+"""The rows of `bronze/segments`, made from the bytes of planned cuts."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from decoder.constants import EventFlag
+from decoder.errors import BinlogError
+from decoder.events.format_description import FormatDescriptionEvent
+from decoder.framer import FLAGS_POSITION, Framer
+from decoder.head import read_description
+from decoder.segments import Cut
+from decoder.tally import Tally
+from pipeline.bronze.files import FileRow
+from pipeline.bronze.storage import WINDOW, opened, read_windows
+from pipeline.bronze.tables import SEGMENTS
+
+_BATCH_BYTES = 8 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A cut of a file to ingest, with all that its rows say."""
+
+    row: FileRow
+    cut: Cut
+    incomplete: bool
+    part_size: int | None
+    batch: int
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.cut.end.position - self.cut.start.position
+
+
+def segment_batches(stretches: Iterable[Stretch]) -> Iterator[pa.RecordBatch]:
+    """The rows, as many to a batch as are small together."""
+    rows: list[dict[str, Any]] = []
+    size = 0
+    for stretch in stretches:
+        for row in _rows(stretch):
+            rows.append(row)
+            size += len(row["content"])
+            if size >= _BATCH_BYTES:
+                yield pa.RecordBatch.from_pylist(rows, schema=SEGMENTS)
+                rows, size = [], 0
+    if rows:
+        yield pa.RecordBatch.from_pylist(rows, schema=SEGMENTS)
+
+
+def _rows(stretch: Stretch) -> Iterator[dict[str, Any]]:
+    """The rows of one segment. The tally is of all its parts, so that part 0 comes last."""
+    cut, row = stretch.cut, stretch.row
+    with opened(row.path) as stream:
+        first: dict[str, Any] | None = None
+        tally = _Tallying(stretch)
+        crc = cut.start.crc
+        for part, content in enumerate(_parts(stream, stretch)):
+            if part == 0:
+                crc = zlib.crc32(masked(content, cut.start.position), crc)
+                content = masked(content, cut.start.position, in_use=row.in_use)
+            else:
+                crc = zlib.crc32(content, crc)
+            tally.add(content)
+            values = _values(stretch, part, content)
+            if part:
+                yield values
+            else:
+                first = values
+        if crc != cut.end.crc or first is None:
+            raise BinlogError(
+                "the bytes from here on are not those that were planned",
+                file=row.file,
+                position=cut.start.position,
+            )
+    yield first | tally.values()
+
+
+def _parts(stream: BinaryIO, stretch: Stretch) -> Iterator[bytes]:
+    """The segment's bytes, whole or in parts."""
+    stream.seek(stretch.cut.start.position)
+    yield from read_windows(stream, stretch.size, stretch.part_size or stretch.size)
+
+
+def masked(content: bytes, position: int, *, in_use: bool = False) -> bytes:
+    """The bytes from `position` of the file on, with its in-use flag cleared (or set)."""
+    if position or len(content) <= FLAGS_POSITION:
+        return content
+    changed = bytearray(content)
+    cleared = changed[FLAGS_POSITION] & (0xFF ^ EventFlag.BINLOG_IN_USE)
+    changed[FLAGS_POSITION] = cleared | (EventFlag.BINLOG_IN_USE if in_use else 0)
+    return bytes(changed)
+
+
+class _Tallying:
+    """Counts a segment's events on the way; a tail that is no whole transaction is not counted."""
+
+    def __init__(self, stretch: Stretch) -> None:
+        self._stretch = stretch
+        self._tally = Tally()
+        self._framer = Framer(verify=False)
+        cut = stretch.cut
+        self._description: FormatDescriptionEvent | None = None
+        if cut.start.position and not stretch.incomplete:
+            self._framer.resume(cut.start, cut.preamble, cut.transaction_pos)
+            self._description = read_description(cut.preamble)
+
+    def add(self, content: bytes) -> None:
+        if self._stretch.incomplete:
+            return
+        if self._description is None:
+            self._description = read_description(content)
+        for start in range(0, len(content), WINDOW):
+            windows = self._framer.feed(content[start : start + WINDOW])
+            self._tally.add(windows, self._description)
+
+    def values(self) -> dict[str, Any]:
+        tally = self._tally
+        return {
+            "events": tally.events,
+            "transactions": tally.transactions,
+            "first_committed_at": tally.first_committed_at,
+            "last_committed_at": tally.last_committed_at,
+            "gtids": str(tally.gtids),
+        }
+
+
+def _values(stretch: Stretch, part: int, content: bytes) -> dict[str, Any]:
+    row, cut = stretch.row, stretch.cut
+    return {
+        "source": row.source,
+        "file": row.file,
+        "incarnation": row.incarnation,
+        "ordinal": row.ordinal,
+        "start_pos": cut.start.position,
+        "end_pos": cut.end.position,
+        "part": part,
+        "preamble": cut.preamble,
+        "content": content,
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "transaction_pos": cut.transaction_pos,
+        "incomplete": stretch.incomplete,
+        "batch": stretch.batch,
+    }

@@ -1,0 +1,155 @@
+"""Reading a file once to find where to cut it and whether it is sound: one task per file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from decoder.constants import EventType
+from decoder.errors import BinlogError
+from decoder.framer import Mark
+from decoder.segments import Cut, Segmenter
+from pipeline.bronze.storage import opened, read_windows
+
+_ENDS = (EventType.ROTATE, EventType.STOP)
+_TASKS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class ScanTask:
+    """A file to read up to `size`, of which bronze holds what is before `stored`."""
+
+    path: str
+    file: str
+    size: int
+    stored: Mark | None
+    target: int
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What reading found. `boundary` marks the end of the last whole transaction, `end` the file's.
+
+    `fault`: the first event at fault, as a sentence, or that the stored bytes have `changed`;
+    `incomplete`: why the bytes behind `boundary` are no transaction, if there are such; `ended`:
+    whether the server wrote a ROTATE or STOP last, then at most padding; `growing`: whether it is
+    still being written. `sha256` is of the file.
+    """
+
+    cuts: tuple[Cut, ...]
+    boundary: Mark
+    end: Mark
+    fault: str | None
+    changed: bool
+    incomplete: str | None
+    ended: bool
+    in_use: bool
+    growing: bool
+    sha256: str
+
+    def to_json(self) -> str:
+        """All of it as text."""
+        return json.dumps({**asdict(self), "cuts": [cut_to_json(cut) for cut in self.cuts]})
+
+    @classmethod
+    def from_json(cls, text: str) -> Scan:
+        """The scan that `to_json` wrote."""
+        values = json.loads(text)
+        values["cuts"] = tuple(cut_from_json(cut) for cut in values["cuts"])
+        values |= {name: Mark(**values[name]) for name in ("boundary", "end")}
+        return cls(**values)
+
+
+def cut_to_json(cut: Cut) -> dict[str, Any]:
+    """A cut for the plan: marks as [position, crc], the preamble as base64."""
+    return {
+        "start": [cut.start.position, cut.start.crc],
+        "end": [cut.end.position, cut.end.crc],
+        "transaction_pos": cut.transaction_pos,
+        "preamble": b64encode(cut.preamble).decode(),
+    }
+
+
+def cut_from_json(values: dict[str, Any]) -> Cut:
+    """The cut that `cut_to_json` gave."""
+    return Cut(
+        Mark(*values["start"]),
+        Mark(*values["end"]),
+        values["transaction_pos"],
+        b64decode(values["preamble"]),
+    )
+
+
+def scan(task: ScanTask) -> Scan:
+    """Read the file from its beginning, which also tells whether what is stored is still there."""
+    segmenter = Segmenter(target=task.target, limit=task.limit, stored=task.stored)
+    digest = hashlib.sha256()
+    size = 0
+    with opened(task.path) as stream:
+        for window in read_windows(stream, task.size):
+            segmenter.feed(window)
+            if segmenter.fault is not None and segmenter.changed:
+                break
+            digest.update(window)
+            size += len(window)
+        grown = bool(stream.read(1))
+    segmenter.finish()
+    framer = segmenter.framer
+    end, zeros = _rest(task.path, segmenter.boundary, size)
+    padded = zeros and framer.last_type in _ENDS and framer.end == segmenter.boundary
+    fault = None if padded else segmenter.fault
+    incomplete = framer.incomplete if end != segmenter.boundary and not padded else None
+    return Scan(
+        cuts=tuple(segmenter.cuts),
+        boundary=segmenter.boundary,
+        end=end,
+        fault=_sentence(fault, task.file),
+        changed=segmenter.changed,
+        incomplete=_sentence(incomplete, task.file),
+        ended=(padded or end == framer.end) and framer.last_type in _ENDS,
+        in_use=framer.in_use,
+        growing=framer.in_use or grown,
+        sha256=digest.hexdigest(),
+    )
+
+
+def scan_all(spark: SparkSession, tasks: Sequence[ScanTask]) -> Iterator[tuple[int, Scan]]:
+    """Scan files in Spark's workers; gives each file's index with what was found."""
+    if not tasks:
+        return
+
+    def found(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for index in batch.column("id").to_pylist():
+                row = {"id": [index], "scan": [scan(tasks[index]).to_json()]}
+                yield pa.RecordBatch.from_pydict(row)
+
+    indexes = spark.range(0, len(tasks), 1, min(len(tasks), _TASKS))
+    for row in indexes.mapInArrow(found, "id BIGINT, scan STRING").collect():
+        yield row["id"], Scan.from_json(row["scan"])
+
+
+def _rest(path: str, boundary: Mark, size: int) -> tuple[Mark, bool]:
+    """The mark at the end of the file, and whether only zeros are behind the boundary."""
+    if boundary.position == size:
+        return boundary, False
+    crc, zeros = boundary.crc, True
+    with opened(path) as stream:
+        stream.seek(boundary.position)
+        for window in read_windows(stream, size - boundary.position):
+            crc = zlib.crc32(window, crc)
+            zeros = zeros and not window.strip(b"\0")
+    return Mark(size, crc), zeros
+
+
+def _sentence(error: BinlogError | None, file: str) -> str | None:
+    return None if error is None else str(error.at(file=file))
