@@ -20,6 +20,7 @@ from decoder.charsets.multi_byte import (
     INVALID,
     LEAD,
     MultiByte,
+    gb18030_number,
     multi_byte,
 )
 from decoder.charsets.single_byte import CHARTS
@@ -123,8 +124,7 @@ def _character(head: bytes, tables: MultiByte) -> tuple[int, int]:
 def _gb18030_point(head: bytes, tables: MultiByte) -> int:
     if len(head) < 4 or not (0x81 <= head[2] <= 0xFE and 0x30 <= head[3] <= 0x39):
         return INVALID
-    rows = (head[0] - 0x81) * 10 + head[1] - 0x30
-    linear = rows * 1260 + (head[2] - 0x81) * 10 + head[3] - 0x30
+    linear = gb18030_number(head)
     if linear < GB18030_BMP:
         return int(tables.quad[linear])
     point = linear - GB18030_SUPPLEMENTARY + 0x10000

@@ -74,7 +74,7 @@ _EUC_USER_DEFINED = ((0xF5, 10, 0xE000), (EUC_TRIPLE << 8 | 0xF5, 10, 0xE3AC))
 DEVIATIONS = {
     "gbk": Deviations("gbk"),
     "gb2312": Deviations("gb2312"),
-    "gb18030": Deviations("gb18030", (("a8bc", "ḿ"),)),
+    "gb18030": Deviations("gb18030", (("a8bc", "ḿ"), ("8135f437", "\ue7c7"))),
     "sjis": Deviations("shift_jis", (("815f", "\\"),)),
     "cp932": Deviations("cp932", (("80", "�"), ("a0", "�"), ("fd", "���"))),
     "ujis": Deviations("euc_jp", (("a1c0", "\\"),), _EUC_USER_DEFINED),
@@ -159,6 +159,12 @@ def _table(codes: Iterator[bytes], decode: Callable[[bytes], int]) -> Int32s:
     return np.fromiter((decode(code) for code in codes), np.int32)
 
 
+def gb18030_number(code: bytes) -> int:
+    """The number of a four-byte code, in the order of the standard."""
+    rows = (code[0] - 0x81) * 10 + code[1] - 0x30
+    return rows * 1260 + (code[2] - 0x81) * 10 + code[3] - 0x30
+
+
 def _gb18030_codes() -> Iterator[bytes]:
     for linear in range(GB18030_BMP):
         rest, fourth = divmod(linear, 10)
@@ -194,5 +200,7 @@ def _set(tables: MultiByte, code: int, point: int) -> None:
         tables.single[code] = point
     elif code <= 0xFFFF:
         tables.double[code - 0x8000] = point
-    else:
+    elif code <= 0xFFFFFF:
         tables.triple[(code >> 8 & 0x7F) << 7 | code & 0x7F] = point
+    else:
+        tables.quad[gb18030_number(code.to_bytes(4, "big"))] = point
