@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
 
 MIB = 1 << 20
@@ -71,7 +72,7 @@ class Packer:
             [
                 pa.array([target], pa.string()),
                 pa.array([rows], pa.int64()),
-                pa.array([_pack(closed.batches)], pa.binary()),
+                _binary(_pack(closed.batches)),
             ],
             schema=BLOBS,
         )
@@ -83,6 +84,12 @@ def _pack(batches: list[pa.RecordBatch]) -> pa.Buffer:
         for batch in batches:
             writer.write_batch(batch)
     return sink.getvalue()
+
+
+def _binary(value: pa.Buffer) -> pa.Array:
+    """An array of one value, without a copy of it."""
+    offsets = pa.py_buffer(np.array([0, value.size], np.int32))
+    return pa.Array.from_buffers(pa.binary(), 1, [None, offsets, value])
 
 
 def unpack(blobs: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
