@@ -1,0 +1,76 @@
+"""Reports and status on a terminal, as rich tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from pipeline.report import LayerReport
+from pipeline.settings import Settings
+from pipeline.status import Status, TableStatus
+
+
+def show_reports(
+    reports: Sequence[LayerReport], settings: Settings, out: Console, errors: Console
+) -> None:
+    """A line per layer on `out`; faults, gaps and what was left out on `errors`."""
+    table = Table(title=f"Lake {settings.lake}", title_justify="left")
+    table.add_column("layer")
+    table.add_column("did")
+    table.add_column("seconds", justify="right")
+    for report in reports:
+        table.add_row(report.layer, _counts(report), f"{report.seconds:.1f}")
+    out.print(table)
+    for report in reports:
+        for title, lines in (
+            ("fault", report.faults),
+            ("gap", report.gaps),
+            ("note", report.notes),
+        ):
+            for line in lines:
+                errors.print(f"{report.layer} {title}: {escape(line)}", soft_wrap=True)
+
+
+def show_status(status: Status, out: Console) -> None:
+    """Every layer of every source, then every table."""
+    layers = Table(title=f"Lake {status.lake}", title_justify="left")
+    for heading in ("source", "layer", "batch", "state", "at"):
+        layers.add_column(heading)
+    for layer in status.layers:
+        layers.add_row(
+            layer.source,
+            layer.layer,
+            str(layer.batch),
+            layer.state,
+            layer.at.isoformat(timespec="seconds"),
+        )
+    out.print(layers)
+    tables = Table()
+    for heading in ("table", "lsn", "faults", "state", "gold"):
+        tables.add_column(heading, overflow="fold")
+    for table in status.tables:
+        tables.add_row(
+            escape(f"{table.schema}.{table.table}"),
+            str(table.lsn),
+            str(table.faults),
+            escape(_state(table)),
+            escape(table.gold),
+        )
+    out.print(tables)
+    for problem in status.problems:
+        out.print(escape(problem), soft_wrap=True)
+
+
+def _counts(report: LayerReport) -> str:
+    if not report.counts:
+        return "nothing new"
+    return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in report.counts.items())
+
+
+def _state(table: TableStatus) -> str:
+    if table.held:
+        return f"held: {table.reason}"
+    return "equal at its LSN" if table.complete else f"incomplete: {table.reason}"

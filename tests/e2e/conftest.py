@@ -1,0 +1,30 @@
+"""What the end-to-end tests share: running the layers in this process, with the shared session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pipeline.progress import QuietProgress
+from pipeline.report import LayerReport
+from pipeline.settings import Settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Run = Callable[..., list[LayerReport]]
+
+
+@pytest.fixture
+def run(spark: SparkSession) -> Run:
+    """`run(binlogs, lake, **settings)`: one whole run, as `binlake run` does it."""
+    from pipeline.run import run_layers
+
+    def run_once(binlogs: Path | str, lake: Path, **settings: object) -> list[LayerReport]:
+        chosen = Settings.load(None, source="e2e", binlogs=str(binlogs), lake=str(lake), **settings)
+        return run_layers(spark, chosen, QuietProgress())
+
+    return run_once

@@ -1,0 +1,73 @@
+"""The main promise: whatever the server's settings, gold at the cut is what SELECT gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.e2e.conftest import Run
+from tests.support import traffic
+from tests.support.compare import assert_gold_equals_source
+from tests.support.mysql import MySQLFactory, MySQLServer
+
+SERVERS = {
+    "defaults": (),
+    "compressed transactions": ("--binlog-transaction-compression=ON",),
+    "checksums off": ("--binlog-checksum=NONE",),
+    "GTIDs off": ("--gtid-mode=OFF", "--enforce-gtid-consistency=OFF"),
+    "many small files": ("--max-binlog-size=4096",),
+}
+TABLES = [(traffic.SCHEMA, name) for name in ("account", "line", "word", "digest")]
+
+
+@pytest.mark.parametrize(
+    ("options", "count"),
+    [(options, 10_000 if not options else 600) for options in SERVERS.values()],
+    ids=list(SERVERS),
+)
+def test_after_a_mixed_workload(
+    spark: SparkSession,
+    mysql_factory: MySQLFactory,
+    run: Run,
+    tmp_path: Path,
+    options: tuple[str, ...],
+    count: int,
+) -> None:
+    server = mysql_factory(*options)
+    with server.connect() as connection:
+        traffic.run(connection, count, seed=20261121)
+    lake = tmp_path / "lake"
+    reports = run(server.binlog_folder, lake)
+    assert [(report.faults, report.gaps) for report in reports] == [((), ())] * 3
+    for schema, table in TABLES:
+        assert_gold_equals_source(spark, server, str(lake), schema, table)
+    with server.connect() as connection:
+        traffic.run(connection, count // 10, seed=5, create=False)
+    run(server.binlog_folder, lake)
+    for schema, table in TABLES:
+        assert_gold_equals_source(spark, server, str(lake), schema, table)
+
+
+def test_after_every_type_at_its_edges(
+    spark: SparkSession, mysql: MySQLServer, run: Run, tmp_path: Path
+) -> None:
+    from tests.support.type_zoo import SCHEMA, TABLES
+
+    mysql.reset_logs()
+    mysql.execute(f"DROP DATABASE IF EXISTS {SCHEMA}")
+    mysql.reset_logs()
+    mysql.execute(f"CREATE DATABASE {SCHEMA}")
+    names = []
+    with mysql.connect(database=SCHEMA) as connection, connection.cursor() as cursor:
+        for create, inserts in TABLES:
+            cursor.execute(create)
+            for insert in inserts:
+                cursor.execute(insert)
+        cursor.execute("SHOW TABLES")
+        names = [name for (name,) in cursor.fetchall()]
+    lake = tmp_path / "lake"
+    run(mysql.binlog_folder, lake)
+    for name in names:
+        assert_gold_equals_source(spark, mysql, str(lake), SCHEMA, name)

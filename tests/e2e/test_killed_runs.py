@@ -1,0 +1,72 @@
+"""A run that dies between any two commits, and is run again, loses nothing and doubles nothing."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline import delta
+from tests.e2e.conftest import Run
+from tests.support import traffic
+from tests.support.compare import assert_gold_equals_source
+from tests.support.mysql import MySQLFactory
+
+TABLES = ("account", "line", "word", "digest")
+
+
+class Killed(BaseException):
+    """Stands for SIGKILL: nothing in the pipeline may catch it and go on."""
+
+
+class Executioner:
+    """Lets a given number of commits through, then kills the run instead of, or after, the next."""
+
+    def __init__(self, commits: int, *, after: bool) -> None:
+        self.left = commits
+        self.after = after
+        self.real = delta.commit
+
+    def __call__(self, action: Callable[[], object], **names: Any) -> None:
+        if self.left < 0:
+            raise Killed
+        self.left -= 1
+        if self.left < 0 and not self.after:
+            raise Killed
+        self.real(action, **names)
+        if self.left < 0:
+            raise Killed
+
+
+def test_a_run_killed_at_each_commit_in_turn_ends_as_if_it_had_not_been(
+    spark: SparkSession,
+    mysql_factory: MySQLFactory,
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    server = mysql_factory("--max-binlog-size=65536")
+    lake = tmp_path / "lake"
+    with server.connect() as connection:
+        traffic.run(connection, 40, seed=1)
+        for commits in itertools.count():
+            with monkeypatch.context() as patched:
+                patched.setattr(delta, "commit", Executioner(commits, after=commits % 2 == 1))
+                try:
+                    run(server.binlog_folder, lake)
+                except Killed:
+                    killed = True
+                else:
+                    killed = False
+            if not killed:
+                break
+            # More input than the dead run saw.
+            traffic.run(connection, 5, seed=100 + commits, create=False)
+    assert commits > 10
+    run(server.binlog_folder, lake)
+    for table in TABLES:
+        assert_gold_equals_source(spark, server, str(lake), traffic.SCHEMA, table)
