@@ -74,10 +74,24 @@ def _nullable(values: Integers, valid: npt.NDArray[np.bool_]) -> pa.Array:
 
 
 def _texts(rows: Integers, gtids: npt.NDArray[np.uint8]) -> pa.Array:
-    """GTIDs, which stand in `gtids` in the order of their transactions."""
-    text = gtids.tobytes()
+    """GTIDs. They mostly stand in `gtids` one behind the other, as an Arrow array has them."""
+    lengths = rows[:, GTID_LENGTH]
+    named = lengths > 0
+    offsets = np.zeros(len(rows) + 1, np.int32)
+    np.cumsum(lengths, out=offsets[1:])
+    starts = rows[named, GTID]
+    first = int(starts[0]) if len(starts) else 0
+    if not np.array_equal(starts - first, offsets[:-1][named]):
+        return _scattered_texts(rows, gtids)
+    data = gtids[first : first + int(offsets[-1])].tobytes()
+    validity = pa.py_buffer(np.packbits(named, bitorder="little").tobytes())
+    buffers = [validity, pa.py_buffer(offsets.tobytes()), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.string(), len(rows), buffers)
+
+
+def _scattered_texts(rows: Integers, gtids: npt.NDArray[np.uint8]) -> pa.Array:
     spans = zip(rows[:, GTID].tolist(), rows[:, GTID_LENGTH].tolist(), strict=True)
-    values = [text[start : start + length].decode() if length else None for start, length in spans]
+    values = [bytes(gtids[at : at + length]).decode() if length else None for at, length in spans]
     return pa.array(values, pa.string())
 
 
