@@ -38,6 +38,11 @@ def run_layers(
     return [job(spark, settings, progress) for name, job in LAYERS.items() if name in layers]
 
 
+def retry_faults(spark: SparkSession, settings: Settings, progress: Progress) -> list[LayerReport]:
+    """Decode again what faults hold, then apply what that gives and what it held back."""
+    return [silver.retry(spark, settings, progress), gold.run(spark, settings, progress)]
+
+
 def exit_code(reports: Sequence[LayerReport]) -> int:
     """0, or 3 if any layer met a fault or a gap."""
     return DONE if all(report.clean for report in reports) else DONE_WITH_FAULTS
