@@ -48,11 +48,12 @@ def inspect_files(files: Sequence[Path], *, rows: bool = False, json: bool = Fal
                 lines = _rows(file, json) if rows else _events(file, json)
                 _show(lines, ROW_COLUMNS if rows else EVENT_COLUMNS, out, str(file))
             except BinlogError as error:
-                errors.print(f"binlake: {error}", markup=False, highlight=False, soft_wrap=True)
+                _print_error(str(error), errors)
                 worst = max(worst, _FAULT)
+            except BrokenPipeError:
+                raise
             except OSError as error:
-                reason = error.strerror or str(error)
-                errors.print(f"binlake: {file}: {reason}", markup=False, highlight=False)
+                _print_error(f"{file}: {error.strerror or error}", errors)
                 worst = max(worst, _MISSING)
     return worst
 
@@ -110,6 +111,10 @@ def _print_page(
     for cells in page:
         table.add_row(*(Text(cell) for cell in cells))
     out.print(table)
+
+
+def _print_error(message: str, errors: Console) -> None:
+    errors.print(f"binlake: {message}", markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager

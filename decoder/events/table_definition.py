@@ -68,6 +68,8 @@ def define(
     assign.labels({ColumnType.ENUM}, optional.enum_labels)
     assign.labels({ColumnType.SET}, optional.set_labels)
     assign.values("name", None, optional.column_name or _unnamed(len(columns)))
+    if len({column["name"] for column in columns}) < len(columns):
+        raise header.malformed("two columns have the same name")
     key = optional.primary_key or ()
     if any(index >= len(columns) for index, _ in key):
         raise header.malformed(

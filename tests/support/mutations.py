@@ -3,7 +3,7 @@
 Run as a module it checks the rule on so many mutations and prints how many were refused: tests run
 it in processes of their own, with other settings of numba.
 
-    python -m tests.support.mutations READER COUNT SEED
+    python -m tests.support.mutations COUNT SEED READER…
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import Any
 
 import decoder
 from decoder.errors import BinlogError
+from decoder.options import TypeOptions
+from decoder.stream import Changes, Faults, Segment, SegmentDecoder
 from tests.support.event_bytes import recorded, without_checksums
 
 NAMES = (
@@ -44,7 +46,31 @@ def read_rows(data: bytes) -> int:
     return count
 
 
-READERS: dict[str, Callable[[bytes], int]] = {"events": read_events, "rows": read_rows}
+def read_segment(data: bytes) -> int:
+    """How many results a `SegmentDecoder` gives, which takes bytes in parts and never raises.
+
+    A fault that it reports is raised here.
+    """
+    segment = SegmentDecoder(Segment("log", 0), TypeOptions())
+    half = len(data) // 2
+    try:
+        results = list(segment.decode([data[:half], data[half:]]))
+    except BinlogError as error:
+        raise AssertionError(f"a segment's decoder raised: {error}") from error
+    for result in results:
+        if isinstance(result, Changes):
+            result.batch.validate(full=True)
+    if any(isinstance(result, Faults) for result in results):
+        assert segment.first_fault is not None
+        raise segment.first_fault
+    return len(results)
+
+
+READERS: dict[str, Callable[[bytes], int]] = {
+    "events": read_events,
+    "rows": read_rows,
+    "segment": read_segment,
+}
 
 
 def is_refused(read: Callable[[bytes], int], data: bytes) -> bool:
@@ -121,7 +147,7 @@ def random_mutation(random: Random, logs: list[bytes]) -> bytes:
     return mutated(random.choice(logs), edits)
 
 
-def main(reader: str, count: int, seed: int) -> None:
+def main(count: int, seed: int, readers: list[str]) -> None:
     """Check that many mutations; the first to break the rule ends it with its exception."""
     random = Random(seed)
     logs = sources()
@@ -129,7 +155,7 @@ def main(reader: str, count: int, seed: int) -> None:
     for number in range(count):
         data = random_mutation(random, logs)
         try:
-            refused += is_refused(READERS[reader], data)
+            refused += all([is_refused(READERS[reader], data) for reader in readers])
         except Exception:
             print(f"mutation {number} of seed {seed}: {data.hex()}", file=sys.stderr)
             raise
@@ -137,4 +163,4 @@ def main(reader: str, count: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])

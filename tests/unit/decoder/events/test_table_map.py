@@ -230,6 +230,7 @@ MALFORMED = {
     "metadata left over": (table_map([3], b"\x01"), "1 bytes of column metadata"),
     "metadata missing": (table_map([15], b"\x01"), "2 bytes are announced"),
     "too few names": (table_map([3, 3], b"", field(4, b"\x01a")), "1 values of name for 2"),
+    "names twice": (table_map([3, 3], b"", field(4, b"\x01a\x01a")), "the same name"),
     "too few signs": (table_map([3] * 9, b"", field(1, b"\0"), nullable=b"\0\0"), "unsigned"),
     "a key beyond": (table_map([3], b"", field(8, b"\x01")), "beyond the 1"),
     "labels of nothing": (table_map([3], b"", field(6, b"\x01\x01a")), "1 values of labels"),

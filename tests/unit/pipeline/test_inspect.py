@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.inspect import inspect_files
+from pipeline.inspect_rows import to_json
+from tests.support.event_bytes import DATA, format_description, recorded
+
+PLAIN = DATA / "plain.binlog"
+
+
+def lines(capsys: pytest.CaptureFixture[str], *files: Path, rows: bool = False) -> list[Any]:
+    assert inspect_files(list(files), rows=rows, json=True) == 0
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_json_has_an_object_a_line_with_all_that_is_in_an_event(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shown = lines(capsys, PLAIN)
+    assert len(shown) == 20
+    head = shown[0]
+    assert (head["file"], head["position"], head["type"]) == (str(PLAIN), 4, "FORMAT_DESCRIPTION")
+    assert head["checksum_algorithm"] == "CRC32"
+    assert shown[1]["gtid_set"] == ""
+    table_map = next(event for event in shown if event["type"] == "TABLE_MAP")
+    assert [c["name"] for c in table_map["definition"]["columns"]] == ["id", "name", "price"]
+    rows = next(event for event in shown if event["type"] == "WRITE_ROWS")
+    assert rows["rows_flags"] == ["STATEMENT_END", "SQL_FOREIGN_KEYS"]
+    assert rows["columns_after"] == "ff"
+
+
+def test_a_table_has_a_line_per_event(capsys: pytest.CaptureFixture[str]) -> None:
+    assert inspect_files([DATA / "compressed.binlog"]) == 0
+    shown = capsys.readouterr().out
+    assert "compressed.binlog" in shown
+    assert "shop: CREATE TABLE item" in shown
+    assert "shop.item (id, name, price)" in shown
+    assert "ZSTD" in shown
+    assert "478+0 " in shown
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in DATA.glob("*.binlog")))
+@pytest.mark.parametrize("as_json", [False, True])
+def test_every_kind_of_event_can_be_shown(
+    name: str, as_json: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert inspect_files([DATA / f"{name}.binlog"], json=as_json) == 0
+    assert len(capsys.readouterr().out.splitlines()) >= 10
+
+
+def test_rows_shows_decoded_images(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = lines(capsys, PLAIN, rows=True)
+    assert [(row["op"], row["row"], row["before"], row["after"]) for row in shown] == [
+        ("insert", 0, None, {"id": 1, "name": "cup", "price": "3.50"}),
+        ("insert", 1, None, {"id": 2, "name": "pot", "price": "12.00"}),
+        ("insert", 2, None, {"id": 3, "name": "pan", "price": "25.90"}),
+        (
+            "update",
+            0,
+            {"id": 1, "name": "cup", "price": "3.50"},
+            {"id": 1, "name": "cup", "price": "4.50"},
+        ),
+        (
+            "update",
+            1,
+            {"id": 2, "name": "pot", "price": "12.00"},
+            {"id": 2, "name": "pot", "price": "13.00"},
+        ),
+        ("delete", 0, {"id": 2, "name": "pot", "price": "13.00"}, None),
+    ]
+    events = {event["position"]: event["type"] for event in lines(capsys, PLAIN)}
+    assert [events[row["position"]] for row in shown] == (
+        ["WRITE_ROWS"] * 3 + ["UPDATE_ROWS"] * 2 + ["DELETE_ROWS"]
+    )
+    assert {(row["schema"], row["table"]) for row in shown} == {("shop", "item")}
+
+
+def test_rows_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert inspect_files([PLAIN], rows=True) == 0
+    shown = capsys.readouterr().out
+    assert "shop.item" in shown
+    assert '→ {"id": 1, "name": "cup", "price": "4.50"}' in shown
+
+
+def test_a_damaged_file_is_shown_up_to_the_fault_and_the_others_after_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut = tmp_path / "cut.binlog"
+    cut.write_bytes(recorded("plain")[:-1])
+    assert inspect_files([cut, PLAIN], json=True) == 1
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) == 19 + 20
+    assert f"{cut}, position" in err
+    assert "STOP" in err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "it is empty"),
+        (b"id,name\n1,cup\n", "not with a binary log's"),
+        (b"\xfdbin" + bytes(100), "encrypted"),
+        (b"\xfebin" + format_description("1.0.0"), "does not know"),
+    ],
+)
+def test_what_is_no_log_is_said_in_a_sentence(
+    content: bytes, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(content)
+    assert inspect_files([file]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_a_missing_file_is_a_mistake_in_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert inspect_files([tmp_path / "none", PLAIN], json=True) == 2
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) == 20
+    assert "No such file" in err
+
+
+def test_a_reader_that_stops_early_is_no_error() -> None:
+    command = [sys.executable, "-m", "pipeline.cli", "inspect", "--json", *[str(PLAIN)] * 300]
+    with subprocess.Popen(
+        command,
+        cwd=DATA.parent.parent,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) == 0
+
+
+def test_json_of_values_that_json_lacks() -> None:
+    assert to_json({"v": [float("inf"), 1.5], "b": b"\xff"}) == '{"v": ["inf", 1.5], "b": "ff"}'
