@@ -59,7 +59,7 @@ def same(found: Any, expected: Any) -> bool:
     return type(found) is type(expected) and repr(found) == repr(expected)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.none() | DOCUMENTS.map(lambda d: [d]), min_size=1, max_size=5))
 def test_documents(documents: list[list[Any] | None]) -> None:
     found = texts([None if d is None else encode(d) for d in documents])
@@ -69,7 +69,7 @@ def test_documents(documents: list[list[Any] | None]) -> None:
             assert same(json.loads(text), expected)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(SCALARS)
 def test_a_scalar_is_a_document(value: Any) -> None:
     assert same(json.loads(one(encode(value))), value)
@@ -96,11 +96,11 @@ def test_the_large_form(value: Any) -> None:
 
 def test_many_large_documents_in_a_block() -> None:
     """More text than was first made room for: control characters take six times their bytes."""
-    documents = ["\x01" * n for n in range(0, 6000, 7)]
+    documents = ["\x01" * n for n in range(0, 3000, 40)]
     assert [json.loads(t or "") for t in texts([encode(d) for d in documents])] == documents
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**18), 10**18).map(float))
 @example(5e-324)
 @example(1.7976931348623157e308)
@@ -134,7 +134,7 @@ def test_spelling_of_doubles(value: float, text: str) -> None:
     assert one(encode(value)) == text
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(-(10**30), 10**30), st.integers(0, 30))
 def test_decimals_are_numbers_with_all_their_digits(number: int, scale: int) -> None:
     data = bytes([31, scale]) + packed_decimal(number, 31, scale)
@@ -234,7 +234,7 @@ def test_malformed_documents(document: bytes, reason: str) -> None:
     assert caught.value.row == 2
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(st.data())
 def test_damaged_documents_are_text_or_an_error(data: st.DataObject) -> None:
     document = bytearray(encode(data.draw(DOCUMENTS)))
@@ -258,7 +258,7 @@ def text_or_none(document: bytes) -> str | None:
     return text
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.binary(max_size=60))
 def test_random_bytes_are_text_or_an_error(document: bytes) -> None:
     text_or_none(document)

@@ -13,7 +13,7 @@ from tests.support.cells import column, values
 LABELS = st.lists(st.text(max_size=40).filter(lambda s: "," not in s), min_size=1, unique=True)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_enums(data: st.DataObject) -> None:
     labels = data.draw(LABELS)
@@ -25,7 +25,7 @@ def test_enums(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 8])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_sets(size: int, data: st.DataObject) -> None:
     count = data.draw(st.integers(1, 8 * size))

@@ -30,7 +30,7 @@ INTEGERS = [
 
 
 @pytest.mark.parametrize(("kind", "size", "unsigned", "arrow_type"), INTEGERS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_integers(
     kind: T, size: int, unsigned: bool, arrow_type: pa.DataType, data: st.DataObject
@@ -61,7 +61,7 @@ def test_year_0_is_not_1900() -> None:
     assert values(column(T.YEAR), [b"\x00", b"\x01", b"\xff", None]) == [0, 1901, 2155, None]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.floats(allow_nan=False), max_size=20))
 def test_doubles_and_floats_keep_their_bits(numbers: list[float]) -> None:
     doubles = values(column(T.DOUBLE), [struct.pack("<d", number) for number in numbers])
@@ -88,7 +88,7 @@ def decimals(draw: st.DrawFn) -> tuple[int, int, list[int]]:
     return precision, scale, draw(st.lists(st.integers(-limit, limit), min_size=1, max_size=9))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(decimals())
 def test_decimals(drawn: tuple[int, int, list[int]]) -> None:
     precision, scale, numbers = drawn

@@ -23,7 +23,7 @@ TEXT = TypeOptions(zero_dates="string")
 MICROS = TypeOptions(time="micros")
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.none() | st.dates(), max_size=30))
 def test_dates(days: list[date | None]) -> None:
     stored = [None if d is None else stored_date(d.year, d.month, d.day) for d in days]
@@ -51,7 +51,7 @@ def test_impossible_dates_are_null_and_lossy_or_text(fields: tuple[int, int, int
 
 
 @pytest.mark.parametrize("digits", range(7))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(moments=st.lists(st.datetimes(), min_size=1, max_size=9))
 def test_datetimes(digits: int, moments: list[datetime]) -> None:
     unit = 10 ** (6 - digits)
@@ -66,7 +66,7 @@ def test_datetimes(digits: int, moments: list[datetime]) -> None:
 
 
 @pytest.mark.parametrize("digits", range(7))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(instants=st.lists(st.integers(10**6, 2**32 * 10**6 - 1), min_size=1, max_size=9))
 def test_timestamps(digits: int, instants: list[int]) -> None:
     unit = 10 ** (6 - digits)
@@ -98,7 +98,7 @@ def test_timestamp_0_is_the_zero_date() -> None:
 
 
 @pytest.mark.parametrize("digits", range(7))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(times=st.lists(st.integers(-3020399000000, 3020399000000), min_size=1, max_size=9))
 def test_times(digits: int, times: list[int]) -> None:
     unit = 10 ** (6 - digits)

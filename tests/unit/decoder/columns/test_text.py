@@ -32,7 +32,7 @@ def collation_of(charset: str) -> int:
     return int(COLLATIONS[charset].split()[0].partition("-")[0])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.none() | st.text(max_size=70), max_size=40))
 def test_valid_utf8_is_kept(texts: list[str | None]) -> None:
     found = read(varchar(UTF8MB4), [None if t is None else t.encode() for t in texts])
@@ -40,7 +40,7 @@ def test_valid_utf8_is_kept(texts: list[str | None]) -> None:
     assert len(found.lossy) == 0
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.binary(max_size=24), max_size=12))
 @example([b"\xe2\x82", b"\xac"])  # a character torn in two: each value alone is invalid
 @example([b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xf0\x80\x80\x80", b"\xc0\x80", b"\xe0\x80\x80"])
@@ -69,7 +69,7 @@ def test_values_around_the_width_of_a_copy(size: int) -> None:
 
 
 @pytest.mark.parametrize("charset", sorted(PYTHON_CODECS))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_text_that_python_encodes_in_a_charset(charset: str, data: st.DataObject) -> None:
     codec = PYTHON_CODECS[charset]
@@ -83,7 +83,7 @@ def test_text_that_python_encodes_in_a_charset(charset: str, data: st.DataObject
 
 
 @pytest.mark.parametrize("charset", sorted(set(COLLATIONS) - {"binary"}))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(stored=st.lists(st.binary(max_size=16), max_size=9))
 def test_any_bytes_in_any_charset(charset: str, stored: list[bytes]) -> None:
     """The kernels agree with the plain decoder of labels; nothing raises or is left out."""
