@@ -4,7 +4,7 @@ import struct
 from uuid import UUID
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from decoder.constants import EventType
 from decoder.errors import MalformedError, UnsupportedError
@@ -194,6 +194,7 @@ INTERVALS = st.lists(
 ).map(tuple)
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(st.uuids().map(str), st.from_regex(r"[a-z_]{0,32}", fullmatch=True), INTERVALS)
