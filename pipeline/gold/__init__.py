@@ -1,0 +1,1 @@
+"""Silver's changes become tables that equal the source's own at a commit."""

@@ -1,0 +1,114 @@
+"""What a table cannot be applied past: faults in its changes, and definitions that gold lacks.
+
+A block stands at a transaction, since gold is only ever at the end of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from decoder.columns.registry import row_type
+from decoder.definition import TableDefinition
+from decoder.errors import UnsupportedError
+from decoder.options import TypeOptions
+from pipeline.catalog.effects import TableName
+from pipeline.catalog.items import TimelineItem
+from pipeline.gold.names import OWN_COLUMNS
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Block:
+    """A transaction that is not applied to a table, and why; `marked`: gold may go on without it.
+
+    Only a fault can be gone past: without a definition there is nothing to go on with.
+    """
+
+    lsn: int
+    reason: str
+    marked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An open row of the quarantine; `tables` is None where they are not known."""
+
+    lsn: int
+    sentence: str
+    tables: tuple[TableName, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What conf says about tables; `keys` by pattern over `schema.table`."""
+
+    keys: Mapping[str, Sequence[str]]
+    types: TypeOptions
+    mark_faults: bool = False
+    drop_rows: bool = False
+
+    def key(self, definition: TableDefinition) -> tuple[str, ...]:
+        """The names of the columns that tell a table's rows apart; empty where there is none."""
+        name = str(definition)
+        given = self.keys.get(name)
+        if given is None:
+            given = next((k for p, k in self.keys.items() if fnmatchcase(name, p)), ())
+        primary = tuple(definition.columns[i].name for i in definition.primary_key)
+        return tuple(given) or primary
+
+    def refusal(self, definition: TableDefinition) -> str | None:
+        """Why a table of this definition cannot be in gold."""
+        if not definition.complete_metadata:
+            return "the log has no column names and keys of it (binlog_row_metadata is not FULL)"
+        columns = [column.name for column in definition.columns]
+        key = self.key(definition)
+        if not key:
+            return (
+                f"it has no primary key. Name the columns that tell its rows apart in conf, under"
+                f" keys: {{{definition}: [...]}}"
+            )
+        if missing := [name for name in key if name not in columns]:
+            return f"its key in conf names {', '.join(missing)}, which it does not have"
+        if taken := [name for name in columns if name.lower() in OWN_COLUMNS]:
+            return f"its column {taken[0]} has the name of one that Binlake adds"
+        try:
+            row_type(definition, self.types)
+        except UnsupportedError as error:
+            return str(error)
+        return None
+
+
+def item_blocks(items: Iterable[TimelineItem], rules: Rules) -> list[Block]:
+    """The blocks that one table's definitions are."""
+    blocks = []
+    for item in items:
+        if item.kind == "unsupported":
+            reason = f"{item.reason}{_statement(item)}"
+        elif item.kind != "drop" and item.definition is not None:
+            reason = rules.refusal(item.definition) or ""
+        else:
+            reason = ""
+        if reason:
+            blocks.append(Block(item.lsn, f"{_place(item)}: {reason}"))
+    return blocks
+
+
+def fault_blocks(faults: Iterable[Fault], name: TableName, rules: Rules) -> list[Block]:
+    """The blocks that the faults of one table are."""
+    return [
+        Block(fault.lsn, fault.sentence, marked=rules.mark_faults)
+        for fault in faults
+        if fault.tables is not None and name in fault.tables
+    ]
+
+
+def _place(item: TimelineItem) -> str:
+    return f"LSN {item.lsn} (file {item.lsn >> 40}, position {item.pos})"
+
+
+def _statement(item: TimelineItem, length: int = 120) -> str:
+    if not item.statement:
+        return ""
+    text = " ".join(item.statement.split())
+    return f" ({text if len(text) <= length else text[:length] + '…'})"

@@ -1,0 +1,62 @@
+"""Gold's job: applies what silver has, and publishes the cut.
+
+spark-submit pipeline/gold/job.py --conf FILE
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pyspark.sql import SparkSession
+
+from pipeline.gold.batch import execute
+from pipeline.gold.planning import plan_next
+from pipeline.lake import Lake
+from pipeline.ledger import Ledger
+from pipeline.progress import Progress, for_terminal
+from pipeline.report import LayerReport
+from pipeline.settings import Settings
+from pipeline.spark import session
+
+
+def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
+    """Finish the open batch, if there is one, then apply everything that is new in silver.
+
+    What is held is told as a fault every time, until it is taken up.
+    """
+    started = time.monotonic()
+    ledger = Ledger(spark, Lake(settings.lake), settings.source)
+    counts: Counter[str] = Counter()
+    batches = []
+    if plan := ledger.open("gold"):
+        counts.update(execute(spark, settings, ledger, plan, progress))
+        batches.append(plan.batch)
+    planned = plan_next(spark, settings, ledger)
+    state = planned.previous
+    if planned.following is not None:
+        plan = ledger.propose("gold", planned.following.to_body())
+        counts.update(execute(spark, settings, ledger, plan, progress))
+        batches.append(plan.batch)
+        state = planned.following
+    return LayerReport(
+        layer="gold",
+        batches=tuple(batches),
+        counts={name: count for name, count in counts.items() if count},
+        faults=tuple(state.held()),
+        seconds=time.monotonic() - started,
+    )
+
+
+def main(conf: Annotated[Path, typer.Option(help="The settings file.")]) -> None:
+    """Entry of spark-submit."""
+    settings = Settings.load(conf).require("lake")
+    report = run(session(settings, "binlake gold"), settings, for_terminal())
+    raise SystemExit(0 if report.clean else 3)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,170 @@
+"""Where every table is to be after the next batch: decided from what is known, without Spark.
+
+All tables go to one cut, the last transaction that silver has, except those with a block: they go
+to just before it. A block before a table's last CREATE holds nothing, since no row of before is in
+the table that was created.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pipeline.catalog.effects import TableName
+from pipeline.catalog.items import TimelineItem
+from pipeline.gold.blocks import Block, Fault, Rules, fault_blocks, item_blocks
+from pipeline.gold.state import NO_LSN, GoldState, TableState
+
+LEFT_OUT = "Changes of it were left out by conf (include, exclude)."
+NOT_FROM_START = (
+    "Its CREATE TABLE is not in the log: rows from before the first binlog file are missing."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the layers before gold tell: silver's last batch and cut, the timeline, open faults."""
+
+    silver_batch: int
+    cut_lsn: int
+    items: Sequence[TimelineItem]
+    faults: Sequence[Fault]
+
+
+def plan_batch(
+    previous: GoldState, known: Known, rules: Rules, wanted: Callable[[str, str], bool]
+) -> GoldState:
+    """The state after the next batch; `touched` is set where a definition changes (see `touch`)."""
+    cut, cut_held = _cut(previous, known, rules)
+    items: dict[TableName, list[TimelineItem]] = defaultdict(list)
+    for item in known.items:
+        items[item.name].append(item)
+    names = {*previous.tables, *(name for name in items if wanted(*_parts(name)))}
+    tables = {}
+    for name in {*names, *_faulty(known.faults, cut, wanted)}:
+        before = previous.tables.get(name, TableState(*_parts(name)))
+        if wanted(*_parts(name)):
+            blocks = [
+                *item_blocks(items[name], rules),
+                *fault_blocks(known.faults, name, rules),
+                *_marked_everywhere(known.faults, rules),
+            ]
+            tables[name] = _table(before, cut, items[name], sorted(blocks), rules)
+        else:
+            tables[name] = _left_out(before)
+    return GoldState(known.silver_batch, cut, cut_held, rules.drop_rows, tables)
+
+
+def touch(state: GoldState, changed: Mapping[str, int], cut_before: int) -> GoldState:
+    """The state with `touched` set too for tables that have rows in what they go over.
+
+    `changed` holds, by `schema.table`, the last LSN after `cut_before` that has rows of it. A table
+    that lags behind that cut is taken to have some.
+    """
+    tables = {}
+    for name, table in state.tables.items():
+        rows = table.from_lsn < cut_before or changed.get(str(name), NO_LSN) > table.from_lsn
+        moves = table.to_lsn > table.from_lsn
+        tables[name] = replace(table, touched=table.touched or (moves and rows))
+    return replace(state, tables=tables)
+
+
+def same(previous: GoldState, planned: GoldState) -> bool:
+    """Whether the plan would change nothing."""
+
+    def essence(state: GoldState) -> object:
+        return (
+            state.cut_lsn,
+            state.cut_held,
+            {n: replace(t, from_lsn=NO_LSN, touched=False) for n, t in state.tables.items()},
+        )
+
+    return essence(previous) == essence(planned)
+
+
+def _cut(previous: GoldState, known: Known, rules: Rules) -> tuple[int, str | None]:
+    """The transaction that all tables go to, and what keeps it from being silver's last."""
+    everywhere = [f for f in known.faults if f.tables is None and f.lsn > previous.cut_lsn]
+    first = min(everywhere, key=lambda fault: fault.lsn, default=None)
+    if first is None or rules.mark_faults or first.lsn > known.cut_lsn:
+        return max(known.cut_lsn, previous.cut_lsn), None
+    return max(first.lsn - 1, previous.cut_lsn), first.sentence
+
+
+def _marked_everywhere(faults: Iterable[Fault], rules: Rules) -> list[Block]:
+    if not rules.mark_faults:
+        return []
+    return [Block(f.lsn, f.sentence, marked=True) for f in faults if f.tables is None]
+
+
+def _faulty(
+    faults: Iterable[Fault], cut: int, wanted: Callable[[str, str], bool]
+) -> set[TableName]:
+    """Tables that are known by their faults, perhaps by nothing else."""
+    named = {name for fault in faults if fault.lsn <= cut for name in fault.tables or ()}
+    return {name for name in named if wanted(*_parts(name))}
+
+
+def _table(
+    before: TableState,
+    cut: int,
+    items: Sequence[TimelineItem],
+    blocks: Sequence[Block],
+    rules: Rules,
+) -> TableState:
+    start = _start(before, cut, items, blocks)
+    stop = next((b for b in blocks if start < b.lsn <= cut and not b.marked), None)
+    to_lsn = stop.lsn - 1 if stop else max(cut, before.to_lsn)
+    passing = [item for item in items if before.to_lsn < item.lsn <= to_lsn]
+    state = replace(
+        before,
+        from_lsn=before.to_lsn,
+        to_lsn=to_lsn,
+        held=stop.reason if stop else None,
+        touched=bool(passing),
+    )
+    for item in passing:
+        state = _after(state, item)
+    defined = [i.definition for i in items if i.definition and i.lsn <= to_lsn]
+    state = replace(state, key=rules.key(defined[-1]) if defined else ())
+    passed = [b for b in blocks if b.marked and start < b.lsn <= to_lsn and b.lsn > before.to_lsn]
+    reason = state.reason or passed[0].reason if passed else state.reason
+    return replace(state, complete=state.complete and not passed, reason=reason)
+
+
+def _start(
+    before: TableState, cut: int, items: Sequence[TimelineItem], blocks: Sequence[Block]
+) -> int:
+    """The LSN that the table can be at whatever went before: its mark, or its last CREATE."""
+    blocked = {block.lsn for block in blocks if not block.marked}
+    creates = (i.lsn for i in items if i.kind == "create" and i.lsn <= cut)
+    return max(before.to_lsn, *(lsn for lsn in creates if lsn not in blocked), NO_LSN)
+
+
+def _after(state: TableState, item: TimelineItem) -> TableState:
+    """The state once an item of its timeline is applied."""
+    if item.kind == "create":
+        return replace(state, version=item.version, dropped=False, complete=True, reason=None)
+    if item.kind == "drop":
+        return replace(state, dropped=True)
+    if item.kind == "observed":
+        return replace(
+            state, version=item.version, dropped=False, complete=False, reason=NOT_FROM_START
+        )
+    return replace(state, version=item.version or state.version)
+
+
+def _left_out(before: TableState) -> TableState:
+    return replace(
+        before,
+        from_lsn=before.to_lsn,
+        complete=False,
+        held=None,
+        reason=LEFT_OUT,
+        touched=False,
+    )
+
+
+def _parts(name: TableName) -> tuple[str, str]:
+    return name.schema, name.table

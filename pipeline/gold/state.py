@@ -1,0 +1,86 @@
+"""Where every gold table stands: the body of gold's plans.
+
+A plan says where each table is to be when it is carried out. So the last finished plan is gold's
+state, and the next plan starts from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from pipeline.catalog.effects import TableName
+
+NO_LSN = 0
+"""Before every transaction: an LSN is never 0, since a file begins with its magic number."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableState:
+    """One table: the changes in (`from_lsn`, `to_lsn`] are applied by the plan that holds it.
+
+    `held` says why it goes no further than that although the cut does. `complete` tells whether
+    gold then equals the source's table; if not, `reason` says why. `version` is the silver table
+    `v<N>` whose columns gold has, None while there is no gold table. `key` names the columns that
+    tell its rows apart. `touched` tells whether there is anything to apply.
+    """
+
+    schema: str
+    table: str
+    from_lsn: int = NO_LSN
+    to_lsn: int = NO_LSN
+    complete: bool = False
+    held: str | None = None
+    reason: str | None = None
+    version: int | None = None
+    key: tuple[str, ...] = ()
+    dropped: bool = False
+    touched: bool = False
+
+    @property
+    def name(self) -> TableName:
+        """The source's table."""
+        return TableName(self.schema, self.table)
+
+
+@dataclass(frozen=True, slots=True)
+class GoldState:
+    """All tables at a cut: each is applied up to `cut_lsn`, or held before it.
+
+    `cut_held` says why the cut is not silver's last transaction. `drop_rows`: a table that the
+    source drops loses its rows in gold.
+    """
+
+    silver_batch: int = 0
+    cut_lsn: int = NO_LSN
+    cut_held: str | None = None
+    drop_rows: bool = False
+    tables: Mapping[TableName, TableState] = field(default_factory=dict)
+
+    def to_body(self) -> dict[str, Any]:
+        """As a plan's body, which is JSON."""
+        return {
+            "silver_batch": self.silver_batch,
+            "cut_lsn": self.cut_lsn,
+            "cut_held": self.cut_held,
+            "drop_rows": self.drop_rows,
+            "tables": [asdict(self.tables[name]) for name in sorted(self.tables)],
+        }
+
+    @classmethod
+    def from_body(cls, body: Mapping[str, Any]) -> GoldState:
+        """What `to_body` wrote."""
+        tables = [TableState(**{**entry, "key": tuple(entry["key"])}) for entry in body["tables"]]
+        return cls(
+            body["silver_batch"],
+            body["cut_lsn"],
+            body["cut_held"],
+            body["drop_rows"],
+            {table.name: table for table in tables},
+        )
+
+    def held(self) -> list[str]:
+        """Sentences about what goes no further, and why."""
+        reasons = [f"{t.name} is held: {t.held}" for t in self.tables.values() if t.held]
+        return [*reasons, *([f"Every table is held: {self.cut_held}"] if self.cut_held else [])]

@@ -1,0 +1,207 @@
+"""Gold against the source itself: columns, their types, and every value of every row, exactly.
+
+The source is asked in a session in UTC, for text or hex wherever a client could round a value (see
+`server_values`). What gold cannot hold (dates that no calendar has) is expected to be NULL there.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from decoder.constants import BINARY_COLLATION, ColumnType
+from decoder.definition import ColumnDefinition
+from tests.support.mysql import MySQLServer
+from tests.support.server_values import decoded_value, expression, python_value
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+SHOWN = 10
+"""Differences that a failure spells out."""
+
+_INTEGERS = {
+    "tinyint": ("tinyint", "smallint"),
+    "smallint": ("smallint", "int"),
+    "mediumint": ("int", "int"),
+    "int": ("int", "bigint"),
+    "bigint": ("bigint", "decimal(20,0)"),
+}
+"""MySQL's name to Spark's, signed and unsigned."""
+_SPARK_TYPES = {
+    "float": "float",
+    "double": "double",
+    "date": "date",
+    "datetime": "timestamp_ntz",
+    "timestamp": "timestamp",
+    "time": "string",
+    "year": "smallint",
+    "enum": "string",
+    "set": "string",
+    "json": "string",
+    "vector": "array<float>",
+    **dict.fromkeys(("binary", "varbinary", "blob"), "binary"),
+    **dict.fromkeys(("tinyblob", "mediumblob", "longblob"), "binary"),
+    **dict.fromkeys(("char", "varchar", "text"), "string"),
+    **dict.fromkeys(("tinytext", "mediumtext", "longtext"), "string"),
+}
+_SPATIAL = re.compile("geometry|point|linestring|polygon|geomcollection|geometrycollection|multi")
+_KINDS = {
+    "bit": ColumnType.BIT,
+    "float": ColumnType.FLOAT,
+    "double": ColumnType.DOUBLE,
+    "json": ColumnType.JSON,
+    "vector": ColumnType.VECTOR,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SourceColumn:
+    """A column as information_schema shows it: `data_type` bare, `column_type` in full."""
+
+    name: str
+    data_type: str
+    column_type: str
+
+    @property
+    def definition(self) -> ColumnDefinition:
+        """As much of a definition as asking for its values takes."""
+        kind = _KINDS.get(self.data_type, ColumnType.VARCHAR)
+        if _SPATIAL.match(self.data_type):
+            kind = ColumnType.GEOMETRY
+        binary = self.spark_type == "binary"
+        return ColumnDefinition(self.name, kind, collation=BINARY_COLLATION if binary else None)
+
+    @property
+    def spark_type(self) -> str:
+        """The type that gold must have, by the table in the design."""
+        numbers = [int(n) for n in re.findall(r"\d+", self.column_type.partition(")")[0])]
+        if self.data_type in _INTEGERS:
+            return _INTEGERS[self.data_type]["unsigned" in self.column_type]
+        if self.data_type == "decimal":
+            return f"decimal({numbers[0]},{numbers[1]})" if numbers[0] <= 38 else "string"
+        if self.data_type == "bit":
+            return {1: "boolean", 64: "decimal(20,0)"}.get(numbers[0], "bigint")
+        if _SPATIAL.match(self.data_type):
+            return "struct<srid:int,wkb:binary>"
+        return _SPARK_TYPES[self.data_type]
+
+
+def assert_gold_equals_source(
+    spark: SparkSession,
+    server: MySQLServer,
+    lake: str,
+    schema: str,
+    table: str,
+    *,
+    version: int | None = None,
+) -> int:
+    """Fail, with the first differences, unless gold is what SELECT gives; how many rows that is."""
+    from pipeline import delta
+    from pipeline.lake import Lake
+
+    columns = source_columns(server, schema, table)
+    frame = delta.read(spark, Lake(lake).gold(schema, table), version=version)
+    found = [(field.name, field.dataType.simpleString()) for field in frame.schema]
+    expected = [(column.name, column.spark_type) for column in columns]
+    own = [("__lsn", "bigint"), ("__committed_at", "timestamp")]
+    assert found == [*expected, *own], f"columns of {schema}.{table}"
+    gold = frame.drop("__lsn", "__committed_at").toArrow()
+    rows = source_rows(server, schema, table, columns)
+    key = primary_key(server, schema, table) or [column.name for column in columns]
+    places = [n for n, column in enumerate(columns) if column.name in key]
+    differences = list(compare(columns, places, gold, rows))
+    shown = "\n".join(differences[:SHOWN])
+    assert not differences, f"{schema}.{table}: {len(differences)} differences\n{shown}"
+    return len(rows)
+
+
+def source_columns(server: MySQLServer, schema: str, table: str) -> list[SourceColumn]:
+    """The table's columns in order, invisible ones included."""
+    rows = server.execute(
+        "SELECT COLUMN_NAME, DATA_TYPE, COLUMN_TYPE FROM information_schema.COLUMNS"
+        " WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s ORDER BY ORDINAL_POSITION",
+        (schema, table),
+    )
+    assert rows, f"the server has no table {schema}.{table}"
+    return [SourceColumn(name, _text(kind), _text(full)) for name, kind, full in rows]
+
+
+def primary_key(server: MySQLServer, schema: str, table: str) -> list[str]:
+    """The names of its primary key's columns."""
+    rows = server.execute(
+        "SELECT COLUMN_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = %s"
+        " AND TABLE_NAME = %s AND INDEX_NAME = 'PRIMARY' ORDER BY SEQ_IN_INDEX",
+        (schema, table),
+    )
+    return [name for (name,) in rows]
+
+
+def source_rows(
+    server: MySQLServer, schema: str, table: str, columns: Sequence[SourceColumn]
+) -> list[tuple[Any, ...]]:
+    """Every row, by the columns' expressions."""
+    # PyMySQL formats with %: only when there are arguments, so names may hold it.
+    wanted = ", ".join(_quoted(expression(column.definition), column.name) for column in columns)
+    with server.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("SET time_zone = '+00:00'")
+        cursor.execute(f"SELECT {wanted} FROM {_name(schema)}.{_name(table)}")
+        return list(cursor.fetchall())
+
+
+def compare(
+    columns: Sequence[SourceColumn],
+    key: Sequence[int],
+    gold: pa.Table,
+    rows: Iterable[tuple[Any, ...]],
+) -> Iterator[str]:
+    """A sentence for each row or value that is not the same; `key` are places of columns."""
+    definitions = [column.definition for column in columns]
+    kinds = [field.type for field in gold.schema]
+    source = {}
+    for raw in rows:
+        row = tuple(map(python_value, definitions, kinds, raw))
+        source[_key(row, key)] = row
+    ours = {}
+    for values in zip(*(column.to_pylist() for column in gold.columns), strict=True):
+        row = tuple(map(decoded_value, definitions, values))
+        if (at := _key(row, key)) in ours:
+            yield f"key {at!r} is in gold more than once"
+        ours[at] = row
+    yield from (f"key {at!r} is missing in gold" for at in source if at not in ours)
+    yield from (f"key {at!r} is in gold only" for at in ours if at not in source)
+    for at, row in source.items():
+        for column, theirs, value in zip(columns, row, ours.get(at, row), strict=True):
+            if not _same(value, theirs):
+                name = f"{column.name} {column.column_type}"
+                yield f"key {at!r}, {name}: gold has {value!r}, the source {theirs!r}"
+
+
+def _key(row: tuple[Any, ...], key: Sequence[int]) -> tuple[Any, ...]:
+    """The key's values, of which dicts and lists (no key on a server) are taken as text."""
+    values = [row[place] for place in key]
+    return tuple(repr(v) if isinstance(v, (dict, list)) else v for v in values)
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, float) and isinstance(other, float):
+        return one == other and math.copysign(1, one) == math.copysign(1, other)
+    return type(one) is type(other) and bool(one == other)
+
+
+def _text(value: Any) -> str:
+    """information_schema gives some of its text as bytes."""
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def _name(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _quoted(sql: str, name: str) -> str:
+    """The expression with its column's name quoted whatever it holds."""
+    return sql.replace(f"`{name}`", _name(name))

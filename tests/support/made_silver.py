@@ -1,0 +1,230 @@
+"""Silver and its ledger made by hand, for tests of gold that need no binary log.
+
+A transaction's LSN is `1 << 40 | n * 1000` for the n-th; its events follow at 100, 200, ….
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from decoder import schemas
+from decoder.columns.registry import row_type
+from decoder.constants import ColumnType
+from decoder.definition import ColumnDefinition, TableDefinition
+from decoder.options import TypeOptions
+from pipeline import delta
+from pipeline.catalog.definitions import append_items
+from pipeline.catalog.items import ItemKind, TimelineItem
+from pipeline.lake import Lake
+from pipeline.ledger import Ledger
+from pipeline.silver.decode import STAGED_FAULTS
+from pipeline.silver.tables import PROPERTIES
+
+SOURCE = "made"
+SERVER = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
+START = datetime(2024, 1, 1, tzinfo=timezone.utc)
+
+Image = tuple[Any, ...]
+Row = tuple[TableDefinition, int, str, Image | None, Image | None]
+"""Definition, silver version, operation, before, after."""
+
+
+def lsn(n: int) -> int:
+    """The LSN of the n-th transaction."""
+    return 1 << 40 | n * 1000
+
+
+def definition(
+    table: str = "t", *columns: ColumnDefinition, key: Sequence[int] = (0,), schema: str = "shop"
+) -> TableDefinition:
+    """A table, of `id INT NOT NULL, v VARCHAR(20)` if nothing else is said."""
+    default = (
+        ColumnDefinition("id", ColumnType.LONG, nullable=False),
+        ColumnDefinition("v", ColumnType.VARCHAR, length=80, length_bytes=1, collation=255),
+    )
+    return TableDefinition(schema, table, columns or default, tuple(key), tuple(0 for _ in key))
+
+
+@dataclass(slots=True)
+class MadeTransaction:
+    """The n-th transaction: `rows` in order, one event each."""
+
+    n: int
+    rows: list[Row] = field(default_factory=list)
+    rolled_back: list[tuple[int, int]] | None = None
+    committed: bool = True
+
+    def insert(self, table: TableDefinition, *image: Any, version: int = 1) -> MadeTransaction:
+        """Log an insert."""
+        self.rows.append((table, version, "insert", None, image))
+        return self
+
+    def update(
+        self, table: TableDefinition, before: Image, after: Image, version: int = 1
+    ) -> MadeTransaction:
+        """Log an update."""
+        self.rows.append((table, version, "update", before, after))
+        return self
+
+    def delete(self, table: TableDefinition, *image: Any, version: int = 1) -> MadeTransaction:
+        """Log a delete."""
+        self.rows.append((table, version, "delete", image, None))
+        return self
+
+
+def item(
+    kind: ItemKind,
+    n: int,
+    table: TableDefinition,
+    version: int = 1,
+    *,
+    pos: int = 50,
+    defaults: dict[str, str | None] | None = None,
+    reason: str | None = None,
+) -> TimelineItem:
+    """What happens to a table in the n-th transaction, before its rows if nothing else is said."""
+    bare = kind in ("drop", "unsupported")
+    return TimelineItem(
+        lsn(n),
+        lsn(n) % (1 << 40) + pos,
+        table.schema,
+        table.table,
+        kind,
+        None if bare else version,
+        None if bare else table,
+        defaults,
+        f"{kind} {table}",
+        reason,
+    )
+
+
+class MadeSilver:
+    """Writes batches of silver into a lake, each a finished batch of the ledger."""
+
+    def __init__(self, spark: SparkSession, lake: str) -> None:
+        self.spark = spark
+        self.lake = Lake(lake)
+        self.batches = 0
+
+    def batch(
+        self,
+        transactions: Iterable[MadeTransaction] = (),
+        items: Sequence[TimelineItem] = (),
+        faults: Sequence[tuple[int, Sequence[str] | None]] = (),
+        cut: int = 0,
+    ) -> None:
+        """One batch: `faults` are (n, tables), `cut` is the number of its last transaction."""
+        self.batches += 1
+        made = list(transactions)
+        append_items(self.spark, self.lake, SOURCE, self.batches, items)
+        self._changes(made)
+        self._transactions(made)
+        self._faults(faults)
+        ledger = Ledger(self.spark, self.lake, SOURCE)
+        plan = ledger.propose("silver", {"cut_lsn": lsn(cut or max(t.n for t in made))})
+        ledger.finish(plan, {})
+
+    def resolve(self) -> None:
+        """Mark every fault as taken up."""
+        table = delta.open_table(self.spark, self.lake.quarantine)
+        table.update(set={"resolved_batch": "1"})
+
+    def _changes(self, transactions: list[MadeTransaction]) -> None:
+        tables: dict[tuple[TableDefinition, int], list[dict[str, Any]]] = defaultdict(list)
+        for made in transactions:
+            for n, (table, version, op, before, after) in enumerate(made.rows):
+                names = [column.name for column in table.columns]
+                tables[table, version].append(
+                    {
+                        **_header(made, n, op),
+                        "before": dict(zip(names, before, strict=True)) if before else None,
+                        "after": dict(zip(names, after, strict=True)) if after else None,
+                    }
+                )
+        for (table, version), rows in tables.items():
+            schema = schemas.changes(row_type(table, TypeOptions()))
+            delta.append_once(
+                self.spark.createDataFrame(pa.Table.from_pylist(rows, schema=schema)),
+                self.lake.changes(table.schema, table.table, version),
+                app=f"silver/{table}/{version}",
+                version=self.batches,
+                options=PROPERTIES,
+            )
+
+    def _transactions(self, transactions: list[MadeTransaction]) -> None:
+        rows = [_transaction(made) for made in transactions]
+        schema = pa.schema([pa.field("source", pa.string()), *schemas.TRANSACTIONS])
+        delta.append_once(
+            self.spark.createDataFrame(pa.Table.from_pylist(rows, schema=schema)),
+            self.lake.transactions,
+            app="silver/transactions",
+            version=self.batches,
+        )
+
+    def _faults(self, faults: Sequence[tuple[int, Sequence[str] | None]]) -> None:
+        rows = [
+            {
+                "source": SOURCE,
+                "batch": self.batches,
+                "__lsn": lsn(n),
+                "__pos": lsn(n) % (1 << 40),
+                "file": "binlog.000001",
+                "kind": "undecodable",
+                "tables": tables,
+                "reason": "it is damaged",
+                "ordinal": 1,
+                "start_pos": 4,
+            }
+            for n, tables in faults
+        ]
+        extra = [pa.field("source", pa.string()), pa.field("batch", pa.int64())]
+        schema = pa.schema([*extra, *STAGED_FAULTS, pa.field("resolved_batch", pa.int64())])
+        delta.append_once(
+            self.spark.createDataFrame(pa.Table.from_pylist(rows, schema=schema)),
+            self.lake.quarantine,
+            app="silver/quarantine",
+            version=self.batches,
+        )
+
+
+def _header(made: MadeTransaction, n: int, op: str) -> dict[str, Any]:
+    return {
+        "__op": op,
+        "__lsn": lsn(made.n),
+        "__pos": lsn(made.n) % (1 << 40) + 100 * (n + 1),
+        "__row": 0,
+        "__committed_at": START + timedelta(seconds=made.n),
+        "__gtid": f"{SERVER}:{made.n}",
+        "__server_id": 1,
+        "__file": "binlog.000001",
+    }
+
+
+def _transaction(made: MadeTransaction) -> dict[str, Any]:
+    counts: dict[str, int] = defaultdict(int)
+    for table, *_ in made.rows:
+        counts[str(table)] += 1
+    start = lsn(made.n) % (1 << 40)
+    return {
+        "source": SOURCE,
+        "__lsn": lsn(made.n),
+        "file": "binlog.000001",
+        "start_pos": start,
+        "end_pos": start + 1000,
+        "gtid": f"{SERVER}:{made.n}",
+        "committed_at": START + timedelta(seconds=made.n),
+        "rows": list(counts.items()),
+        "bytes": 1000,
+        "commit_lsn": lsn(made.n) if made.committed else None,
+        "rolled_back": [
+            {"start": start + first, "end": start + last} for first, last in made.rolled_back or []
+        ]
+        or None,
+    }

@@ -1,0 +1,66 @@
+"""Splitting one table's batch at the changes of its definition."""
+
+from __future__ import annotations
+
+from decoder.definition import TableDefinition
+from pipeline.catalog.items import ItemKind, TimelineItem
+from pipeline.gold.parts import Evolve, Rows, parts
+from pipeline.gold.state import TableState
+
+ONE, TWO = TableDefinition("s", "t", ()), TableDefinition("s", "t", (), complete_metadata=False)
+
+
+def item(kind: ItemKind, lsn: int, pos: int, version: int | None = None) -> TimelineItem:
+    made = {1: ONE, 2: TWO}.get(version or 0)
+    return TimelineItem(lsn, pos, "s", "t", kind, version, made)
+
+
+def state(from_lsn: int, to_lsn: int) -> TableState:
+    return TableState("s", "t", from_lsn, to_lsn)
+
+
+CREATE = item("create", 10, 14, 1)
+ADD = item("add_columns", 20, 25, 2)
+
+
+def test_rows_alone_are_one_part() -> None:
+    assert parts(state(15, 19), [CREATE, ADD]) == [Rows(ONE, 1, (16, 0), (20, 0))]
+
+
+def test_a_definition_that_changes_splits_the_rows_by_position() -> None:
+    assert parts(state(10, 30), [CREATE, ADD]) == [
+        Rows(ONE, 1, (11, 0), (20, 25)),
+        Evolve(ADD, ONE),
+        Rows(TWO, 2, (20, 25), (31, 0)),
+    ]
+
+
+def test_a_table_begins_with_its_create_and_may_have_rows_in_the_same_transaction() -> None:
+    assert parts(state(0, 10), [CREATE]) == [Evolve(CREATE, None), Rows(ONE, 1, (10, 14), (11, 0))]
+
+
+def test_nothing_before_the_last_create_is_done() -> None:
+    again = item("create", 40, 44, 2)
+    items = [CREATE, ADD, item("unsupported", 30, 33), item("drop", 35, 36), again]
+    assert parts(state(0, 50), items) == [Evolve(again, None), Rows(TWO, 2, (40, 44), (51, 0))]
+
+
+def test_a_dropped_table_has_no_rows() -> None:
+    drop = item("drop", 30, 33)
+    assert parts(state(10, 40), [CREATE, drop]) == [
+        Rows(ONE, 1, (11, 0), (30, 33)),
+        Evolve(drop, ONE),
+    ]
+    assert parts(state(30, 40), [CREATE, drop]) == []
+
+
+def test_another_version_changes_only_where_rows_are_read() -> None:
+    other = item("version", 20, 21, 2)
+    assert parts(state(10, 30), [CREATE, other]) == [
+        Rows(ONE, 1, (11, 0), (20, 21)),
+        Rows(TWO, 2, (20, 21), (31, 0)),
+    ]
+
+
+def test_a_table_that_was_never_seen_has_no_parts() -> None:
+    assert parts(state(0, 100), []) == []

@@ -1,0 +1,224 @@
+"""Where each table is to be after a batch, and what holds it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from decoder.constants import ColumnType
+from decoder.definition import ColumnDefinition, TableDefinition
+from decoder.options import TypeOptions
+from pipeline.catalog.effects import TableName
+from pipeline.catalog.items import ItemKind, TimelineItem
+from pipeline.gold.blocks import Fault, Rules
+from pipeline.gold.plan import LEFT_OUT, NOT_FROM_START, Known, plan_batch, same, touch
+from pipeline.gold.state import GoldState, TableState
+
+RULES = Rules(keys={}, types=TypeOptions())
+T, U = TableName("shop", "t"), TableName("shop", "u")
+
+
+def definition(name: TableName = T, **changes: Any) -> TableDefinition:
+    columns = (
+        ColumnDefinition("id", ColumnType.LONG, nullable=False),
+        ColumnDefinition("v", ColumnType.LONG),
+    )
+    made = TableDefinition(name.schema, name.table, columns, primary_key=(0,))
+    return replace(made, **changes)
+
+
+def item(
+    kind: ItemKind,
+    lsn: int,
+    name: TableName = T,
+    version: int | None = 1,
+    of: TableDefinition | None = None,
+    reason: str | None = None,
+) -> TimelineItem:
+    bare = kind in ("drop", "unsupported")
+    return TimelineItem(
+        lsn,
+        lsn + 1,
+        name.schema,
+        name.table,
+        kind,
+        None if bare else version,
+        None if bare else of or definition(name),
+        reason=reason,
+    )
+
+
+def plan(
+    cut: int,
+    items: list[TimelineItem],
+    faults: list[Fault] | None = None,
+    previous: GoldState | None = None,
+    rules: Rules = RULES,
+    wanted: Any = lambda _schema, _table: True,
+) -> GoldState:
+    known = Known(1, cut, items, faults or [])
+    return plan_batch(previous or GoldState(), known, rules, wanted)
+
+
+def test_a_created_table_goes_to_the_cut_and_is_complete() -> None:
+    table = plan(100, [item("create", 10)]).tables[T]
+    assert table == TableState(
+        "shop", "t", 0, 100, complete=True, version=1, key=("id",), touched=True
+    )
+
+
+def test_a_table_whose_beginning_was_not_seen_is_applied_but_not_complete() -> None:
+    table = plan(100, [item("observed", 10)]).tables[T]
+    assert (table.to_lsn, table.complete, table.held) == (100, False, None)
+    assert table.reason == NOT_FROM_START
+
+
+def test_what_comes_after_the_cut_does_not_count() -> None:
+    state = plan(100, [item("create", 10), item("drop", 101)], [Fault(101, "bad", (T,))])
+    assert not state.tables[T].dropped
+    assert state.tables[T].held is None
+
+
+REFUSED = {
+    "no primary key": definition(primary_key=()),
+    "binlog_row_metadata": definition(complete_metadata=False),
+    "has the name of one": definition(
+        columns=(*definition().columns, ColumnDefinition("__LSN", ColumnType.LONG))
+    ),
+    "not decoded": definition(
+        columns=(*definition().columns, ColumnDefinition("x", ColumnType.TYPED_ARRAY))
+    ),
+}
+
+
+@pytest.mark.parametrize("reason", REFUSED)
+def test_a_table_that_gold_cannot_have_is_held_before_it_begins(reason: str) -> None:
+    items = [item("create", 10, of=REFUSED[reason]), item("create", 20, U)]
+    state = plan(100, items)
+    held = state.tables[T]
+    assert (held.to_lsn, held.version) == (9, None)
+    assert reason in (held.held or "")
+    assert "position 11" in (held.held or "")
+    assert state.tables[U].to_lsn == state.cut_lsn == 100
+    assert len(state.held()) == 1
+
+
+@pytest.mark.parametrize("pattern", ["shop.t", "shop.*"])
+def test_a_key_given_in_conf_is_taken(pattern: str) -> None:
+    rules = replace(RULES, keys={pattern: ("v", "id")})
+    table = plan(100, [item("create", 10, of=definition(primary_key=()))], rules=rules).tables[T]
+    assert (table.held, table.key) == (None, ("v", "id"))
+
+
+def test_a_key_in_conf_of_columns_that_are_not_there_holds() -> None:
+    rules = replace(RULES, keys={"shop.t": ("nope",)})
+    assert "nope" in (plan(100, [item("create", 10)], rules=rules).tables[T].held or "")
+
+
+def test_a_change_that_is_not_supported_holds_until_the_table_is_created_again() -> None:
+    items = [item("create", 10), item("unsupported", 50, reason="TRUNCATE")]
+    held = plan(100, items)
+    assert held.tables[T].to_lsn == 49
+    assert "TRUNCATE" in (held.tables[T].held or "")
+    again = plan(200, [*items, item("drop", 150), item("create", 160, version=2)], previous=held)
+    assert again.tables[T] == TableState(
+        "shop", "t", 49, 200, complete=True, version=2, key=("id",), touched=True
+    )
+
+
+def test_a_block_in_the_transaction_of_a_create_holds_before_it() -> None:
+    items = [item("create", 10), item("create", 50), item("unsupported", 50, reason="cascade")]
+    assert plan(100, items).tables[T].to_lsn == 49
+
+
+def test_a_fault_holds_its_tables_only_until_it_is_resolved() -> None:
+    items = [item("create", 10), item("create", 20, U)]
+    fault = Fault(60, "binlog.000001, position 60: bad bytes.", (T,))
+    held = plan(100, items, [fault])
+    assert (held.tables[T].to_lsn, held.tables[U].to_lsn, held.cut_lsn) == (59, 100, 100)
+    assert held.held() == [f"shop.t is held: {fault.sentence}"]
+    still = plan(100, items, [fault], held)
+    assert same(held, still)
+    free = plan(100, items, [], held)
+    assert not same(held, free)
+    assert (free.tables[T].from_lsn, free.tables[T].to_lsn) == (59, 100)
+    assert free.tables[T].held is None
+    assert free.tables[T].complete
+
+
+def test_a_fault_of_unknown_tables_holds_the_cut() -> None:
+    items = [item("create", 10), item("create", 20, U)]
+    state = plan(100, items, [Fault(60, "incident", None)])
+    assert {table.to_lsn for table in state.tables.values()} == {59}
+    assert (state.cut_lsn, state.cut_held) == (59, "incident")
+    assert state.held() == ["Every table is held: incident"]
+
+
+def test_marked_faults_are_gone_past_and_remembered() -> None:
+    rules = replace(RULES, mark_faults=True)
+    items = [item("create", 10), item("create", 20, U)]
+    faults = [Fault(60, "bad row", (T,)), Fault(150, "incident", None)]
+    state = plan(100, items, faults, rules=rules)
+    assert (state.tables[T].to_lsn, state.tables[T].complete) == (100, False)
+    assert state.tables[T].reason == "bad row"
+    assert state.tables[U].complete
+    later = plan(200, items, faults, state, rules)
+    assert later.cut_lsn == 200
+    assert [later.tables[name].complete for name in (T, U)] == [False, False]
+    assert later.tables[T].reason == "bad row"
+
+
+def test_a_table_known_by_its_fault_alone_is_told() -> None:
+    state = plan(100, [], [Fault(60, "bad table map", (T,))])
+    assert state.tables[T].held == "bad table map"
+    assert state.tables[T].version is None
+
+
+def test_an_earlier_fault_holds_nothing_once_the_table_was_created_after_it() -> None:
+    state = plan(100, [item("create", 70)], [Fault(60, "bad", (T,))])
+    assert (state.tables[T].to_lsn, state.tables[T].held) == (100, None)
+
+
+def test_dropped_tables_are_marked() -> None:
+    state = plan(100, [item("create", 10), item("drop", 20)])
+    assert state.tables[T].dropped
+    later = plan(200, [item("create", 10), item("drop", 20)], previous=state)
+    assert later.tables[T].dropped
+    assert not later.tables[T].touched
+
+
+def test_excluded_tables_are_left_alone_and_no_longer_claimed() -> None:
+    def only_u(_schema: str, table: str) -> bool:
+        return table == "u"
+
+    items = [item("create", 10), item("create", 20, U)]
+    assert T not in plan(100, items, [Fault(60, "bad", (T,))], wanted=only_u).tables
+    before = plan(100, items)
+    after = plan(200, items, previous=before, wanted=only_u)
+    assert (after.tables[T].to_lsn, after.tables[T].complete) == (100, False)
+    assert after.tables[T].reason == LEFT_OUT
+
+
+def test_tables_are_touched_by_rows_definitions_and_lagging() -> None:
+    items = [item("create", 10), item("create", 20, U)]
+    before = plan(100, items, [Fault(60, "bad", (U,))])
+    quiet = touch(plan(200, items, [Fault(60, "bad", (U,))], before), {}, 100)
+    assert [quiet.tables[name].touched for name in (T, U)] == [False, False]
+    rows = touch(plan(200, items, [Fault(60, "bad", (U,))], before), {"shop.t": 150}, 100)
+    assert [rows.tables[name].touched for name in (T, U)] == [True, False]
+    lagging = touch(plan(200, items, [], before), {}, 100)
+    assert [lagging.tables[name].touched for name in (T, U)] == [False, True]
+
+
+def test_nothing_new_is_the_same_state() -> None:
+    items = [item("create", 10)]
+    state = plan(100, items)
+    assert same(state, plan(100, items, previous=state))
+    assert not same(state, plan(101, items, previous=state))
+
+
+def test_the_state_is_a_plans_body() -> None:
+    state = plan(100, [item("create", 10), item("create", 20, U, of=definition(U, primary_key=()))])
+    assert GoldState.from_body(state.to_body()) == state
