@@ -1,0 +1,93 @@
+"""Compiles every kernel, once per machine and under a lock, so that workers only load them.
+
+Kernels are compiled by use: a small recorded log (`warm.binlog.zst`, of
+`tests/support/record_warm_log.py`) holds a row of every type. It takes some twenty seconds of one
+core; loading what was compiled takes a fraction of one.
+"""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import zstandard
+from numba.core import event
+
+from decoder.crc32 import TABLES, crc32_by_tables
+from decoder.memory import INTERPRETED, cache_folder
+from decoder.options import TypeOptions
+from decoder.results import Faults
+from decoder.stream import Segment, SegmentDecoder
+
+_OPTIONS = (TypeOptions(), TypeOptions(time="micros", zero_dates="string"))
+_DONE = "warm"
+_STOP_LENGTH = 23
+
+
+def warm(progress: Callable[[str], None] | None = None) -> bool:
+    """Has all kernels compiled and cached; False where they were already, or none are compiled.
+
+    `progress` is called with the name of each kernel that was compiled. Of processes that call this
+    at the same time, one compiles and the others wait.
+    """
+    folder = cache_folder()
+    if INTERPRETED or (folder / _DONE).exists():
+        return False
+    folder.mkdir(parents=True, exist_ok=True)
+    with _locked(folder / "lock"):
+        if (folder / _DONE).exists():
+            return False
+        with _reported(progress):
+            use_every_kernel()
+        (folder / _DONE).touch()
+    return True
+
+
+def use_every_kernel() -> None:
+    """Decodes the recorded log with all options of types, and once with its last commit damaged."""
+    recorded = zstandard.decompress(files("decoder").joinpath("warm.binlog.zst").read_bytes())
+    for options in _OPTIONS:
+        faults = _faults(recorded, options)
+        if faults:
+            raise AssertionError(f"the recorded log is not decoded: {faults}")
+    damaged = bytearray(recorded)
+    damaged[-_STOP_LENGTH - 1] ^= 1
+    _faults(bytes(damaged), _OPTIONS[0])
+    crc32_by_tables(np.zeros(32, np.uint8), 0, 32, TABLES)
+
+
+def _faults(log: bytes, options: TypeOptions) -> list[str]:
+    decoder = SegmentDecoder(Segment("warm", 1), options)
+    results = [result for result in decoder.decode([log]) if isinstance(result, Faults)]
+    return [str(fault) for result in results for fault in result.batch.to_pylist()]
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _listener(progress: Callable[[str], None]) -> Any:
+    """A listener of numba's events that reports the end of each compilation."""
+    methods = {
+        "on_start": lambda self, happened: None,
+        "on_end": lambda self, happened: progress(happened.data["dispatcher"].__name__),
+    }
+    return type("_Compiled", (event.Listener,), methods)()
+
+
+@contextmanager
+def _reported(progress: Callable[[str], None] | None) -> Iterator[None]:
+    """Reports what numba compiles meanwhile."""
+    if progress is None:
+        yield
+        return
+    with event.install_listener("numba:compile", _listener(progress)):
+        yield
