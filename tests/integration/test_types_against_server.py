@@ -13,7 +13,7 @@ import decoder
 from decoder.definition import ColumnDefinition, TableDefinition
 from decoder.options import TypeOptions
 from tests.support import type_zoo
-from tests.support.server_values import decoded_value, expression, python_value
+from tests.support.server_values import Document, decoded_value, expression, python_value
 from tests.support.type_zoo import literal, random_document
 
 if TYPE_CHECKING:
@@ -184,3 +184,36 @@ def test_random_rows_of_more_than_a_block(mysql: MySQLServer) -> None:
     definition, arrays = inserted(log, TypeOptions())["random_rows"]
     assert len(arrays[0]) == RANDOM_ROWS
     assert_same(mysql, definition, arrays)
+
+
+CHANGES_IN_PLACE = [
+    "JSON_SET(j, '$.a', 'short')",
+    "JSON_REPLACE(j, '$.b[1]', 7, '$.c.d', -1)",
+    "JSON_REMOVE(j, '$.b[0]', '$.c.e')",
+    "JSON_SET(j, '$.c.d', NULL, '$.b[0]', 'x')",
+    "JSON_REMOVE(j, '$.a')",
+    "JSON_REPLACE(j, '$.c', 1.5e0)",
+]
+
+
+def test_documents_that_were_changed_in_place(mysql: MySQLServer) -> None:
+    """The server then leaves gaps in the binary JSON, and values out of order."""
+    document = (
+        '{"a": "a string of some length", "b": ["one", 123456789, "three"],'
+        ' "c": {"d": 1.25, "e": "removed later"}, "f": 18446744073709551615}'
+    )
+    log_of(mysql, [("CREATE TABLE in_place (id INT PRIMARY KEY, j JSON)", [])])
+    log, expected = mysql.binlogs()[-1], []
+    with mysql.connect(database=ZOO) as connection, connection.cursor() as cursor:
+        cursor.execute("INSERT INTO in_place VALUES (1, %s)", (document,))
+        for change in CHANGES_IN_PLACE:
+            cursor.execute(f"UPDATE in_place SET j = {change}")
+            cursor.execute("SELECT CAST(j AS CHAR) FROM in_place")
+            expected += [Document(text) for (text,) in cursor.fetchall()]
+    updates = [
+        row["after"]["j"]
+        for changes in decoder.read(log.read_bytes())
+        for row in changes.batch.to_pylist()
+        if row["__op"] == "update"
+    ]
+    assert [Document(text) for text in updates] == expected
