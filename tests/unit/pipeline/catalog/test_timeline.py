@@ -1,0 +1,258 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+
+from decoder.definition import TableDefinition
+from pipeline.catalog.ddl import Session, effects
+from pipeline.catalog.effects import CreateTable
+from pipeline.catalog.items import TimelineItem
+from pipeline.catalog.timeline import CatalogOptions, LoggedStatement, Timeline
+
+AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
+CREATE = "CREATE TABLE t (id int PRIMARY KEY, v varchar(10))"
+
+
+def declared_by(create: str) -> TableDefinition:
+    (created,) = effects(create, Session("s"))
+    assert isinstance(created, CreateTable)
+    return created.definition
+
+
+def shown(create: str = CREATE, **changes: Any) -> TableDefinition:
+    """What a table map shows of a table: what DDL declares, and the collations besides."""
+    declared = declared_by(create)
+    columns = tuple(
+        replace(c, collation=46 if c.collation == 255 else c.collation) for c in declared.columns
+    )
+    return replace(declared, columns=columns, **changes)
+
+
+class Log:
+    """Statements and table maps at positions that go on by 10."""
+
+    def __init__(self, *past: TimelineItem, **options: Any) -> None:
+        self.timeline = Timeline(past, CatalogOptions(**options))
+        self.lsn = 100 + 10 * len(past)
+
+    def run(self, *events: str | TableDefinition, **statement: Any) -> Log:
+        fields = {"ddl_xid": 1, "executed_at": AT, "server_version": 90700, **statement}
+        for event in events:
+            self.lsn += 10
+            if isinstance(event, str):
+                logged = LoggedStatement(self.lsn, self.lsn + 1, event, "s", **fields)
+                self.timeline.statement(logged)
+            else:
+                self.timeline.table_map((self.lsn, self.lsn + 1), event)
+        return self
+
+    @property
+    def new(self) -> list[TimelineItem]:
+        return self.timeline.new
+
+    @property
+    def kinds(self) -> list[tuple[str, int | None]]:
+        return [(item.kind, item.version) for item in self.new]
+
+
+V2 = "CREATE TABLE t (id int PRIMARY KEY, v varchar(10), n int)"
+
+
+def test_a_created_table_is_in_the_timeline_before_any_row() -> None:
+    log = Log().run(CREATE)
+    assert log.kinds == [("create", 1)]
+    assert log.new[0].definition == declared_by(CREATE)
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        # what DDL declared is bound to what the first table map shows, once
+        ((CREATE, shown(), shown()), [("create", 1), ("version", 1)]),
+        # a table that was there before the log
+        ((shown(), shown()), [("observed", 1)]),
+        ((CREATE, shown(), "DROP TABLE t"), [("create", 1), ("version", 1), ("drop", None)]),
+        ((CREATE, "DROP DATABASE s"), [("create", 1), ("drop", None)]),
+        # the same layout again has its number again
+        (
+            (CREATE, shown(), "DROP TABLE t", CREATE, shown()),
+            [("create", 1), ("version", 1), ("drop", None), ("create", 1)],
+        ),
+        (
+            (CREATE, shown(), "DROP TABLE t", V2, shown(V2), "DROP TABLE t", CREATE, shown()),
+            [
+                *(("create", 1), ("version", 1), ("drop", None)),
+                *(("create", 2), ("version", 2), ("drop", None), ("create", 1)),
+            ],
+        ),
+        # the same columns in another charset are another layout
+        (
+            (
+                *(CREATE, shown(), "DROP TABLE t", CREATE),
+                replace(shown(), columns=tuple(
+                    replace(c, collation=c.collation and 8) for c in shown().columns
+                )),
+            ),
+            [("create", 1), ("version", 1), ("drop", None), ("create", 1), ("version", 2)],
+        ),
+        # visibility and nullability are no layout
+        (
+            (CREATE, shown(), replace(shown(), columns=(
+                shown().columns[0], replace(shown().columns[1], visible=False, nullable=False),
+            ))),
+            [("create", 1), ("version", 1)],
+        ),
+        # an added column has its version at once, in gold's sight before any row
+        (
+            (CREATE, shown(), "ALTER TABLE t ADD n int", shown(V2)),
+            [("create", 1), ("version", 1), ("add_columns", 2), ("version", 2)],
+        ),
+        ((shown(), "ALTER TABLE t ADD n int"), [("observed", 1), ("add_columns", 2)]),
+        # nothing was in it: what the table map shows is where it begins
+        ((CREATE, shown(V2)), [("create", 1), ("create", 2)]),
+        # a change that nothing explains, and one that is not what DDL said
+        ((CREATE, shown(), shown(V2)), [("create", 1), ("version", 1), ("unsupported", 2)]),
+        (
+            (shown(), "ALTER TABLE t ADD n bigint", shown(V2)),
+            [("observed", 1), ("add_columns", 2), ("unsupported", 3)],
+        ),
+        # a held table's rows are still kept, each layout apart, until it is created anew
+        (
+            (
+                *(CREATE, shown(), "ALTER TABLE t DROP COLUMN v", "ALTER TABLE t ADD n int"),
+                *(shown("CREATE TABLE t (id int PRIMARY KEY)"), "DROP TABLE t", CREATE),
+            ),
+            [
+                *(("create", 1), ("version", 1), ("unsupported", None), ("version", 2)),
+                *(("drop", None), ("create", 1)),
+            ],
+        ),
+        # of a table of which nothing is known there is nothing to hold
+        (("ALTER TABLE t DROP COLUMN v", "DROP TABLE t", "TRUNCATE t"), []),
+        (("CREATE TABLE u LIKE t",), [("unsupported", None)]),
+        ((CREATE, "CREATE TABLE u LIKE t"), [("create", 1), ("create", 1)]),
+    ],
+)  # fmt: skip
+def test_items_and_versions(
+    events: tuple[str | TableDefinition, ...], expected: list[tuple[str, int | None]]
+) -> None:
+    assert Log().run(*events).kinds == expected
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (CREATE, shown(), "ALTER TABLE t ADD n int", shown(V2), "DROP TABLE t", CREATE, shown()),
+        (shown(), "RENAME TABLE t TO u", shown(V2), "DROP TABLE t", V2, shown(V2)),
+        (CREATE, "ALTER TABLE t ADD n int DEFAULT 5", shown(V2), shown(V2), shown()),
+        (shown(complete_metadata=False), shown(), shown(complete_metadata=False)),
+    ],
+)
+def test_a_log_in_two_batches_gives_what_it_gives_in_one(
+    events: tuple[str | TableDefinition, ...],
+) -> None:
+    whole = Log().run(*events).new
+    for cut in range(len(events)):
+        first = Log().run(*events[:cut])
+        stored = [TimelineItem.from_dict(item.to_dict()) for item in first.new]
+        second = Log(*stored)
+        second.lsn = first.lsn
+        assert [*first.new, *second.run(*events[cut:]).new] == whole
+
+
+def test_added_columns_come_with_values_in_their_places() -> None:
+    add = "ALTER TABLE t ADD a int NOT NULL DEFAULT 7 FIRST, ADD b datetime DEFAULT now() AFTER ID"
+    log = Log(system_time_zone="+02:00").run(shown(), add)
+    item = log.new[-1]
+    assert item.defaults == {"a": "7", "b": "2026-01-02 05:04:05"}
+    assert item.definition is not None
+    assert [c.name for c in item.definition.columns] == ["a", "id", "b", "v"]
+    assert item.definition.primary_key == (1,)
+
+
+def test_a_session_with_a_time_zone_of_its_own_decides_what_now_is() -> None:
+    log = Log().run(shown()).run("ALTER TABLE t ADD b datetime DEFAULT now()", time_zone="-01:00")
+    assert log.new[-1].defaults == {"b": "2026-01-02 02:04:05"}
+
+
+@pytest.mark.parametrize(
+    ("add", "reason"),
+    [
+        ("ADD u varchar(36) DEFAULT (uuid())", "column u is added"),
+        ("ADD g int AS (id + 1)", "a generated column"),
+        ("ADD b int AFTER nosuch", "column nosuch is not in the table"),
+    ],
+)
+def test_a_column_whose_values_are_not_in_the_log_holds_the_table(add: str, reason: str) -> None:
+    item = Log().run(shown(), f"ALTER TABLE t {add}").new[-1]
+    assert item.kind == "unsupported"
+    assert reason in (item.reason or "")
+    assert item.statement == f"ALTER TABLE t {add}"
+
+
+IF_NOT_EXISTS = CREATE.replace("TABLE", "TABLE IF NOT EXISTS")
+
+
+@pytest.mark.parametrize(
+    ("before", "statement", "options", "created"),
+    [
+        # MySQL 8 and later log an XID only if something was done
+        ((), {"ddl_xid": 5}, {}, True),
+        ((), {"ddl_xid": None}, {"from_start": True}, False),
+        # before that, what is known decides
+        ((), {"ddl_xid": None, "server_version": 50744}, {}, False),
+        ((), {"ddl_xid": None, "server_version": 50744}, {"from_start": True}, True),
+        (("CREATE DATABASE s",), {"ddl_xid": None, "server_version": 50744}, {}, True),
+        ((CREATE,), {"ddl_xid": None, "server_version": 50744}, {"from_start": True}, False),
+        ((), {"ddl_xid": None, "server_version": 101100, "mariadb": True}, {}, False),
+    ],
+)
+def test_if_not_exists_creates_only_what_was_not_there(
+    before: tuple[str, ...], statement: dict[str, Any], options: dict[str, Any], created: bool
+) -> None:
+    log = Log(**options).run(*before)
+    known = len(log.new)
+    log.run(IF_NOT_EXISTS, **statement)
+    assert [item.kind for item in log.new[known:]] == (["create"] if created else [])
+
+
+@pytest.mark.parametrize(
+    ("server", "held"),
+    [
+        ({"server_version": 90600}, False),
+        ({"server_version": 90500}, True),
+        ({"server_version": 110400, "mariadb": True}, True),
+    ],
+)
+def test_a_cascading_foreign_key_holds_the_child_where_its_changes_are_not_logged(
+    server: dict[str, Any], held: bool
+) -> None:
+    child = "CREATE TABLE t (id int PRIMARY KEY REFERENCES p (id) ON DELETE CASCADE)"
+    assert [i.kind for i in Log().run(child, **server).new] == (
+        ["create", "unsupported"] if held else ["create"]
+    )
+
+
+def test_rows_without_names_in_the_log_hold_the_table_once() -> None:
+    bare = shown(complete_metadata=False)
+    log = Log().run(bare, bare)
+    assert log.kinds == [("unsupported", 1)]
+    assert "binlog_row_metadata" in (log.new[0].reason or "")
+
+
+def test_tables_that_are_left_out_leave_no_trace() -> None:
+    log = Log(wanted=lambda _schema, table: table != "t").run(
+        CREATE, "DROP TABLE t, u", "TRUNCATE t"
+    )
+    assert log.new == []
+
+
+def test_a_statement_that_names_no_table_is_kept_as_unreadable() -> None:
+    log = Log()
+    log.timeline.statement(LoggedStatement(1, 2, "DROP TABLE t", None))
+    ((statement, reason),) = log.timeline.unreadable
+    assert statement.query == "DROP TABLE t"
+    assert "without a schema" in reason
