@@ -6,6 +6,7 @@ the tables that it has rows of are both at hand when the fault is, within the sa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,8 +19,15 @@ from sqlglot.errors import SqlglotError
 from decoder.faults import STATEMENT_DML
 from decoder.results import Result, Statements, Transactions
 from decoder.statements import is_dml
+from pipeline.catalog.cursor import Cursor, ReadError
+from pipeline.catalog.lexer import LexError, tokens
+from pipeline.catalog.names import read_name
 
-_CHANGES = (exp.Insert, exp.Update, exp.Delete)
+_FIRST_WORDS = re.compile(
+    r"\s*(?:(?P<insert>INSERT|REPLACE)|(?P<modify>UPDATE|DELETE))"
+    r"(?:\s+(?:LOW_PRIORITY|HIGH_PRIORITY|DELAYED|QUICK|IGNORE|INTO))*\b",
+    re.IGNORECASE,
+)
 
 
 class StatementTables:
@@ -83,30 +91,36 @@ def _rows(batches: list[pa.RecordBatch], lsns: pa.Array) -> Iterator[dict[str, A
 def changed_tables(query: str, schema: str | None) -> set[str] | None:
     """`schema.table` of what a statement inserts into, updates or deletes from.
 
-    None where that cannot be told: it does not parse, calls a routine, or names no schema.
+    None where that cannot be told: it cannot be read, calls a routine, or names no schema.
     """
+    first = _FIRST_WORDS.match(query)
+    if first is None:
+        return None
+    if first.group("insert"):
+        return _inserted(query[first.end() :], schema)
+    return _modified(f"{first.group('modify')} {query[first.end() :]}", schema)
+
+
+def _inserted(after: str, schema: str | None) -> set[str] | None:
+    """INSERT and REPLACE name one table, at once."""
+    try:
+        return {str(read_name(Cursor(tokens(after)), schema))}
+    except (LexError, ReadError):
+        return None
+
+
+def _modified(query: str, schema: str | None) -> set[str] | None:
+    """UPDATE and DELETE may join tables and change several: all that they name count."""
     try:
         expression = sqlglot.parse_one(query, dialect="mysql")
     except (SqlglotError, RecursionError):
         return None
-    if not isinstance(expression, _CHANGES):
+    if not isinstance(expression, (exp.Update, exp.Delete)):
         return None
-    names = {_qualified(table, schema) for table in _targets(expression)}
-    known = {name for name in names if name is not None}
-    return known if known and len(known) == len(names) else None
-
-
-def _targets(change: exp.Expression) -> Iterator[exp.Expression]:
-    """The tables changed; of a statement over several tables, all of them."""
-    if isinstance(change, exp.Insert):
-        target = change.this
-        yield target.this if isinstance(target, exp.Schema) else target
-    else:
-        yield from change.find_all(exp.Table)
-
-
-def _qualified(table: exp.Expression, schema: str | None) -> str | None:
-    if not isinstance(table, exp.Table):
+    found = list(expression.find_all(exp.Table))
+    aliases = {table.alias for table in found if table.alias}
+    tables = [table for table in found if table.db or table.name not in aliases]
+    names = {(table.db or schema, table.name) for table in tables}
+    if not names or not all(part for name in names for part in name):
         return None
-    named = table.db or schema
-    return f"{named}.{table.name}" if named and table.name else None
+    return {f"{named}.{table}" for named, table in names}

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from decoder.definition import TableDefinition
+from decoder.options import TypeOptions
+from pipeline.silver.blobs import unpack
+from pipeline.silver.decode import FAULTS, STATEMENTS, TRANSACTIONS, Decode, Survey, server_version
+
+Segments = Callable[..., Iterator[pa.RecordBatch]]
+
+
+def everything(_schema: str, _table: str) -> bool:
+    return True
+
+
+def surveyed(rows: Iterable[pa.RecordBatch], kind: str) -> list[dict[str, Any]]:
+    found = Survey(TypeOptions(), everything)(iter(rows))
+    return [row for batch in found for row in batch.to_pylist() if row["kind"] == kind]
+
+
+def table_ids(rows: Iterable[pa.RecordBatch]) -> dict[str, int]:
+    texts = dict.fromkeys(row["content"] for row in surveyed(rows, "definition"))
+    return {TableDefinition.from_json(text).fingerprint(): i for i, text in enumerate(texts)}
+
+
+def decoded(decode: Decode, rows: Iterable[pa.RecordBatch]) -> dict[str, list[dict[str, Any]]]:
+    """Rows by target, unpacked."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    counted: Counter[str] = Counter()
+    for blob in decode(iter(rows)):
+        (target,), (count,) = blob.column("target").to_pylist(), blob.column("rows").to_pylist()
+        rows_of = [row for batch in unpack(iter([blob])) for row in batch.to_pylist()]
+        found.setdefault(target, []).extend(rows_of)
+        counted[target] += count
+    assert counted == {target: len(rows) for target, rows in found.items()}
+    return found
+
+
+@pytest.mark.parametrize("parts", [1, 2, 7])
+def test_a_segment_in_parts_decodes_as_it_does_whole(segments: Segments, parts: int) -> None:
+    ids = table_ids(segments("plain"))
+    found = decoded(
+        Decode(TypeOptions(), everything, ids), segments("plain", ordinal=3, parts=parts)
+    )
+    assert [
+        (c["__op"], c["before"] and c["before"]["id"], c["after"] and c["after"]["id"])
+        for c in found["changes-0"]
+    ] == [
+        *(("insert", None, n) for n in (1, 2, 3)),
+        *(("update", n, n) for n in (1, 2)),
+        ("delete", 2, None),
+    ]
+    assert {c["__lsn"] >> 40 for c in found["changes-0"]} == {3}
+    assert [t["rows"] for t in found[TRANSACTIONS]][1:] == [
+        [("shop.item", 3)], [("shop.item", 2)], [("shop.item", 1)],
+    ]  # fmt: skip
+    assert len(found[STATEMENTS]) == 1
+
+
+def test_several_segments_share_their_blobs(segments: Segments) -> None:
+    ids = table_ids(segments("plain"))
+    rows = chain(segments("plain", ordinal=1), segments("plain", ordinal=2, parts=2))
+    found = decoded(Decode(TypeOptions(), everything, ids), rows)
+    assert [c["__lsn"] >> 40 for c in found["changes-0"]] == [1] * 6 + [2] * 6
+
+
+def test_tables_that_are_not_wanted_give_nothing(segments: Segments) -> None:
+    decode = Decode(TypeOptions(), lambda _schema, table: table != "item", {})
+    assert set(decoded(decode, segments("plain"))) == {TRANSACTIONS, STATEMENTS}
+
+
+def test_a_definition_that_was_not_planned_is_a_fault_of_its_transactions(
+    segments: Segments,
+) -> None:
+    found = decoded(Decode(TypeOptions(), everything, {}), segments("plain"))
+    assert [(f["tables"], f["kind"]) for f in found[FAULTS]] == [(["shop.item"], "undecodable")] * 3
+    assert len({f["__lsn"] for f in found[FAULTS]}) == 3
+    assert "changes-0" not in found
+
+
+def test_only_what_was_held_is_given_again(segments: Segments) -> None:
+    ids = table_ids(segments("plain"))
+    whole = decoded(Decode(TypeOptions(), everything, ids), segments("plain"))
+    held = whole["changes-0"][3]["__lsn"]
+    decode = Decode(TypeOptions(), everything, ids, {(1, 0): frozenset([held])})
+    again = decoded(decode, segments("plain"))
+    assert again == {"changes-0": whole["changes-0"][3:5]}
+
+
+def test_statements_that_change_rows_hold_the_tables_they_name(segments: Segments) -> None:
+    ids = table_ids(segments("statements"))
+    found = decoded(Decode(TypeOptions(), everything, ids), segments("statements"))
+    statements = [f for f in found[FAULTS] if f["kind"] == "statement"]
+    assert [f["tables"] for f in statements] == [
+        ["shop.t"],
+        ["shop.t"],
+        None,  # LOAD DATA: what it loads into is in an event that is not read
+        ["other.u", "shop.t"],
+    ]
+    assert all(f["ordinal"] == 1 and f["start_pos"] == 0 for f in statements)
+
+
+def test_faults_of_tables_that_are_left_out_are_none(segments: Segments) -> None:
+    decode = Decode(TypeOptions(), lambda schema, _table: schema == "nosuch", {})
+    found = decoded(decode, segments("statements"))
+    assert {tuple(f["tables"]) if f["tables"] else None for f in found[FAULTS]} == {None}
+
+
+def test_the_survey_finds_ddl_with_what_it_depends_on(segments: Segments) -> None:
+    statements = surveyed(segments("statements"), "statement")
+    queries = [json.loads(row["content"]) for row in statements]
+    assert [q["query"].split("(")[0].strip() for q in queries if "TABLE" in q["query"]][:2] == [
+        "CREATE TABLE t", "CREATE TABLE other.u",
+    ]  # fmt: skip
+    assert queries[0]["schema"] == "shop"
+    assert queries[0]["server"].startswith("9.")
+    assert not any(q["query"].startswith(("GRANT", "UPDATE")) for q in queries)
+    assert [row["pos"] for row in statements] == sorted(row["pos"] for row in statements)
+
+
+def test_the_survey_tells_the_last_transaction(segments: Segments) -> None:
+    ids = table_ids(segments("plain"))
+    found = decoded(Decode(TypeOptions(), everything, ids), segments("plain"))
+    (segment,) = surveyed(segments("plain"), "segment")
+    assert segment["lsn"] == found[TRANSACTIONS][-1]["__lsn"]
+
+
+@pytest.mark.parametrize("magic", [b"", b"\xfebin"])
+def test_the_servers_version_is_read_from_the_format_description(magic: bytes) -> None:
+    head = magic + bytes(19) + b"\4\0" + b"8.0.45-log".ljust(50, b"\0")
+    assert server_version(head) == "8.0.45-log"

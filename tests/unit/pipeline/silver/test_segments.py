@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import pytest
+
+from pipeline.silver.segments import FileState, Mark, SegmentRef, chunks, contiguous
+
+
+def ref(ordinal: int, start: int, end: int) -> SegmentRef:
+    return SegmentRef(f"binlog.{ordinal:06}", ordinal, start, end, 1)
+
+
+def files(*complete: bool, fault: str | None = None) -> dict[int, FileState]:
+    return {
+        number: FileState(f"binlog.{number:06}", whole, fault)
+        for number, whole in enumerate(complete, 1)
+    }
+
+
+LOG = [ref(1, 0, 100), ref(1, 100, 250), ref(2, 0, 50), ref(3, 0, 10)]
+
+
+@pytest.mark.parametrize(
+    ("refs", "state", "mark", "taken", "gap"),
+    [
+        (LOG, files(True, True, False), None, 4, None),
+        (LOG[1:], files(True, True, False), (1, 100), 3, None),
+        # the file of the mark has been read to its end
+        (LOG[2:], files(True, True, False), (1, 250), 2, None),
+        ([], {}, (1, 250), 0, None),
+        # a lake may begin anywhere
+        (LOG[2:], files(True, True, False), None, 2, None),
+        # a missing file
+        ([*LOG[:2], LOG[3]], {1: files(True)[1]}, None, 2, "missing between binlog.000001"),
+        # a file that is damaged, or was copied too early, with others behind it
+        (LOG, files(False, True, True, fault="bad CRC"), None, 2, "not complete at byte 250"),
+        (LOG, files(False, True, True, fault="bad CRC"), None, 2, "bad CRC"),
+        # a hole
+        ([LOG[0], ref(1, 150, 200)], files(False), None, 1, "lacks bytes 100 to 150"),
+        (LOG[1:], files(True, True, False), (1, 50), 0, "lacks bytes 50 to 100"),
+        # a file whose beginning is missing
+        ([LOG[0], LOG[1], ref(2, 20, 50)], files(True, False), None, 2, "missing between"),
+    ],
+)
+def test_segments_are_taken_up_to_the_first_gap(
+    refs: list[SegmentRef], state: dict[int, FileState], mark: Mark | None, taken: int,
+    gap: str | None,
+) -> None:  # fmt: skip
+    pending = contiguous(refs, state, mark)
+    assert list(pending.segments) == refs[:taken]
+    assert len(pending.gaps) == (gap is not None)
+    assert (gap or "") in "".join(pending.gaps)
+
+
+def test_a_batch_reaches_from_its_first_to_its_last_byte() -> None:
+    pending = contiguous(LOG, files(True, True, False), None)
+    assert (pending.start, pending.end) == ((1, 0), (3, 10))
+
+
+def test_chunks_hold_segments_up_to_a_size() -> None:
+    half = 1 << 29
+    refs = [ref(1, n * half, (n + 1) * half) for n in range(5)]
+    assert [len(chunk) for chunk in chunks(refs)] == [2, 2, 1]
+    assert [r for chunk in chunks(refs) for r in chunk] == refs

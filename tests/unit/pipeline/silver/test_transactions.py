@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from typing import Any
+
+from pipeline.silver.transactions import merge_parts
+
+
+def part(lsn: int, start: int, end: int | None = None, **known: Any) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        **dict.fromkeys(("gtid", "xid", "committed_at", "original_committed_at", "commit_lsn")),
+        "file": "binlog.000001",
+        "server_id": 1,
+        "rolled_back": None,
+    }
+    return {
+        **row,
+        "__lsn": lsn,
+        "start_pos": start,
+        "end_pos": end,
+        "rows": {},
+        "bytes": 10,
+        **known,
+    }
+
+
+def test_the_parts_of_a_transaction_are_one_row() -> None:
+    parts = [
+        part(5, 700, 900, xid=77, commit_lsn=5, rows={"s.t": 2, "s.u": 1}),
+        part(5, 100, gtid="a:1", rows={"s.t": 3}, rolled_back=[{"start": 1, "end": 2}]),
+        part(5, 400, rows={}, rolled_back=[{"start": 3, "end": 4}]),
+    ]
+    (merged,) = merge_parts(parts)
+    assert (merged["start_pos"], merged["end_pos"], merged["bytes"]) == (100, 900, 30)
+    assert (merged["gtid"], merged["xid"], merged["commit_lsn"]) == ("a:1", 77, 5)
+    assert dict(merged["rows"]) == {"s.t": 5, "s.u": 1}
+    assert merged["rolled_back"] == [{"start": 1, "end": 2}, {"start": 3, "end": 4}]
+
+
+def test_transactions_stay_apart_and_what_nobody_knows_is_null() -> None:
+    merged = merge_parts([part(9, 900, 950), part(5, 100)])
+    assert [row["__lsn"] for row in merged] == [5, 9]
+    assert merged[0]["end_pos"] is None
+    assert merged[0]["rolled_back"] is None
