@@ -178,11 +178,11 @@ def _group_result(
 @inline_kernel
 def _bitmaps_start(buffer: Bytes, position: int, end: int, columns: int) -> int:
     """Behind the number of columns, which must be `columns`; −1 where it is not."""
-    if position + 3 > end:
+    if position >= end:
         return -1
     count = load_u8(buffer, position)
     position += 1
-    if count == 252:
+    if count == 252 and position + 2 <= end:
         count = load_u16(buffer, position)
         position += 2
     elif count > 250:

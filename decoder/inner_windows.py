@@ -119,6 +119,9 @@ def _fill(
 def _larger(data: npt.NDArray[np.uint8], used: int, event: TransactionPayloadEvent) -> int:
     """The next size of a window whose first event does not fit into it."""
     wanted = load_u32(data, HEAD_SLACK + 9) if used >= HEADER_LENGTH else HEADER_LENGTH
+    announced = event.uncompressed_size
+    if announced is not None and wanted > announced:
+        raise event.header.malformed(f"an event inside it has {wanted} bytes, more than all of it")
     if wanted > LARGEST_EVENT:
         raise UnsupportedError(
             f"an event of {wanted} bytes inside it is larger than {LARGEST_EVENT}",
