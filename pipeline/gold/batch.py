@@ -3,32 +3,43 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from dataclasses import asdict
 
 from pyspark.sql import SparkSession
 
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
 from pipeline.gold.apply import Batch, apply_table
-from pipeline.gold.changes import skipped
-from pipeline.gold.cut import publish
-from pipeline.gold.planning import new_transactions, timeline
-from pipeline.gold.state import GoldState, TableState
+from pipeline.gold.cut import Cut, publish
+from pipeline.gold.planning import Seen, look
+from pipeline.gold.state import NO_LSN, GoldState, TableState
 from pipeline.ledger import Ledger, Plan
 from pipeline.progress import Progress
 from pipeline.settings import Settings
 
 
 def execute(
-    spark: SparkSession, settings: Settings, ledger: Ledger, plan: Plan, progress: Progress
+    spark: SparkSession,
+    settings: Settings,
+    ledger: Ledger,
+    plan: Plan,
+    progress: Progress,
+    seen: Seen | None = None,
 ) -> dict[str, int]:
-    """Do all that the plan says and record it; changes applied, by `schema.table`."""
+    """Do all that the plan says and record it; changes applied, by `schema.table`.
+
+    `seen` is what this run looked up to make the plan, and saves looking again.
+    """
     state = GoldState.from_body(plan.body)
+    record = ledger.record("gold")
     touched = [table for table in state.tables.values() if table.touched]
-    batch = Batch(plan.batch, state.drop_rows, _skipped(spark, settings, touched))
-    items = _by_table(timeline(spark, settings)) if touched else {}
+    low = min([_cut_before(ledger), *(table.from_lsn for table in touched)])
+    if seen is None or seen.facts.low > low or seen.facts.high != state.cut_lsn:
+        seen = look(spark, settings, low, state.cut_lsn)
+    batch = Batch(plan.batch, state.drop_rows, seen.facts.skipped)
+    items = _by_table(seen.items)
 
     with progress.task("apply", len(touched), "tables") as task:
 
@@ -40,29 +51,17 @@ def execute(
         with ThreadPoolExecutor(settings.parallel_tables) as pool:
             counts = list(pool.map(apply, touched))
     applied = {str(table.name): count for table, count in zip(touched, counts, strict=True)}
-    last = GoldState.from_body(previous.body) if (previous := ledger.last("gold")) else GoldState()
-    publish(
-        spark,
-        settings,
-        state,
-        new_transactions(spark, settings, last.cut_lsn, state.cut_lsn),
-        plan.batch,
-    )
-    record: Mapping[str, Any] = {"changes": applied, "held": state.held()}
-    ledger.finish(plan, dict(record))
+    cut = publish(spark, settings, state, seen.facts, Cut.of(record), plan.batch)
+    ledger.finish(plan, {"changes": applied, "held": state.held(), "cut": asdict(cut)})
     return applied
 
 
-def _skipped(spark: SparkSession, settings: Settings, touched: list[TableState]) -> list[Any]:
-    if not touched:
-        return []
-    low = min(table.from_lsn for table in touched)
-    high = max(table.to_lsn for table in touched)
-    rows = new_transactions(spark, settings, low, high)
-    return [] if rows is None else skipped(rows)
+def _cut_before(ledger: Ledger) -> int:
+    last = ledger.last("gold")
+    return GoldState.from_body(last.body).cut_lsn if last else NO_LSN
 
 
-def _by_table(items: list[TimelineItem]) -> dict[TableName, list[TimelineItem]]:
+def _by_table(items: Sequence[TimelineItem]) -> dict[TableName, list[TimelineItem]]:
     found: dict[TableName, list[TimelineItem]] = defaultdict(list)
     for item in items:
         found[item.name].append(item)

@@ -1,8 +1,6 @@
-"""Silver as gold reads it: which transactions count, and one table's changes in a part of the log.
+"""One table's changes in a part of the log, as silver has them, without what was rolled back.
 
-What only a transaction's end tells stands in silver's transactions: whether it was committed, and
-which of its rows were rolled back. Both are rare, so they are looked up first, and only what they
-name is filtered.
+What was rolled back is rare: `facts` looks it up, and only what it names is filtered.
 """
 
 from __future__ import annotations
@@ -15,7 +13,6 @@ from pyspark.sql import Column, DataFrame, SparkSession, functions as sf
 
 from pipeline import delta
 from pipeline.catalog.effects import TableName
-from pipeline.gold.blocks import Fault
 from pipeline.gold.parts import Rows
 from pipeline.lake import Lake
 
@@ -40,69 +37,6 @@ class Skipped:
     lsn: int
     start: int
     end: int
-
-
-def transactions(spark: SparkSession, lake: Lake, source: str, low: int, high: int) -> DataFrame:
-    """Silver's transactions with an LSN in (`low`, `high`]."""
-    rows = delta.read(spark, lake.transactions).where(sf.col("source") == source)
-    return rows.where((sf.col("__lsn") > low) & (sf.col("__lsn") <= high))
-
-
-def changed_tables(transactions: DataFrame) -> dict[str, int]:
-    """Which tables (`schema.table`) have rows in these transactions, and the last LSN with some."""
-    touched = transactions.select("__lsn", sf.explode(sf.map_keys("rows")).alias("name"))
-    last = touched.groupBy("name").agg(sf.max("__lsn").alias("lsn"))
-    return {row["name"]: row["lsn"] for row in last.collect()}
-
-
-def undecided(transactions: DataFrame) -> list[Fault]:
-    """Transactions of which it is not known whether they were committed, as faults.
-
-    One that was taken up again has several rows, of which the last knows.
-    """
-    # Statistics tell which files have such rows: mostly none.
-    waiting = [
-        row["__lsn"]
-        for row in transactions.where("commit_lsn IS NULL").select("__lsn").distinct().collect()
-    ]
-    if not waiting:
-        return []
-    ends = (
-        transactions.where(sf.col("__lsn").isin(waiting))
-        .groupBy("__lsn")
-        .agg(
-            sf.max("commit_lsn").alias("commit_lsn"),
-            sf.first("file").alias("file"),
-            sf.min("start_pos").alias("pos"),
-            sf.flatten(sf.collect_set(sf.map_keys("rows"))).alias("names"),
-        )
-    )
-    return [
-        Fault(
-            row["__lsn"],
-            f"{row['file']}, position {row['pos']}: the transaction was prepared (XA), and whether"
-            " it was committed is not known. Such transactions are not applied yet.",
-            tuple(table_name(name) for name in row["names"] or ()),
-        )
-        for row in ends.where("commit_lsn IS NULL").collect()
-    ]
-
-
-def table_name(text: str) -> TableName:
-    """The table that `schema.table` names (a schema with a dot in its name cannot be told)."""
-    schema, _, table = text.partition(".")
-    return TableName(schema, table)
-
-
-def skipped(transactions: DataFrame) -> list[Skipped]:
-    """What was rolled back inside these transactions."""
-    ranges = transactions.where(sf.size("rolled_back") > 0).select(
-        "__lsn", sf.explode("rolled_back").alias("range")
-    )
-    return [
-        Skipped(row["__lsn"], row["range"]["start"], row["range"]["end"])
-        for row in ranges.collect()
-    ]
 
 
 def read_changes(

@@ -6,14 +6,16 @@ those that the row says are held or not complete.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, Row, SparkSession, Window, functions as sf
+from pyspark.sql import SparkSession
 
 from pipeline import delta
+from pipeline.gold.facts import Facts
 from pipeline.gold.gtids import GtidSet
 from pipeline.gold.names import gold_name
 from pipeline.gold.state import GoldState, TableState
@@ -47,96 +49,64 @@ CUTS = pa.schema(
         pa.field("tables", TABLES),
     ]
 )
-UUID_GTID = r"^(.+):(\d+)$"
-DOMAIN_GTID = r"^\d+-\d+-\d+$"
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A published cut, as gold's ledger records it: the next one is built on it.
+
+    `committed_at` is in microseconds since 1970; `tables` are entries of `TABLES`.
+    """
+
+    gtid_set: str | None = None
+    committed_at: int | None = None
+    tables: Sequence[Mapping[str, Any]] = ()
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any] | None) -> Cut:
+        """The cut in a batch's record; the empty one where there is none yet."""
+        return cls(**record["cut"]) if record else cls()
 
 
 def publish(
     spark: SparkSession,
     settings: Settings,
     state: GoldState,
-    transactions: DataFrame | None,
+    facts: Facts,
+    before: Cut,
     batch: int,
-) -> None:
+) -> Cut:
     """Append the cut of a plan whose tables are all applied.
 
-    `transactions`: silver's, from the cut before up to this one; None where there are none.
+    `facts` reach from the cut before, or further back, up to this one.
     """
-    lake = Lake(settings.lake)
-    before = _last(spark, lake, settings.source)
-    committed_at = before["committed_at_us"] if before else None
-    gtids = GtidSet.parse(before["gtid_set"] if before else None)
-    if transactions is not None:
-        committed_at = _committed_at(transactions) or committed_at
-        gtids = _extended(gtids, transactions)
-    row = {
-        "source": settings.source,
-        "batch": batch,
-        "lsn": state.cut_lsn,
-        "gtid_set": str(gtids) or None,
-        "committed_at": committed_at,
-        "tables": _entries(spark, settings, state, before),
-    }
+    gtids = GtidSet.parse(before.gtid_set)
+    gtids = gtids.with_intervals(facts.gtids).with_domains(facts.domain_ends)
+    cut = Cut(
+        str(gtids) or None,
+        before.committed_at if facts.committed_at is None else facts.committed_at,
+        _entries(spark, settings, state, before),
+    )
+    row = {"source": settings.source, "batch": batch, "lsn": state.cut_lsn, **asdict(cut)}
     frame = spark.createDataFrame(pa.Table.from_pylist([row], schema=CUTS))
     app = f"gold/{settings.source}/_cuts"
-    delta.append_once(frame.coalesce(1), lake.cuts, app=app, version=batch)
-
-
-def _last(spark: SparkSession, lake: Lake, source: str) -> Row | None:
-    if not delta.exists(spark, lake.cuts):
-        return None
-    cuts = delta.read(spark, lake.cuts).where(sf.col("source") == source)
-    # As a number: collect() turns a timestamp into the local time of the driver.
-    micros = sf.unix_micros("committed_at").alias("committed_at_us")
-    return cuts.select("gtid_set", micros, "tables").orderBy(sf.desc("batch")).first()
-
-
-def _committed_at(transactions: DataFrame) -> int | None:
-    """When the last of them was committed, in microseconds since 1970."""
-    row = transactions.agg(sf.max_by(sf.unix_micros("committed_at"), "__lsn").alias("at")).first()
-    return row["at"] if row else None
-
-
-def _extended(gtids: GtidSet, transactions: DataFrame) -> GtidSet:
-    """The set with these transactions' GTIDs, which Spark has put together to intervals."""
-    gtid = sf.col("gtid")
-    if (row := transactions.select(sf.max("gtid").alias("any")).first()) is None or not row["any"]:
-        return gtids
-    numbered = transactions.select(
-        sf.regexp_extract(gtid, UUID_GTID, 1).alias("sid"),
-        sf.regexp_extract(gtid, UUID_GTID, 2).alias("digits"),
-    ).where("digits != ''")
-    numbers = numbered.select("sid", sf.col("digits").cast("bigint").alias("number")).distinct()
-    rank = sf.row_number().over(Window.partitionBy("sid").orderBy("number"))
-    islands = (
-        numbers.withColumn("island", sf.col("number") - rank)
-        .groupBy("sid", "island")
-        .agg(sf.min("number").alias("first"), sf.max("number").alias("last"))
-    )
-    ends = (
-        transactions.where(gtid.rlike(DOMAIN_GTID))
-        .groupBy(sf.split(gtid, "-")[0])
-        .agg(sf.max_by("gtid", "__lsn").alias("gtid"))
-    )
-    found = [(row["sid"], row["first"], row["last"]) for row in islands.collect()]
-    return gtids.with_intervals(found).with_domains(row["gtid"] for row in ends.collect())
+    delta.append_once(frame.coalesce(1), Lake(settings.lake).cuts, app=app, version=batch)
+    return cut
 
 
 def _entries(
-    spark: SparkSession, settings: Settings, state: GoldState, before: Row | None
-) -> list[Mapping[str, Any]]:
+    spark: SparkSession, settings: Settings, state: GoldState, before: Cut
+) -> list[dict[str, Any]]:
     """Every table's entry; one that the batch did not touch is as it was in the cut before."""
-    known = (
-        {(entry["schema"], entry["table"]): entry for entry in before["tables"]} if before else {}
-    )
+    known = {(entry["schema"], entry["table"]): entry for entry in before.tables}
 
     def entry(table: TableState) -> dict[str, Any]:
         path = gold_name(settings, table.schema, table.table)
         last = known.get((table.schema, table.table))
-        if table.touched or last is None or last["delta_id"] is None:
-            delta_id, delta_version = _version(spark, path)
-        else:
-            delta_id, delta_version = last["delta_id"], last["delta_version"]
+        delta_id = last["delta_id"] if last else None
+        delta_version = last["delta_version"] if last else None
+        if table.touched or delta_id is None:
+            delta_id, delta_version = _version(spark, path, delta_id)
         return {
             "schema": table.schema,
             "table": table.table,
@@ -152,11 +122,12 @@ def _entries(
         return list(pool.map(entry, tables))
 
 
-def _version(spark: SparkSession, path: str) -> tuple[str | None, int | None]:
-    """A table's id and its latest version, or nothing where there is no table."""
+def _version(spark: SparkSession, path: str, delta_id: str | None) -> tuple[str | None, int | None]:
+    """A table's id, if it is not known, and its latest version; nothing where there is no table."""
     if not delta.exists(spark, path):
         return None, None
     table = delta.open_table(spark, path)
-    detail = table.detail().select("id").first()
+    if delta_id is None and (detail := table.detail().select("id").first()):
+        delta_id = detail["id"]
     history = table.history(1).select("version").first()
-    return (detail["id"], history["version"]) if detail and history else (None, None)
+    return delta_id, history["version"] if history else None

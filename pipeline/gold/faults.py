@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from pipeline.gold.blocks import Fault
-from pipeline.gold.changes import table_name
+from pipeline.gold.facts import table_name
 from pipeline.lake import Lake
 from pipeline.silver.quarantine import sentence, unresolved
 

@@ -39,7 +39,7 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
     state = planned.previous
     if planned.following is not None:
         plan = ledger.propose("gold", planned.following.to_body())
-        counts.update(execute(spark, settings, ledger, plan, progress))
+        counts.update(execute(spark, settings, ledger, plan, progress, planned.seen))
         batches.append(plan.batch)
         state = planned.following
     return LayerReport(

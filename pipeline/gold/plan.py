@@ -8,7 +8,7 @@ the table that was created.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pipeline.catalog.effects import TableName
@@ -56,16 +56,16 @@ def plan_batch(
     return GoldState(known.silver_batch, cut, cut_held, rules.drop_rows, tables)
 
 
-def touch(state: GoldState, changed: Mapping[str, int], cut_before: int) -> GoldState:
+def touch(state: GoldState, changed: Collection[str], cut_before: int) -> GoldState:
     """The state with `touched` set too for tables that have rows in what they go over.
 
-    `changed` holds, by `schema.table`, the last LSN after `cut_before` that has rows of it. A table
-    that lags behind that cut is taken to have some.
+    `changed` holds the tables (`schema.table`) with rows after `cut_before`. One that lags behind
+    that cut is taken to have some.
     """
     tables = {}
     for name, table in state.tables.items():
-        rows = table.from_lsn < cut_before or changed.get(str(name), NO_LSN) > table.from_lsn
         moves = table.to_lsn > table.from_lsn
+        rows = table.from_lsn < cut_before or str(name) in changed
         tables[name] = replace(table, touched=table.touched or (moves and rows))
     return replace(state, tables=tables)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
-from pipeline import delta
 from pipeline.catalog.definitions import read_items
 from pipeline.catalog.items import TimelineItem
-from pipeline.gold.blocks import Fault, Rules
-from pipeline.gold.changes import changed_tables, transactions, undecided
+from pipeline.gold.blocks import Rules
+from pipeline.gold.facts import Facts, gather
 from pipeline.gold.faults import open_faults
 from pipeline.gold.plan import Known, plan_batch, same, touch
 from pipeline.gold.state import GoldState
@@ -20,11 +20,20 @@ from pipeline.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
+class Seen:
+    """What was looked up to plan a batch, and is of use in carrying it out."""
+
+    items: Sequence[TimelineItem]
+    facts: Facts
+
+
+@dataclass(frozen=True, slots=True)
 class Planned:
     """The state that gold has, and the one that the next batch brings (None: nothing to do)."""
 
     previous: GoldState
-    following: GoldState | None
+    following: GoldState | None = None
+    seen: Seen | None = None
 
 
 def rules(settings: Settings) -> Rules:
@@ -43,47 +52,23 @@ def plan_next(spark: SparkSession, settings: Settings, ledger: Ledger) -> Planne
     previous = GoldState.from_body(last.body) if last else GoldState()
     silver = ledger.last("silver")
     if silver is None:
-        return Planned(previous, None)
+        return Planned(previous)
     cut = silver.body["cut_lsn"]
-    lake = Lake(settings.lake)
-    known = Known(
-        silver.batch,
-        cut,
-        timeline(spark, settings),
-        [
-            *open_faults(spark, lake, settings.source),
-            *_undecided(spark, settings, previous, cut),
-        ],
-    )
+    # Where the first table waits: a transaction that holds one holds it until it is decided.
+    waiting = [table.to_lsn for table in previous.tables.values() if table.held]
+    seen = look(spark, settings, min([previous.cut_lsn, *waiting]), cut)
+    faults = [*open_faults(spark, Lake(settings.lake), settings.source), *seen.facts.undecided]
+    known = Known(silver.batch, cut, seen.items, faults)
     state = plan_batch(previous, known, rules(settings), settings.wanted)
     if same(previous, state):
-        return Planned(previous, None)
-    new = new_transactions(spark, settings, previous.cut_lsn, state.cut_lsn)
-    changed = changed_tables(new) if new is not None else {}
-    return Planned(previous, touch(state, changed, previous.cut_lsn))
+        return Planned(previous)
+    return Planned(previous, touch(state, seen.facts.changed, previous.cut_lsn), seen)
 
 
-def timeline(spark: SparkSession, settings: Settings) -> list[TimelineItem]:
-    """Every table's definitions over time, in the order of the log."""
-    items = read_items(spark, Lake(settings.lake), settings.source)
-    # What `retry` took up was written late.
-    return sorted(items, key=lambda item: item.position)
-
-
-def new_transactions(
-    spark: SparkSession, settings: Settings, low: int, high: int
-) -> DataFrame | None:
-    """Silver's transactions in (`low`, `high`], or None where there can be none."""
+def look(spark: SparkSession, settings: Settings, low: int, high: int) -> Seen:
+    """The timeline, and what silver's transactions in (`low`, `high`] tell."""
     lake = Lake(settings.lake)
-    if low >= high or not delta.exists(spark, lake.transactions):
-        return None
-    return transactions(spark, lake, settings.source, low, high)
-
-
-def _undecided(
-    spark: SparkSession, settings: Settings, previous: GoldState, cut: int
-) -> list[Fault]:
-    """Transactions that no table may go past, from where the first table waits."""
-    waiting = [table.to_lsn for table in previous.tables.values() if table.held]
-    rows = new_transactions(spark, settings, min([previous.cut_lsn, *waiting]), cut)
-    return [] if rows is None else undecided(rows)
+    items = read_items(spark, lake, settings.source)
+    # What `retry` took up was written late.
+    items.sort(key=lambda item: item.position)
+    return Seen(items, gather(spark, lake, settings.source, low, high))

@@ -204,11 +204,11 @@ def test_excluded_tables_are_left_alone_and_no_longer_claimed() -> None:
 def test_tables_are_touched_by_rows_definitions_and_lagging() -> None:
     items = [item("create", 10), item("create", 20, U)]
     before = plan(100, items, [Fault(60, "bad", (U,))])
-    quiet = touch(plan(200, items, [Fault(60, "bad", (U,))], before), {}, 100)
+    quiet = touch(plan(200, items, [Fault(60, "bad", (U,))], before), set(), 100)
     assert [quiet.tables[name].touched for name in (T, U)] == [False, False]
-    rows = touch(plan(200, items, [Fault(60, "bad", (U,))], before), {"shop.t": 150}, 100)
+    rows = touch(plan(200, items, [Fault(60, "bad", (U,))], before), {"shop.t"}, 100)
     assert [rows.tables[name].touched for name in (T, U)] == [True, False]
-    lagging = touch(plan(200, items, [], before), {}, 100)
+    lagging = touch(plan(200, items, [], before), set(), 100)
     assert [lagging.tables[name].touched for name in (T, U)] == [False, True]
 
 
