@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -107,7 +107,8 @@ def _print_page(
     for column in columns:
         right = column in ("position", "size", "server", "row")
         last = column == columns[-1]
-        table.add_column(column, justify="right" if right else "left", no_wrap=not last)
+        justify: JustifyMethod = "right" if right else "left"
+        table.add_column(column, justify=justify, no_wrap=not last, overflow="fold")
     for cells in page:
         table.add_row(*(Text(cell) for cell in cells))
     out.print(table)
