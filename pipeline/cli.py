@@ -136,12 +136,15 @@ def _finish(reports: list[LayerReport], settings: Settings) -> None:
     raise typer.Exit(exit_code(reports))
 
 
-def main() -> None:
-    """The entry point: a `BinlakeError` or `BinlogError` is a sentence and an exit code."""
+def main(*command: str) -> None:
+    """The entry point: a `BinlakeError` or `BinlogError` is a sentence and an exit code.
+
+    `command` stands before the process's own arguments: a layer's job.py gives its own.
+    """
     from decoder.errors import BinlogError
 
     try:
-        app()
+        app([*command, *sys.argv[1:]])
     except BinlakeError as error:
         print(f"binlake: {error}", file=sys.stderr)
         sys.exit(error.exit_code)

@@ -67,7 +67,7 @@ def show_status(status: Status, out: Console) -> None:
 def _counts(report: LayerReport) -> str:
     if not report.counts:
         return "nothing new"
-    return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in report.counts.items())
+    return ", ".join(f"{count:,} {name}" for name, count in report.counts.items())
 
 
 def _state(table: TableStatus) -> str:

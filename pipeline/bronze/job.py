@@ -1,15 +1,12 @@
 """Bronze's job: ingests what is new among the input files.
 
-spark-submit job.py --source NAME --binlogs PATH_OR_GLOB --lake DIR [--conf FILE]
+spark-submit pipeline/bronze/job.py --source NAME --binlogs PATH_OR_GLOB --lake DIR [--conf FILE]
 """
 
 from __future__ import annotations
 
 import time
-from pathlib import Path
-from typing import Annotated
 
-import typer
 from pyspark.sql import SparkSession
 
 from pipeline.bronze.batch import carry_out
@@ -20,10 +17,9 @@ from pipeline.bronze.planning import next_body
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake
 from pipeline.ledger import Layer, Ledger
-from pipeline.progress import Progress, for_terminal
+from pipeline.progress import Progress
 from pipeline.report import LayerReport
 from pipeline.settings import Settings
-from pipeline.spark import session
 
 LAYER: Layer = "bronze"
 
@@ -66,12 +62,7 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
     )
 
 
-def main(conf: Annotated[Path, typer.Option(help="The settings file.")]) -> None:
-    """Entry of spark-submit."""
-    settings = Settings.load(conf).require("lake", "binlogs")
-    report = run(session(settings, "binlake bronze"), settings, for_terminal())
-    raise SystemExit(0 if report.clean else 3)
-
-
 if __name__ == "__main__":
-    typer.run(main)
+    from pipeline.cli import main
+
+    main("ingest")

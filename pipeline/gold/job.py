@@ -1,26 +1,22 @@
 """Gold's job: applies what silver has, and publishes the cut.
 
-spark-submit pipeline/gold/job.py --conf FILE
+spark-submit pipeline/gold/job.py --source NAME --binlogs PATH_OR_GLOB --lake DIR [--conf FILE]
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from pathlib import Path
-from typing import Annotated
 
-import typer
 from pyspark.sql import SparkSession
 
 from pipeline.gold.batch import execute
 from pipeline.gold.planning import plan_next
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger
-from pipeline.progress import Progress, for_terminal
+from pipeline.progress import Progress
 from pipeline.report import LayerReport
 from pipeline.settings import Settings
-from pipeline.spark import session
 
 
 def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
@@ -51,12 +47,7 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
     )
 
 
-def main(conf: Annotated[Path, typer.Option(help="The settings file.")]) -> None:
-    """Entry of spark-submit."""
-    settings = Settings.load(conf).require("lake")
-    report = run(session(settings, "binlake gold"), settings, for_terminal())
-    raise SystemExit(0 if report.clean else 3)
-
-
 if __name__ == "__main__":
-    typer.run(main)
+    from pipeline.cli import main
+
+    main("apply")

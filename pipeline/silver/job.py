@@ -1,26 +1,22 @@
 """Silver's job: decodes what bronze has, up to the first gap.
 
-spark-submit pipeline/silver/job.py --conf FILE
+spark-submit pipeline/silver/job.py --source NAME --binlogs PATH_OR_GLOB --lake DIR [--conf FILE]
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from pathlib import Path
-from typing import Annotated
 
-import typer
 from pyspark.sql import SparkSession
 
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger
-from pipeline.progress import Progress, for_terminal
+from pipeline.progress import Progress
 from pipeline.report import LayerReport
 from pipeline.settings import Settings
 from pipeline.silver.batch import Done, execute
 from pipeline.silver.planning import next_plan, retry_plan
-from pipeline.spark import session
 
 
 def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
@@ -68,12 +64,7 @@ def _report(done: list[Done], gaps: tuple[str, ...], started: float) -> LayerRep
     )
 
 
-def main(conf: Annotated[Path, typer.Option(help="The settings file.")]) -> None:
-    """Entry of spark-submit."""
-    settings = Settings.load(conf).require("lake")
-    report = run(session(settings, "binlake silver"), settings, for_terminal())
-    raise SystemExit(0 if report.clean else 3)
-
-
 if __name__ == "__main__":
-    typer.run(main)
+    from pipeline.cli import main
+
+    main("decode")

@@ -45,9 +45,18 @@ MODULES = sorted(
 
 @cache
 def imports(path: Path) -> frozenset[str]:
-    """Full names of all modules that a file imports, inside functions and type checks too."""
-    tree = ast.parse((ROOT / path).read_text())
-    return frozenset(name for node in ast.walk(tree) for name in _imported(node))
+    """Full names of all modules that a file imports, inside functions and type checks too.
+
+    Not those of `if __name__ == "__main__":`, where a layer's job becomes a command.
+    """
+    body = [
+        statement
+        for statement in ast.parse((ROOT / path).read_text()).body
+        if not (isinstance(statement, ast.If) and "__main__" in ast.unparse(statement.test))
+    ]
+    return frozenset(
+        name for statement in body for node in ast.walk(statement) for name in _imported(node)
+    )
 
 
 def _imported(node: ast.AST) -> Iterator[str]:
