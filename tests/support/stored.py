@@ -30,7 +30,8 @@ def stored_date(year: int, month: int, day: int) -> bytes:
 
 def stored_fraction(microsecond: int, digits: int) -> int:
     """The fraction of the stored form: of an even number of digits."""
-    return microsecond // 10 ** (6 - digits) * 10 ** (digits % 2)
+    whole: int = microsecond // 10 ** (6 - digits)
+    return whole * 10 if digits % 2 else whole
 
 
 def stored_datetime(fields: tuple[int, ...], microsecond: int = 0, digits: int = 0) -> bytes:
