@@ -6,7 +6,7 @@ import struct
 import zlib
 from pathlib import Path
 
-from decoder.constants import ChecksumAlgorithm, EventFlag, EventType
+from decoder.constants import HEADER_LENGTH, ChecksumAlgorithm, EventFlag, EventType
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.registry import parse
