@@ -55,6 +55,7 @@ class Attention:
         self, session: Session, statements: StatementLog, ordinal: int, report: Report
     ) -> None:
         self.description: FormatDescriptionEvent | None = None
+        self.description_bytes = b""
         self.rolled_back: Ranges = {}
         self._session = session
         self._statements = statements
@@ -128,6 +129,8 @@ class Attention:
         found = self.parse(window, event)
         if isinstance(found, FormatDescriptionEvent):
             self.description = found
+            offset, size = int(window.table[OFFSET, event]), int(window.table[SIZE, event])
+            self.description_bytes = bytes(window.buffer[offset : offset + size])
 
     def _short_gtid(self, window: Window, event: int) -> None:
         self.parse(window, event)  # raises: the kernel lists only those that end too early

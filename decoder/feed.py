@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from decoder.columns.cells import HEAD_SLACK, SLACK
 
-WINDOW = 1 << 24
+WINDOW = 1 << 23
 """Bytes of a window; it grows only for an event that is larger."""
 LARGEST_EVENT = (1 << 31) - (1 << 20)
 """Cell positions are int32."""
@@ -25,11 +26,13 @@ class Feed:
     def __init__(self, parts: Iterable[Any], position: int, window: int = WINDOW) -> None:
         self._parts = iter(parts)
         self._part = memoryview(b"")
-        self._window = window
+        self._usual = self._window = window
         self.buffer: npt.NDArray[np.uint8] = np.empty(HEAD_SLACK + SLACK, np.uint8)
         self.start = self.end = HEAD_SLACK
         self.position = position
         self.exhausted = False
+        self._taken: deque[tuple[int, memoryview]] = deque()
+        self._taken_end = position
 
     @property
     def base(self) -> int:
@@ -45,6 +48,17 @@ class Feed:
         """Everything before `buffer[to]` is done with."""
         self.position += to - self.start
         self.start = to
+        self._window = self._usual
+
+    def forget(self, before: int) -> None:
+        """Bytes before that file position will not be asked for again by `again`."""
+        while self._taken and self._taken[0][0] + len(self._taken[0][1]) <= before:
+            self._taken.popleft()
+
+    def again(self, start: int, end: int) -> Iterator[memoryview]:
+        """Bytes between two file positions once more, as far as they were not forgotten."""
+        for position, piece in self._taken:
+            yield piece[max(start - position, 0) : max(end - position, 0)]
 
     def fill(self) -> None:
         """Reads on until the window is full or the parts end."""
@@ -65,13 +79,15 @@ class Feed:
         left = self.left
         if self.end + size + SLACK > len(self.buffer):
             needed = HEAD_SLACK + left + size + SLACK
+            most = HEAD_SLACK + self._window + SLACK
             target = self.buffer
-            if needed > len(target):
-                most = HEAD_SLACK + self._window + SLACK
+            if needed > len(target) or len(target) > 2 * most:
                 target = np.empty(min(max(needed, 2 * len(target)), most), np.uint8)
             target[HEAD_SLACK : HEAD_SLACK + left] = self.buffer[self.start : self.end].copy()
             self.buffer = target
             self.start, self.end = HEAD_SLACK, HEAD_SLACK + left
+        self._taken.append((self._taken_end, self._part[:size]))
+        self._taken_end += size
         self.buffer[self.end : self.end + size] = np.frombuffer(self._part[:size], np.uint8)
         self.end += size
         self._part = self._part[size:]

@@ -64,7 +64,7 @@ _COUNT, _CURRENT, _TEXT, _LISTED = range(4)
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Events in one buffer, index = event, with what passes 2 and 3 found out about them.
+    """Events in one buffer, index = event, with what was found out about them.
 
     `table` is `Frames.table`; `transaction` the index of its transaction (−1: none), `position`
     where it is in the file (in a payload: where the payload is), `statement` what a QUERY is,
@@ -105,8 +105,7 @@ class Session:
 
     def enter(self, buffer: Bytes, frames: Frames, marks: Marks, *, base: int) -> Window:
         """Gives each event its transaction, opening and closing them as the marks say."""
-        starting = int(np.count_nonzero(marks.starts))
-        self._reserve(starting)
+        self._reserve(int(np.count_nonzero(marks.starts)))
         count = len(frames)
         transaction, position = np.empty(count, np.int64), np.empty(count, np.int64)
         attention = np.empty(count, np.int64)
@@ -194,7 +193,7 @@ class Session:
     def gtid(self, transaction: int) -> str | None:
         """The text of a transaction's GTID; None where the log has none."""
         start, length = self.transactions[transaction, [GTID, GTID_LENGTH]].tolist()
-        return bytes(self.gtids[start : start + length]).decode() if length else None
+        return self.gtids[start : start + length].tobytes().decode() if length else None
 
     def keep_current(self, *, forget: bool = False) -> None:
         """Forgets all transactions but the open one (or with it), which becomes the first."""
@@ -296,8 +295,7 @@ def _needs_attention(table: Array, event: int, statement: int, attention: Array)
         return True
     if table[TYPE, event] in (_GTID, _ANONYMOUS):
         body = table[OFFSET, event] + HEADER_LENGTH
-        if body + _GTID_LENGTH > table[END, event]:
-            return True
+        return bool(body + _GTID_LENGTH > table[END, event])
     action = attention[table[TYPE, event]]
     if action == _LIST_UNLESS_IGNORABLE:
         return bool(table[FLAGS, event] & _IGNORABLE == 0)

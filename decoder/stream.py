@@ -22,26 +22,20 @@ import numpy as np
 
 from decoder.attention import Attention
 from decoder.batches import Origin
-from decoder.constants import HEADER_LENGTH, MAGIC, MAGIC_ENCRYPTED, EventType, event_name
+from decoder.constants import MAGIC, EventType, event_name
 from decoder.definition import TableDefinition
-from decoder.errors import (
-    BinlogError,
-    EncryptedError,
-    MalformedError,
-    NotABinlogError,
-    TruncatedError,
-    UnsupportedError,
-)
+from decoder.errors import BinlogError, TruncatedError
 from decoder.events.transaction_payload import TransactionPayloadEvent
 from decoder.faults import CONTENT_LIMIT, Fault, FaultLog, kind_of
-from decoder.feed import LARGEST_EVENT, Feed
+from decoder.feed import Feed
 from decoder.framing import OFFSET, SIZE, TYPE, VALID, Frames, frame
+from decoder.holding import Holding
 from decoder.inner_windows import INNER_WINDOW, InnerBuffer, inner_windows
-from decoder.memory import load_u32
 from decoder.options import TypeOptions
+from decoder.refusals import content, end_error, head_error, stop_error
 from decoder.results import Changes, Definitions, Faults, Result, Statements, Transactions
-from decoder.rows import Flushed, RowDecoder
-from decoder.session import BYTES, FAULTY, START, Session, Window
+from decoder.rows import RowDecoder
+from decoder.session import BYTES, FAULTY, START, STOP, Session, Window
 from decoder.statements import StatementLog
 from decoder.summaries import transactions_batch
 from decoder.transactions import TransactionTracker
@@ -78,7 +72,8 @@ class SegmentDecoder:
     """Decodes one segment, once.
 
     `rows=False` leaves rows alone: only definitions, statements, transactions and their faults.
-    `wanted(schema, table)` False: the table's rows are counted, not decoded.
+    `wanted(schema, table)` False: the table's rows are counted, not decoded. `trusted`: changes are
+    not kept back until their transaction ends.
     """
 
     def __init__(
@@ -88,8 +83,11 @@ class SegmentDecoder:
         *,
         rows: bool = True,
         wanted: Callable[[str, str], bool] | None = None,
+        trusted: bool = False,
     ) -> None:
         self._segment = segment
+        self._options = options
+        self._wanted = wanted
         self._walks = rows
         self._session = Session()
         self._tracker = TransactionTracker()
@@ -106,7 +104,8 @@ class SegmentDecoder:
         )
         self._window: Window | None = None
         self._checksum = False
-        self._held: list[Flushed] = []
+        self._holding = Holding(trusted=trusted)
+        self._feed = Feed([], segment.start_pos)
         self._definitions: list[tuple[int, int, TableDefinition]] = []
         self._known: dict[str, TableDefinition] = {}
         self._inner = InnerBuffer()
@@ -123,9 +122,9 @@ class SegmentDecoder:
         that cannot be decoded are yielded as `Faults`; nothing is raised for them.
         """
         if self._enter_preamble():
-            feed = Feed(parts, self._segment.start_pos)
-            if self._begin(feed):
-                yield from self._decode_feed(feed)
+            self._feed = Feed(parts, self._segment.start_pos)
+            if self._begin(self._feed):
+                yield from self._decode_feed(self._feed)
         yield from self._release(final=True)
 
     # --- windows ----------------------------------------------------------------------------------
@@ -157,21 +156,12 @@ class SegmentDecoder:
     def _begin(self, feed: Feed) -> bool:
         """Judges the first bytes; False where nothing can be made of what follows."""
         feed.fill()
-        head = bytes(feed.buffer[feed.start : feed.start + min(feed.left, len(MAGIC))])
-        error: BinlogError | None = None
-        if head == MAGIC:
-            feed.consume(feed.start + len(MAGIC))
-        elif head == MAGIC_ENCRYPTED:
-            error = EncryptedError("the log is encrypted, and no key was given")
-        elif self._segment.start_pos == 0 and self._attention.description is None:
-            is_format = feed.left > HEADER_LENGTH and int(feed.buffer[feed.start + 4]) == int(
-                EventType.FORMAT_DESCRIPTION
-            )
-            if not is_format:
-                error = NotABinlogError(_no_magic(head))
+        is_first = feed.position == 0 and self._attention.description is None
+        error = head_error(feed) if is_first else None
         if error is not None:
-            error.at(position=feed.position)
-            self._lose(error, _content(feed))
+            self._lose(error, content(feed))
+        elif content(feed).startswith(MAGIC):
+            feed.consume(feed.start + len(MAGIC))
         return error is None
 
     def _decode_feed(self, feed: Feed) -> Iterator[Result]:
@@ -185,14 +175,14 @@ class SegmentDecoder:
                 yield from self._process(self._enter(feed, frames))
                 feed.consume(frames.next_offset)
                 if frames.stopped and frames.fault is not None:
-                    self._lose(_stop_error(feed), _content(feed))
+                    self._lose(stop_error(feed), content(feed))
                 yield from self._release(final=False)
             elif frames.stopped:
-                self._lose(_stop_error(feed), _content(feed))
+                self._lose(stop_error(feed), content(feed))
             elif feed.left == 0 and feed.exhausted:
                 return
             elif not feed.extend():
-                self._lose(_end_error(feed), _content(feed))
+                self._lose(end_error(feed), content(feed))
                 return
             if frames.stopped:
                 return
@@ -346,7 +336,12 @@ class SegmentDecoder:
         statements = self._statements.take()
         if statements is not None:
             yield Statements(statements)
-        yield from self._release_changes(current)
+        faulty = self._session.transactions[:, FAULTY] != 0
+        if self._holding.probing and current != 0 and not faulty[0]:
+            stop = int(self._session.transactions[0, STOP])
+            yield from self._replay(stop if stop >= 0 else self._feed.position)
+        flushed, self._rows.flushed = self._rows.flushed, []
+        yield from self._holding.release(flushed, faulty, current)
         if count > int(current >= 0):
             yield self._transactions(counts, current)
         self._faults.close(current, self._lsn, lambda index: self._tables_of(counts, index))
@@ -355,21 +350,26 @@ class SegmentDecoder:
             yield Faults(faults)
         self._attention.keep_current(current)
         self._session.keep_current(forget=final)
+        is_open = self._session.current >= 0
+        start = int(self._session.transactions[0, START]) if is_open else self._feed.position
+        self._feed.forget(start)
 
-    def _release_changes(self, current: int) -> Iterator[Changes]:
-        faulty = self._session.transactions[:, FAULTY] != 0
-        flushed, self._held, self._rows.flushed = self._held + self._rows.flushed, [], []
-        for item in flushed:
-            owners, batch = item.transactions, item.changes.batch
-            wrong = faulty[owners]
-            if wrong.any():
-                batch, owners = batch.filter(~wrong), owners[~wrong]
-            split = int(np.searchsorted(owners, current)) if current >= 0 else len(owners)
-            if split:
-                yield Changes(item.changes.definition, batch.slice(0, split))
-            if split < len(owners):
-                rest = Changes(item.changes.definition, batch.slice(split))
-                self._held.append(Flushed(rest, np.zeros(len(owners) - split, np.int64)))
+    def _replay(self, stop: int) -> Iterator[Changes]:
+        """Decodes transaction 0 once more, which was probed and found to have no fault."""
+        segment = self._segment
+        transaction = int(self._session.transactions[0, START])
+        inside = transaction < segment.start_pos
+        again = Segment(
+            segment.file,
+            segment.ordinal,
+            segment.start_pos if inside else transaction,
+            transaction if inside else None,
+            segment.preamble if inside else self._attention.description_bytes,
+        )
+        decoder = SegmentDecoder(again, self._options, wanted=self._wanted, trusted=True)
+        for result in decoder.decode(self._feed.again(again.start_pos, stop)):
+            if isinstance(result, Changes):
+                yield result
 
     def _transactions(self, counts: Any, current: int) -> Transactions:
         rows = self._session.transactions[: self._session.count]
@@ -394,35 +394,3 @@ class SegmentDecoder:
         if tables and tables[0] < 0:
             return None
         return [self._rows.maps.names[table] for table in tables]
-
-
-def _no_magic(head: bytes) -> str:
-    if not head:
-        return "it is empty"
-    return f"it starts with {head.hex(' ')}, not with a binary log's fe 62 69 6e"
-
-
-def _content(feed: Feed) -> bytes:
-    return bytes(feed.buffer[feed.start : min(feed.end, feed.start + CONTENT_LIMIT)])
-
-
-def _stop_error(feed: Feed) -> BinlogError:
-    size = load_u32(feed.buffer, feed.start + 9)
-    return MalformedError(
-        f"its header says {size} bytes, and what follows them is no event",
-        position=feed.position,
-        event_type=event_name(int(feed.buffer[feed.start + 4])),
-    )
-
-
-def _end_error(feed: Feed) -> BinlogError:
-    """Why no event could be framed out of all that is left."""
-    if feed.left < HEADER_LENGTH:
-        return TruncatedError(f"{feed.left} bytes are left, no event", position=feed.position)
-    size = load_u32(feed.buffer, feed.start + 9)
-    kind = UnsupportedError if feed.left >= LARGEST_EVENT else TruncatedError
-    return kind(
-        f"it has {size} bytes, of which {feed.left} are there",
-        position=feed.position,
-        event_type=event_name(int(feed.buffer[feed.start + 4])),
-    )
