@@ -1,8 +1,13 @@
-"""Gold's job on silver made by hand: rows, schema changes, holds, cuts."""
+"""Gold's job on silver made by hand: rows, schema changes, holds, cuts.
+
+One lake has many tables that live through the same three batches; each test looks at one of them.
+Lakes are slow to make, so only what concerns all tables has a lake of its own.
+"""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,8 +16,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from decoder.constants import ColumnType
-from decoder.definition import ColumnDefinition
+from decoder.definition import ColumnDefinition, TableDefinition
 from pipeline import delta
+from pipeline.catalog.items import TimelineItem
 from pipeline.gold.job import run
 from pipeline.lake import Lake
 from pipeline.progress import QuietProgress
@@ -29,16 +35,32 @@ from tests.support.made_silver import (
     lsn,
 )
 
-T, U = definition("t"), definition("u")
-ADDED = definition(
-    "t",
+Rows = list[tuple[Any, ...]]
+
+RANDOM, PLAIN, QUIET = definition("random"), definition("plain"), definition("quiet")
+AGAIN, DROPPED, PREPARED = definition("again"), definition("dropped"), definition("prepared")
+FAULTY, ROLLED_BACK, LATE = definition("faulty"), definition("rolled_back"), definition("late")
+KEYLESS = definition("keyless", key=())
+AGAIN_2 = definition("again", *AGAIN.columns[1:], *AGAIN.columns[:1], key=(1,))
+GROWS = definition("grows")
+GROWN = definition(
+    "grows",
     ColumnDefinition("first", ColumnType.DATE),
-    *T.columns[:1],
+    *GROWS.columns[:1],
     ColumnDefinition("b.c", ColumnType.STRING, length=4, collation=63),
-    *T.columns[1:],
+    *GROWS.columns[1:],
     ColumnDefinition("n", ColumnType.NEWDECIMAL, precision=20, scale=2),
     key=(1,),
 )
+GROWN_DEFAULTS = {"first": "2024-02-29", "b.c": "61620000", "n": None}
+ODD = definition(
+    "../t 1.%",
+    ColumnDefinition("i`d, (x)", ColumnType.LONG, nullable=False),
+    ColumnDefinition("a.b", ColumnType.LONG),
+    schema="Ünï code",
+)
+BATCH = 100
+"""Transactions of the n-th batch have numbers from n * BATCH on."""
 
 
 class GoldLake:
@@ -50,23 +72,122 @@ class GoldLake:
         self.silver = MadeSilver(spark, self.root)
 
     def run(self, **options: Any) -> LayerReport:
-        settings = Settings(source=SOURCE, lake=self.root, parallel_tables=2, **options)
+        settings = Settings(source=SOURCE, lake=self.root, parallel_tables=4, **options)
         return run(self.spark, settings, QuietProgress())
 
-    def rows(self, table: str = "t", version: int | None = None) -> list[tuple[Any, ...]]:
-        """The source's columns of a gold table, in order of the first."""
-        frame = delta.read(self.spark, Lake(self.root).gold("shop", table), version=version)
-        names = [name for name in frame.columns if name not in ("__lsn", "__committed_at")]
-        return sorted(tuple(r) for r in frame.select([f"`{name}`" for name in names]).collect())
+    def rows(self, table: TableDefinition, version: int | None = None) -> Rows:
+        """The source's columns of a gold table, in order."""
+        path = Lake(self.root).gold(table.schema, table.table)
+        frame = delta.read(self.spark, path, version=version)
+        own = ("__lsn", "__committed_at")
+        names = [f"`{n.replace('`', '``')}`" for n in frame.columns if n not in own]
+        found = [tuple(row) for row in frame.select(names).collect()]
+        return sorted(found, key=repr)
 
-    def cut(self) -> Any:
+    def cuts(self) -> list[Any]:
+        """The published cuts, each with its tables by name."""
         cuts = delta.read(self.spark, Lake(self.root).cuts)
         micros = "unix_micros(committed_at) AS committed_us"
-        return cuts.selectExpr("*", micros).orderBy("batch", ascending=False).first()
+        rows = cuts.selectExpr("batch", "lsn", "gtid_set", micros, "tables").orderBy("batch")
+        return [
+            {**row.asDict(), "tables": {t["table"]: t for t in row["tables"]}}
+            for row in rows.collect()
+        ]
 
-    def states(self) -> dict[str, Any]:
-        """The last cut's tables by name."""
-        return {entry["table"]: entry for entry in self.cut()["tables"]}
+
+class Story:
+    """What became of a lake's tables over three batches."""
+
+    def __init__(self, lake: GoldLake) -> None:
+        self.lake = lake
+        self.expected: list[Rows] = []
+        self.reports: list[LayerReport] = []
+        chance, table, made = random.Random(7), {}, []
+        for number, batch in enumerate((first, second, third), 1):
+            for n in range(5, 30):
+                made.append(_random(chance, Tx(number * BATCH + n), table))
+            transactions, items, faults = batch(number * BATCH)
+            lake.silver.batch([*transactions, *made], items, faults)
+            made = []
+            self.expected.append(sorted(table.items(), key=repr))
+            self.reports.append(lake.run())
+        lake.silver.resolve()
+        self.reports += [lake.run(), lake.run()]
+        self.cuts = lake.cuts()
+
+    def rows(self, table: TableDefinition, batch: int = 4) -> Rows:
+        """A table as the cut of a batch names it."""
+        entry = self.cuts[batch - 1]["tables"][table.table]
+        assert entry["path"] == Lake(self.lake.root).gold(table.schema, table.table)
+        return self.lake.rows(table, entry["delta_version"])
+
+
+Batch = tuple[list[Tx], list[TimelineItem], list[tuple[int, list[str]]]]
+
+
+def first(n: int) -> Batch:
+    created = (RANDOM, PLAIN, QUIET, AGAIN, DROPPED, PREPARED, FAULTY, ROLLED_BACK, KEYLESS, GROWS)
+    tx = Tx(n + 1)
+    for table in created:
+        if table not in (RANDOM, ROLLED_BACK):
+            tx.insert(table, 1, "a")
+    tx.insert(ODD, 1, 2)
+    partly = Tx(n + 2)
+    partly.insert(ROLLED_BACK, 1, "kept").insert(ROLLED_BACK, 2, "no").insert(ROLLED_BACK, 3, "yes")
+    partly.rolled_back = [(200, 300)]
+    after = Tx(n + 4).insert(FAULTY, 4, "after the fault").update(ODD, (1, 2), (1, 3))
+    items = [item("create", n + 1, table) for table in (*created, ODD)]
+    return [tx, partly, after], items, [(n + 3, ["shop.faulty"])]
+
+
+def second(n: int) -> Batch:
+    prepared = Tx(n + 2).insert(PREPARED, 2, "b")
+    prepared.committed = False
+    made = [
+        Tx(n + 1).insert(PLAIN, 2, "b").insert(DROPPED, 2, "b").insert(AGAIN, 2, "b"),
+        prepared,
+        Tx(n + 3).insert(GROWN, None, 3, b"xy\0\0", "c", None, version=2),
+        Tx(n + 4)
+        .insert(AGAIN_2, "new", 9, version=2)
+        .update(ODD, (1, 3), (2, 4))
+        .insert(ODD, 1, 0),
+        Tx(n + 30).insert(LATE, 1, "it appears later"),
+    ]
+    items = [
+        item("drop", n + 2, DROPPED),
+        item("drop", n + 2, AGAIN),
+        item("add_columns", n + 3, GROWN, 2, defaults=GROWN_DEFAULTS),
+        item("create", n + 4, AGAIN_2, 2),
+        item("observed", n + 30, LATE),
+    ]
+    return made, items, []
+
+
+def third(n: int) -> Batch:
+    return [Tx(n + 1).delete(PLAIN, 1, "a"), Tx(n + 2).insert(PREPARED, 3, "c")], [], []
+
+
+def _random(chance: random.Random, tx: Tx, table: dict[int, str | None]) -> Tx:
+    """Up to four random changes of the random table."""
+    for _ in range(chance.randrange(1, 5)):
+        key, value = chance.randrange(40), chance.choice(["x", "", None, str(chance.random())])
+        if key not in table:
+            tx.insert(RANDOM, key, value)
+            table[key] = value
+            continue
+        old = table.pop(key)
+        if chance.random() < 0.3:
+            tx.delete(RANDOM, key, old)
+            continue
+        moved = chance.choice([key, *(k for k in range(60) if k not in table)])
+        tx.update(RANDOM, (key, old), (moved, value))
+        table[moved] = value
+    return tx
+
+
+@pytest.fixture(scope="module")
+def story(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Story:
+    return Story(GoldLake(spark, tmp_path_factory.mktemp("story") / "lake"))
 
 
 @pytest.fixture
@@ -74,44 +195,19 @@ def lake(spark: SparkSession, tmp_path: Path) -> GoldLake:
     return GoldLake(spark, tmp_path / "lake")
 
 
-def test_a_random_workload_gives_what_a_dictionary_gives(lake: GoldLake) -> None:
-    chance = random.Random(7)
-    table: dict[int, str | None] = {}
-    n = 1
-    lake.silver.batch([Tx(1)], [item("create", 1, T)], cut=1)
-    for _batch in range(4):
-        made = []
-        for _ in range(30):
-            n += 1
-            tx = Tx(n)
-            for _ in range(chance.randrange(1, 5)):
-                _change(chance, tx, table)
-            made.append(tx)
-        lake.silver.batch(made)
-        assert lake.run().batches
-        assert lake.rows() == sorted(table.items())
-    assert lake.run().batches == ()
+@pytest.mark.parametrize("batch", [1, 2, 3])
+def test_a_random_workload_gives_what_a_dictionary_gives(story: Story, batch: int) -> None:
+    assert story.rows(RANDOM, batch) == story.expected[batch - 1]
 
 
-def _change(chance: random.Random, tx: Tx, table: dict[int, str | None]) -> None:
-    key, value = chance.randrange(40), chance.choice(["x", "", None, str(chance.random())])
-    if key not in table:
-        tx.insert(T, key, value)
-        table[key] = value
-        return
-    old = table.pop(key)
-    if chance.random() < 0.3:
-        tx.delete(T, key, old)
-        return
-    moved = chance.choice([key, *(k for k in range(60) if k not in table)])
-    tx.update(T, (key, old), (moved, value))
-    table[moved] = value
+def test_every_batch_is_applied_once_and_then_there_is_nothing_to_do(story: Story) -> None:
+    assert [report.batches for report in story.reports] == [(1,), (2,), (3,), (4,), ()]
+    assert story.reports[1].counts["shop.plain"] == 1
+    assert story.reports[-1].counts == {}
 
 
-def test_gold_has_the_sources_columns_in_order_and_its_own(lake: GoldLake) -> None:
-    lake.silver.batch([Tx(1).insert(T, 1, "a")], [item("create", 1, T)])
-    lake.run()
-    frame = delta.read(lake.spark, Lake(lake.root).gold("shop", "t"))
+def test_gold_has_the_sources_columns_in_order_and_its_own(story: Story) -> None:
+    frame = delta.read(story.lake.spark, Lake(story.lake.root).gold("shop", "quiet"))
     assert [(f.name, f.dataType.simpleString()) for f in frame.schema] == [
         ("id", "int"),
         ("v", "string"),
@@ -120,168 +216,111 @@ def test_gold_has_the_sources_columns_in_order_and_its_own(lake: GoldLake) -> No
     ]
     row = frame.selectExpr("__lsn", "unix_seconds(__committed_at)").first()
     assert row is not None
-    assert tuple(row) == (lsn(1), int((START + timedelta(seconds=1)).timestamp()))
+    committed = START + timedelta(seconds=BATCH + 1)
+    assert tuple(row) == (lsn(BATCH + 1), int(committed.timestamp()))
 
 
-def test_columns_that_are_added_hold_their_default_and_take_their_place(lake: GoldLake) -> None:
-    defaults = {"first": "2024-02-29", "b.c": "61620000", "n": None}
-    lake.silver.batch(
-        [
-            Tx(1).insert(T, 1, "a").insert(T, 2, "b"),
-            Tx(2),
-            Tx(3).insert(ADDED, None, 3, b"xy\0\0", "c", None, version=2),
-        ],
-        [item("create", 1, T), item("add_columns", 2, ADDED, 2, defaults=defaults)],
-    )
-    lake.run()
-    frame = delta.read(lake.spark, Lake(lake.root).gold("shop", "t"))
-    names = ["first", "id", "b.c", "v", "n", "__lsn", "__committed_at"]
-    assert frame.columns == names
+def test_columns_that_are_added_hold_their_default_and_take_their_place(story: Story) -> None:
+    frame = delta.read(story.lake.spark, Lake(story.lake.root).gold("shop", "grows"))
+    assert frame.columns == ["first", "id", "b.c", "v", "n", "__lsn", "__committed_at"]
     shown = frame.selectExpr("id", "string(first)", "hex(`b.c`)", "v", "n").orderBy("id").collect()
     assert [tuple(row) for row in shown] == [
         (1, "2024-02-29", "61620000", "a", None),
-        (2, "2024-02-29", "61620000", "b", None),
         (3, None, "78790000", "c", None),
     ]
 
 
-def test_a_table_that_is_created_again_starts_empty_with_its_new_columns(lake: GoldLake) -> None:
-    again = definition("t", *U.columns[1:], *U.columns[:1], key=(1,))
-    lake.silver.batch([Tx(1).insert(T, 1, "a")], [item("create", 1, T)])
-    lake.run()
-    first = lake.states()["t"]
-    lake.silver.batch(
-        [Tx(2).insert(T, 2, "b"), Tx(3), Tx(4).insert(again, "new", 9, version=2)],
-        [item("drop", 3, T), item("create", 4, again, 2)],
-    )
-    lake.run()
-    assert lake.rows() == [("new", 9)]
-    assert lake.rows(version=first["delta_version"]) == [(1, "a")]
-    assert lake.states()["t"]["delta_id"] == first["delta_id"]
+def test_a_table_that_is_created_again_starts_empty_with_its_new_columns(story: Story) -> None:
+    assert story.rows(AGAIN, 1) == [(1, "a")]
+    assert story.rows(AGAIN_2, 2) == [("new", 9)]
+    ids = {cut["tables"]["again"]["delta_id"] for cut in story.cuts}
+    assert len(ids) == 1
 
 
-@pytest.mark.parametrize(("on_drop", "left"), [("keep", [(1, "a"), (2, "b")]), ("drop", [])])
-def test_a_dropped_table_keeps_its_rows_or_not(
-    lake: GoldLake, on_drop: str, left: list[Any]
+def test_a_dropped_table_keeps_its_rows(story: Story) -> None:
+    assert story.rows(DROPPED) == [(1, "a"), (2, "b")]
+
+
+def test_a_table_may_appear_later(story: Story) -> None:
+    assert "late" not in story.cuts[0]["tables"]
+    assert story.rows(LATE, 2) == [(1, "it appears later")]
+    assert not story.cuts[1]["tables"]["late"]["complete"]
+
+
+def test_what_was_rolled_back_is_not_applied(story: Story) -> None:
+    assert story.rows(ROLLED_BACK) == [(1, "kept"), (3, "yes")]
+
+
+def test_names_of_any_characters(story: Story) -> None:
+    assert Path(Lake(story.lake.root).gold(ODD.schema, ODD.table)).is_dir()
+    assert story.rows(ODD) == [(1, 0), (2, 4)]
+
+
+def test_a_fault_holds_its_table_until_it_is_resolved(story: Story) -> None:
+    assert story.rows(FAULTY, 3) == [(1, "a")]
+    assert story.rows(FAULTY, 4) == [(1, "a"), (4, "after the fault")]
+    assert [cut["tables"]["faulty"]["held"] for cut in story.cuts] == [True, True, True, False]
+    for report in story.reports[:3]:
+        (sentence,) = [line for line in report.faults if "shop.faulty is held" in line]
+        assert "it is damaged" in sentence
+
+
+def test_a_prepared_transaction_holds_its_tables_and_goes_on_doing_so(story: Story) -> None:
+    assert story.rows(PREPARED) == [(1, "a")]
+    assert [cut["tables"]["prepared"]["held"] for cut in story.cuts] == [False, True, True, True]
+    assert any("XA" in line for line in story.reports[-1].faults)
+
+
+def test_a_table_without_a_key_is_held_and_told(story: Story) -> None:
+    entry = story.cuts[0]["tables"]["keyless"]
+    assert (entry["held"], entry["delta_id"], entry["delta_version"]) == (True, None, None)
+    assert any("no primary key" in line for line in story.reports[0].faults)
+
+
+def test_a_cut_tells_how_far_the_source_is_applied(story: Story) -> None:
+    last = [BATCH + 29, 2 * BATCH + 30, 3 * BATCH + 29, 3 * BATCH + 29]
+    assert [cut["lsn"] for cut in story.cuts] == [lsn(n) for n in last]
+    assert story.cuts[0]["gtid_set"] == f"{SERVER}:101-102:104-129"
+    spans = "101-102:104-129:201-230:301-302:305-329"
+    assert story.cuts[3]["gtid_set"] == f"{SERVER}:{spans}"
+    seconds = [int((START + timedelta(seconds=n)).timestamp()) for n in last]
+    assert [cut["committed_us"] for cut in story.cuts] == [s * 1_000_000 for s in seconds]
+
+
+def test_a_table_that_does_not_change_keeps_its_version(story: Story) -> None:
+    versions = {cut["tables"]["quiet"]["delta_version"] for cut in story.cuts}
+    assert len(versions) == 1
+    path = Lake(story.lake.root).gold("shop", "quiet")
+    history = delta.open_table(story.lake.spark, path).history()
+    assert {row["version"] for row in history.collect()} == {0, *versions}
+
+
+def test_rows_of_a_dropped_table_go_if_conf_says_so(lake: GoldLake) -> None:
+    lake.silver.batch([Tx(1).insert(PLAIN, 1, "a")], [item("create", 1, PLAIN)])
+    lake.run(on_drop="drop")
+    lake.silver.batch([Tx(2).insert(PLAIN, 2, "b"), Tx(3)], [item("drop", 3, PLAIN)])
+    lake.run(on_drop="drop")
+    assert lake.rows(PLAIN) == []
+
+
+OUTCOMES: dict[str, tuple[str, list[str] | None, int, Callable[[LayerReport], bool]]] = {
+    "held": ("hold", None, 1, lambda report: "Every table is held" in report.faults[0]),
+    "marked": ("mark", ["shop.plain"], 2, lambda report: report.faults == ()),
+}
+
+
+@pytest.mark.parametrize("case", OUTCOMES)
+def test_a_fault_of_unknown_tables_holds_all_and_a_marked_one_none(
+    lake: GoldLake, case: str
 ) -> None:
-    lake.silver.batch([Tx(1).insert(T, 1, "a")], [item("create", 1, T)])
-    lake.run(on_drop=on_drop)
-    lake.silver.batch([Tx(2).insert(T, 2, "b"), Tx(3)], [item("drop", 3, T)])
-    lake.run(on_drop=on_drop)
-    assert lake.rows() == left
-
-
-def test_what_was_rolled_back_is_not_applied(lake: GoldLake) -> None:
-    tx = Tx(1).insert(T, 1, "kept").insert(T, 2, "gone").insert(T, 3, "kept")
-    tx.rolled_back = [(200, 300)]
-    lake.silver.batch([tx], [item("create", 1, T)])
-    lake.run()
-    assert lake.rows() == [(1, "kept"), (3, "kept")]
-
-
-def test_a_fault_holds_its_table_and_the_rest_goes_on(lake: GoldLake) -> None:
+    on_fault, tables, rows, told = OUTCOMES[case]
     lake.silver.batch(
-        [Tx(1).insert(T, 1, "a").insert(U, 1, "a"), Tx(3).insert(T, 3, "c").insert(U, 3, "c")],
-        [item("create", 1, T), item("create", 1, U)],
-        [(2, ["shop.t"])],
+        [Tx(1).insert(PLAIN, 1, "a"), Tx(3).insert(PLAIN, 3, "c")],
+        [item("create", 1, PLAIN)],
+        [(2, tables)],
     )
-    report = lake.run()
-    assert lake.rows("t") == [(1, "a")]
-    assert lake.rows("u") == [(1, "a"), (3, "c")]
-    assert [lake.states()[t]["held"] for t in ("t", "u")] == [True, False]
-    (sentence,) = report.faults
-    assert "shop.t is held" in sentence
-    assert "it is damaged" in sentence
-    again = lake.run()
-    assert again.faults == report.faults
-    assert again.batches == ()
-    lake.silver.resolve()
-    assert lake.run().faults == ()
-    assert lake.rows("t") == [(1, "a"), (3, "c")]
-    assert not lake.states()["t"]["held"]
-
-
-def test_a_prepared_transaction_holds_its_tables_until_it_is_decided(lake: GoldLake) -> None:
-    prepared = Tx(2).insert(T, 2, "b")
-    prepared.committed = False
-    lake.silver.batch(
-        [Tx(1).insert(T, 1, "a"), prepared, Tx(3).insert(U, 3, "c")],
-        [item("create", 1, T), item("create", 1, U)],
-    )
-    assert "XA" in lake.run().faults[0]
-    lake.silver.batch([Tx(4).insert(T, 4, "d").insert(U, 4, "d")])
-    assert "XA" in lake.run().faults[0]
-    assert lake.rows("t") == [(1, "a")]
-    assert lake.rows("u") == [(3, "c"), (4, "d")]
-
-
-def test_a_fault_of_unknown_tables_holds_the_cut_for_all(lake: GoldLake) -> None:
-    lake.silver.batch(
-        [Tx(1).insert(T, 1, "a"), Tx(3).insert(T, 3, "c")], [item("create", 1, T)], [(2, None)]
-    )
-    assert "Every table is held" in lake.run().faults[0]
-    assert lake.rows() == [(1, "a")]
-    assert lake.cut()["lsn"] == lsn(2) - 1
-
-
-def test_a_marked_fault_is_gone_past_and_the_table_is_no_longer_claimed(lake: GoldLake) -> None:
-    lake.silver.batch(
-        [Tx(1).insert(T, 1, "a"), Tx(3).insert(T, 3, "c")],
-        [item("create", 1, T)],
-        [(2, ["shop.t"])],
-    )
-    assert lake.run(on_fault="mark").faults == ()
-    assert lake.rows() == [(1, "a"), (3, "c")]
-    assert not lake.states()["t"]["complete"]
-
-
-def test_a_cut_tells_where_every_table_was(lake: GoldLake) -> None:
-    lake.silver.batch(
-        [Tx(1).insert(T, 1, "a").insert(U, 1, "u")], [item("create", 1, T), item("create", 1, U)]
-    )
-    lake.run()
-    first = lake.cut()
-    lake.silver.batch([Tx(2).insert(T, 2, "b"), Tx(4).insert(T, 4, "d")])
-    lake.run()
-    second = lake.cut()
-    assert (first["lsn"], second["lsn"]) == (lsn(1), lsn(4))
-    assert (first["gtid_set"], second["gtid_set"]) == (f"{SERVER}:1", f"{SERVER}:1-2:4")
-    assert second["committed_us"] == int((START + timedelta(seconds=4)).timestamp()) * 1_000_000
-    for cut, rows in ((first, [(1, "a")]), (second, [(1, "a"), (2, "b"), (4, "d")])):
-        entry = next(e for e in cut["tables"] if e["table"] == "t")
-        assert lake.rows("t", entry["delta_version"]) == rows
-        assert entry["path"] == Lake(lake.root).gold("shop", "t")
-    versions = [
-        next(e["delta_version"] for e in cut["tables"] if e["table"] == "u")
-        for cut in (first, second)
-    ]
-    assert versions[0] == versions[1]
-
-
-def test_a_cut_moves_on_where_no_table_changed(lake: GoldLake) -> None:
-    lake.silver.batch([Tx(1).insert(T, 1, "a")], [item("create", 1, T)])
-    lake.run()
-    version = lake.states()["t"]["delta_version"]
-    lake.silver.batch([Tx(2)])
-    assert lake.run().counts == {}
-    assert lake.cut()["lsn"] == lsn(2)
-    assert lake.states()["t"]["delta_version"] == version
-
-
-def test_names_of_any_characters(lake: GoldLake) -> None:
-    odd = definition(
-        "../t 1.%",
-        ColumnDefinition("i`d, (x)", ColumnType.LONG, nullable=False),
-        ColumnDefinition("a.b", ColumnType.LONG),
-        schema="Ünï code",
-    )
-    lake.silver.batch(
-        [Tx(1).insert(odd, 1, 2), Tx(2).update(odd, (1, 2), (1, 3))], [item("create", 1, odd)]
-    )
-    lake.run()
-    lake.silver.batch([Tx(3).update(odd, (1, 3), (2, 4)).insert(odd, 1, 0)])
-    lake.run()
-    path = Path(Lake(lake.root).gold(odd.schema, odd.table))
-    assert path.is_dir()
-    frame = delta.read(lake.spark, str(path)).select("`i``d, (x)`", "`a.b`")
-    assert sorted(tuple(row) for row in frame.collect()) == [(1, 0), (2, 4)]
+    assert told(lake.run(on_fault=on_fault))
+    assert len(lake.rows(PLAIN)) == rows
+    (cut,) = lake.cuts()
+    assert cut["lsn"] == (lsn(2) - 1 if case == "held" else lsn(3))
+    assert cut["tables"]["plain"]["complete"] == (case == "held")
