@@ -264,7 +264,7 @@ class Framer:
     def _rest_header(self) -> EventHeader | None:
         if self._large is not None:
             return self._large.header
-        if len(self._rest) < HEADER_LENGTH or self.fault is not None:
+        if len(self._rest) < HEADER_LENGTH or self.fault is not None or not self.end.position:
             return None
         return EventHeader.parse(memoryview(self._rest), 0, self.end.position)
 

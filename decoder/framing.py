@@ -174,7 +174,7 @@ def _fill(
         if position + size > limit:
             break
         if event_type == _FORMAT_DESCRIPTION:
-            event_checksum, checksum = _checksum_of_format(buffer, position, size)
+            event_checksum, checksum = _checksum_of_format(buffer, position, size, checksum)
         if size < HEADER_LENGTH + CHECKSUM_LENGTH * event_checksum:
             return count, position, checksum, True
         end = position + size - CHECKSUM_LENGTH * event_checksum
@@ -223,14 +223,27 @@ def _plausible(buffer: Bytes, position: int, limit: int) -> bool:
 
 
 @kernel
-def _checksum_of_format(buffer: Bytes, position: int, size: int) -> tuple[int, int]:
-    """Whether this FORMAT_DESCRIPTION has a checksum, and whether the events after it have."""
+def _checksum_of_format(buffer: Bytes, position: int, size: int, checksum: int) -> tuple[int, int]:
+    """Whether this FORMAT_DESCRIPTION has a checksum, and whether the events after it have.
+
+    An event that cannot be one (another's type byte was damaged) changes nothing.
+    """
+    if size < _FORMAT_LENGTH or not _describes_format(buffer, position):
+        return checksum, checksum
     if size < _FORMAT_LENGTH + 1 + CHECKSUM_LENGTH:
         return 0, 0
     if not _writes_checksums(buffer, position + _VERSION):
         return 0, 0
     algorithm = load_u8(buffer, position + size - CHECKSUM_LENGTH - 1)
     return 1, int(algorithm == 1)
+
+
+@kernel
+def _describes_format(buffer: Bytes, position: int) -> bool:
+    """Whether it says that this is version 4 of the format, with headers of 19 bytes."""
+    version = load_u16(buffer, position + HEADER_LENGTH)
+    header_length = load_u8(buffer, position + _FORMAT_LENGTH - 1)
+    return version == 4 and header_length == HEADER_LENGTH
 
 
 @kernel

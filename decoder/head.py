@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import zlib
 from dataclasses import dataclass
 
 import numpy as np
 
-from decoder.constants import HEADER_LENGTH, MAGIC, EventFlag, EventType
+from decoder.constants import CHECKSUM_LENGTH, HEADER_LENGTH, MAGIC, EventFlag, EventType
 from decoder.crc32 import HEAD
-from decoder.errors import TruncatedError
+from decoder.errors import ChecksumError, TruncatedError
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.previous_gtids import PreviousGtidsEvent
 from decoder.events.registry import parse
@@ -60,6 +61,7 @@ def read_head(data: bytes) -> Head:
     if header.type != EventType.FORMAT_DESCRIPTION:
         raise header.malformed("the first event is no FORMAT_DESCRIPTION")
     description = FormatDescriptionEvent.parse(memoryview(body), header, None)
+    _verify_description(first, description)
     end = len(MAGIC) + len(first)
     second = _previous_gtids(bytes(cleared), end, description)
     digest = hashlib.sha256(first)
@@ -79,6 +81,18 @@ def read_description(events: bytes) -> FormatDescriptionEvent:
     return FormatDescriptionEvent.parse(memoryview(body), header, None)
 
 
+def _verify_description(event: bytes, description: FormatDescriptionEvent) -> None:
+    """Framing verifies it only if it takes the version for one that has checksums."""
+    if description.has_own_checksum:
+        stored = int.from_bytes(event[-CHECKSUM_LENGTH:], "little")
+        if zlib.crc32(event[:-CHECKSUM_LENGTH]) != stored:
+            raise ChecksumError(
+                "the checksum does not match",
+                position=description.position,
+                event_type=description.name,
+            )
+
+
 def _previous_gtids(
     data: bytes, position: int, description: FormatDescriptionEvent
 ) -> tuple[bytes, PreviousGtidsEvent] | None:
@@ -87,6 +101,8 @@ def _previous_gtids(
         return None
     header = EventHeader.parse(memoryview(data), position, position)
     if header.type != EventType.PREVIOUS_GTIDS:
+        if len(data) - position >= header.size:
+            _event(data, position, checksum=bool(description.checksum_length))
         return None
     raw, body = _event(data, position, checksum=bool(description.checksum_length))
     event = parse(memoryview(body), header, description)

@@ -182,25 +182,24 @@ class Segmenter:
         It has begun at the last boundary; the events before `first` were noted before.
         """
         transaction = self._transaction = self._transaction or _Transaction(self.boundary.position)
-        opening = np.isin(window.frames.type[first:last], _GTIDS)
-        opening |= np.isin(window.marks.statement[first:last], _BEGINS)
-        transaction.head += [window.event(first + int(k)) for k in np.flatnonzero(opening)]
         while True:
             wanted = transaction.last + self._target
             event = first + int(np.searchsorted(window.ends[first:last], wanted))
             if event >= last:
                 break
-            _follow_maps(transaction, window, first, event + 1)
+            _carry(transaction, window, first, event + 1)
             context = b"".join([*transaction.head, *transaction.maps])
             transaction.inside.append((window.mark(int(window.ends[event])), context))
             first = event + 1
-        _follow_maps(transaction, window, first, last)
+        _carry(transaction, window, first, last)
         return transaction
 
 
-def _follow_maps(transaction: _Transaction, window: Window, first: int, last: int) -> None:
-    """Keep the table maps that still hold behind events `first` to before `last`."""
+def _carry(transaction: _Transaction, window: Window, first: int, last: int) -> None:
+    """Keep what still holds behind events `first` to before `last`: GTID, BEGIN, table maps."""
     types = window.frames.type[first:last]
+    opening = np.isin(types, _GTIDS) | np.isin(window.marks.statement[first:last], _BEGINS)
+    transaction.head += [window.event(first + int(k)) for k in np.flatnonzero(opening)]
     flags = window.bytes_at(np.arange(first, last), _ROWS_FLAGS, 1)[:, 0]
     ends = np.flatnonzero(np.isin(types, _ROWS) & (flags & _STATEMENT_END != 0))
     if len(ends):
