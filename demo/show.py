@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from pipeline.lake import Lake
 from pipeline.status import TableStatus
 
 ROWS = 4
+WIDEST = 26
+"""Characters of a value that are shown."""
 OPERATIONS = ("insert", "update", "delete")
 
 FIGURES = {
@@ -55,16 +58,24 @@ def show_changes(
 
 
 def show_gold(spark: SparkSession, table: TableStatus, screen: Console) -> None:
-    """A few rows of one gold table."""
+    """A few rows of one gold table, in as many of its columns as the screen has room for."""
     gold = delta.read(spark, table.gold)
     columns = [name for name in gold.columns if not name.startswith("__")]
-    title = f"{table.schema}.{table.table}: {gold.count():,} rows"
-    shown = Table(title=escape(title), title_justify="left")
-    for name in columns:
-        shown.add_column(name, no_wrap=True, overflow="ellipsis")
     texts = [_as_text(gold, name) for name in columns]
-    for row in gold.orderBy(columns[0]).limit(ROWS).select(*texts).collect():
-        shown.add_row(*("" if value is None else escape(value) for value in row))
+    rows = gold.orderBy(columns[0]).limit(ROWS).select(*texts).collect()
+    widths = [
+        min(WIDEST, max(len(name), *(len(row[at] or "") for row in rows)))
+        for at, name in enumerate(columns)
+    ]
+    room = sum(used <= screen.width - 1 for used in accumulate(width + 3 for width in widths))
+    title = f"{table.schema}.{table.table}: {gold.count():,} rows"
+    left_out = ", ".join(columns[room:])
+    caption = f"and {left_out}" if left_out else None
+    shown = Table(title=escape(title), caption=caption, title_justify="left")
+    for name, width in zip(columns[:room], widths, strict=False):
+        shown.add_column(escape(name), no_wrap=True, overflow="ellipsis", width=width)
+    for row in rows:
+        shown.add_row(*("" if value is None else escape(value) for value in row[:room]))
     screen.print(shown, "")
 
 

@@ -34,6 +34,9 @@ logger.task.name = org.apache.spark.executor.Executor
 logger.task.level = off
 logger.tasks.name = org.apache.spark.scheduler.TaskSetManager
 logger.tasks.level = off
+# Delta says at error level that it does not push a filter of its own down to Parquet.
+logger.filter.name = org.apache.spark.sql.delta.DeltaParquetFileFormat
+logger.filter.level = off
 """
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
