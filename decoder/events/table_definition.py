@@ -35,6 +35,8 @@ CHARACTER = frozenset(
         ColumnType.BLOB,
         ColumnType.MEDIUM_BLOB,
         ColumnType.LONG_BLOB,
+        # A BLOB to the server's field classes, so it has a place in the lists of collations.
+        ColumnType.VECTOR,
     }
 )
 """Types with a collation in the charset fields; binary ones have the binary collation there."""

@@ -57,8 +57,8 @@ ZOO = (
     ColumnDefinition("j", ColumnType.JSON, length_bytes=4),
     ColumnDefinition("g", ColumnType.GEOMETRY, length_bytes=4, geometry_type=0),
     ColumnDefinition("p", ColumnType.GEOMETRY, length_bytes=4, geometry_type=1),
-    ColumnDefinition("vec", ColumnType.VECTOR, length_bytes=4, dimension=7),
-    ColumnDefinition("vec2", ColumnType.VECTOR, length_bytes=4, dimension=3),
+    ColumnDefinition("vec", ColumnType.VECTOR, length_bytes=4, dimension=7, collation=63),
+    ColumnDefinition("vec2", ColumnType.VECTOR, length_bytes=4, dimension=3, collation=63),
     ColumnDefinition("inv", ColumnType.LONG, visible=False),
     ColumnDefinition("gen", ColumnType.LONG),
 )
