@@ -1,0 +1,153 @@
+"""Gold's runs that die between any two commits, come twice, or come at once: the same gold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from decoder.constants import ColumnType
+from decoder.definition import ColumnDefinition
+from pipeline import delta
+from pipeline.gold.job import run
+from pipeline.lake import Lake
+from pipeline.progress import QuietProgress
+from pipeline.settings import Settings
+from tests.support.made_silver import (
+    SOURCE,
+    MadeSilver,
+    MadeTransaction as Tx,
+    definition,
+    item,
+    lsn,
+)
+
+T, U = definition("t"), definition("u")
+WIDER = definition("t", *T.columns, ColumnDefinition("n", ColumnType.LONG))
+AGAIN = definition("u", *WIDER.columns)
+
+
+class KilledError(BaseException):
+    """Stands for SIGKILL: nothing in the pipeline may catch it and go on."""
+
+
+class Executioner:
+    """Kills a run right after its first commit that no run before it has come to."""
+
+    def __init__(self) -> None:
+        self.real = delta.commit
+        self.seen: set[tuple[str, int, int]] = set()
+        self.counts: Counter[tuple[str, int]] = Counter()
+
+    def __call__(self, action: Callable[[], object], **names: Any) -> None:
+        self.real(action, **names)
+        step = (names["app"], names["version"])
+        self.counts[step] += 1
+        commit = (*step, self.counts[step])
+        if commit not in self.seen:
+            self.seen.add(commit)
+            raise KilledError
+
+
+def gold_run(spark: SparkSession, lake: Path) -> None:
+    settings = Settings(source=SOURCE, lake=str(lake), parallel_tables=1)
+    run(spark, settings, QuietProgress())
+
+
+def rows(spark: SparkSession, lake: Path, table: str) -> list[tuple[Any, ...]]:
+    frame = delta.read(spark, Lake(str(lake)).gold("shop", table))
+    names = [name for name in frame.columns if not name.startswith("__")]
+    return sorted(tuple(row) for row in frame.select(names).collect())
+
+
+def make(silver: MadeSilver) -> None:
+    """A batch of rows."""
+    silver.batch(
+        [Tx(1).insert(T, 1, "a").insert(T, 2, "b").insert(U, 1, "a")],
+        [item("create", 1, T), item("create", 1, U)],
+    )
+
+
+def evolve(silver: MadeSilver) -> None:
+    """A batch that changes both tables between rows."""
+    silver.batch(
+        [
+            Tx(2).update(T, (1, "a"), (5, "moved")).insert(T, 1, "new").delete(T, 2, "b"),
+            Tx(3),
+            Tx(4)
+            .insert(WIDER, 6, "c", 6, version=2)
+            .update(WIDER, (5, "moved", 7), (5, "again", 8), version=2),
+            Tx(5).insert(AGAIN, 9, "z", 9, version=2),
+        ],
+        [
+            item("add_columns", 3, WIDER, 2, defaults={"n": "7"}),
+            item("drop", 5, U, pos=10),
+            item("create", 5, AGAIN, 2),
+        ],
+    )
+
+
+GOLD_T = [(1, "new", 7), (5, "again", 8), (6, "c", 6)]
+GOLD_U = [(9, "z", 9)]
+COMMITS = 12
+"""The plan; of `t`: MERGE, ADD COLUMNS, UPDATE, the position, MERGE; of `u`: overwrite, CLUSTER BY,
+the position, append; the cut; the record."""
+
+
+def test_a_run_killed_after_each_commit_in_turn_ends_as_if_it_had_not_been(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = tmp_path / "lake"
+    silver = MadeSilver(spark, str(lake))
+    make(silver)
+    gold_run(spark, lake)
+    evolve(silver)
+    executioner = Executioner()
+    monkeypatch.setattr(delta, "commit", executioner)
+    for _ in range(30):
+        executioner.counts.clear()
+        try:
+            gold_run(spark, lake)
+            break
+        except KilledError:
+            continue
+    assert len(executioner.seen) == COMMITS
+    assert rows(spark, lake, "t") == GOLD_T
+    assert rows(spark, lake, "u") == GOLD_U
+    cuts = delta.read(spark, Lake(str(lake)).cuts).orderBy("batch").collect()
+    assert [(cut["batch"], cut["lsn"]) for cut in cuts] == [(1, lsn(1)), (2, lsn(5))]
+    history = delta.open_table(spark, Lake(str(lake)).gold("shop", "t")).history().collect()
+    assert [row["operation"] for row in reversed(history)] == [
+        "CREATE TABLE",
+        "WRITE",
+        "MERGE",
+        "ADD COLUMNS",
+        "UPDATE",
+        "SET TBLPROPERTIES",
+        "MERGE",
+    ]
+
+
+def test_two_runs_at_once_come_to_the_same_gold(spark: SparkSession, tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    silver = MadeSilver(spark, str(lake))
+    for write in (make, evolve):
+        write(silver)
+        barrier = Barrier(2)
+
+        def one_of_two(_number: int, gate: Barrier = barrier) -> None:
+            gate.wait()
+            gold_run(spark, lake)
+
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(one_of_two, range(2)))
+    assert rows(spark, lake, "t") == GOLD_T
+    assert rows(spark, lake, "u") == GOLD_U
+    cuts = delta.read(spark, Lake(str(lake)).cuts).orderBy("batch").collect()
+    assert [cut["lsn"] for cut in cuts] == [lsn(1), lsn(5)]
