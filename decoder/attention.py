@@ -21,10 +21,11 @@ from decoder.events.table_map import TableMapEvent
 from decoder.faults import INCIDENT, STATEMENT_DML, UNDECODABLE, UNSUPPORTED, kind_of
 from decoder.framing import END, OFFSET, SIZE, TYPE, VALID
 from decoder.header import EventHeader
-from decoder.session import COMMITTED, ORIGINAL, START, Session, Window
+from decoder.session import COMMITTED, ORIGINAL, START, Session
 from decoder.statements import StatementLog, excerpt, is_dml
 from decoder.summaries import Ranges
 from decoder.transactions import Statement
+from decoder.window import Window
 
 Report = Callable[[Window, int, str, BinlogError, bool], None]
 """(window, event, kind, error, whether the transaction's TABLE_MAPs tell all tables it touches)."""

@@ -24,7 +24,7 @@ from decoder.memory import load_u32
 INNER_WINDOW = 1 << 22
 """Decompressed bytes that are decoded at a time."""
 _PIECE = 1 << 20
-_NOT_INSIDE = (int(EventType.TRANSACTION_PAYLOAD), int(EventType.FORMAT_DESCRIPTION))
+NOT_INSIDE = (int(EventType.TRANSACTION_PAYLOAD), int(EventType.FORMAT_DESCRIPTION))
 
 
 class _Source(Protocol):
@@ -83,7 +83,7 @@ def inner_windows(
             break
         end = HEAD_SLACK + used
         frames = frame(buffer.data, HEAD_SLACK, end, base=0, checksum=False)
-        if frames.stopped or np.isin(frames.table[TYPE], _NOT_INSIDE).any():
+        if frames.stopped or np.isin(frames.table[TYPE], NOT_INSIDE).any():
             raise event.header.malformed("its content is not a sequence of events")
         if len(frames):
             yield frames

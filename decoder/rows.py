@@ -23,10 +23,11 @@ from decoder.locate import clear_masks, drop_faulty, locate
 from decoder.options import TypeOptions
 from decoder.plan import VARIABLE, RowPlan, plan_rows
 from decoder.results import Changes
-from decoder.session import FAULTY, Session, Window
+from decoder.session import FAULTY, Session
 from decoder.table_maps import TableMaps
 from decoder.tables import META_POSITION, META_TRANSACTION
 from decoder.walk import STEPS, scan
+from decoder.window import Window
 
 _UPDATE = 1
 _OPERATION_OF_TYPE = {

@@ -7,8 +7,6 @@ in place, and lists the few events that Python must look at.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
@@ -25,6 +23,7 @@ from decoder.memory import (
     store_8,
 )
 from decoder.transactions import WORDS, Marks, Statement, classify_query
+from decoder.window import Window
 
 # Columns of the table of transactions. Times are microseconds since 1970, −1 where not logged.
 START, STOP, COMMITTED, ORIGINAL, SERVER, SECOND, XID, HAS_XID = range(8)
@@ -60,29 +59,6 @@ _HAS_ORIGINAL = 1 << 55
 # Cells of the counters that `open_transactions` takes: transactions, the open one, GTID bytes,
 # events listed.
 _COUNT, _CURRENT, _TEXT, _LISTED = range(4)
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Events in one buffer, index = event, with what was found out about them.
-
-    `table` is `Frames.table`; `transaction` the index of its transaction (−1: none), `position`
-    where it is in the file (in a payload: where the payload is), `statement` what a QUERY is,
-    `ends` 1 where a transaction ends with it. `attention` lists the events that Python must look
-    at; `inner` tells that the events come out of a payload.
-    """
-
-    buffer: Bytes
-    table: npt.NDArray[np.int64]
-    transaction: npt.NDArray[np.int64]
-    position: npt.NDArray[np.int64]
-    statement: npt.NDArray[np.int8]
-    ends: npt.NDArray[np.int8]
-    attention: npt.NDArray[np.int64]
-    inner: bool = False
-
-    def __len__(self) -> int:
-        return int(self.table.shape[1])
 
 
 class Session:
@@ -126,10 +102,14 @@ class Session:
             buffer, frames.table, transaction, position, marks.statement, marks.ends, listed
         )
 
-    def enter_payload(
-        self, buffer: Bytes, frames: Frames, *, transaction: int, position: int
+    def enter_payloads(
+        self,
+        buffer: Bytes,
+        frames: Frames,
+        transaction: npt.NDArray[np.int64],
+        position: npt.NDArray[np.int64],
     ) -> Window:
-        """Events of a payload, which are all of its transaction."""
+        """Events of payloads, with the transaction and the file position of each one's payload."""
         count = len(frames)
         statement, attention = np.zeros(count, np.int8), np.empty(count, np.int64)
         listed = note_inner(
@@ -143,15 +123,9 @@ class Session:
             self._counters,
             ATTENTION,
         )
+        ends = np.zeros(count, np.int8)
         return Window(
-            buffer,
-            frames.table,
-            np.full(count, transaction, np.int64),
-            np.full(count, position, np.int64),
-            statement,
-            np.zeros(count, np.int8),
-            attention[:listed],
-            inner=True,
+            buffer, frames.table, transaction, position, statement, ends, attention[:listed], True
         )
 
     def continue_from(self, start: int) -> None:
@@ -259,15 +233,16 @@ def note_inner(
     words: Array,
     result: tuple[Array, Array],
     transactions: Array,
-    owner: int,
+    owners: Array,
     gtids: Bytes,
     counters: Array,
     attention: Array,
 ) -> int:
-    """`Session.enter_payload`; `result`: what QUERYs are, the events listed; how many."""
+    """`Session.enter_payloads`; `result`: what QUERYs are, the events listed; how many."""
     statement, listed = result
     count = 0
     for event in range(table.shape[1]):
+        owner = owners[event]
         if table[TYPE, event] == _QUERY:
             body = table[OFFSET, event] + HEADER_LENGTH
             statement[event] = classify_query(buffer, body, table[END, event], words)

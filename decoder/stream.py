@@ -25,20 +25,20 @@ from decoder.batches import Origin
 from decoder.constants import MAGIC, EventType, event_name
 from decoder.definition import TableDefinition
 from decoder.errors import BinlogError, TruncatedError
-from decoder.events.transaction_payload import TransactionPayloadEvent
 from decoder.faults import CONTENT_LIMIT, Fault, FaultLog, kind_of
 from decoder.feed import Feed
-from decoder.framing import OFFSET, SIZE, TYPE, VALID, Frames, frame
+from decoder.framing import OFFSET, SIZE, TYPE, Frames, frame
 from decoder.holding import Holding
-from decoder.inner_windows import INNER_WINDOW, InnerBuffer, inner_windows
 from decoder.options import TypeOptions
+from decoder.payloads import PayloadDecoder
 from decoder.refusals import content, end_error, head_error, stop_error
 from decoder.results import Changes, Definitions, Faults, Result, Statements, Transactions
 from decoder.rows import RowDecoder
-from decoder.session import BYTES, FAULTY, START, STOP, Session, Window
+from decoder.session import BYTES, FAULTY, START, STOP, Session
 from decoder.statements import StatementLog
 from decoder.summaries import transactions_batch
 from decoder.transactions import TransactionTracker
+from decoder.window import Window
 
 __all__ = [
     "Changes",
@@ -108,7 +108,15 @@ class SegmentDecoder:
         self._feed = Feed([], segment.start_pos)
         self._definitions: list[tuple[int, int, TableDefinition]] = []
         self._known: dict[str, TableDefinition] = {}
-        self._inner = InnerBuffer()
+        self._payloads = PayloadDecoder(
+            self._session,
+            self._rows,
+            self._attention,
+            self._statements,
+            walks=rows,
+            process=self._process_inner,
+            report=self._report,
+        )
 
     @property
     def first_fault(self) -> BinlogError | None:
@@ -194,17 +202,30 @@ class SegmentDecoder:
     def _process(self, window: Window) -> Iterator[Result]:
         """Rows events in runs between the events that need a look, in order."""
         done = 0
-        for event in window.attention.tolist():
-            self._scan(window, done, event)
+        payloads: list[int] = []
+        for event, has_rows, is_payload in window.attention_with_context():
+            if payloads and (has_rows or not is_payload):
+                yield from self._payloads.decode(window, payloads)
+                payloads = []
+            if has_rows:
+                self._scan(window, done, event)
             done = event + 1
             self._window = window
-            is_payload = window.table[TYPE, event] == EventType.TRANSACTION_PAYLOAD
-            if is_payload and window.table[VALID, event] and not window.inner:
-                yield from self._decode_payload(window, event)
+            if is_payload:
+                payloads.append(event)
             else:
                 self._attention.look(window, event)
                 self._rows.set_table_id_size(self._attention.table_id_size)
+        if payloads:
+            yield from self._payloads.decode(window, payloads)
         self._scan(window, done, len(window))
+
+    def _process_inner(self, window: Window) -> None:
+        """The events of payloads, which yield nothing yet."""
+        outer = self._window
+        for _ in self._process(window):
+            pass
+        self._window = outer
 
     def _scan(self, window: Window, start: int, stop: int) -> None:
         if start < stop:
@@ -218,72 +239,6 @@ class SegmentDecoder:
         self._known[str(definition)] = definition
         lsn = self._lsn(int(window.transaction[event]))
         self._definitions.append((lsn, int(window.position[event]), definition))
-
-    # --- payloads ---------------------------------------------------------------------------------
-
-    def _decode_payload(self, window: Window, event: int) -> Iterator[Result]:
-        """The events in a compressed transaction.
-
-        Nothing of it may be yielded before all of it is known to be sound, and a large one is not
-        to be kept: it is decoded twice, first for faults alone.
-        """
-        try:
-            payload = self._attention.parse(window, event)
-        except BinlogError as error:
-            self._report(window, event, kind_of(error), error, False)
-            return
-        if not isinstance(payload, TransactionPayloadEvent):
-            return
-        start = int(window.table[OFFSET, event]) + payload.payload_offset
-        content = memoryview(window.buffer.data)[start : start + payload.payload_size]
-        size = payload.uncompressed_size
-        if not self._walks or (size is not None and size <= 2 * INNER_WINDOW):
-            self._decode_inner(window, event, payload, content)
-            return
-        self._rows.flush()
-        before, self._rows.flushed = self._rows.flushed, []
-        yield from self._decode_large(window, event, payload, content)
-        self._rows.flushed = before
-
-    def _decode_inner(
-        self, window: Window, event: int, payload: TransactionPayloadEvent, content: memoryview
-    ) -> None:
-        for _ in self._inner_windows(window, event, payload, content):
-            pass
-
-    def _decode_large(
-        self, window: Window, event: int, payload: TransactionPayloadEvent, content: memoryview
-    ) -> Iterator[Result]:
-        transaction = int(window.transaction[event])
-        statements, counts = len(self._statements), self._rows.count_of_counts
-        for _ in self._inner_windows(window, event, payload, content):
-            self._rows.flushed.clear()
-        if self._session.transactions[transaction, FAULTY]:
-            return
-        self._statements.truncate(statements)
-        self._rows.forget_counts(counts)
-        for _ in self._inner_windows(window, event, payload, content):
-            yield from (flushed.changes for flushed in self._rows.flushed)
-            self._rows.flushed.clear()
-
-    def _inner_windows(
-        self, window: Window, event: int, payload: TransactionPayloadEvent, content: memoryview
-    ) -> Iterator[None]:
-        """Decodes a payload window by window; yields after each, with its rows flushed."""
-        transaction, position = int(window.transaction[event]), int(window.position[event])
-        self._rows.restart_rows()
-        try:
-            for frames in inner_windows(payload, content, self._inner):
-                inner = self._session.enter_payload(
-                    self._inner.data, frames, transaction=transaction, position=position
-                )
-                for _ in self._process(inner):
-                    pass
-                self._rows.flush()
-                yield
-        except BinlogError as error:
-            self._report(window, event, kind_of(error), error, False)
-        self._window = window
 
     # --- faults -----------------------------------------------------------------------------------
 
