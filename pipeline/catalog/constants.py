@@ -33,8 +33,16 @@ class Now:
     utc: bool = False
 
 
-Constant = None | str | bytes | Decimal | float | Now
-"""NULL; a string; bytes of x'…' and b'…'; an exact or approximate number; the statement's time."""
+@dataclass(frozen=True, slots=True)
+class Json:
+    """A JSON value, as text: unlike a string, it stands for itself inside of another."""
+
+    text: str
+
+
+Constant = None | str | bytes | Decimal | float | Now | Json
+"""NULL; a string; bytes of x'…' and b'…'; an exact or approximate number; the statement's time; a
+JSON value."""
 
 _NOW = {
     **dict.fromkeys(("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"), Now()),
@@ -128,22 +136,30 @@ def _json(word: str, cursor: Cursor) -> Constant:
         raise ReadError("not a literal")
     inside = cursor.group()
     if word == "CAST":
-        words = [token.text.upper() for token in inside[-2:]]
-        if words != ["AS", "JSON"]:
+        if [token.text.upper() for token in inside[-2:]] != ["AS", "JSON"]:
             raise ReadError("not a literal")
-        return constant(inside[:-2])
-    values = [_json_value(constant(part)) for part in split(inside)]
+        value = constant(inside[:-2])
+        return Json(value) if isinstance(value, str) else Json(_json_text(value))
+    values = [_json_part(part) for part in split(inside)]
     if word == "JSON_ARRAY":
-        return json.dumps(values, ensure_ascii=False)
-    keys = [str(key) for key in values[::2]]
-    return json.dumps(dict(zip(keys, values[1::2], strict=True)), ensure_ascii=False)
+        return Json(f"[{', '.join(values)}]")
+    members = zip(values[::2], values[1::2], strict=True)
+    return Json("{" + ", ".join(f"{key}: {value}" for key, value in members) + "}")
 
 
-def _json_value(value: Constant) -> object:
-    if value is None or isinstance(value, (str, float)):
-        return value
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
+def _json_part(part: Sequence[Token]) -> str:
+    if len(part) == 1 and part[0].is_word("TRUE", "FALSE"):
+        return part[0].text.lower()
+    return _json_text(constant(part))
+
+
+def _json_text(value: Constant) -> str:
+    if isinstance(value, Json):
+        return value.text
+    if value is None or isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, (Decimal, float)):
+        return str(value)
     raise UnknownDefaultError("a JSON value of bytes or times")
 
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 from decoder.constants import BINARY_COLLATION, ColumnType
 from decoder.definition import ColumnDefinition
 from decoder.options import TypeOptions
-from pipeline.catalog.constants import Constant, Now, UnknownDefaultError, constant
+from pipeline.catalog.constants import Constant, Json, Now, UnknownDefaultError, constant
 from pipeline.catalog.effects import NewColumn
 from pipeline.catalog.temporal import Instant, read_date, read_datetime, read_time, read_year
 
@@ -128,8 +128,8 @@ def _text(value: Constant) -> str:
         return value.decode("utf-8", "replace")
     if isinstance(value, float):
         return f"{value:g}"
-    if isinstance(value, Now) or value is None:
-        raise ValueError("a time in a text column")
+    if value is None or isinstance(value, (Now, Json)):
+        raise ValueError("a time or JSON in a column of text")
     return str(value)
 
 
@@ -166,7 +166,7 @@ def _labels(value: Constant, column: ColumnDefinition, _context: DefaultContext)
 
 
 def _json(value: Constant, _column: ColumnDefinition, _context: DefaultContext) -> str:
-    return _text(value)
+    return value.text if isinstance(value, Json) else _text(value)
 
 
 def _date(value: Constant, _column: ColumnDefinition, context: DefaultContext) -> str | None:

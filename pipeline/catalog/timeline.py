@@ -31,7 +31,7 @@ from pipeline.catalog.effects import (
     Unsupported,
 )
 from pipeline.catalog.items import ItemKind, Position, TimelineItem
-from pipeline.catalog.versions import Versions, fits, layout
+from pipeline.catalog.versions import Versions, difference, fits
 
 LOGS_CASCADES = 90600
 """From MySQL 9.6 on, what a foreign key does to the child's rows is in the log."""
@@ -129,7 +129,7 @@ class Timeline:
             return "version", None
         if not table.rows_seen:
             return "create", None  # nothing was in it: it begins with what the table map shows
-        change = _change(known, definition)
+        change = difference(known, definition, self._options.types)
         return "unsupported", f"it changed without DDL that explains it: {change}"
 
     def _without_names(self, known: bool) -> tuple[ItemKind | None, str | None]:
@@ -350,13 +350,3 @@ def _with_columns(
     positions = {c.name: i for i, c in enumerate(result)}
     primary = tuple(positions[name] for name in key)
     return replace(definition, columns=tuple(result), primary_key=primary), added
-
-
-def _change(known: TableDefinition, shown: TableDefinition) -> str:
-    """The first difference, for a person."""
-    for one, other in zip(layout(known).columns, layout(shown).columns, strict=False):
-        if one != other:
-            return f"column {one.name} ({one.type.name}) became {other.name} ({other.type.name})"
-    if len(known.columns) != len(shown.columns):
-        return f"it had {len(known.columns)} columns and now has {len(shown.columns)}"
-    return "its primary key is another"

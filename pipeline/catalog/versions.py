@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from decoder.columns.registry import row_type
-from decoder.definition import TableDefinition
+from decoder.columns.registry import reader, row_type
+from decoder.definition import ColumnDefinition, TableDefinition
 from decoder.errors import UnsupportedError
 from decoder.options import TypeOptions
 
@@ -30,6 +30,26 @@ def fits(one: TableDefinition, other: TableDefinition, options: TypeOptions) -> 
         return bool(row_type(one, options) == row_type(other, options))
     except UnsupportedError:
         return layout(one) == layout(other)
+
+
+def difference(one: TableDefinition, other: TableDefinition, options: TypeOptions) -> str:
+    """The first difference that keeps them from fitting, or else of their layouts, in words."""
+    if len(one.columns) != len(other.columns):
+        return f"it had {len(one.columns)} columns and now has {len(other.columns)}"
+    for before, after in zip(one.columns, other.columns, strict=True):
+        was, now = _shown(before, options), _shown(after, options)
+        if was != now:
+            return f"column {was} became {now}"
+    if one.primary_key != other.primary_key:
+        return "its primary key is another"
+    return "character sets, lengths or labels of its columns are others"
+
+
+def _shown(column: ColumnDefinition, options: TypeOptions) -> str:
+    try:
+        return f"{column.name} {column.type.name} ({reader(column, options).arrow_type})"
+    except UnsupportedError:
+        return f"{column.name} {column.type.name}"
 
 
 @dataclass(slots=True)

@@ -130,17 +130,24 @@ def resolve(
     remaining: set[Place],
 ) -> None:
     """Mark what a batch took up, except where the fault remains."""
-    places = [(r.ordinal, r.start_pos, lsn) for r in retried for lsn in r.lsns]
-    done = [place for place in places if place not in remaining]
-    if not done:
+    done = {
+        (r.ordinal, r.start_pos): [
+            lsn for lsn in r.lsns if (r.ordinal, r.start_pos, lsn) not in remaining
+        ]
+        for r in retried
+    }
+    among = " OR ".join(
+        f"(ordinal = {ordinal} AND start_pos = {start} AND __lsn IN ({', '.join(map(str, lsns))}))"
+        for (ordinal, start), lsns in done.items()
+        if lsns
+    )
+    if not among:
         return
-    among = ", ".join(f"({ordinal}, {start}, {lsn})" for ordinal, start, lsn in done)
     kinds = ", ".join(f"'{kind}'" for kind in RETRYABLE)
 
     def update(session: SparkSession) -> None:
         delta.open_table(session, lake.quarantine).update(
-            f"source = '{source}' AND resolved_batch IS NULL AND kind IN ({kinds})"
-            f" AND (ordinal, start_pos, __lsn) IN ({among})",
+            f"source = '{source}' AND resolved_batch IS NULL AND kind IN ({kinds}) AND ({among})",
             {"resolved_batch": sf.lit(batch)},
         )
 

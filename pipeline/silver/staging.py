@@ -20,7 +20,7 @@ BIG_ROWS = {
     # One row of 16 to 64 MiB at a time between Spark and Python.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
     # Row groups of these tables are small in number and long in work: one to a task.
-    "spark.sql.files.maxPartitionBytes": str(8 << 20),
+    "spark.sql.files.maxPartitionBytes": str(16 << 20),
     "spark.sql.files.openCostInBytes": "0",
     # A file per target is open at once instead of sorting megabytes of blobs by target.
     "spark.sql.maxConcurrentOutputFileWriters": "64",

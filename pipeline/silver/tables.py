@@ -66,5 +66,5 @@ def _append(
         lake.changes(definition.schema, definition.table, table.version),
         app=f"silver/{settings.source}/{name}",
         version=batch,
-        options=PROPERTIES,
+        options={**PROPERTIES, "compression": "zstd"},
     )

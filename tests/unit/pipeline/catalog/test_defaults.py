@@ -75,6 +75,8 @@ def text(declared: str, context: DefaultContext = PARIS) -> str | None:
         ("json NOT NULL", "null"),
         ("json DEFAULT (json_object('a', 1))", '{"a": 1}'),
         ("json DEFAULT (JSON_ARRAY())", "[]"),
+        ("json DEFAULT (json_object('k', json_array(1, 'x', NULL, true, 1.50)))",
+         '{"k": [1, "x", null, true, 1.50]}'),
         ("json DEFAULT (cast('[1]' as json))", "[1]"),
         ("date NOT NULL DEFAULT '2024-1-2'", "2024-01-02"),
         ("date DEFAULT 20240102", "2024-01-02"),

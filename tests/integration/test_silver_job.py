@@ -1,0 +1,231 @@
+"""Silver against a real server: from its binary logs through bronze to tables of changes."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from pipeline import delta
+from pipeline.bronze import job as bronze
+from pipeline.catalog.definitions import read_items
+from pipeline.gold import job as gold
+from pipeline.lake import Lake
+from pipeline.progress import QuietProgress
+from pipeline.report import LayerReport
+from pipeline.settings import Settings
+from pipeline.silver import job as silver
+from tests.support.compare import assert_gold_equals_source
+from tests.support.mysql import MySQLServer
+
+SCHEMA = "shop"
+
+
+class LakeUnderTest:
+    """A lake, the server whose logs go into it, and the layers' jobs on it."""
+
+    def __init__(self, spark: SparkSession, server: MySQLServer, folder: Path) -> None:
+        self.spark = spark
+        self.server = server
+        self.binlogs = server.binlog_folder
+        self.lake = Lake(str(folder / "lake"))
+
+    def settings(self, **options: Any) -> Settings:
+        return Settings.load(
+            None, source="test", binlogs=str(self.binlogs), lake=self.lake.root, **options
+        )
+
+    def ingest(self, **options: Any) -> LayerReport:
+        return bronze.run(self.spark, self.settings(**options), QuietProgress())
+
+    def decode(self, **options: Any) -> LayerReport:
+        return silver.run(self.spark, self.settings(**options), QuietProgress())
+
+    def apply(self, **options: Any) -> LayerReport:
+        return gold.run(self.spark, self.settings(**options), QuietProgress())
+
+    def changes(self, table: str, version: int = 1) -> DataFrame:
+        return delta.read(self.spark, self.lake.changes(SCHEMA, table, version))
+
+    def images(self, table: str, version: int = 1) -> list[tuple[Any, ...]]:
+        """(operation, key before, key after) in the order of the log."""
+        rows = self.changes(table, version).orderBy("__lsn", "__pos", "__row").collect()
+        return [
+            (row["__op"], row["before"] and row["before"][0], row["after"] and row["after"][0])
+            for row in rows
+        ]
+
+    def rows(self, path: str) -> list[dict[str, Any]]:
+        return [row.asDict() for row in delta.read(self.spark, path).collect()]
+
+
+@pytest.fixture
+def lake(spark: SparkSession, mysql: MySQLServer, tmp_path: Path) -> Iterator[LakeUnderTest]:
+    mysql.execute(f"DROP DATABASE IF EXISTS {SCHEMA}")
+    mysql.reset_logs()
+    mysql.execute(f"CREATE DATABASE {SCHEMA}")
+    yield LakeUnderTest(spark, mysql, tmp_path)
+    mysql.execute(f"DROP DATABASE IF EXISTS {SCHEMA}")
+
+
+def test_every_change_is_kept_under_the_definition_it_was_logged_with(
+    lake: LakeUnderTest,
+) -> None:
+    run = lake.server.execute
+    run("""
+        USE shop;
+        CREATE TABLE `odd name, x` (`a b` int PRIMARY KEY, `c;d` varchar(9) DEFAULT 'x');
+        CREATE TABLE t (id int PRIMARY KEY, v varchar(9));
+        INSERT INTO `odd name, x` VALUES (1, 'é'), (2, NULL);
+        INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c');
+        UPDATE t SET id = 9 WHERE id = 3;
+        ALTER TABLE t ADD COLUMN n int NOT NULL DEFAULT 7 AFTER v;
+        DELETE FROM t WHERE id = 1;
+        CREATE TABLE held (id int PRIMARY KEY, z int);
+        INSERT INTO held VALUES (1, 1);
+        ALTER TABLE held RENAME COLUMN z TO y;
+        INSERT INTO held VALUES (2, 2);
+    """)
+    lake.ingest()
+    report = lake.decode()
+    assert report.counts["rows"] == 9
+    assert [lake.images("t"), lake.images("t", 2)] == [
+        [*(("insert", None, n) for n in (1, 2, 3)), ("update", 3, 9)],
+        [("delete", 1, None)],
+    ]
+    assert [tuple(row) for row in lake.changes("t", 2).select("before.*").collect()] == [
+        (1, "a", 7)
+    ]
+    assert lake.images("odd name, x") == [("insert", None, 1), ("insert", None, 2)]
+    assert [lake.images("held"), lake.images("held", 2)] == [
+        [("insert", None, 1)], [("insert", None, 2)],
+    ]  # fmt: skip
+    assert len(report.faults) == 1
+    assert "column z is renamed" in report.faults[0]
+    assert "shop.held" in report.faults[0]
+    (fault,) = lake.rows(lake.lake.quarantine)
+    assert (fault["tables"], fault["resolved_batch"]) == (["shop.held"], None)
+    assert fault["content"] == b"ALTER TABLE held RENAME COLUMN z TO y"
+    assert not list(Path(lake.lake.staging).glob("*"))
+
+
+def test_a_second_run_takes_only_what_is_new(lake: LakeUnderTest) -> None:
+    lake.server.execute("USE shop; CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1)")
+    lake.ingest()
+    assert lake.decode().batches == (1,)
+    assert lake.decode() == LayerReport("silver", seconds=pytest.approx(0, abs=60))
+    lake.server.execute("INSERT INTO shop.t VALUES (2); FLUSH BINARY LOGS; DELETE FROM shop.t")
+    lake.ingest()
+    assert lake.decode().batches == (2,)
+    assert lake.images("t") == [
+        ("insert", None, 1), ("insert", None, 2), ("delete", 1, None), ("delete", 2, None),
+    ]  # fmt: skip
+    kinds = [item.kind for item in read_items(lake.spark, lake.lake, "test")]
+    assert kinds == ["create", "version"]
+
+
+DEFAULTS = """
+    a1 int NOT NULL, a2 int DEFAULT '-7', a3 bigint unsigned DEFAULT 18446744073709551615,
+    a4 int DEFAULT (60 * 60), a5 decimal(8,3) DEFAULT 1.23456, a6 decimal(65,30) DEFAULT 1e20,
+    a7 float DEFAULT 1.1, a8 double DEFAULT -1e-3, a9 bit(9) DEFAULT b'101', a10 bit DEFAULT b'1',
+    b1 char(5) NOT NULL DEFAULT 'x ', b2 varchar(10) DEFAULT 12.50, b3 text DEFAULT ('hi \\'ü'),
+    b4 binary(3) DEFAULT 'a', b5 varbinary(4) DEFAULT x'00ff', b6 blob NOT NULL,
+    b7 enum('b','ä') NOT NULL, b8 set('x','y','z') DEFAULT 'z,x', b9 varchar(3) DEFAULT x'C3A9',
+    c1 date NOT NULL DEFAULT '2024-1-2', c2 datetime DEFAULT now(), c3 year DEFAULT 24,
+    c4 timestamp(3) DEFAULT current_timestamp(3) ON UPDATE current_timestamp(3),
+    c5 timestamp NULL DEFAULT '2024-07-01 10:00:00',
+    c6 datetime(2) DEFAULT '2024-12-31 23:59:59.996',
+    c7 time(2) DEFAULT '1:2:3.456', c8 time DEFAULT '-100:00', c9 datetime DEFAULT 20240102030405,
+    d1 json NOT NULL, d2 json DEFAULT (json_object('k', json_array(1, 'x', NULL))), d3 point,
+    d4 vector(3), d5 bool DEFAULT true, d6 int NULL DEFAULT NULL, d7 tinytext INVISIBLE
+"""
+
+
+def test_added_columns_hold_in_gold_what_the_server_put_into_existing_rows(
+    lake: LakeUnderTest,
+) -> None:
+    run = lake.server.execute
+    run("USE shop; CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1)")
+    run(f"SET time_zone = '-03:30'; ALTER TABLE shop.t ADD COLUMN ({DEFAULTS})")
+    run("ALTER TABLE shop.t ADD (z1 int DEFAULT 1, z2 int DEFAULT 2), ADD z0 int DEFAULT 3 FIRST")
+    run("SET sql_mode = ''; INSERT INTO shop.t (id) VALUES (2)")
+    run("ALTER TABLE shop.t ADD y int DEFAULT 5 AFTER ID")  # no row follows
+    for report in (lake.ingest(), lake.decode(), lake.apply()):
+        assert report.faults == ()
+    assert_gold_equals_source(lake.spark, lake.server, lake.lake.root, SCHEMA, "t")
+
+
+def test_transactions_and_events_larger_than_a_segment_are_put_together(
+    lake: LakeUnderTest,
+) -> None:
+    run = lake.server.execute
+    run("USE shop; CREATE TABLE t (id int PRIMARY KEY, b longblob); INSERT INTO t VALUES (0, '')")
+    with lake.server.connect(autocommit=False) as connection, connection.cursor() as cursor:
+        for n in range(1, 41):
+            cursor.execute("INSERT INTO shop.t VALUES (%s, REPEAT('x', 10000))", (n,))
+        cursor.execute("INSERT INTO shop.t VALUES (100, REPEAT('big', 200000))")
+        connection.commit()
+    run("INSERT INTO shop.t VALUES (101, '')")
+    sizes = {"segments": {"target": "32 KiB", "limit": "64 KiB"}}
+    lake.ingest(**sizes)
+    segments = delta.read(lake.spark, lake.lake.segments)
+    assert segments.where("transaction_pos IS NOT NULL").count() > 2
+    assert segments.where("part > 0").count() > 2
+    assert lake.decode(**sizes).faults == ()
+    assert [after for _, _, after in lake.images("t")] == [0, *range(1, 41), 100, 101]
+    assert lake.changes("t").where("length(after.b) = 600000").count() == 1
+    found = {row["rows"]["shop.t"]: row for row in lake.rows(lake.lake.transactions) if row["rows"]}
+    assert set(found) == {1, 41}
+    large = found[41]
+    assert large["commit_lsn"] == large["__lsn"]
+    assert large["end_pos"] - large["start_pos"] == large["bytes"]
+    assert large["xid"] is not None
+
+
+def test_a_missing_file_holds_what_follows_until_it_arrives(
+    lake: LakeUnderTest, tmp_path: Path
+) -> None:
+    run = lake.server.execute
+    run("USE shop; CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1)")
+    run("FLUSH BINARY LOGS; INSERT INTO shop.t VALUES (2)")
+    run("FLUSH BINARY LOGS; INSERT INTO shop.t VALUES (3)")
+    files = lake.server.binlogs()
+    lake.binlogs = tmp_path / "copied"
+    lake.binlogs.mkdir()
+    for file in (files[0], files[2]):
+        shutil.copy(file, lake.binlogs)
+    lake.ingest()
+    report = lake.decode()
+    assert [after for _, _, after in lake.images("t")] == [1]
+    assert len(report.gaps) == 1
+    assert "binlog.000003" in report.gaps[0]
+    shutil.copy(files[1], lake.binlogs)
+    lake.ingest()
+    report = lake.decode()
+    assert report.gaps == ()
+    assert [after for _, _, after in lake.images("t")] == [1, 2, 3]
+
+
+def test_retry_takes_up_what_a_fault_held_and_nothing_twice(lake: LakeUnderTest) -> None:
+    run = lake.server.execute
+    run("USE shop; CREATE TABLE t (d date PRIMARY KEY); CREATE TABLE u (id int PRIMARY KEY)")
+    run("SET sql_mode = ''; BEGIN; INSERT INTO shop.t VALUES ('0000-00-00'), ('2024-01-01');"
+        "INSERT INTO shop.u VALUES (1); COMMIT; INSERT INTO shop.u VALUES (2)")  # fmt: skip
+    lake.ingest()
+    (fault,) = lake.decode().faults
+    assert "shop.t, shop.u" in fault
+    assert lake.images("u") == [("insert", None, 2)]
+    kept = {"types": {"zero_dates": "string"}}
+    report = silver.retry(lake.spark, lake.settings(**kept), QuietProgress())
+    assert report.faults == ()
+    assert report.counts["rows"] == 3
+    assert lake.images("u") == [("insert", None, 1), ("insert", None, 2)]
+    assert sorted(after for _, _, after in lake.images("t")) == ["0000-00-00", "2024-01-01"]
+    (row,) = lake.rows(lake.lake.quarantine)
+    assert row["resolved_batch"] == report.batches[0]
+    again = silver.retry(lake.spark, lake.settings(**kept), QuietProgress())
+    assert again.batches == ()
