@@ -106,9 +106,39 @@ CASES: dict[str, tuple[list[Change], list[tuple[Any, ...]]]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def folded(spark: SparkSession) -> dict[str, list[tuple[Any, ...]]]:
+    """All cases, folded in one job: the name of the case is a part of the key."""
+    cased = f"struct<case: string, {IMAGE.removeprefix('struct<')}"
+    rows = [
+        (op, lsn, pos, row, AT, b and (name, *b), a and (name, *a))
+        for name, (changes, _) in CASES.items()
+        for op, lsn, pos, row, b, a in changes
+    ]
+    frame = spark.createDataFrame(rows, SILVER.replace(IMAGE, cased))
+    shape = Shape(("case", *SHAPE.columns), ("case", *SHAPE.key))
+    found: dict[str, list[tuple[Any, ...]]] = {name: [] for name in CASES}
+    for name, *row in fold(frame, shape).drop("__committed_at").orderBy("id").collect():
+        found[name].append(tuple(row))
+    return found
+
+
 @pytest.mark.parametrize("name", CASES)
-def test_fold_gives_the_last_state_of_each_key(spark: SparkSession, name: str) -> None:
-    changes, wanted = CASES[name]
+def test_fold_gives_the_last_state_of_each_key(
+    folded: dict[str, list[tuple[Any, ...]]], name: str
+) -> None:
+    _changes, wanted = CASES[name]
+    assert folded[name] == wanted
+
+
+def test_fold_gives_golds_columns(spark: SparkSession) -> None:
+    changes = [insert(1, *A), update(2, B, (5, "b", 0.25)), delete(3, *C)]
+    wanted = [
+        (*A, 1, False),
+        (2, None, None, 2, True),
+        (3, None, None, 3, True),
+        (5, "b", 0.25, 2, False),
+    ]
     expect(fold(silver(spark, changes), SHAPE), spark, wanted)
 
 

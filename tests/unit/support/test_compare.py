@@ -1,0 +1,68 @@
+"""The comparison of gold with the source finds every kind of difference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tests.support.compare import SourceColumn, compare
+
+COLUMNS = [
+    SourceColumn("id", "int", "int"),
+    SourceColumn("name", "varchar", "varchar(20)"),
+    SourceColumn("ratio", "double", "double"),
+    SourceColumn("doc", "json", "json"),
+]
+SCHEMA = pa.schema(
+    [("id", pa.int32()), ("name", pa.string()), ("ratio", pa.float64()), ("doc", pa.string())]
+)
+ROWS = [("1", "a", 0.5, '{"n": 1}'), ("2", None, -0.0, None)]
+
+
+def gold(*rows: tuple[Any, ...]) -> pa.Table:
+    names = SCHEMA.names
+    return pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows], schema=SCHEMA)
+
+
+SAME = ((1, "a", 0.5, '{ "n":1 }'), (2, None, -0.0, None))
+
+
+def test_equal_tables_have_no_differences() -> None:
+    assert list(compare(COLUMNS, [0], gold(*SAME), ROWS)) == []
+
+
+DIFFERENT: dict[str, tuple[tuple[Any, ...], str]] = {
+    "missing": (SAME[:1], "key (2,) is missing in gold"),
+    "too much": ((*SAME, (3, "x", 0.0, None)), "key (3,) is in gold only"),
+    "double": ((*SAME, SAME[0]), "key (1,) is in gold more than once"),
+    "text": (((1, "A", 0.5, '{"n": 1}'), SAME[1]), "name varchar(20): gold has 'A'"),
+    "null": (((1, None, 0.5, '{"n": 1}'), SAME[1]), "gold has None"),
+    "a sign of zero": ((SAME[0], (2, None, 0.0, None)), "gold has 0.0, the source -0.0"),
+    "a kind of number in JSON": (((1, "a", 0.5, '{"n": 1.0}'), SAME[1]), "doc json"),
+}
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_each_difference_is_told(name: str) -> None:
+    rows, sentence = DIFFERENT[name]
+    (told,) = compare(COLUMNS, [0], gold(*rows), ROWS)
+    assert sentence in told
+
+
+def test_types_follow_the_design() -> None:
+    shown = {
+        ("int", "int unsigned"): "bigint",
+        ("bigint", "bigint unsigned"): "decimal(20,0)",
+        ("mediumint", "mediumint"): "int",
+        ("decimal", "decimal(38,10) unsigned"): "decimal(38,10)",
+        ("decimal", "decimal(39,2)"): "string",
+        ("bit", "bit(1)"): "boolean",
+        ("bit", "bit(63)"): "bigint",
+        ("bit", "bit(64)"): "decimal(20,0)",
+        ("enum", "enum('unsigned','(9)')"): "string",
+        ("point", "point"): "struct<srid:int,wkb:binary>",
+        ("datetime", "datetime(6)"): "timestamp_ntz",
+    }
+    assert {key: SourceColumn("c", *key).spark_type for key in shown} == shown
