@@ -1,0 +1,53 @@
+"""Warming: the recorded log is decoded without a fault, once per machine, whoever comes first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import zstandard
+
+import decoder
+from decoder import warm
+from decoder.constants import ColumnType
+from decoder.memory import INTERPRETED
+
+RECORDED = Path(warm.__file__).parent / "warm.binlog.zst"
+NOT_WRITTEN_BY_MYSQL_9 = {
+    *("DECIMAL", "NULL", "TIMESTAMP", "TIME", "DATETIME", "NEWDATE", "TYPED_ARRAY", "INVALID"),
+    *("BOOL", "TINY_BLOB", "MEDIUM_BLOB", "LONG_BLOB", "VAR_STRING"),
+}
+
+
+def test_the_recorded_log_holds_every_type() -> None:
+    log = zstandard.decompress(RECORDED.read_bytes())
+    columns = [column for found in decoder.read(log) for column in found.definition.columns]
+    types = {column.type.name for column in columns}
+    assert types >= {kind.name for kind in ColumnType} - NOT_WRITTEN_BY_MYSQL_9
+
+
+def test_every_kernel_can_be_used() -> None:
+    warm.use_every_kernel()
+
+
+@pytest.mark.skipif(INTERPRETED, reason="nothing is compiled under NUMBA_DISABLE_JIT")
+def test_only_the_first_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    used = []
+    monkeypatch.setattr(warm, "cache_folder", lambda: tmp_path / "kernels")
+    monkeypatch.setattr(warm, "use_every_kernel", lambda: used.append(1))
+    assert warm.warm()
+    assert not warm.warm(print)
+    assert used == [1]
+
+
+def test_a_kernel_that_is_compiled_is_reported() -> None:
+    from decoder.memory import kernel
+
+    @kernel
+    def never_compiled_before(number: int) -> int:
+        return number + 1
+
+    reported: list[str] = []
+    with warm._reported(reported.append):
+        assert never_compiled_before(1) == 2
+    assert reported == ([] if INTERPRETED else ["never_compiled_before"])
