@@ -1,0 +1,1 @@
+"""Benchmarks and soak runs, on workloads that a real server recorded. Nothing here is a test."""

@@ -1,0 +1,54 @@
+"""How long from binlog files to gold, layer by layer, once Spark is up? And is gold right?
+
+Run: `make bench`, or `python -m benchmarks.end_to_end`. The recorded workload goes into a fresh
+lake; row counts and checksums of every gold table are compared with the source's.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+
+from rich.console import Console
+
+from benchmarks.figures import Tables, gold_figures
+from benchmarks.peak import WorkerPeak
+from benchmarks.workload import SCHEMA, TABLES, Recording, workload
+from pipeline.lake import Lake
+from pipeline.progress import for_terminal
+from pipeline.run import run_layers
+from pipeline.settings import Settings
+from pipeline.spark import session
+
+MASTER = "local[2]"
+
+
+def main() -> int:
+    """Run and report; 1 if gold is not the source's."""
+    return measure("workload", workload(), SCHEMA, TABLES, Console())
+
+
+def measure(name: str, recording: Recording, schema: str, tables: Tables, screen: Console) -> int:
+    """One recording through all layers into a fresh lake; prints a line per layer."""
+    with tempfile.TemporaryDirectory() as folder:
+        options = {"source": "bench", "binlogs": str(recording.folder / "binlogs"), "lake": folder}
+        settings = Settings.load(None, **options, spark={"master": MASTER, "driver_memory": "2g"})
+        spark = session(settings, f"binlake {name}")
+        spark.range(1).count()
+        with WorkerPeak() as peak:
+            reports = run_layers(spark, settings, for_terminal())
+        screen.print(f"{name}: {recording.size / 1e6:.0f} MB on {MASTER}")
+        for report in reports:
+            screen.print(f"  {report.layer}: {report.seconds:.1f} s, {dict(report.counts)}")
+            for line in (*report.faults, *report.gaps):
+                screen.print(f"  {report.layer}: {line}")
+        seconds = sum(report.seconds for report in reports)
+        screen.print(f"  files to gold: {seconds:.1f} s; worker peak {peak.bytes / 1e6:.0f} MB")
+        gold = gold_figures(spark, Lake(folder), schema, tables)
+    wrong = sorted(t for t, figures in recording.figures.items() if gold.get(t) != figures)
+    screen.print(f"  differs from the source: {', '.join(wrong)}" if wrong else "  gold is right")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

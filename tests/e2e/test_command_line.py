@@ -1,0 +1,94 @@
+"""`binlake` as a process: exit codes, SIGKILL, and two runs at the same time."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.support import traffic
+from tests.support.compare import assert_gold_equals_source
+from tests.support.mysql import MySQLFactory, MySQLServer
+
+TABLES = ("account", "line", "word", "digest")
+
+
+def binlake(*arguments: str | Path) -> subprocess.Popen[bytes]:
+    """The command in a process group of its own, so that its Java can be killed with it."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "pipeline.cli", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+def run_arguments(server: MySQLServer, lake: Path) -> tuple[str | Path, ...]:
+    return "run", "--source", "e2e", "--binlogs", server.binlog_folder, "--lake", lake
+
+
+@pytest.fixture(scope="module")
+def server(mysql_factory: MySQLFactory) -> MySQLServer:
+    started = mysql_factory("--max-binlog-size=65536")
+    with started.connect() as connection:
+        traffic.run(connection, 200, seed=3)
+    return started
+
+
+def test_two_runs_at_once_and_one_killed_before_end_as_one(
+    spark: SparkSession, server: MySQLServer, tmp_path: Path
+) -> None:
+    lake = tmp_path / "lake"
+    killed = binlake(*run_arguments(server, lake))
+    patience = time.monotonic() + 240
+    while len(list(lake.rglob("_delta_log/*.json"))) < 8 and time.monotonic() < patience:
+        assert killed.poll() is None, killed.communicate()
+        time.sleep(0.05)
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.wait()
+
+    both = [binlake(*run_arguments(server, lake)) for _ in range(2)]
+    for process in both:
+        _, errors = process.communicate()
+        assert process.returncode == 0, errors.decode()
+    for table in TABLES:
+        assert_gold_equals_source(spark, server, str(lake), traffic.SCHEMA, table)
+
+    status = binlake("status", "--lake", lake, "--json")
+    output, errors = status.communicate()
+    assert status.returncode == 0, errors.decode()
+    tables = {table["table"]: table for table in json.loads(output)["tables"]}
+    assert tables.keys() == set(TABLES)
+    for table in tables.values():
+        assert (table["schema"], table["faults"], table["held"]) == (traffic.SCHEMA, 0, False)
+        assert table["complete"]
+        assert table["lsn"] > 0
+        assert (Path(table["gold"]) / "_delta_log").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("run", "--lake", "lake"), "binlogs"),
+        (("run", "--source", "a b", "--binlogs", ".", "--lake", "lake"), "source"),
+        (("run", "--binlog", "."), "--binlog"),
+        (("decode",), "lake"),
+        (("run", "--conf", "no-such-file.yml"), "no-such-file.yml"),
+    ],
+    ids=["no binlogs", "a source that is no name", "an unknown option", "no lake", "no such conf"],
+)
+def test_what_is_asked_wrongly_is_told_in_a_line_with_exit_code_2(
+    arguments: tuple[str, ...], told: str
+) -> None:
+    process = binlake(*arguments)
+    _, errors = process.communicate()
+    assert process.returncode == 2
+    assert told in errors.decode()
+    assert "Traceback" not in errors.decode()
