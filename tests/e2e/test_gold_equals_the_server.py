@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.e2e.conftest import Run
-from tests.support import traffic
+from tests.support import traffic, type_zoo
 from tests.support.compare import assert_gold_equals_source
 from tests.support.mysql import MySQLFactory, MySQLServer
 
@@ -19,6 +19,7 @@ SERVERS = {
     "GTIDs off": ("--gtid-mode=OFF", "--enforce-gtid-consistency=OFF"),
     "many small files": ("--max-binlog-size=4096",),
 }
+ZOO = "zoo"
 TABLES = [(traffic.SCHEMA, name) for name in ("account", "line", "word", "digest")]
 
 
@@ -53,21 +54,18 @@ def test_after_a_mixed_workload(
 def test_after_every_type_at_its_edges(
     spark: SparkSession, mysql: MySQLServer, run: Run, tmp_path: Path
 ) -> None:
-    from tests.support.type_zoo import SCHEMA, TABLES
-
+    mysql.execute(f"DROP DATABASE IF EXISTS {ZOO}")
     mysql.reset_logs()
-    mysql.execute(f"DROP DATABASE IF EXISTS {SCHEMA}")
-    mysql.reset_logs()
-    mysql.execute(f"CREATE DATABASE {SCHEMA}")
-    names = []
-    with mysql.connect(database=SCHEMA) as connection, connection.cursor() as cursor:
-        for create, inserts in TABLES:
+    mysql.execute(f"CREATE DATABASE {ZOO}")
+    for create, statements in type_zoo.TABLES:
+        with mysql.connect(database=ZOO) as connection, connection.cursor() as cursor:
             cursor.execute(create)
-            for insert in inserts:
-                cursor.execute(insert)
-        cursor.execute("SHOW TABLES")
-        names = [name for (name,) in cursor.fetchall()]
+            for statement in statements:
+                cursor.execute(statement)
     lake = tmp_path / "lake"
-    run(mysql.binlog_folder, lake)
+    reports = run(mysql.binlog_folder, lake)
+    assert [(report.faults, report.gaps) for report in reports] == [((), ())] * 3
+    names = [name for (name,) in mysql.execute(f"SHOW TABLES FROM {ZOO}")]
+    assert len(names) == len(type_zoo.TABLES)
     for name in names:
-        assert_gold_equals_source(spark, mysql, str(lake), SCHEMA, name)
+        assert_gold_equals_source(spark, mysql, str(lake), ZOO, name)
