@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from pyspark.sql import SparkSession, functions as sf
 
@@ -18,10 +19,19 @@ from pipeline.progress import Progress
 Identity = tuple[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a batch did, and all of the source's files as it left them."""
+
+    number: int
+    counts: Mapping[str, int]
+    files: tuple[FileRow, ...]
+
+
 def carry_out(
     spark: SparkSession, lake: Lake, ledger: Ledger, plan: Plan, progress: Progress
-) -> dict[str, int]:
-    """Do what the plan says, as far as it is not done, and finish it; gives the counts."""
+) -> Done:
+    """Do what the plan says, as far as it is not done, and finish it."""
     files, part_size, limit = from_body(plan.body)
     planned = sum(file.row.ingested_upto - file.start.position for file in files)
     with progress.task("bronze: ingesting", planned, "bytes") as task:
@@ -30,15 +40,15 @@ def carry_out(
     clear_in_use_flags(spark, lake, plan.source, files, batch=plan.batch)
     ends, segments = _committed(spark, lake, plan, files)
     rows = [file.row_after(_reached(file, ends)) for file in files]
-    before = read_files(spark, lake, plan.source)
-    write_files(spark, lake, plan.source, _updated(before, rows), batch=plan.batch)
+    after = _updated(read_files(spark, lake, plan.source), rows)
+    write_files(spark, lake, plan.source, after, batch=plan.batch)
     counts = {
         "files": len(files),
         "bytes": sum(_reached(file, ends) - file.start.position for file in files),
         "segments": segments,
     }
     ledger.finish(plan, counts)
-    return counts
+    return Done(plan.batch, counts, tuple(after))
 
 
 def _append(

@@ -6,12 +6,14 @@ spark-submit pipeline/bronze/job.py --source NAME --binlogs PATH_OR_GLOB --lake 
 from __future__ import annotations
 
 import time
+from collections import Counter
+from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
-from pipeline.bronze.batch import carry_out
-from pipeline.bronze.files import gaps, read_files
-from pipeline.bronze.listing import find_binlogs
+from pipeline.bronze.batch import Done, carry_out
+from pipeline.bronze.files import FileRow, gaps, read_files
+from pipeline.bronze.listing import Listing, find_binlogs
 from pipeline.bronze.order import place
 from pipeline.bronze.planning import next_body
 from pipeline.errors import SettingsError
@@ -29,37 +31,43 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
     began = time.monotonic()
     lake = Lake(settings.lake)
     ledger = Ledger(spark, lake, settings.source)
-    batches: list[int] = []
-    counts: dict[str, int] = {}
-    plan = ledger.open(LAYER)
+    done: list[Done] = []
+    if plan := ledger.open(LAYER):
+        done.append(carry_out(spark, lake, ledger, plan, progress))
     while True:
-        if plan is not None:
-            for name, number in carry_out(spark, lake, ledger, plan, progress).items():
-                counts[name] = counts.get(name, 0) + number
-            batches.append(plan.batch)
         known = read_files(spark, lake, settings.source)
         listing = find_binlogs(settings.binlogs)
         order = place(listing.binlogs, known)
-        if not (known or order.placed or listing.faults):
-            raise SettingsError(
-                f"there is no binary log at {settings.binlogs}.",
-                key="binlogs",
-                remedy="; ".join((*listing.notes, *order.notes)),
-            )
+        _require_something(settings, listing, known)
         body = next_body(spark, settings, order.placed, known, ledger.last(LAYER), progress)
         if body is None:
             break
         plan = ledger.propose(LAYER, body)
-    damaged = tuple(row.fault for row in known if row.fault is not None)
+        done.append(carry_out(spark, lake, ledger, plan, progress))
+        known = list(done[-1].files)
+        if plan.body == body and not body["more"]:
+            break
+    counts: Counter[str] = Counter()
+    for batch in done:
+        counts.update(batch.counts)
     return LayerReport(
         layer=LAYER,
-        batches=tuple(batches),
-        counts=counts,
-        faults=(*listing.faults, *order.faults, *damaged),
+        batches=tuple(batch.number for batch in done),
+        counts=dict(counts),
+        faults=(*listing.faults, *order.faults, *(row.fault for row in known if row.fault)),
         gaps=tuple(gaps(known)),
         notes=(*listing.notes, *order.notes),
         seconds=time.monotonic() - began,
     )
+
+
+def _require_something(settings: Settings, listing: Listing, known: Sequence[FileRow]) -> None:
+    if not (known or listing.binlogs or listing.faults or listing.begun):
+        raise SettingsError(
+            f"there is no binary log at {settings.binlogs}.",
+            key="binlogs",
+            remedy=" ".join(listing.notes),
+        )
 
 
 if __name__ == "__main__":

@@ -33,9 +33,13 @@ class Binlog:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The binary logs in order of their numbers; `faults` and `notes` are sentences."""
+    """The binary logs in order of their numbers; `faults` and `notes` are sentences.
+
+    `begun`: how many files the server has begun, but not so far that they can be read.
+    """
 
     binlogs: tuple[Binlog, ...]
+    begun: int
     faults: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -60,6 +64,7 @@ def find_binlogs(location: str) -> Listing:
     faults = [r for r in refused if _matters(r, given=len(files) == 1)]
     return Listing(
         binlogs=_ordered(binlogs),
+        begun=sum(isinstance(r.error, _JustBegunError) for r in refused),
         faults=tuple(_sentence(r) for r in faults),
         notes=tuple(
             f"{r.file.path} is left out: {r.error.reason}" for r in set(refused) - set(faults)

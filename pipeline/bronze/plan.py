@@ -6,7 +6,7 @@ carries it out reads bytes and nothing else from the input.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -58,24 +58,35 @@ class FilePlan:
         )
 
 
-def tasks(placed: Sequence[Placed], segments: SegmentSettings) -> list[tuple[Placed, ScanTask]]:
-    """The files to read: new, changed, or perhaps complete now; as many as fit a batch."""
+def tasks(
+    placed: Sequence[Placed], segments: SegmentSettings, *, succeeded: Collection[int]
+) -> tuple[list[tuple[Placed, ScanTask]], bool]:
+    """The files to read: new, changed, or perhaps complete now; and whether there are more.
+
+    As many as fit a batch are given. `succeeded` are the ordinals after which the log goes on.
+    """
     chosen: list[tuple[Placed, ScanTask]] = []
     size = 0
-    ordinals = {file.ordinal for file in placed}
     for file in placed:
         stored, row = file.binlog.stored, file.row
-        if not _worth_reading(file, succeeded=file.ordinal + 1 in ordinals):
+        goes_on = file.ordinal in succeeded
+        if not _worth_reading(file, succeeded=goes_on):
             continue
         mark = row.stored if row is not None and row.ingested_upto else None
         task = ScanTask(
-            stored.path, stored.name, stored.size, mark, int(segments.target), int(segments.limit)
+            path=stored.path,
+            file=stored.name,
+            size=stored.size,
+            stored=mark,
+            succeeded=goes_on,
+            target=int(segments.target),
+            limit=int(segments.limit),
         )
         chosen.append((file, task))
         size += stored.size - (mark.position if mark else 0)
         if size >= BATCH_BYTES:
-            break
-    return chosen
+            return chosen, True
+    return chosen, False
 
 
 def _worth_reading(file: Placed, *, succeeded: bool) -> bool:
@@ -92,7 +103,7 @@ def plan_file(
     head = file.binlog.head
     name = file.binlog.stored.name
     before = file.row
-    verdict = judge(name, scan, successor, relay=head.relay)
+    verdict = judge(name, scan, successor, relay=head.relay, previous_gtids=head.previous_gtids)
     if before is not None and file.binlog.stored.size < before.ingested_upto:
         reason = f"{name} has become shorter than what was ingested of it. {COPY_AGAIN}"
         return _only_faulty(before, file, reason, batch)
@@ -158,9 +169,10 @@ def _says_the_same(before: FileRow, after: FileRow) -> bool:
     return before == replace(after, batch=before.batch)
 
 
-def to_body(files: Iterable[FilePlan], part_size: int, limit: int) -> dict[str, Any]:
-    """The plan's body for the ledger."""
+def to_body(files: Iterable[FilePlan], *, part_size: int, limit: int, more: bool) -> dict[str, Any]:
+    """The plan's body for the ledger; `more`: the batch could not take all that was new."""
     return {
+        "more": more,
         "part_size": part_size,
         "limit": limit,
         "files": [

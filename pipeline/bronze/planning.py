@@ -27,12 +27,16 @@ def next_body(
 ) -> dict[str, Any] | None:
     """The body of the batch after `last`; None where nothing is new."""
     batch = last.batch + 1 if last else 1
-    to_read = tasks(placed, settings.segments)
-    successors = {row.ordinal - 1: Successor(row.file, row.restarted) for row in known}
+    successors = {
+        row.ordinal - 1: Successor(row.file, row.restarted, row.previous_gtids) for row in known
+    }
     successors |= {
-        file.ordinal - 1: Successor(file.binlog.stored.name, file.binlog.head.restarted)
+        file.ordinal - 1: Successor(
+            file.binlog.stored.name, file.binlog.head.restarted, file.binlog.head.previous_gtids
+        )
         for file in placed
     }
+    to_read, more = tasks(placed, settings.segments, succeeded=set(successors))
     planned = {}
     with progress.task("bronze: reading files", len(to_read), "files") as task:
         for index, scan in scan_all(spark, [scan_task for _, scan_task in to_read]):
@@ -43,4 +47,5 @@ def next_body(
     files = [file for _, file in sorted(planned.items()) if file is not None]
     if not files:
         return None
-    return to_body(files, int(settings.segments.target), int(settings.segments.limit))
+    part_size, limit = int(settings.segments.target), int(settings.segments.limit)
+    return to_body(files, part_size=part_size, limit=limit, more=more)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyspark.sql import SparkSession, functions as sf
+from pyspark.sql import DataFrame, SparkSession, functions as sf
 
 from pipeline import delta
 from pipeline.bronze.files import read_files
@@ -32,26 +32,26 @@ def restore(
     mine = delta.read(session, lake.segments).where(
         (sf.col("source") == source) & (sf.col("ordinal") == rows[-1].ordinal)
     )
-    size = sf.length("content").alias("size")
-    starts = mine.select("start_pos", size).groupBy("start_pos").agg(sf.sum("size").alias("size"))
-    ordered = sorted((row["start_pos"], row["size"]) for row in starts.collect())
-    for first, last in _groups(ordered):
+    for first, last in _groups(mine, rows[-1].ingested_upto):
         group = mine.where(sf.col("start_pos").between(first, last))
         pieces = group.select("start_pos", "part", "content").collect()
         for piece in sorted(pieces, key=lambda row: (row["start_pos"], row["part"])):
             yield bytes(piece["content"])
 
 
-def _groups(segments: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _groups(segments: DataFrame, size: int) -> Iterator[tuple[int, int]]:
     """First and last start of segments that are fetched together."""
+    if size <= _FETCH_BYTES:
+        yield 0, size
+        return
+    ends = segments.where("part = 0").select("start_pos", "end_pos").collect()
     first: int | None = None
-    last = total = 0
-    for start, size in segments:
-        if first is not None and total + size > _FETCH_BYTES:
+    last = 0
+    for start, end in sorted((row["start_pos"], row["end_pos"]) for row in ends):
+        if first is not None and end - first > _FETCH_BYTES:
             yield first, last
-            first, total = None, 0
+            first = None
         first = start if first is None else first
         last = start
-        total += size
     if first is not None:
         yield first, last

@@ -15,8 +15,11 @@ from pyspark.sql import SparkSession
 
 from decoder.constants import EventType
 from decoder.errors import BinlogError
-from decoder.framer import Mark
+from decoder.events.format_description import FormatDescriptionEvent
+from decoder.framer import Framer, Mark
+from decoder.head import read_description
 from decoder.segments import Cut, Segmenter
+from decoder.tally import Tally
 from pipeline.bronze.storage import opened, read_windows
 
 _ENDS = (EventType.ROTATE, EventType.STOP)
@@ -25,12 +28,16 @@ _TASKS = 64
 
 @dataclass(frozen=True, slots=True)
 class ScanTask:
-    """A file to read up to `size`, of which bronze holds what is before `stored`."""
+    """A file to read up to `size`, of which bronze holds what is before `stored`.
+
+    `succeeded`: the log goes on in another file.
+    """
 
     path: str
     file: str
     size: int
     stored: Mark | None
+    succeeded: bool
     target: int
     limit: int
 
@@ -42,7 +49,8 @@ class Scan:
     `fault`: the first event at fault, as a sentence, or that the stored bytes have `changed`;
     `incomplete`: why the bytes behind `boundary` are no transaction, if there are such; `ended`:
     whether the server wrote a ROTATE or STOP last, then at most padding; `growing`: whether it is
-    still being written. `sha256` is of the file.
+    still being written. `sha256` is of the file. `gtids`: its whole transactions', where it has no
+    end though the log goes on.
     """
 
     cuts: tuple[Cut, ...]
@@ -55,6 +63,7 @@ class Scan:
     in_use: bool
     growing: bool
     sha256: str
+    gtids: str | None
 
     def to_json(self) -> str:
         """All of it as text."""
@@ -106,6 +115,7 @@ def scan(task: ScanTask) -> Scan:
     framer = segmenter.framer
     end, zeros = _rest(task.path, segmenter.boundary, size)
     padded = zeros and framer.last_type in _ENDS and framer.end == segmenter.boundary
+    ended = (padded or end == framer.end) and framer.last_type in _ENDS
     fault = None if padded else segmenter.fault
     incomplete = framer.incomplete if end != segmenter.boundary and not padded else None
     return Scan(
@@ -115,10 +125,11 @@ def scan(task: ScanTask) -> Scan:
         fault=_sentence(fault, task.file),
         changed=segmenter.changed,
         incomplete=_sentence(incomplete, task.file),
-        ended=(padded or end == framer.end) and framer.last_type in _ENDS,
+        ended=ended,
         in_use=framer.in_use,
         growing=framer.in_use or grown,
         sha256=digest.hexdigest(),
+        gtids=_gtids(task.path, segmenter.boundary) if task.succeeded and not ended else None,
     )
 
 
@@ -136,6 +147,17 @@ def scan_all(spark: SparkSession, tasks: Sequence[ScanTask]) -> Iterator[tuple[i
     indexes = spark.range(0, len(tasks), 1, min(len(tasks), _TASKS))
     for row in indexes.mapInArrow(found, "id BIGINT, scan STRING").collect():
         yield row["id"], Scan.from_json(row["scan"])
+
+
+def _gtids(path: str, boundary: Mark) -> str:
+    """The GTIDs of the transactions before the boundary."""
+    framer, tally = Framer(verify=False), Tally()
+    description: FormatDescriptionEvent | None = None
+    with opened(path) as stream:
+        for window in read_windows(stream, boundary.position):
+            description = description or read_description(window)
+            tally.add(framer.feed(window), description)
+    return str(tally.gtids)
 
 
 def _rest(path: str, boundary: Mark, size: int) -> tuple[Mark, bool]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipeline.bronze.files import State
+from pipeline.bronze.gtids import missing
 from pipeline.bronze.scan import Scan
 
 COPY_AGAIN = "Copy the file from the server again, and run again."
@@ -12,10 +13,14 @@ COPY_AGAIN = "Copy the file from the server again, and run again."
 
 @dataclass(frozen=True, slots=True)
 class Successor:
-    """The file that follows. `restarted`: the server started with it, maybe after a crash."""
+    """The file that follows. `restarted`: the server started with it, maybe after a crash.
+
+    `previous_gtids`: every transaction of the log before it.
+    """
 
     file: str
     restarted: bool
+    previous_gtids: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,26 +32,41 @@ class Verdict:
     keep_tail: bool = False
 
 
-def judge(file: str, scan: Scan, successor: Successor | None, *, relay: bool) -> Verdict:
+def judge(
+    file: str,
+    scan: Scan,
+    successor: Successor | None,
+    *,
+    relay: bool,
+    previous_gtids: str | None = None,
+) -> Verdict:
     """Decide from how the file ends and what follows it.
 
-    A file that the server closed ends in ROTATE or STOP. Where it does not, and the next file is
+    A file that the server closed ends in ROTATE or STOP, and one that it recovered after a crash
+    behind a whole transaction: then its in-use flag is clear. Where it is set, and the next file is
     there, the server crashed, but only if that one says that the server started with it: otherwise
-    this is a copy that was made too early. A relay log does not say.
+    this is a copy that was made too early, as it is where the next file's PREVIOUS_GTIDS has
+    transactions that neither this one (`previous_gtids`) nor its own have. A relay log does not
+    say.
     """
     if scan.fault is not None:
         return Verdict("faulty", f"{scan.fault}. {COPY_AGAIN}")
     if scan.ended:
         return Verdict("complete", keep_tail=True)
+    if scan.incomplete is not None and not scan.growing:
+        return Verdict("faulty", f"{scan.incomplete}, though the server closed it. {COPY_AGAIN}")
     if successor is not None:
-        if successor.restarted or relay:
+        lacking = missing(successor.previous_gtids or "", previous_gtids or "", scan.gtids or "")
+        if relay or (successor.restarted and not lacking):
             return Verdict("complete", keep_tail=True)
+        if successor.restarted:
+            return Verdict(
+                "faulty", f"{file} lacks {lacking}, which {successor.file} has seen. {COPY_AGAIN}"
+            )
         found = scan.incomplete or f"{file}, position {scan.end.position}: the file has no end"
         return Verdict(
             "faulty",
             f"{found}, though the server went on with {successor.file} without a restart."
             f" {COPY_AGAIN}",
         )
-    if scan.incomplete is not None and not scan.growing:
-        return Verdict("faulty", f"{scan.incomplete}, though the server closed it. {COPY_AGAIN}")
     return Verdict("open")

@@ -63,7 +63,7 @@ def segmented(
 
 
 def same(found: list[Cut], expected: list[Cut]) -> bool:
-    """Equality without pytest's comparison of long values, which takes minutes where they differ."""
+    """Equality without pytest's comparison of long values, which can take minutes."""
     return found == expected
 
 

@@ -1,0 +1,89 @@
+"""Files, heads and scans put together by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from decoder.framer import Mark
+from decoder.head import read_head
+from pipeline.bronze.files import FileRow
+from pipeline.bronze.listing import Binlog, split_name
+from pipeline.bronze.scan import Scan
+from pipeline.bronze.storage import StoredFile
+from tests.support.event_bytes import format_description, log_bytes
+
+MakeBinlog = Callable[..., Binlog]
+MakeRow = Callable[..., FileRow]
+MakeScan = Callable[..., Scan]
+
+
+@pytest.fixture
+def binlog() -> MakeBinlog:
+    """`binlog(name, incarnation=…, begun=…, size=…)`: a log as the listing finds it."""
+    plain = read_head(log_bytes(description=format_description("5.6.51", algorithm=1)))
+
+    def make(name: str, incarnation: str = "a", begun: int = 0, size: int = 1000) -> Binlog:
+        header = replace(plain.description.header, timestamp=begun)
+        description = replace(plain.description, header=header)
+        head = replace(plain, incarnation=incarnation, description=description)
+        return Binlog(StoredFile(f"/logs/{name}", name, size, "t0"), head, *split_name(name))
+
+    return make
+
+
+@pytest.fixture
+def row() -> MakeRow:
+    """`row(name, ordinal, **columns)`: a complete file of bronze, of 1000 bytes."""
+
+    def make(name: str, ordinal: int, incarnation: str = "a", **columns: object) -> FileRow:
+        made = FileRow(
+            source="shop",
+            file=name,
+            incarnation=incarnation,
+            ordinal=ordinal,
+            path=f"/logs/{name}",
+            size=1000,
+            modified="t0",
+            state="complete",
+            complete=True,
+            fault=None,
+            ingested_upto=1000,
+            crc32=7,
+            sha256="s",
+            in_use=False,
+            server_version="5.6.51",
+            server_id=1,
+            checksum="CRC32",
+            previous_gtids=None,
+            restarted=False,
+            batch=1,
+        )
+        return replace(made, **columns)
+
+    return make
+
+
+@pytest.fixture
+def scanned() -> MakeScan:
+    """`scanned(**fields)`: a sound, closed file of 1000 bytes in one cut."""
+
+    def make(**fields: object) -> Scan:
+        made = Scan(
+            cuts=(),
+            boundary=Mark(1000, 7),
+            end=Mark(1000, 7),
+            fault=None,
+            changed=False,
+            incomplete=None,
+            ended=True,
+            in_use=False,
+            growing=False,
+            sha256="s",
+            gtids=None,
+        )
+        return replace(made, **fields)
+
+    return make

@@ -1,0 +1,300 @@
+"""Bronze's job on recorded files: grown, damaged, vanished, killed, run twice at once."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import zlib
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline import delta
+from pipeline.bronze.batch import carry_out
+from pipeline.bronze.files import FileRow, read_files
+from pipeline.bronze.job import run
+from pipeline.bronze.restore import restore
+from pipeline.lake import Lake
+from pipeline.ledger import Ledger
+from pipeline.progress import QuietProgress
+from pipeline.report import LayerReport
+from pipeline.settings import Settings
+
+DEMO = Path(__file__).parents[4] / "demo" / "binlogs"
+FILES = sorted(DEMO.glob("binlog.0*"))
+IN_USE = 21
+"""Where a file's in-use flag is."""
+
+
+class Bronze:
+    """A folder of input and a lake; small segments, so that there are several to a file."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self.spark = spark
+        self.input = folder / "logs"
+        self.lake = Lake(str(folder / "lake"))
+        self.input.mkdir()
+        self.settings = Settings.load(
+            None,
+            source="shop",
+            binlogs=str(self.input),
+            lake=self.lake.root,
+            segments={"target": 40_000, "limit": 90_000},
+        )
+
+    def put(self, file: Path, upto: int | None = None, *, in_use: bool = False) -> None:
+        content = bytearray(file.read_bytes()[:upto])
+        content[IN_USE] |= in_use
+        (self.input / file.name).write_bytes(content)
+
+    def run(self) -> LayerReport:
+        return run(self.spark, self.settings, QuietProgress())
+
+    def rows(self) -> dict[str, FileRow]:
+        return {row.file: row for row in read_files(self.spark, self.lake, "shop")}
+
+    def restored(self, file: str) -> bytes:
+        return b"".join(restore(self.spark, self.lake, "shop", file))
+
+    def segments(self) -> list[tuple[Any, ...]]:
+        """Everything but which batch wrote it."""
+        columns = ("file", "ordinal", "start_pos", "end_pos", "part", "sha256", "transactions")
+        rows = delta.read(self.spark, self.lake.segments).select(*columns).collect()
+        return sorted(tuple(row) for row in rows)
+
+    def holds(self, *files: Path) -> bool:
+        """Whether the segments, one after the other, are these files."""
+        columns = ("file", "start_pos", "part", "content")
+        rows = delta.read(self.spark, self.lake.segments).select(*columns).collect()
+        held: dict[str, bytes] = {}
+        for row in sorted(rows, key=lambda row: row[:3]):
+            held[row["file"]] = held.get(row["file"], b"") + bytes(row["content"])
+        return all(held[file.name] == file.read_bytes() for file in files)
+
+
+@pytest.fixture
+def bronze(spark: SparkSession, tmp_path: Path) -> Bronze:
+    return Bronze(spark, tmp_path)
+
+
+def test_files_come_back_byte_for_byte_and_only_once(bronze: Bronze) -> None:
+    for file in FILES[:2]:
+        bronze.put(file)
+    (bronze.input / "binlog.index").write_text("./binlog.000001\n")
+    report = bronze.run()
+    assert report.clean
+    assert report.counts["files"] == 2
+    assert report.counts["bytes"] == sum(file.stat().st_size for file in FILES[:2])
+    assert "binlog.index is left out" in report.notes[0]
+    assert bronze.holds(*FILES[:2])
+    segments = bronze.segments()
+    assert report.counts["segments"] == len(segments)
+
+    shutil.copy(FILES[2], bronze.input)
+    (bronze.input / FILES[0].name).touch()
+    second = bronze.run()
+    assert second.counts["segments"] == len(bronze.segments()) - len(segments)
+    assert bronze.holds(*FILES[:3])
+    assert bronze.run().counts == {}
+    assert bronze.restored(FILES[1].name) == FILES[1].read_bytes()
+    assert [row.state for row in bronze.rows().values()] == ["complete"] * 3
+
+
+def test_a_growing_file_is_taken_by_whole_transactions_and_ends_as_the_servers(
+    bronze: Bronze,
+) -> None:
+    file = FILES[0]
+    for upto in (150, 50_001, 180_000, 300_000):
+        bronze.put(file, upto, in_use=True)
+        report = bronze.run()
+        assert report.clean, report
+        row = bronze.rows().get(file.name)
+        assert row is None or (row.state, row.in_use) == ("open", True)
+    assert row is not None
+    assert 0 < row.ingested_upto <= 300_000
+    assert bronze.restored(file.name)[:IN_USE] == file.read_bytes()[:IN_USE]
+    bronze.put(file)
+    bronze.run()
+    assert bronze.holds(file)
+    assert bronze.rows()[file.name].state == "complete"
+    ends = [(start, end) for _, _, start, end, *_ in bronze.segments()]
+    assert all(a[1] == b[0] for a, b in pairwise(ends))
+
+
+def test_damage_holds_its_file_until_a_good_copy_comes(bronze: Bronze) -> None:
+    damaged = bytearray(FILES[0].read_bytes())
+    damaged[200_000] ^= 4
+    (bronze.input / FILES[0].name).write_bytes(damaged)
+    bronze.put(FILES[1])
+    report = bronze.run()
+    assert len(report.faults) == 1
+    assert "binlog.000001, position 1" in report.faults[0]
+    assert "the checksum does not match" in report.faults[0]
+    rows = bronze.rows()
+    assert rows[FILES[0].name].state == "faulty"
+    assert 100_000 < rows[FILES[0].name].ingested_upto <= 200_000
+    assert bronze.holds(FILES[1])
+    assert bronze.run().faults == report.faults
+    bronze.put(FILES[0])
+    assert bronze.run().clean
+    assert bronze.holds(*FILES[:2])
+
+
+def test_a_transaction_that_a_crash_cut_off_is_kept_but_is_none(bronze: Bronze) -> None:
+    size = FILES[0].stat().st_size - 100
+    bronze.put(FILES[0], size, in_use=True)
+    first, second = FILES[0].read_bytes(), FILES[1].read_bytes()
+    description = _event_at(second, 4)
+    gtids = _event_at(second, 4 + len(description))
+    no_gtids = _event_at(first, 4 + len(_event_at(first, 4)))
+    rest = second[4 + len(description) + len(gtids) :]
+    (bronze.input / FILES[1].name).write_bytes(
+        b"".join([second[:4], _started_with(description), no_gtids, rest])
+    )
+    assert bronze.run().clean
+    kept = bytearray(FILES[0].read_bytes()[:size])
+    kept[IN_USE] |= 1
+    assert bronze.restored(FILES[0].name) == kept
+    rows = delta.read(bronze.spark, bronze.lake.segments)
+    (tail,) = rows.where("incomplete").collect()
+    assert (tail["file"], tail["end_pos"], tail["transactions"]) == (FILES[0].name, size, 0)
+
+
+def _event_at(log: bytes, position: int) -> bytes:
+    return log[position : position + int.from_bytes(log[position + 9 : position + 13], "little")]
+
+
+def _started_with(description: bytes) -> bytes:
+    """A FORMAT_DESCRIPTION with a time at which the server started, as after a restart."""
+    changed = bytearray(description[:-4])
+    changed[71:75] = (1_700_000_000).to_bytes(4, "little")
+    return bytes(changed) + zlib.crc32(changed).to_bytes(4, "little")
+
+
+def test_a_copy_that_lacks_its_end_is_no_crash(bronze: Bronze) -> None:
+    """The server was restarted after this file; its copy ends behind a whole transaction."""
+    bronze.put(FILES[0])
+    bronze.run()
+    last = bronze.segments()[-1][2]
+    shutil.rmtree(bronze.lake.root)
+    bronze.put(FILES[0], last)
+    second = FILES[1].read_bytes()
+    description = _event_at(second, 4)
+    content = second[:4] + _started_with(description) + second[4 + len(description) :]
+    (bronze.input / FILES[1].name).write_bytes(content)
+    (fault,) = bronze.run().faults
+    assert f"{FILES[0].name} lacks " in fault
+    assert f"-341, which {FILES[1].name} has seen" in fault
+
+
+def test_an_event_above_the_limit_is_kept_in_parts(spark: SparkSession, tmp_path: Path) -> None:
+    bronze = Bronze(spark, tmp_path)
+    segments = {"target": 700, "limit": 700}
+    bronze.settings = bronze.settings.model_copy(
+        update={"segments": type(bronze.settings.segments).model_validate(segments)}
+    )
+    (bronze.input / FILES[2].name).write_bytes(FILES[2].read_bytes())
+    assert bronze.run().clean
+    assert bronze.holds(FILES[2])
+    rows = delta.read(spark, bronze.lake.segments)
+    assert rows.where("part > 0").count() > 0
+    assert rows.where("length(content) > 700").count() == 0
+    counted = rows.where("part = 0").selectExpr("sum(transactions)").first()
+    assert counted is not None
+    assert counted[0] == 303
+
+
+def test_a_file_that_vanishes_between_plan_and_reading_is_left_out(bronze: Bronze) -> None:
+    for file in FILES[:2]:
+        bronze.put(file)
+    ledger = Ledger(bronze.spark, bronze.lake, "shop")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pipeline.bronze.job.carry_out", _die)
+        with pytest.raises(KilledError):
+            bronze.run()
+    (bronze.input / FILES[1].name).unlink()
+    plan = ledger.open("bronze")
+    assert plan is not None
+    carry_out(bronze.spark, bronze.lake, ledger, plan, QuietProgress())
+    row = bronze.rows()[FILES[1].name]
+    assert (row.state, row.ingested_upto) == ("faulty", 0)
+    assert "changed or vanished" in (row.fault or "")
+    bronze.put(FILES[1])
+    assert bronze.run().clean
+    assert bronze.holds(*FILES[:2])
+
+
+class KilledError(BaseException):
+    """The process is gone: nothing after this line of it runs."""
+
+
+def _die(*_: object, **__: object) -> None:
+    raise KilledError
+
+
+def test_a_run_killed_before_any_commit_is_finished_by_the_next(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    begun = Bronze(spark, tmp_path_factory.mktemp("begun"))
+    begun.put(FILES[0], 200_000, in_use=True)
+    begun.run()
+    for commits in range(20):
+        bronze = Bronze(spark, tmp_path_factory.mktemp("killed"))
+        shutil.copytree(begun.lake.root, bronze.lake.root)
+        bronze.put(FILES[0])
+        killed = _killed_after(bronze, commits)
+        bronze.put(FILES[1])
+        bronze.run()
+        assert bronze.holds(*FILES[:2])
+        assert {row.state for row in bronze.rows().values()} == {"complete"}
+        ends = [(start, end) for _, ordinal, start, end, *_ in bronze.segments() if ordinal == 1]
+        assert all(a[1] == b[0] for a, b in pairwise(ends))
+        if not killed:
+            break
+    assert commits == 5  # plan, segments, flag, files, record
+
+
+def _killed_after(bronze: Bronze, commits: int) -> bool:
+    """Run until it dies before the commit after so many; False: there are not so many."""
+    original = delta.commit
+    done: list[str] = []
+
+    def dying(action: Callable[[], object], *, app: str, **options: Any) -> None:
+        if len(done) == commits:
+            raise KilledError
+        original(action, app=app, **options)
+        done.append(app)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pipeline.delta.commit", dying)
+        try:
+            bronze.run()
+        except KilledError:
+            return True
+    return False
+
+
+def test_two_runs_at_once_ingest_everything_once(bronze: Bronze) -> None:
+    for file in FILES[:2]:
+        bronze.put(file)
+    errors: list[BaseException] = []
+
+    def one_run() -> None:
+        try:
+            bronze.run()
+        except BaseException as error:
+            errors.append(error)
+
+    runs = [threading.Thread(target=one_run) for _ in range(2)]
+    for thread in runs:
+        thread.start()
+    for thread in runs:
+        thread.join()
+    assert errors == []
+    assert bronze.holds(*FILES[:2])
+    starts = [(file, start, part) for file, _, start, _, part, *_ in bronze.segments()]
+    assert len(starts) == len(set(starts))

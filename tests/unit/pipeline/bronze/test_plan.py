@@ -1,0 +1,134 @@
+"""Which files are read, and what their rows become."""
+
+from __future__ import annotations
+
+import json
+
+from decoder.framer import Mark
+from decoder.segments import Cut
+from pipeline.bronze.files import gaps
+from pipeline.bronze.order import Placed
+from pipeline.bronze.plan import FilePlan, from_body, plan_file, tasks, to_body
+from pipeline.bronze.scan import Scan
+from pipeline.settings import SegmentSettings
+from tests.unit.pipeline.bronze.conftest import MakeBinlog, MakeRow, MakeScan
+
+SEGMENTS = SegmentSettings()
+CUT = Cut(Mark(400, 3), Mark(1000, 7), 300, b"\0\1preamble")
+
+
+def read(*placed: Placed) -> list[str]:
+    succeeded = {file.ordinal - 1 for file in placed}
+    return [task.file for _, task in tasks(placed, SEGMENTS, succeeded=succeeded)[0]]
+
+
+def test_only_what_may_have_changed_is_read(binlog: MakeBinlog, row: MakeRow) -> None:
+    same, grown = binlog("log.000001"), binlog("log.000001", size=1500)
+    complete = row("log.000001", 1)
+    still_open = row("log.000001", 1, state="open", complete=False)
+    faulty = row("log.000001", 1, state="faulty", complete=False, fault="bad")
+    following = Placed(binlog("log.000002"), 2, row("log.000002", 2))
+    assert read(Placed(same, 1, None)) == ["log.000001"]
+    assert read(Placed(same, 1, complete)) == []
+    assert read(Placed(grown, 1, complete)) == ["log.000001"]
+    assert read(Placed(same, 1, still_open)) == []
+    assert read(Placed(same, 1, still_open), following) == ["log.000001"]
+    assert read(Placed(same, 1, faulty), following) == []
+    assert read(Placed(grown, 1, faulty)) == ["log.000001"]
+
+
+def test_reading_goes_on_behind_what_is_stored(binlog: MakeBinlog, row: MakeRow) -> None:
+    ((_, task),), more = tasks(
+        [Placed(binlog("log.000001", size=1500), 1, row("log.000001", 1))], SEGMENTS, succeeded=()
+    )
+    assert (task.stored, task.size, more) == (Mark(1000, 7), 1500, False)
+
+
+def test_a_new_file_gets_its_row_and_a_known_one_goes_on(
+    binlog: MakeBinlog, row: MakeRow, scanned: MakeScan
+) -> None:
+    new = plan_file(
+        "shop", Placed(binlog("log.000003"), 3, None), scanned(cuts=(CUT,)), None, batch=4
+    )
+    assert new is not None
+    assert (new.row.state, new.row.ordinal, new.row.sha256) == ("complete", 3, "s")
+    assert (new.row.ingested_upto, new.row.crc32, new.row.batch) == (1000, 7, 4)
+    before = row("log.000003", 3, state="open", complete=False, in_use=True, ingested_upto=400)
+    more = plan_file(
+        "shop", Placed(binlog("log.000003"), 3, before), scanned(cuts=(CUT,)), None, batch=5
+    )
+    assert more is not None
+    assert more.clear_in_use
+    assert (more.row.state, more.row.in_use) == ("complete", False)
+
+
+def test_nothing_new_is_no_plan(binlog: MakeBinlog, row: MakeRow, scanned: MakeScan) -> None:
+    still_open = {"ended": False, "in_use": True, "growing": True}
+    before = row("log.000001", 1, state="open", complete=False, sha256=None, in_use=True)
+    grown = Placed(binlog("log.000001", size=1300), 1, before)
+    assert plan_file("shop", grown, scanned(**still_open, end=Mark(1300, 9)), None, batch=2) is None
+    same = Placed(binlog("log.000001"), 1, row("log.000001", 1))
+    assert plan_file("shop", same, scanned(), None, batch=2) is None
+
+
+def test_a_file_that_shrank_or_changed_is_faulty_and_keeps_what_it_has(
+    binlog: MakeBinlog, row: MakeRow, scanned: MakeScan
+) -> None:
+    known = row("log.000001", 1)
+    shorter = Placed(binlog("log.000001", size=900), 1, known)
+    shrunk = plan_file("shop", shorter, scanned(), None, batch=2)
+    assert shrunk is not None
+    assert "has become shorter" in (shrunk.row.fault or "")
+    other = scanned(fault="log.000001, position 1000: other bytes", changed=True)
+    changed = plan_file(
+        "shop", Placed(binlog("log.000001", size=1100), 1, known), other, None, batch=2
+    )
+    assert changed is not None
+    for plan in (shrunk, changed):
+        assert (plan.cuts, plan.row.state, plan.row.ingested_upto) == ((), "faulty", 1000)
+    again = Placed(binlog("log.000001", size=900), 1, shrunk.row)
+    assert plan_file("shop", again, scanned(), None, batch=3) is None
+
+
+def test_the_tail_after_a_crash_is_kept_as_a_cut_of_its_own(
+    binlog: MakeBinlog, scanned: MakeScan
+) -> None:
+    crashed = scanned(cuts=(CUT,), end=Mark(1200, 9), ended=True, incomplete="inside")
+    plan = plan_file("shop", Placed(binlog("log.000001"), 1, None), crashed, None, batch=1)
+    assert plan is not None
+    assert plan.tail
+    assert plan.cuts[1] == Cut(Mark(1000, 7), Mark(1200, 9), None, b"")
+    assert plan.row.ingested_upto == 1200
+
+
+def test_a_plan_is_the_same_after_the_ledger(row: MakeRow) -> None:
+    plan = FilePlan(row("log.000001", 1, previous_gtids="u:1-4"), (CUT,), True, True)
+    body = json.loads(json.dumps(to_body([plan], part_size=16, limit=64, more=False)))
+    assert from_body(body) == ([plan], 16, 64)
+
+
+def test_a_scan_is_the_same_after_its_way_to_the_driver(scanned: MakeScan) -> None:
+    scan = scanned(cuts=(CUT,), fault="why")
+    assert Scan.from_json(scan.to_json()) == scan
+
+
+def test_a_file_that_vanished_on_the_way_is_faulty_where_it_was(row: MakeRow) -> None:
+    plan = FilePlan(row("log.000001", 1), (CUT,), False, False)
+    assert plan.row_after(1000) == plan.row
+    left = plan.row_after(400)
+    assert (left.state, left.ingested_upto, left.crc32) == ("faulty", 400, 3)
+    assert "changed or vanished" in (left.fault or "")
+    assert left.modified != plan.row.modified
+
+
+def test_gaps_are_missing_numbers_and_files_that_end_too_early(row: MakeRow) -> None:
+    rows = [
+        row("log.000001", 1),
+        row("log.000003", 3, state="open", complete=False),
+        row("log.000004", 4, state="faulty", complete=False, fault="bad"),
+        row("log.000007", 7, state="open", complete=False),
+    ]
+    missing, early, more = gaps(rows)
+    assert missing.startswith("1 file is missing between log.000001 and log.000003")
+    assert early.startswith("log.000003 is ingested up to 1000 and not complete")
+    assert more.startswith("2 files are missing between log.000004 and log.000007")

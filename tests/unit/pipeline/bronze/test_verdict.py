@@ -1,0 +1,52 @@
+"""What the end of a file means."""
+
+from __future__ import annotations
+
+import pytest
+
+from decoder.framer import Mark
+from pipeline.bronze.verdict import Successor, judge
+from tests.unit.pipeline.bronze.conftest import MakeScan
+
+NEXT = Successor("log.000002", restarted=False, previous_gtids="u:1-9")
+AFTER_CRASH = Successor("log.000002", restarted=True, previous_gtids="u:1-9")
+OPEN = {"ended": False, "gtids": "u:4-9", "in_use": True, "growing": True}
+CLOSED = {"ended": False, "gtids": "u:4-9"}
+TAIL = {"end": Mark(1200, 8), "incomplete": "log.000001, position 1000: the file ends inside"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "successor", "relay", "state", "keep_tail", "said"),
+    [
+        ({}, None, False, "complete", True, None),
+        ({}, NEXT, False, "complete", True, None),
+        (OPEN, None, False, "open", False, None),
+        ({**OPEN, **TAIL}, None, False, "open", False, None),
+        (CLOSED, None, False, "open", False, None),
+        ({**CLOSED, **TAIL}, None, False, "faulty", False, "though the server closed it. Copy"),
+        # it was closed while it was read: the size that was listed is not its last
+        ({**CLOSED, **TAIL, "growing": True}, None, False, "open", False, None),
+        ({**OPEN, **TAIL}, AFTER_CRASH, False, "complete", True, None),
+        (CLOSED, AFTER_CRASH, False, "complete", True, None),
+        # recovery leaves no part of a transaction: this is a copy that lacks its end
+        ({**CLOSED, **TAIL}, AFTER_CRASH, False, "faulty", False, "though the server closed it"),
+        ({**CLOSED, "gtids": "u:4-7"}, AFTER_CRASH, False, "faulty", False, "lacks u:8-9, which"),
+        (CLOSED, NEXT, False, "faulty", False, "the server went on with log.000002"),
+        ({**OPEN, **TAIL}, NEXT, False, "faulty", False, "the file ends inside, though the server"),
+        ({**OPEN, **TAIL}, NEXT, True, "complete", True, None),
+        ({"fault": "log.000001, position 9: bad"}, NEXT, False, "faulty", False, "bad. Copy the"),
+    ],
+)
+def test_a_file_is_complete_open_or_faulty_by_how_it_ends(
+    scanned: MakeScan,
+    fields: dict[str, object],
+    successor: Successor | None,
+    relay: bool,
+    state: str,
+    keep_tail: bool,
+    said: str | None,
+) -> None:
+    verdict = judge("log.000001", scanned(**fields), successor, relay=relay, previous_gtids="u:1-3")
+    assert (verdict.state, verdict.keep_tail) == (state, keep_tail)
+    assert (verdict.fault is None) == (said is None)
+    assert said is None or said in (verdict.fault or "")
