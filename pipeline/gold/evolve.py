@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from delta.tables import DeltaTable
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, SparkSession, functions as sf, types as st
 
@@ -144,18 +143,16 @@ def _create(
 ) -> None:
     """An empty table, in one commit."""
     schema = gold_schema(definition, table.types)
-    builder = DeltaTable.createIfNotExists(spark).addColumns(schema)
+    columns = [f"{quoted(field.name)} {field.dataType.simpleString()}" for field in schema.fields]
+    by = clustering(schema, table.key)
     if table.reference.startswith("`"):
-        parent = table.reference.rsplit(".`", 1)[0]
-        spark.sql(f"CREATE SCHEMA IF NOT EXISTS {parent}")
-        builder = builder.tableName(table.reference)
-    else:
-        builder = builder.location(table.reference)
-    if columns := clustering(schema, table.key):
-        builder = builder.clusterBy(*columns)
-    for name, value in {**TABLE_PROPERTIES, **_marks(table, item)}.items():
-        builder = builder.property(name, value)
-    delta.commit(builder.execute, app=table.app, version=version, table=table.reference)
+        spark.sql(f"CREATE SCHEMA IF NOT EXISTS {table.reference.rsplit('.`', 1)[0]}")
+    statement = (
+        f"CREATE TABLE IF NOT EXISTS {in_sql(table.reference)} ({', '.join(columns)}) USING delta"
+        f"{' CLUSTER BY (' + ', '.join(by) + ')' if by else ''}"
+        f" TBLPROPERTIES ({_in_sql({**TABLE_PROPERTIES, **_marks(table, item)})})"
+    )
+    _commit(spark, table, statement, version)
 
 
 def _create_again(
@@ -231,12 +228,18 @@ def _delete_rows(spark: SparkSession, table: GoldTable, version: int) -> None:
 
 
 def _set_position(spark: SparkSession, table: GoldTable, item: TimelineItem, version: int) -> None:
-    pairs = ", ".join(f"'{name}' = '{value}'" for name, value in _marks(table, item).items())
-    _alter(spark, table, f"SET TBLPROPERTIES ({pairs})", version)
+    _alter(spark, table, f"SET TBLPROPERTIES ({_in_sql(_marks(table, item))})", version)
+
+
+def _in_sql(properties: Mapping[str, str]) -> str:
+    return ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
 
 
 def _alter(spark: SparkSession, table: GoldTable, change: str, version: int) -> None:
-    statement = f"ALTER TABLE {in_sql(table.reference)} {change}"
+    _commit(spark, table, f"ALTER TABLE {in_sql(table.reference)} {change}", version)
+
+
+def _commit(spark: SparkSession, table: GoldTable, statement: str, version: int) -> None:
     delta.commit(
         lambda: spark.sql(statement), app=table.app, version=version, table=table.reference
     )
