@@ -17,7 +17,7 @@ from pipeline import delta
 from pipeline.bronze.batch import carry_out
 from pipeline.bronze.files import FileRow, read_files
 from pipeline.bronze.job import run
-from pipeline.bronze.restore import restore
+from pipeline.bronze.restore import FETCH_BYTES, restore
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger
 from pipeline.progress import QuietProgress
@@ -57,8 +57,8 @@ class Bronze:
     def rows(self) -> dict[str, FileRow]:
         return {row.file: row for row in read_files(self.spark, self.lake, "shop")}
 
-    def restored(self, file: str) -> bytes:
-        return b"".join(restore(self.spark, self.lake, "shop", file))
+    def restored(self, file: str, fetch_bytes: int = FETCH_BYTES) -> bytes:
+        return b"".join(restore(self.spark, self.lake, "shop", file, fetch_bytes=fetch_bytes))
 
     def segments(self) -> list[tuple[Any, ...]]:
         """Everything but which batch wrote it."""
@@ -101,6 +101,7 @@ def test_files_come_back_byte_for_byte_and_only_once(bronze: Bronze) -> None:
     assert bronze.holds(*FILES[:3])
     assert bronze.run().counts == {}
     assert bronze.restored(FILES[1].name) == FILES[1].read_bytes()
+    assert bronze.restored(FILES[1].name, 70_000) == FILES[1].read_bytes()
     assert [row.state for row in bronze.rows().values()] == ["complete"] * 3
 
 
