@@ -16,9 +16,10 @@ import pyarrow as pa
 from decoder import schemas
 from decoder.blocks import MAX_ROWS
 from decoder.columns.arrays import allocate
-from decoder.columns.cells import CellError, Cells, ColumnReader
+from decoder.columns.cells import CellError, Cells, Column, ColumnReader
 from decoder.columns.registry import reader
 from decoder.definition import TableDefinition
+from decoder.lossy import LossyValues
 from decoder.memory import Array, Bytes, copy_32, kernel, store_8, store_32, store_64
 from decoder.options import TypeOptions
 from decoder.session import GTID, GTID_LENGTH, SERVER, START
@@ -31,6 +32,14 @@ _NO_LENGTHS: npt.NDArray[np.int32] = np.zeros(0, np.int32)
 _ABSENT = pa.nulls(MAX_ROWS, pa.list_(pa.string()))
 _JSON_DIFF = pa.nulls(MAX_ROWS, pa.map_(pa.string(), pa.string()))
 _OPERATION_ARRAYS = [pa.array([name] * MAX_ROWS, pa.string()) for name in OPERATIONS]
+
+
+@dataclass(frozen=True, slots=True)
+class Images:
+    """The images of a block's rows, before or after, and what of them is not as it was logged."""
+
+    array: pa.StructArray
+    lossy: tuple[LossyValues, ...] = ()
 
 
 class TableReader:
@@ -52,9 +61,12 @@ class TableReader:
         self.schema = schemas.changes(self.row_type)
 
     @cached_property
-    def no_images(self) -> pa.StructArray:
-        """The images that an insert has not before it, and a delete not after it."""
+    def _no_images(self) -> pa.StructArray:
         return pa.nulls(MAX_ROWS, self.row_type)
+
+    def no_images(self, rows: int) -> Images:
+        """The images that an insert has not before it, and a delete not after it."""
+        return Images(self._no_images.slice(0, rows))
 
     def images(
         self,
@@ -63,7 +75,7 @@ class TableReader:
         lengths: npt.NDArray[np.int32],
         nulls: list[int],
         variable: list[int],
-    ) -> pa.StructArray:
+    ) -> Images:
         """The struct of a block's cells, as `decoder.locate` gives them; CellError for a bad one.
 
         `variable`: for each column the row of `lengths` that is its, or −1.
@@ -81,11 +93,19 @@ class TableReader:
             for column, number in enumerate(variable)
         ]
         rows = positions.shape[1]
-        return pa.Array.from_buffers(self.row_type, rows, [None], 0, 0, children)
+        arrays = [child.array for child in children]
+        return Images(
+            pa.Array.from_buffers(self.row_type, rows, [None], 0, 0, arrays),
+            tuple(
+                LossyValues(column.name, child.lossy)
+                for column, child in zip(self.definition.columns, children, strict=True)
+                if len(child.lossy)
+            ),
+        )
 
-    def _child(self, column: int, cells: Cells) -> pa.Array:
+    def _child(self, column: int, cells: Cells) -> Column:
         try:
-            return self.readers[column].read(cells).array
+            return self.readers[column].read(cells)
         except CellError as error:
             name = self.definition.columns[column].name
             error.reason = f"column {name}: {error.reason}"
@@ -112,7 +132,7 @@ def changes_batch(
     meta: npt.NDArray[np.int64],
     transactions: npt.NDArray[np.int64],
     gtids: npt.NDArray[np.uint8],
-    images: tuple[pa.StructArray, pa.StructArray],
+    images: tuple[Images, Images],
 ) -> pa.RecordBatch:
     """The batch of `decoder.schemas.changes`; `meta` has a row for each change."""
     rows = len(meta)
@@ -152,7 +172,7 @@ def changes_batch(
         absent,
         absent,
         _JSON_DIFF.slice(0, rows),
-        *images,
+        *(image.array for image in images),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=table.schema)
 

@@ -40,17 +40,17 @@ class Holding:
         flushed, self._held = self._held + flushed, []
         open_one = -1 if self._trusted else current
         for item in flushed:
-            owners, batch = item.transactions, item.changes.batch
+            owners, changes = item.transactions, item.changes
             dropped = faulty[owners]
             if self.probing:
                 dropped = dropped | (owners == 0)
             if dropped.any():
-                batch, owners = batch.filter(~dropped), owners[~dropped]
+                changes, owners = changes.filter(~dropped), owners[~dropped]
             split = int(np.searchsorted(owners, open_one)) if open_one >= 0 else len(owners)
             if split:
-                yield Changes(item.changes.definition, batch.slice(0, split))
+                yield changes.slice(0, split)
             if split < len(owners):
-                rest = Changes(item.changes.definition, batch.slice(split))
+                rest = changes.slice(split, len(owners))
                 self._held.append(Flushed(rest, np.zeros(len(owners) - split, np.int64)))
         self.probing = self.probing and current == 0
         if sum(held.changes.batch.nbytes for held in self._held) > LIMIT:

@@ -4,20 +4,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from decoder.definition import TableDefinition
+from decoder.lossy import LossyValues
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
     """Changes of rows that were logged under one definition of a table.
 
-    `batch` has the columns of `decoder.schemas.changes`.
+    `batch` has the columns of `decoder.schemas.changes`; `lossy` tells which values in it are not
+    what was logged.
     """
 
     definition: TableDefinition
     batch: pa.RecordBatch
+    lossy: tuple[LossyValues, ...] = ()
+
+    def filter(self, kept: npt.NDArray[np.bool_]) -> Changes:
+        """The changes where `kept` is set."""
+        lossy = tuple(values.filter(kept) for values in self.lossy)
+        return Changes(self.definition, self.batch.filter(kept), lossy)
+
+    def slice(self, start: int, stop: int) -> Changes:
+        """The changes in [start, stop)."""
+        lossy = tuple(values.slice(start, stop) for values in self.lossy)
+        return Changes(self.definition, self.batch.slice(start, stop - start), lossy)
 
     @property
     def schema(self) -> str:

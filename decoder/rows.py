@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from decoder import tables as t
-from decoder.batches import Origin, TableReader, changes_batch
+from decoder.batches import Images, Origin, TableReader, changes_batch
 from decoder.blocks import Blocks
 from decoder.columns.cells import CellError
 from decoder.columns.registry import LossyKeyError
@@ -268,7 +267,8 @@ class RowDecoder:
                 images,
             )
             owners = meta[:, META_TRANSACTION].copy()
-            self.flushed.append(Flushed(Changes(reader.definition, batch), owners))
+            lossy = images[0].lossy + images[1].lossy
+            self.flushed.append(Flushed(Changes(reader.definition, batch, lossy), owners))
             break
         images_table = self._blocks.groups[1]
         first = int(row[t.GROUP_IMAGE])
@@ -306,7 +306,7 @@ class RowDecoder:
 
     def _images(
         self, index: int, group: _Group, reader: TableReader, rows: int
-    ) -> tuple[pa.StructArray, pa.StructArray]:
+    ) -> tuple[Images, Images]:
         """The images before and after each of a block's rows."""
         found = [
             self._image(index, k, plan, reader, rows)
@@ -314,12 +314,12 @@ class RowDecoder:
         ]
         if group.operation == _UPDATE:
             return found[0], found[1]
-        none = reader.no_images.slice(0, rows)
+        none = reader.no_images(rows)
         return (none, found[0]) if group.operation == 0 else (found[0], none)
 
     def _image(
         self, index: int, number: int, plan: RowPlan, reader: TableReader, rows: int
-    ) -> pa.StructArray:
+    ) -> Images:
         cells = (plan.columns + plan.variable) * rows
         if len(self._positions) < cells:
             self._positions = np.empty(cells, np.int32)

@@ -16,6 +16,7 @@ from pipeline.settings import Settings
 from pipeline.silver import segments
 from pipeline.silver.blobs import BLOBS
 from pipeline.silver.decode import FAULTS, STATEMENTS, TRANSACTIONS, Decode, table_target
+from pipeline.silver.lossy import read_lossy, sentences
 from pipeline.silver.plan import SilverPlan
 from pipeline.silver.quarantine import append_faults, resolve, still_faulty
 from pipeline.silver.segments import SegmentRef
@@ -27,11 +28,12 @@ from pipeline.silver.transactions import append_statements, append_transactions
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What carrying out a plan did: totals by name, and sentences about its faults."""
+    """What carrying out a plan did: totals by name, sentences about its faults and its losses."""
 
     batch: int
     counts: Mapping[str, int]
-    faults: tuple[str, ...]
+    faults: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def execute(
@@ -49,7 +51,7 @@ def execute(
         last = ledger.last("silver")
         if last is None or last.batch < plan.batch:
             raise
-        return Done(plan.batch, {}, ())
+        return Done(plan.batch, {})
 
 
 class _Batch:
@@ -79,10 +81,11 @@ class _Batch:
             append_transactions(staged, self.lake, source, batch, counts)
             append_statements(staged, self.lake, source, batch, counts)
             faults = self._faults(staged, counts)
-        record = self._record(counts, rows, decoded)
+            lossy = read_lossy(staged, counts)
+        record = self._record(counts, rows, decoded) | {"lossy": lossy}
         self.ledger.finish(self.plan, record)
         remove_leftovers(self.lake, batch)
-        return Done(batch, record["counts"], tuple(faults))
+        return Done(batch, record["counts"], tuple(faults), tuple(sentences(lossy)))
 
     def _decode(self, staged: Staging) -> int:
         """Decode all segments of the plan to staging; how many there are."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -24,6 +25,7 @@ from decoder.stream import Segment, SegmentDecoder
 from pipeline.catalog.ddl import may_change_tables
 from pipeline.silver.blobs import Packer
 from pipeline.silver.dml import StatementTables
+from pipeline.silver.lossy import LOSSY, lossy_counts
 
 SEGMENT_COLUMNS = (
     "file",
@@ -102,7 +104,7 @@ class Decode:
         self, segment: Segment, result: Result, ids: dict[TableDefinition, int | None]
     ) -> Iterator[tuple[str, pa.RecordBatch]]:
         if isinstance(result, Changes):
-            yield self._changes(segment, result, ids)
+            yield from self._changes(segment, self._selected(segment, result), ids)
         elif self.only is not None and not isinstance(result, Faults):
             return
         elif isinstance(result, Transactions):
@@ -114,21 +116,22 @@ class Decode:
 
     def _changes(
         self, segment: Segment, changes: Changes, ids: dict[TableDefinition, int | None]
-    ) -> tuple[str, pa.RecordBatch]:
+    ) -> Iterator[tuple[str, pa.RecordBatch]]:
         definition = changes.definition
         if definition not in ids:
             ids[definition] = self.table_ids.get(definition.fingerprint())
         table_id = ids[definition]
-        batch = self._selected(segment, changes.batch)
         if table_id is None:
-            return FAULTS, _staged(segment, _unplanned(definition, batch))
-        return table_target(table_id), batch
+            yield FAULTS, _staged(segment, _unplanned(definition, changes.batch))
+        else:
+            yield table_target(table_id), changes.batch
+            yield LOSSY, lossy_counts(changes)
 
-    def _selected(self, segment: Segment, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def _selected(self, segment: Segment, changes: Changes) -> Changes:
         if self.only is None:
-            return batch
-        held = pa.array(sorted(self.only[segment.ordinal, segment.start_pos]), pa.int64())
-        return batch.filter(pc.is_in(batch.column("__lsn"), value_set=held))
+            return changes
+        held = sorted(self.only[segment.ordinal, segment.start_pos])
+        return changes.filter(np.isin(changes.batch.column("__lsn").to_numpy(), held))
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from pipeline.bronze import job as bronze
 from pipeline.catalog.definitions import read_items
 from pipeline.gold import job as gold
 from pipeline.lake import Lake
+from pipeline.ledger import Ledger
 from pipeline.progress import QuietProgress
 from pipeline.report import LayerReport
 from pipeline.settings import Settings
@@ -89,10 +90,16 @@ def test_every_change_is_kept_under_the_definition_it_was_logged_with(
         INSERT INTO held VALUES (1, 1);
         ALTER TABLE held RENAME COLUMN z TO y;
         INSERT INTO held VALUES (2, 2);
+        SET sql_mode = '';
+        CREATE TABLE zero (id int PRIMARY KEY, day date, at datetime);
+        INSERT INTO zero VALUES (1, '0000-00-00', '2024-02-29'), (2, '2024-00-01', 0);
+        INSERT INTO zero VALUES (3, NULL, NULL);
+        UPDATE zero SET at = 0 WHERE id = 1;
+        DELETE FROM zero;
     """)
     lake.ingest()
     report = lake.decode()
-    assert report.counts["rows"] == 9
+    assert report.counts["rows"] == 16
     assert [lake.images("t"), lake.images("t", 2)] == [
         [*(("insert", None, n) for n in (1, 2, 3)), ("update", 3, 9)],
         [("delete", 1, None)],
@@ -111,6 +118,14 @@ def test_every_change_is_kept_under_the_definition_it_was_logged_with(
     assert (fault["tables"], fault["resolved_batch"]) == (["shop.held"], None)
     assert fault["content"] == b"ALTER TABLE held RENAME COLUMN z TO y"
     assert not list(Path(lake.lake.staging).glob("*"))
+    # day: two inserted, one in both images of the update, two deleted; at: one, one, two
+    assert [note.partition(" values")[0] for note in report.notes] == [
+        "shop.zero, column at: 4",
+        "shop.zero, column day: 6",
+    ]
+    record = Ledger(lake.spark, lake.lake, "test").record("silver")
+    assert record is not None
+    assert record["lossy"] == {"shop.zero": {"at": 4, "day": 6}}
 
 
 def test_a_second_run_takes_only_what_is_new(lake: LakeUnderTest) -> None:
