@@ -29,18 +29,26 @@ _DONE = "warm"
 _STOP_LENGTH = 23
 
 
+def is_warm() -> bool:
+    """Whether `warm` has nothing to do."""
+    return INTERPRETED or (cache_folder() / _DONE).exists()
+
+
 def warm(progress: Callable[[str], None] | None = None) -> bool:
-    """Has all kernels compiled and cached; False where they were already, or none are compiled.
+    """Has all kernels compiled and cached; False where they were already, or cannot be.
 
     `progress` is called with the name of each kernel that was compiled. Of processes that call this
     at the same time, one compiles and the others wait.
     """
-    folder = cache_folder()
-    if INTERPRETED or (folder / _DONE).exists():
+    if is_warm():
         return False
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:  # no place to keep them: each process compiles what it uses
+        return False
     with _locked(folder / "lock"):
-        if (folder / _DONE).exists():
+        if is_warm():
             return False
         with _reported(progress):
             use_every_kernel()

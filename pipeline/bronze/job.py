@@ -17,6 +17,7 @@ from pipeline.bronze.listing import Listing, find_binlogs
 from pipeline.bronze.order import place
 from pipeline.bronze.planning import next_body
 from pipeline.errors import SettingsError
+from pipeline.kernels import warm_kernels
 from pipeline.lake import Lake
 from pipeline.ledger import Layer, Ledger
 from pipeline.progress import Progress
@@ -29,6 +30,7 @@ LAYER: Layer = "bronze"
 def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
     """Finish the open batch, if there is one, then ingest everything that is new."""
     began = time.monotonic()
+    warm_kernels(spark, progress)
     lake = Lake(settings.lake)
     ledger = Ledger(spark, lake, settings.source)
     done: list[Done] = []

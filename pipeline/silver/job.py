@@ -10,6 +10,7 @@ from collections import Counter
 
 from pyspark.sql import SparkSession
 
+from pipeline.kernels import warm_kernels
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress
@@ -22,6 +23,7 @@ from pipeline.silver.planning import next_plan, retry_plan
 def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
     """Finish the open batch, if there is one, then decode everything that is new in bronze."""
     started = time.monotonic()
+    warm_kernels(spark, progress)
     ledger = Ledger(spark, Lake(settings.lake), settings.source)
     done = _finish_open(spark, settings, ledger, progress)
     body, gaps = next_plan(spark, settings, ledger, progress)
@@ -34,6 +36,7 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
 def retry(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
     """Finish the open batch, then decode again what faults hold, and give what now decodes."""
     started = time.monotonic()
+    warm_kernels(spark, progress)
     ledger = Ledger(spark, Lake(settings.lake), settings.source)
     done = _finish_open(spark, settings, ledger, progress)
     body = retry_plan(spark, settings, ledger, progress)
@@ -60,6 +63,7 @@ def _report(done: list[Done], gaps: tuple[str, ...], started: float) -> LayerRep
         counts=dict(counts),
         faults=tuple(sentence for batch in done for sentence in batch.faults),
         gaps=gaps,
+        notes=tuple(sentence for batch in done for sentence in batch.notes),
         seconds=time.monotonic() - started,
     )
 
