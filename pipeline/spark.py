@@ -40,6 +40,7 @@ logger.filter.level = off
 """
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+COLLECTOR = "-XX:+UseParallelGC"
 
 CONF = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -49,8 +50,9 @@ CONF = {
     # Values that do not fit are an error, never a silent NULL.
     "spark.sql.ansi.enabled": "true",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    # A Delta table's log is small here: the default of 50 partitions costs 50 tasks per look.
-    "spark.databricks.delta.snapshotPartitions": "2",
+    # A Delta table's log is small here: the default of 50 partitions costs 50 tasks per look, and
+    # each task generates its code anew.
+    "spark.databricks.delta.snapshotPartitions": "1",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.structuredLogging.enabled": "false",
@@ -91,8 +93,17 @@ def configuration(settings: Settings) -> dict[str, str]:
         "spark.sql.shuffle.partitions": str(2 * cores(spark.master)),
         "spark.jars": ",".join(str(jar) for jar in delta_jars(home, spark.conf)),
         **spark.conf,
-        JAVA_OPTIONS: f"{logging} {spark.conf.get(JAVA_OPTIONS, '')}".strip(),
+        JAVA_OPTIONS: f"{logging} {with_collector(spark.conf.get(JAVA_OPTIONS, ''))}",
     }
+
+
+def with_collector(options: str) -> str:
+    """Java's options with a garbage collector chosen, unless they choose one.
+
+    Rows of many megabytes fit no region of Java's default collector, and nobody waits for a
+    batch's pauses: files to gold take an eighth less time with this one (docs/benchmarks.md).
+    """
+    return options if re.search(r"-XX:\+Use\w+GC\b", options) else f"{COLLECTOR} {options}".strip()
 
 
 def cores(master: str) -> int:
