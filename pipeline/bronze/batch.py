@@ -12,6 +12,7 @@ from pipeline import delta
 from pipeline.bronze.files import FileRow, read_files, write_files
 from pipeline.bronze.ingest import append_segments, clear_in_use_flags, still_as_planned
 from pipeline.bronze.plan import FilePlan, from_body
+from pipeline.job_progress import following
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger, Plan
 from pipeline.progress import Progress
@@ -34,9 +35,11 @@ def carry_out(
     """Do what the plan says, as far as it is not done, and finish it."""
     files, part_size, limit = from_body(plan.body)
     planned = sum(file.row.ingested_upto - file.start.position for file in files)
-    with progress.task("bronze: ingesting", planned, "bytes") as task:
+    with (
+        progress.task("bronze: ingesting", planned, "bytes") as task,
+        following(spark, task, planned),
+    ):
         _append(spark, lake, plan, files, part_size, limit)
-        task.advance(planned)
     clear_in_use_flags(spark, lake, plan.source, files, batch=plan.batch)
     ends, segments = _committed(spark, lake, plan, files)
     rows = [file.row_after(_reached(file, ends)) for file in files]

@@ -9,6 +9,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from pipeline.catalog.definitions import append_items
+from pipeline.job_progress import following
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger, Plan
 from pipeline.progress import Progress
@@ -92,8 +93,8 @@ class _Batch:
         refs = self._refs()
         with self.progress.task("decode segments", len(refs), "segments") as task:
             for chunk in self._chunks(refs):
-                staged.write(self._blobs(chunk))
-                task.advance(len(chunk))
+                with following(self.spark, task, len(chunk)):
+                    staged.write(self._blobs(chunk))
         return len(refs)
 
     def _refs(self) -> list[SegmentRef]:
