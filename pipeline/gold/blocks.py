@@ -95,11 +95,15 @@ def item_blocks(items: Iterable[TimelineItem], rules: Rules) -> list[Block]:
 
 
 def fault_blocks(faults: Iterable[Fault], name: TableName, rules: Rules) -> list[Block]:
-    """The blocks that the faults of one table are."""
+    """The blocks that the faults of one table are.
+
+    A fault names tables as `schema.table`, and where names hold dots that may be another table too:
+    both are held rather than neither.
+    """
     return [
         Block(fault.lsn, fault.sentence, marked=rules.mark_faults)
         for fault in faults
-        if fault.tables is not None and name in fault.tables
+        if fault.tables is not None and str(name) in map(str, fault.tables)
     ]
 
 

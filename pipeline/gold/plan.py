@@ -42,7 +42,7 @@ def plan_batch(
         items[item.name].append(item)
     names = {*previous.tables, *(name for name in items if wanted(*_parts(name)))}
     tables = {}
-    for name in {*names, *_faulty(known.faults, cut, wanted)}:
+    for name in {*names, *_faulty(known.faults, cut, wanted, set(map(str, names)))}:
         before = previous.tables.get(name, TableState(*_parts(name)))
         if wanted(*_parts(name)):
             blocks = [
@@ -99,11 +99,14 @@ def _marked_everywhere(faults: Iterable[Fault], rules: Rules) -> list[Block]:
 
 
 def _faulty(
-    faults: Iterable[Fault], cut: int, wanted: Callable[[str, str], bool]
+    faults: Iterable[Fault],
+    cut: int,
+    wanted: Callable[[str, str], bool],
+    known: Collection[str],
 ) -> set[TableName]:
-    """Tables that are known by their faults, perhaps by nothing else."""
+    """Tables that are known by their faults and by nothing else; `known`: the others' texts."""
     named = {name for fault in faults if fault.lsn <= cut for name in fault.tables or ()}
-    return {name for name in named if wanted(*_parts(name))}
+    return {name for name in named if str(name) not in known and wanted(*_parts(name))}
 
 
 def _table(

@@ -176,6 +176,14 @@ def test_a_table_known_by_its_fault_alone_is_told() -> None:
     assert state.tables[T].version is None
 
 
+def test_names_with_dots_that_a_fault_cannot_tell_apart_are_all_held() -> None:
+    name, other = TableName("a.b", "c"), TableName("a", "b.c")
+    unclear = Fault(20, "damaged", (other,))
+    state = plan(30, [item("create", 10, name)], [unclear])
+    assert set(state.tables) == {name}
+    assert state.tables[name].held == "damaged"
+
+
 def test_an_earlier_fault_holds_nothing_once_the_table_was_created_after_it() -> None:
     state = plan(100, [item("create", 70)], [Fault(60, "bad", (T,))])
     assert (state.tables[T].to_lsn, state.tables[T].held) == (100, None)
