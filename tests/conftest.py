@@ -54,7 +54,12 @@ def spark() -> Iterator[SparkSession]:
     from pipeline.settings import Settings
     from pipeline.spark import session
 
-    options = {"master": "local[2]", "conf": {"spark.sql.shuffle.partitions": "2"}}
+    conf = {
+        "spark.sql.shuffle.partitions": "2",
+        # Many queries over a few rows: generating code for each takes a fifth of the time.
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    }
+    options = {"master": "local[2]", "conf": conf}
     started = session(Settings.load(None, spark=options), "binlake tests")
     yield started
     started.stop()

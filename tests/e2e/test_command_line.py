@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from typer.testing import CliRunner
 
+from pipeline.cli import app
 from tests.support import traffic
 from tests.support.compare import assert_gold_equals_source
 from tests.support.mysql import MySQLFactory, MySQLServer
@@ -61,10 +63,10 @@ def test_two_runs_at_once_and_one_killed_before_end_as_one(
     for table in TABLES:
         assert_gold_equals_source(spark, server, str(lake), traffic.SCHEMA, table)
 
-    status = binlake("status", "--lake", lake, "--json")
-    output, errors = status.communicate()
-    assert status.returncode == 0, errors.decode()
-    tables = {table["table"]: table for table in json.loads(output)["tables"]}
+    # In this process, whose session it takes: another start of Java would show nothing more.
+    status = CliRunner().invoke(app, ["status", "--lake", str(lake), "--json"])
+    assert status.exit_code == 0, status.output
+    tables = {table["table"]: table for table in json.loads(status.stdout)["tables"]}
     assert tables.keys() == set(TABLES)
     for table in tables.values():
         assert (table["schema"], table["faults"], table["held"]) == (traffic.SCHEMA, 0, False)
