@@ -33,13 +33,14 @@ MB = 1_000_000
 def fill(server: MySQLServer, first: int, size: int) -> int:
     """One transaction of about `size` bytes of new rows from `first` on; gives the next id."""
     count = size // ROW_BYTES
-    with server.connect() as connection, connection.cursor() as cursor:
+    with server.connect(database=SCHEMA) as connection, connection.cursor() as cursor:
         cursor.execute(f"SET SESSION cte_max_recursion_depth = {count + 1}")
         cursor.execute(
             f"""INSERT INTO {SCHEMA}.rows
                 WITH RECURSIVE n (i) AS
                     (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {count - 1})
-                SELECT {first} + i, CRC32(i) % 1000000, RPAD(MD5(i), {ROW_BYTES - 20}, SHA1(i))
+                SELECT {first} + i, CRC32(i) % 1000000,
+                       RPAD(SHA2(i, 256), {ROW_BYTES - 20}, SHA2(-i, 256))
                 FROM n"""
         )
     return first + count

@@ -1,6 +1,6 @@
 """The bench workload: about 250 MB of binlogs, recorded once from a real MySQL server.
 
-100 bulk transactions of 10,000 rows of 12 columns, then 100,000 small ones of mixed inserts,
+140 bulk transactions of 10,000 rows of 12 columns, then 100,000 small ones of mixed inserts,
 updates and deletes with JSON on four tables, by four connections. Kept under `.cache/bench`, with
 the figures that SELECT gave at the end.
 """
@@ -22,7 +22,7 @@ from tests.support.mysql import MySQLServer
 CACHE = Path(__file__).parents[1] / ".cache" / "bench"
 SQL = Path(__file__).with_suffix(".sql")
 SCHEMA = "bench"
-BULK_TRANSACTIONS = 100
+BULK_TRANSACTIONS = 140
 BULK_ROWS = 10_000
 SMALL_TRANSACTIONS = 100_000
 THREADS = 4
