@@ -22,7 +22,7 @@ from decoder.faults import INCIDENT, STATEMENT_DML, UNDECODABLE, UNSUPPORTED, ki
 from decoder.framing import END, OFFSET, SIZE, TYPE, VALID
 from decoder.header import EventHeader
 from decoder.session import COMMITTED, ORIGINAL, START, Session
-from decoder.statements import StatementLog, excerpt, is_dml
+from decoder.statements import StatementLog, excerpt, is_dml, savepoint_name
 from decoder.summaries import Ranges
 from decoder.transactions import Statement
 from decoder.window import Window
@@ -195,7 +195,7 @@ class Attention:
         savepoints = self._savepoints
         if savepoints.transaction != transaction:
             savepoints = self._savepoints = Savepoints(transaction)
-        name = query.split()[-1].strip("`\"'; ").lower()
+        name = savepoint_name(query)
         if not undone:
             end = int(window.position[event]) + int(window.table[SIZE, event])
             savepoints.positions.pop(name, None)

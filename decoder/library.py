@@ -19,7 +19,9 @@ def read(data: Any, *, file: str = "", options: TypeOptions = _PLAIN) -> Iterato
     `data` is anything with a buffer: bytes, bytearray, memoryview, a numpy array, a pyarrow
     Buffer. Each `Changes` has `.schema`, `.table`, `.definition` and `.batch`, with the columns of
     `decoder.schemas.changes`. LSNs count from the number at the end of `file`'s name (0 without).
-    Raises BinlogError at the first fault, after what is whole before it.
+    Raises BinlogError at the first fault, after what is whole before it. A transaction that goes on
+    behind the data (a segment may end inside of one) is given as far as it goes, and so are rows
+    that a ROLLBACK TO SAVEPOINT took back; the pipeline tells both from `SegmentDecoder`'s results.
     """
     number = re.search(r"\.(\d+)$", file)
     segment = Segment(file, int(number[1]) if number else 0)

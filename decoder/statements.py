@@ -26,6 +26,10 @@ _DDL = re.compile(
     r"|set|install|uninstall|reset|release|xa|lock|unlock|use|change|start|stop|check|cache)\b",
     re.IGNORECASE | re.DOTALL,
 )
+_SAVEPOINT = re.compile(
+    _IGNORED + r"(?:savepoint|rollback\s+(?:work\s+)?to(?:\s+savepoint)?)\s+(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
 _EXCERPT = 120
 
 
@@ -34,6 +38,16 @@ def is_dml(query: str, *, in_transaction: bool) -> bool:
     if _DML.match(query):
         return True
     return in_transaction and not _DDL.match(query)
+
+
+def savepoint_name(query: str) -> str:
+    """The name in SAVEPOINT or ROLLBACK TO, which is compared without regard to case."""
+    match = _SAVEPOINT.match(query)
+    name = (match[1] if match else query).strip("; \t\r\n")
+    quote = name[:1]
+    if quote in ("`", '"') and name.endswith(quote) and len(name) > 1:
+        name = name[1:-1].replace(2 * quote, quote)
+    return name.lower()
 
 
 def excerpt(query: str) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from decoder.charsets import REPLACEMENT
 from decoder.columns.arrays import Int32s, allocate, allocate_text
 from decoder.columns.cells import SLACK, CellError, Cells, Column
 from decoder.columns.validity import validity
@@ -185,6 +186,10 @@ def label_reader(column: ColumnDefinition) -> LabelReader:
         raise UnsupportedError(
             f"the log does not hold the labels of {column.type.name} column {column.name}"
             " (binlog_row_metadata is not FULL)"
+        )
+    if any(REPLACEMENT in label for label in column.labels):
+        raise UnsupportedError(
+            f"{column.type.name} column {column.name} has labels that are no text in its charset"
         )
     several = column.type == ColumnType.SET
     return LabelReader(pa.string(), Labels.of(column.labels), column.length, several)

@@ -42,6 +42,9 @@ class GtidTaggedEvent(GtidEvent):
             raise header.malformed(f"it has no {missing[0]}")
         if not 0 < values["gno"] < GNO_END:
             raise header.malformed(f"transaction number {values['gno']} is out of range")
+        for name in _TIMES:
+            if values.get(name, 0) >> _TIME_BITS:
+                raise header.malformed(f"its {name.replace('_', ' ')} is no time: {values[name]}")
         for original, immediate in _SAME_UNLESS_GIVEN:
             values.setdefault(original, values.get(immediate))
         return cls(header, **values)
@@ -105,6 +108,10 @@ _FIELDS: tuple[tuple[str, Callable[[Cursor], Any]], ...] = (
     ("commit_group_ticket", Cursor.varint),
 )
 """Fields by id. The id is the place in this table."""
+
+_TIMES = ("immediate_commit_timestamp", "original_commit_timestamp")
+_TIME_BITS = 55
+"""Of a commit's time in microseconds, as in a GTID event, whose top bit of 56 is a flag."""
 
 _SAME_UNLESS_GIVEN = (
     ("original_commit_timestamp", "immediate_commit_timestamp"),

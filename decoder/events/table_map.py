@@ -20,6 +20,7 @@ from decoder.header import EventHeader
 _POST_HEADER_LENGTH = 8
 _SHORT_POST_HEADER_LENGTH = 6
 _MAX_NAME_BYTES = 192
+_MAX_COLUMNS = 4096
 """64 characters of utf8mb3."""
 _TYPES = frozenset(int(code) for code in ColumnType)
 
@@ -48,6 +49,8 @@ class TableMapEvent(Event):
         schema = _name(cursor)
         table = _name(cursor)
         count = cursor.length_encoded()
+        if not 0 < count <= _MAX_COLUMNS:
+            raise cursor.malformed(f"a table of {count} columns: there are 1 to {_MAX_COLUMNS}")
         types = [_column_type(code, header) for code in cursor.take(count)]
         metadata = cursor.part(cursor.length_encoded())
         columns = [parse_column_metadata(column_type, metadata) for column_type in types]

@@ -178,13 +178,15 @@ def test_rollback_to_a_savepoint_marks_the_events_between() -> None:
         before,
         query("SAVEPOINT `s p`"),
         undone,
+        query("SAVEPOINT `t p`"),
         query("ROLLBACK TO `s p`"),
         insert(CUP, (3, "c")),
     ]
     results = decoded(log_bytes(transaction(1, *events)))
     (row,) = transactions(results)
     start = row["start_pos"] + len(gtid(1) + query("BEGIN") + before + events[1])
-    assert row["rolled_back"] == [{"start": start, "end": start + len(undone)}]
+    end = start + len(undone) + len(events[3])
+    assert row["rolled_back"] == [{"start": start, "end": end}]
     assert len(changed(results)) == 3
 
 

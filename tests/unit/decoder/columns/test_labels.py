@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from decoder.charsets import REPLACEMENT
 from decoder.columns.cells import CellError
 from decoder.constants import ColumnType as T
 from decoder.errors import UnsupportedError
 from tests.support.cells import column, values
 
-LABELS = st.lists(st.text(max_size=40).filter(lambda s: "," not in s), min_size=1, unique=True)
+TEXT = st.text(max_size=40).filter(lambda s: not {",", REPLACEMENT} & set(s))
+LABELS = st.lists(TEXT, min_size=1, unique=True)
 
 
 @settings(max_examples=60)
@@ -52,3 +54,10 @@ def test_a_number_without_a_label_is_malformed(kind: T, size: int, bad: bytes) -
 def test_a_log_without_labels_is_not_decoded(kind: T) -> None:
     with pytest.raises(UnsupportedError, match="labels"):
         values(column(kind, length=1), [b"\x01"])
+
+
+@pytest.mark.parametrize("kind", [T.ENUM, T.SET])
+def test_labels_that_are_no_text_are_not_guessed_at(kind: T) -> None:
+    """As in CHARACTER SET binary: two of them could become the same text."""
+    with pytest.raises(UnsupportedError, match="no text in its charset"):
+        values(column(kind, length=1, labels=("a", f"b{REPLACEMENT}")), [b"\x01"])

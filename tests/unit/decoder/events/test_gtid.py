@@ -137,6 +137,8 @@ def test_a_younger_servers_field_is_ignored_only_where_it_may_be() -> None:
         (tagged({1: FIELDS[1], 0: FIELDS[0]}), "field 0 comes after field 1"),
         (tagged({0: FIELDS[0]}), "no uuid"),
         (tagged({**FIELDS, 0: varint(256)}), "does not fit in a byte"),
+        (tagged({**FIELDS, 6: varint(2**55)}), "immediate commit timestamp is no time"),
+        (tagged({n: FIELDS[n] for n in range(7)} | {7: varint(2**64 - 1)}), "original commit"),
         (varint(1) + varint(1), "smaller than its own head"),
     ],
 )

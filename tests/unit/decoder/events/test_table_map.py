@@ -239,8 +239,10 @@ MALFORMED = {
     "a name too long": (table_map([3], b"", names=b"\xc1" + b"s" * 193 + b"\0"), "longer than"),
     "endless columns": (
         struct.pack("<IHH", 7, 0, 1) + b"\x01s\0\x01t\0\xfd\xff\xff\xff",
-        "are left",
+        "a table of 16777215 columns",
     ),
+    # an image of no columns takes no bytes: a scan of its rows would never end
+    "no columns": (table_map([], b""), "a table of 0 columns"),
 }
 
 
