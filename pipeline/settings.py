@@ -103,7 +103,8 @@ class Settings(Model):
     `source` names the server that the binlogs are of; `binlogs` is a file, a folder, or a glob, as
     a path or an fsspec URL; `lake` is the root folder of bronze, silver, gold and the ledger. With
     `catalog`, gold tables are `catalog.schema.table` instead of paths. `keys` gives a key to tables
-    without one, by `schema.table`. `system_time_zone` is what SYSTEM means on the source: a DEFAULT
+    without one, by `schema.table`. `given_up` holds numbers of files in the lake behind which
+    changes are missing for good. `system_time_zone` is what SYSTEM means on the source: a DEFAULT
     that is a time of day depends on it, and the log does not tell.
     """
 
@@ -116,6 +117,7 @@ class Settings(Model):
     segments: SegmentSettings = SegmentSettings()
     types: TypeSettings = TypeSettings()
     system_time_zone: Annotated[str, AfterValidator(_time_zone)] = "UTC"
+    given_up: tuple[int, ...] = ()
     on_fault: Literal["hold", "mark"] = "hold"
     on_drop: Literal["keep", "drop"] = "keep"
     keys: dict[TablePattern, tuple[str, ...]] = Field(default_factory=dict)
@@ -153,6 +155,15 @@ class Settings(Model):
         name = f"{schema}.{table}"
         included = not self.include or any(fnmatchcase(name, p) for p in self.include)
         return included and not any(fnmatchcase(name, p) for p in self.exclude)
+
+    @property
+    def decoding(self) -> dict[str, Any]:
+        """What decides which rows silver has, and how, as JSON: its plans keep it."""
+        return self.model_dump(mode="json", include={"include", "exclude", "types"})
+
+    def with_decoding(self, kept: Mapping[str, Any]) -> Settings:
+        """These settings, with what `decoding` gave once."""
+        return self.model_validate({**self.model_dump(), **kept})
 
     @property
     def type_options(self) -> TypeOptions:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession, functions as sf
 
 from pipeline import delta
 from pipeline.bronze.files import FileRow, read_files, write_files
+from pipeline.bronze.gtids import union
 from pipeline.bronze.ingest import append_segments, clear_in_use_flags, still_as_planned
 from pipeline.bronze.plan import FilePlan, from_body
 from pipeline.job_progress import following
@@ -18,6 +18,16 @@ from pipeline.ledger import Ledger, Plan
 from pipeline.progress import Progress
 
 Identity = tuple[str, str]
+"""A file's name and incarnation."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Committed:
+    """The segments of one file that a batch brought: where they end, how many, their GTIDs."""
+
+    end: int
+    segments: int
+    gtids: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +51,14 @@ def carry_out(
     ):
         _append(spark, lake, plan, files, part_size, limit)
     clear_in_use_flags(spark, lake, plan.source, files, batch=plan.batch)
-    ends, segments = _committed(spark, lake, plan, files)
-    rows = [file.row_after(_reached(file, ends)) for file in files]
+    committed = _committed(spark, lake, plan, files)
+    rows = [_row_after(file, committed) for file in files]
     after = _updated(read_files(spark, lake, plan.source), rows)
     write_files(spark, lake, plan.source, after, batch=plan.batch)
     counts = {
         "files": len(files),
-        "bytes": sum(_reached(file, ends) - file.start.position for file in files),
-        "segments": segments,
+        "bytes": sum(_reached(file, committed) - file.start.position for file in files),
+        "segments": sum(found.segments for found in committed.values()),
     }
     ledger.finish(plan, counts)
     return Done(plan.batch, counts, tuple(after))
@@ -78,29 +88,36 @@ def _append(
 
 def _committed(
     spark: SparkSession, lake: Lake, plan: Plan, files: Sequence[FilePlan]
-) -> tuple[dict[Identity, int], int]:
-    """How far each file's segments of this batch reach, and how many there are."""
-    ends: dict[Identity, int] = defaultdict(int)
+) -> Mapping[Identity, _Committed]:
+    """What segments of each file this batch has really brought."""
     if not any(file.cuts for file in files) or not delta.exists(spark, lake.segments):
-        return ends, 0
+        return {}
     mine = (sf.col("source") == plan.source) & (sf.col("batch") == plan.batch)
     found = (
         delta.read(spark, lake.segments)
         .where(mine & (sf.col("part") == 0))
         .groupBy("file", "incarnation")
-        .agg(sf.max("end_pos").alias("end"), sf.count("*").alias("segments"))
+        .agg(sf.max("end_pos"), sf.count("*"), sf.collect_list("gtids"))
         .coalesce(1)
         .collect()
     )
-    for row in found:
-        ends[row["file"], row["incarnation"]] = row["end"]
-    return ends, sum(row["segments"] for row in found)
+    return {(file, log): _Committed(*figures) for file, log, *figures in map(tuple, found)}
 
 
-def _reached(file: FilePlan, ends: dict[Identity, int]) -> int:
+def _reached(file: FilePlan, committed: Mapping[Identity, _Committed]) -> int:
     if not file.cuts:
         return file.row.ingested_upto
-    return ends.get((file.row.file, file.row.incarnation), file.start.position)
+    found = committed.get((file.row.file, file.row.incarnation))
+    return found.end if found else file.start.position
+
+
+def _row_after(file: FilePlan, committed: Mapping[Identity, _Committed]) -> FileRow:
+    """The file's row, given what of it was really brought."""
+    row = file.row_after(_reached(file, committed))
+    found = committed.get((row.file, row.incarnation))
+    if found is None or row.gtids is None:
+        return row
+    return replace(row, gtids=union(row.gtids, *found.gtids))
 
 
 def _updated(before: Sequence[FileRow], after: Sequence[FileRow]) -> list[FileRow]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
-from itertools import pairwise
 from typing import Literal
 
 import pyarrow as pa
@@ -40,6 +39,8 @@ class FileRow:
     server_id: int
     checksum: str
     previous_gtids: str | None
+    gtids: str | None
+    begun: int
     restarted: bool
     batch: int
 
@@ -74,22 +75,3 @@ def write_files(
         version=batch,
         partition_by=["source"],
     )
-
-
-def gaps(rows: Sequence[FileRow]) -> list[str]:
-    """Where the log is not continuous: numbers that are missing, files that end too early."""
-    found: list[str] = []
-    for row, following in pairwise(rows):
-        missing = following.ordinal - row.ordinal - 1
-        if missing:
-            what = "1 file is" if missing == 1 else f"{missing} files are"
-            found.append(
-                f"{what} missing between {row.file} and {following.file}: what follows waits."
-                " Bring the missing from the server or its backup."
-            )
-        elif not row.complete and row.fault is None:
-            found.append(
-                f"{row.file} is ingested up to {row.ingested_upto} and not complete, but"
-                f" {following.file} follows: what follows waits. Copy {row.file} again."
-            )
-    return found

@@ -24,6 +24,28 @@ def missing(wanted: str, *had: str) -> str:
     return ",".join(f"{source}:{_print(gaps)}" for source, gaps in left.items() if gaps)
 
 
+def union(*sets: str) -> str:
+    """All GTIDs that are in any of the sets."""
+    found: defaultdict[str, list[Interval]] = defaultdict(list)
+    for text in sets:
+        for source, intervals in _parse(text).items():
+            found[source] += intervals
+    return ",".join(
+        f"{source}:{_print(_merged(sorted(intervals)))}" for source, intervals in found.items()
+    )
+
+
+def _merged(intervals: Iterable[Interval]) -> list[Interval]:
+    """Sorted intervals, with those that touch as one."""
+    merged: list[Interval] = []
+    for first, last in intervals:
+        if merged and first <= merged[-1][1] + 1:
+            merged[-1] = merged[-1][0], max(merged[-1][1], last)
+        else:
+            merged.append((first, last))
+    return merged
+
+
 def _parse(text: str) -> dict[str, list[Interval]]:
     """Intervals by `uuid` or `uuid:tag`."""
     sets: defaultdict[str, list[Interval]] = defaultdict(list)

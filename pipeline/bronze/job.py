@@ -8,11 +8,13 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 
 from pyspark.sql import SparkSession
 
 from pipeline.bronze.batch import Done, carry_out
-from pipeline.bronze.files import FileRow, gaps, read_files
+from pipeline.bronze.continuity import gap_between, gaps
+from pipeline.bronze.files import FileRow, read_files
 from pipeline.bronze.listing import Listing, find_binlogs
 from pipeline.bronze.order import place
 from pipeline.bronze.planning import next_body
@@ -57,10 +59,19 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
         batches=tuple(batch.number for batch in done),
         counts=dict(counts),
         faults=(*listing.faults, *order.faults, *(row.fault for row in known if row.fault)),
-        gaps=tuple(gaps(known)),
-        notes=(*listing.notes, *order.notes),
+        gaps=tuple(gaps(known, settings.given_up)),
+        notes=(*listing.notes, *order.notes, *_given_up(known, settings)),
         seconds=time.monotonic() - began,
     )
+
+
+def _given_up(known: Sequence[FileRow], settings: Settings) -> list[str]:
+    """What conf accepts is told every time, since tables may not be as the source's."""
+    return [
+        f"what is missing behind {row.file} (number {row.ordinal}) was given up: {gap}"
+        for row, following in pairwise(known)
+        if row.ordinal in settings.given_up and (gap := gap_between(row, following))
+    ]
 
 
 def _require_something(settings: Settings, listing: Listing, known: Sequence[FileRow]) -> None:

@@ -1,7 +1,8 @@
 """A file's place in its source's log: the ordinal, which keeps increasing when names start anew.
 
 ordinal = base + the number in the name. RESET makes the server begin at number 1 again: then the
-base moves on behind every file so far.
+base moves on behind every file so far. It shows by a name that was there before, or by a file that
+is younger than the last and has a number from before the first.
 """
 
 from __future__ import annotations
@@ -71,7 +72,11 @@ def _epoch(
     strangers = [
         index
         for index, (binlog, row) in enumerate(zip(binlogs, matches, strict=True))
-        if row is None and binlog.stored.name in names
+        if row is None
+        and (
+            binlog.stored.name in names
+            or (base + binlog.number < first and _begun(binlog) > last.begun)
+        )
     ]
     if not strangers:
         return base, first, None, {}

@@ -132,6 +132,8 @@ def plan_file(
         server_id=head.description.server_id,
         checksum=head.description.checksum_algorithm.name,
         previous_gtids=head.previous_gtids,
+        gtids=None if head.relay else before.gtids if before is not None else "",
+        begun=head.description.timestamp,
         restarted=head.restarted,
         batch=batch,
     )

@@ -67,6 +67,10 @@ FILES = pa.schema(
         pa.field("server_id", pa.int64()),
         pa.field("checksum", pa.string()),
         pa.field("previous_gtids", pa.string()),
+        # of the whole transactions that are ingested; null in a relay log, which is another's
+        pa.field("gtids", pa.string()),
+        # seconds since the epoch: when the server began the file
+        pa.field("begun", pa.int64()),
         # the server started with this file: the one before it may end without ROTATE or STOP
         pa.field("restarted", pa.bool_()),
         pa.field("batch", pa.int64()),

@@ -43,11 +43,10 @@ def judge(
     """Decide from how the file ends and what follows it.
 
     A file that the server closed ends in ROTATE or STOP, and one that it recovered after a crash
-    behind a whole transaction: then its in-use flag is clear. Where it is set, and the next file is
-    there, the server crashed, but only if that one says that the server started with it: otherwise
-    this is a copy that was made too early, as it is where the next file's PREVIOUS_GTIDS has
-    transactions that neither this one (`previous_gtids`) nor its own have. A relay log does not
-    say.
+    behind a whole transaction: then its in-use flag is clear. Where the flag is set, and the next
+    file is there, this is a copy that was made before the server closed or recovered it, and only
+    GTIDs can tell that nothing was written behind it: the next file's PREVIOUS_GTIDS has none that
+    neither this one nor its own (`previous_gtids`) have. A relay log does not say.
     """
     if scan.fault is not None:
         return Verdict("faulty", f"{scan.fault}. {COPY_AGAIN}")
@@ -56,9 +55,17 @@ def judge(
     if scan.incomplete is not None and not scan.growing:
         return Verdict("faulty", f"{scan.incomplete}, though the server closed it. {COPY_AGAIN}")
     if successor is not None:
-        lacking = missing(successor.previous_gtids or "", previous_gtids or "", scan.gtids or "")
-        if relay or (successor.restarted and not lacking):
+        seen = successor.previous_gtids or ""
+        lacking = missing(seen, previous_gtids or "", scan.gtids or "")
+        if relay or (successor.restarted and not lacking and (seen or not scan.in_use)):
             return Verdict("complete", keep_tail=True)
+        if successor.restarted and not lacking:
+            return Verdict(
+                "faulty",
+                f"{file} was copied before the server closed or recovered it, and without GTIDs"
+                f" nothing tells whether it lacks something that is before {successor.file}."
+                f" {COPY_AGAIN}",
+            )
         if successor.restarted:
             return Verdict(
                 "faulty", f"{file} lacks {lacking}, which {successor.file} has seen. {COPY_AGAIN}"

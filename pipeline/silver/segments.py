@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession, functions as sf
 
 from pipeline import delta
+from pipeline.bronze.continuity import gap_between
+from pipeline.bronze.files import FileRow, read_files
 from pipeline.lake import Lake
 from pipeline.silver.decode import SEGMENT_COLUMNS
 
@@ -31,15 +33,6 @@ class SegmentRef:
 
 
 @dataclass(frozen=True, slots=True)
-class FileState:
-    """A file in bronze: whether all of it is there, and if not, why (`fault`: a sentence)."""
-
-    file: str
-    complete: bool
-    fault: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Pending:
     """Segments that follow each other without a gap, and the gap that ends them, if one does."""
 
@@ -57,22 +50,36 @@ class Pending:
         return self.segments[-1].ordinal, self.segments[-1].end_pos
 
 
-def pending(spark: SparkSession, lake: Lake, source: str, mark: Mark | None) -> Pending:
-    """What bronze has after `mark` (None: from its first file on)."""
+def pending(
+    spark: SparkSession, lake: Lake, source: str, mark: Mark | None, given_up: Collection[int] = ()
+) -> Pending:
+    """What bronze has after `mark` (None: from its first file on).
+
+    `given_up`: see `pipeline.bronze.continuity`.
+    """
     if not delta.exists(spark, lake.segments):
         return Pending((), ())
     refs = _refs(spark, lake, source, mark)
-    return contiguous(refs, _files(spark, lake, source) if refs else {}, mark)
+    if not refs:
+        return Pending((), ())
+    files = {row.ordinal: row for row in read_files(spark, lake, source)}
+    # A batch of bronze under way writes the files last: what it has brought is for the next run.
+    upto = {ordinal: row.ingested_upto for ordinal, row in files.items()}
+    settled = [ref for ref in refs if ref.end_pos <= upto.get(ref.ordinal, 0)]
+    return contiguous(settled, files, mark, given_up)
 
 
 def contiguous(
-    refs: Sequence[SegmentRef], files: Mapping[int, FileState], mark: Mark | None
+    refs: Sequence[SegmentRef],
+    files: Mapping[int, FileRow],
+    mark: Mark | None,
+    given_up: Collection[int] = (),
 ) -> Pending:
     """The segments of `refs`, in order, as far as each begins where the one before ends."""
     taken: list[SegmentRef] = []
     at = mark
     for ref in refs:
-        gap = _gap(at, ref, files)
+        gap = _gap(at, ref, files, given_up)
         if gap is not None:
             return Pending(tuple(taken), (gap,))
         taken.append(ref)
@@ -80,29 +87,19 @@ def contiguous(
     return Pending(tuple(taken), ())
 
 
-def _gap(at: Mark | None, ref: SegmentRef, files: Mapping[int, FileState]) -> str | None:
+def _gap(
+    at: Mark | None, ref: SegmentRef, files: Mapping[int, FileRow], given_up: Collection[int]
+) -> str | None:
     """What is missing between a place and the segment that comes next, or nothing."""
     if at is None or at == (ref.ordinal, ref.start_pos):
         return None
     ordinal, pos = at
-    if ref.ordinal == ordinal:
+    if ref.ordinal == ordinal or ref.start_pos != 0:
         return (
-            f"{ref.file} lacks bytes {pos} to {ref.start_pos} in bronze: "
-            "everything behind them waits. Ingest the file again."
+            f"{ref.file} lacks bytes {pos if ref.ordinal == ordinal else 0} to {ref.start_pos} in"
+            " bronze: everything behind them waits. Ingest the file again."
         )
-    before = files.get(ordinal)
-    if before is not None and not before.complete:
-        why = before.fault or "it ends before the server closed it"
-        return (
-            f"{before.file} is not complete at byte {pos} ({why}): {ref.file} and what follows"
-            " wait. Copy the whole file from the server and ingest it again."
-        )
-    if ref.ordinal > ordinal + 1 or ref.start_pos != 0:
-        return (
-            f"Files are missing between {before.file if before else f'number {ordinal}'} and"
-            f" {ref.file}: {ref.file} and what follows wait. Ingest the missing files."
-        )
-    return None
+    return gap_between(files[ordinal], files[ref.ordinal], given_up)
 
 
 def _refs(spark: SparkSession, lake: Lake, source: str, mark: Mark | None) -> list[SegmentRef]:
@@ -122,12 +119,6 @@ def _refs(spark: SparkSession, lake: Lake, source: str, mark: Mark | None) -> li
     )
     refs = (SegmentRef(r["file"], r["ordinal"], r["start_pos"], r["end"], r["n"]) for r in found)
     return sorted(refs, key=lambda ref: (ref.ordinal, ref.start_pos))
-
-
-def _files(spark: SparkSession, lake: Lake, source: str) -> dict[int, FileState]:
-    rows = delta.read(spark, lake.files).where(sf.col("source") == source)
-    found = rows.select("ordinal", "file", "complete", "fault").collect()
-    return {r["ordinal"]: FileState(r["file"], bool(r["complete"]), r["fault"]) for r in found}
 
 
 def between(

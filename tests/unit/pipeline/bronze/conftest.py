@@ -13,6 +13,7 @@ from pipeline.bronze.files import FileRow
 from pipeline.bronze.listing import Binlog, split_name
 from pipeline.bronze.scan import Scan
 from pipeline.bronze.storage import StoredFile
+from tests.support.bronze_rows import file_row
 from tests.support.event_bytes import format_description, log_bytes
 
 MakeBinlog = Callable[..., Binlog]
@@ -37,33 +38,7 @@ def binlog() -> MakeBinlog:
 @pytest.fixture
 def row() -> MakeRow:
     """`row(name, ordinal, **columns)`: a complete file of bronze, of 1000 bytes."""
-
-    def make(name: str, ordinal: int, incarnation: str = "a", **columns: object) -> FileRow:
-        made = FileRow(
-            source="shop",
-            file=name,
-            incarnation=incarnation,
-            ordinal=ordinal,
-            path=f"/logs/{name}",
-            size=1000,
-            modified="t0",
-            state="complete",
-            complete=True,
-            fault=None,
-            ingested_upto=1000,
-            crc32=7,
-            sha256="s",
-            in_use=False,
-            server_version="5.6.51",
-            server_id=1,
-            checksum="CRC32",
-            previous_gtids=None,
-            restarted=False,
-            batch=1,
-        )
-        return replace(made, **columns)
-
-    return make
+    return file_row
 
 
 @pytest.fixture

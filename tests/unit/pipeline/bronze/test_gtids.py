@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from pipeline.bronze.gtids import missing
+from pipeline.bronze.gtids import missing, union
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,17 @@ def test_it_is_subtraction_of_sets(wanted: set[int], one: set[int], other: set[i
         first, _, last = field.partition("-")
         found |= set(range(int(first), int(last or first) + 1))
     assert found == wanted - one - other
+
+
+@pytest.mark.parametrize(
+    ("sets", "together"),
+    [
+        ([], ""),
+        (["", ""], ""),
+        (["u:1-3", "u:4-5:9"], "u:1-5:9"),
+        (["u:1-9", "u:3"], "u:1-9"),
+        (["u:1:tag:1", "u:2:tag:3"], "u:1-2,u:tag:1:3"),
+    ],
+)
+def test_what_is_in_any_of_them(sets: list[str], together: str) -> None:
+    assert union(*sets) == together

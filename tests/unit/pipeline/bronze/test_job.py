@@ -148,13 +148,12 @@ def test_damage_holds_its_file_until_a_good_copy_comes(bronze: Bronze) -> None:
 def test_a_transaction_that_a_crash_cut_off_is_kept_but_is_none(bronze: Bronze) -> None:
     size = FILES[0].stat().st_size - 100
     bronze.put(FILES[0], size, in_use=True)
-    first, second = FILES[0].read_bytes(), FILES[1].read_bytes()
+    second = FILES[1].read_bytes()
     description = _event_at(second, 4)
     gtids = _event_at(second, 4 + len(description))
-    no_gtids = _event_at(first, 4 + len(_event_at(first, 4)))
     rest = second[4 + len(description) + len(gtids) :]
     (bronze.input / FILES[1].name).write_bytes(
-        b"".join([second[:4], _started_with(description), no_gtids, rest])
+        b"".join([second[:4], _started_with(description), _without_the_last(gtids), rest])
     )
     assert bronze.run().clean
     kept = bytearray(FILES[0].read_bytes()[:size])
@@ -174,6 +173,13 @@ def _started_with(description: bytes) -> bytes:
     changed = bytearray(description[:-4])
     changed[71:75] = (1_700_000_000).to_bytes(4, "little")
     return bytes(changed) + zlib.crc32(changed).to_bytes(4, "little")
+
+
+def _without_the_last(gtids: bytes) -> bytes:
+    """A PREVIOUS_GTIDS of one interval, whose end (the last 8 bytes) is one less."""
+    end = int.from_bytes(gtids[-12:-4], "little") - 1
+    changed = gtids[:-12] + end.to_bytes(8, "little")
+    return changed + zlib.crc32(changed).to_bytes(4, "little")
 
 
 def test_a_copy_that_lacks_its_end_is_no_crash(bronze: Bronze) -> None:

@@ -47,6 +47,20 @@ def test_after_a_reset_the_names_come_again_behind_all_that_was(
     assert [file.ordinal for file in order.placed] == [3, 4, 5]
 
 
+def test_a_reset_shows_by_time_where_the_lake_did_not_begin_at_number_1(
+    binlog: MakeBinlog, row: MakeRow
+) -> None:
+    known = [row("log.000005", 5, begun=4)]
+    anew = [binlog("log.000001", "b", begun=9), binlog("log.000002", "c", begun=10)]
+    order = place([*anew, binlog("log.000005", begun=4)], known)
+    assert [(f.binlog.stored.name, f.ordinal) for f in order.placed] == [
+        ("log.000005", 5),
+        ("log.000001", 6),
+        ("log.000002", 7),
+    ]
+    assert order.notes == ()
+
+
 def test_after_a_reset_files_of_the_old_log_may_still_be_there(
     binlog: MakeBinlog, row: MakeRow
 ) -> None:

@@ -6,7 +6,6 @@ import json
 
 from decoder.framer import Mark
 from decoder.segments import Cut
-from pipeline.bronze.files import gaps
 from pipeline.bronze.order import Placed
 from pipeline.bronze.plan import FilePlan, from_body, plan_file, tasks, to_body
 from pipeline.bronze.scan import Scan
@@ -119,16 +118,3 @@ def test_a_file_that_vanished_on_the_way_is_faulty_where_it_was(row: MakeRow) ->
     assert (left.state, left.ingested_upto, left.crc32) == ("faulty", 400, 3)
     assert "changed or vanished" in (left.fault or "")
     assert left.modified != plan.row.modified
-
-
-def test_gaps_are_missing_numbers_and_files_that_end_too_early(row: MakeRow) -> None:
-    rows = [
-        row("log.000001", 1),
-        row("log.000003", 3, state="open", complete=False),
-        row("log.000004", 4, state="faulty", complete=False, fault="bad"),
-        row("log.000007", 7, state="open", complete=False),
-    ]
-    missing, early, more = gaps(rows)
-    assert missing.startswith("1 file is missing between log.000001 and log.000003")
-    assert early.startswith("log.000003 is ingested up to 1000 and not complete")
-    assert more.startswith("2 files are missing between log.000004 and log.000007")

@@ -10,6 +10,7 @@ from tests.unit.pipeline.bronze.conftest import MakeScan
 
 NEXT = Successor("log.000002", restarted=False, previous_gtids="u:1-9")
 AFTER_CRASH = Successor("log.000002", restarted=True, previous_gtids="u:1-9")
+NO_GTIDS = Successor("log.000002", restarted=True, previous_gtids="")
 OPEN = {"ended": False, "gtids": "u:4-9", "in_use": True, "growing": True}
 CLOSED = {"ended": False, "gtids": "u:4-9"}
 TAIL = {"end": Mark(1200, 8), "incomplete": "log.000001, position 1000: the file ends inside"}
@@ -28,6 +29,8 @@ TAIL = {"end": Mark(1200, 8), "incomplete": "log.000001, position 1000: the file
         ({**CLOSED, **TAIL, "growing": True}, None, False, "open", False, None),
         ({**OPEN, **TAIL}, AFTER_CRASH, False, "complete", True, None),
         (CLOSED, AFTER_CRASH, False, "complete", True, None),
+        (CLOSED, NO_GTIDS, False, "complete", True, None),
+        (OPEN, NO_GTIDS, False, "faulty", False, "was copied before the server closed or"),
         # recovery leaves no part of a transaction: this is a copy that lacks its end
         ({**CLOSED, **TAIL}, AFTER_CRASH, False, "faulty", False, "though the server closed it"),
         ({**CLOSED, "gtids": "u:4-7"}, AFTER_CRASH, False, "faulty", False, "lacks u:8-9, which"),

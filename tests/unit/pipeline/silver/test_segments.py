@@ -2,21 +2,25 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.silver.segments import FileState, Mark, SegmentRef, chunks, contiguous
+from pipeline.bronze.files import FileRow
+from pipeline.silver.segments import Mark, SegmentRef, chunks, contiguous
+from tests.support.bronze_rows import file_row
 
 
 def ref(ordinal: int, start: int, end: int) -> SegmentRef:
     return SegmentRef(f"binlog.{ordinal:06}", ordinal, start, end, 1)
 
 
-def files(*complete: bool, fault: str | None = None) -> dict[int, FileState]:
+def files(*complete: bool, fault: str | None = None) -> dict[int, FileRow]:
     return {
-        number: FileState(f"binlog.{number:06}", whole, fault)
+        number: file_row(f"binlog.{number:06}", number, complete=whole, fault=fault)
         for number, whole in enumerate(complete, 1)
     }
 
 
 LOG = [ref(1, 0, 100), ref(1, 100, 250), ref(2, 0, 50), ref(3, 0, 10)]
+
+WITHOUT_2 = {number: row for number, row in files(True, True, True).items() if number != 2}
 
 
 @pytest.mark.parametrize(
@@ -30,19 +34,19 @@ LOG = [ref(1, 0, 100), ref(1, 100, 250), ref(2, 0, 50), ref(3, 0, 10)]
         # a lake may begin anywhere
         (LOG[2:], files(True, True, False), None, 2, None),
         # a missing file
-        ([*LOG[:2], LOG[3]], {1: files(True)[1]}, None, 2, "missing between binlog.000001"),
+        ([*LOG[:2], LOG[3]], WITHOUT_2, None, 2, "missing between binlog.000001"),
         # a file that is damaged, or was copied too early, with others behind it
-        (LOG, files(False, True, True, fault="bad CRC"), None, 2, "not complete at byte 250"),
+        (LOG, files(False, True, True, fault="bad CRC"), None, 2, "1000 and not complete"),
         (LOG, files(False, True, True, fault="bad CRC"), None, 2, "bad CRC"),
         # a hole
         ([LOG[0], ref(1, 150, 200)], files(False), None, 1, "lacks bytes 100 to 150"),
         (LOG[1:], files(True, True, False), (1, 50), 0, "lacks bytes 50 to 100"),
         # a file whose beginning is missing
-        ([LOG[0], LOG[1], ref(2, 20, 50)], files(True, False), None, 2, "missing between"),
+        ([LOG[0], LOG[1], ref(2, 20, 50)], files(True, False), None, 2, "lacks bytes 0 to 20"),
     ],
 )
 def test_segments_are_taken_up_to_the_first_gap(
-    refs: list[SegmentRef], state: dict[int, FileState], mark: Mark | None, taken: int,
+    refs: list[SegmentRef], state: dict[int, FileRow], mark: Mark | None, taken: int,
     gap: str | None,
 ) -> None:  # fmt: skip
     pending = contiguous(refs, state, mark)
