@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import pyarrow as pa
 from pyspark.sql import SparkSession, functions as sf
 
 from pipeline import delta
+from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
+from pipeline.errors import SettingsError
 from pipeline.lake import Lake
 
 DEFINITIONS = pa.schema(
@@ -42,6 +44,28 @@ def read_items(spark: SparkSession, lake: Lake, source: str) -> list[TimelineIte
     rows = delta.read(spark, path).where(sf.col("source") == source).coalesce(1).collect()
     ordered = sorted(rows, key=lambda row: (row["batch"], row["number"]))
     return [TimelineItem.from_dict(row.asDict()) for row in ordered]
+
+
+def require_own_tables(
+    spark: SparkSession, lake: Lake, source: str, names: Collection[TableName]
+) -> None:
+    """Raise SettingsError if another source has one of these tables in this lake.
+
+    Silver and gold have one place for a table's name, and LSNs of two sources cannot be compared.
+    """
+    path = lake.ledger("definitions")
+    if not names or not delta.exists(spark, path):
+        return
+    others = delta.read(spark, path).where(sf.col("source") != source)
+    rows = others.select("source", "schema", "table").distinct().coalesce(1).collect()
+    for row in sorted(rows):
+        if TableName(row["schema"], row["table"]) in names:
+            raise SettingsError(
+                f"{row['schema']}.{row['table']} is in this lake already, from source"
+                f" {row['source']}.",
+                key="source",
+                remedy=f"Give {source} a lake of its own, or leave the table out with exclude.",
+            )
 
 
 def append_items(

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from pipeline.catalog.definitions import append_items
+from pipeline.catalog.definitions import append_items, require_own_tables
 from pipeline.job_progress import following
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger, Plan
@@ -65,17 +65,19 @@ class _Batch:
         progress: Progress,
     ) -> None:
         self.spark = big_row_session(spark)
-        self.settings = settings
+        self.body = SilverPlan.from_body(plan.body)
+        self.settings = settings.with_decoding(self.body.conf)
         self.ledger = ledger
         self.plan = plan
-        self.body = SilverPlan.from_body(plan.body)
         self.progress = progress
         self.lake = Lake(settings.lake)
 
     def run(self) -> Done:
         batch, source = self.plan.batch, self.settings.source
         append_items(self.spark, self.lake, source, batch, self.body.items)
-        with staging(self.spark, self.lake, batch) as staged:
+        # Once more: another source's run may have planned the same table at the same time.
+        require_own_tables(self.spark, self.lake, source, self.body.table_names)
+        with staging(self.spark, self.lake, source, batch) as staged:
             decoded = self._decode(staged)
             counts = staged.counts() if decoded else {}
             rows = self._write_tables(staged, counts)
@@ -85,7 +87,7 @@ class _Batch:
             lossy = read_lossy(staged, counts)
         record = self._record(counts, rows, decoded) | {"lossy": lossy}
         self.ledger.finish(self.plan, record)
-        remove_leftovers(self.lake, batch)
+        remove_leftovers(self.lake, source, batch)
         return Done(batch, record["counts"], tuple(faults), tuple(sentences(lossy)))
 
     def _decode(self, staged: Staging) -> int:

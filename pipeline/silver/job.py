@@ -17,7 +17,7 @@ from pipeline.progress import Progress
 from pipeline.report import LayerReport
 from pipeline.settings import Settings
 from pipeline.silver.batch import Done, execute
-from pipeline.silver.planning import next_plan, retry_plan
+from pipeline.silver.planning import next_plan, require_same_types, retry_plan
 
 
 def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
@@ -25,11 +25,18 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
     started = time.monotonic()
     warm_kernels(spark, progress)
     ledger = Ledger(spark, Lake(settings.lake), settings.source)
+    require_same_types(ledger, settings)
     done = _finish_open(spark, settings, ledger, progress)
-    body, gaps = next_plan(spark, settings, ledger, progress)
-    if body is not None:
-        plan = ledger.propose("silver", body.to_body())
+    while True:
+        wanted, gaps = next_plan(spark, settings, ledger, progress)
+        if wanted is None:
+            break
+        body = wanted.to_body()
+        plan = ledger.propose("silver", body)
         done.append(execute(spark, settings, ledger, plan, progress))
+        if plan.body == body:
+            break
+        # Another run's plan came first: what this run saw may be more than that.
     return _report(done, gaps, started)
 
 
@@ -38,6 +45,7 @@ def retry(spark: SparkSession, settings: Settings, progress: Progress) -> LayerR
     started = time.monotonic()
     warm_kernels(spark, progress)
     ledger = Ledger(spark, Lake(settings.lake), settings.source)
+    require_same_types(ledger, settings)
     done = _finish_open(spark, settings, ledger, progress)
     body = retry_plan(spark, settings, ledger, progress)
     if body is not None:

@@ -56,6 +56,6 @@ def sentences(lossy: LossyCounts) -> Iterator[str]:
         for column, values in columns.items():
             yield (
                 f"{table}, column {column}: {values:,} values could not be kept as they are. Zero"
-                " and impossible dates became null (types: zero_dates: string in conf keeps them),"
-                " bytes that are no text in the column's charset became U+FFFD."
+                " and impossible dates became null (zero_dates: string keeps them, in a new"
+                " lake), bytes that are no text in the column's charset became U+FFFD."
             )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from decoder.definition import TableDefinition
+from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
 from pipeline.silver.segments import Mark
 
@@ -47,7 +48,7 @@ class SilverPlan:
     `cut_lsn`: the last transaction in silver once the batch is done. `from_start`: the lake has the
     log from its first file on. `faults`: rows of `quarantine` that the timeline gives (statements
     that are not applied). `retried`: what a batch takes up again; its range is then
-    empty.
+    empty. `conf`: the settings of decoding, so that a plan that another run finishes is the same.
     """
 
     start: Mark
@@ -58,6 +59,7 @@ class SilverPlan:
     items: tuple[TimelineItem, ...] = ()
     faults: tuple[Mapping[str, Any], ...] = ()
     retried: tuple[Retried, ...] = ()
+    conf: Mapping[str, Any] = field(default_factory=dict)
 
     def to_body(self) -> dict[str, Any]:
         """As JSON."""
@@ -70,6 +72,7 @@ class SilverPlan:
             "definitions": [item.to_dict() for item in self.items],
             "faults": [dict(fault) for fault in self.faults],
             "retried": [segment.to_list() for segment in self.retried],
+            "conf": dict(self.conf),
         }
 
     @classmethod
@@ -84,7 +87,14 @@ class SilverPlan:
             items=tuple(TimelineItem.from_dict(row) for row in body["definitions"]),
             faults=tuple(body["faults"]),
             retried=tuple(Retried.from_list(row) for row in body["retried"]),
+            conf=body["conf"],
         )
+
+    @property
+    def table_names(self) -> set[TableName]:
+        """The tables that the batch has something of."""
+        shown = {TableName(t.definition.schema, t.definition.table) for t in self.tables}
+        return shown | {item.name for item in self.items}
 
     @property
     def table_ids(self) -> dict[str, int]:

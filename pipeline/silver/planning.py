@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from pipeline.catalog.definitions import read_items
+from pipeline.catalog.definitions import read_items, require_own_tables
 from pipeline.catalog.timeline import Timeline
+from pipeline.errors import SettingsError
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress
@@ -27,7 +28,8 @@ def next_plan(
     lake = Lake(settings.lake)
     last = ledger.last("silver")
     before = SilverPlan.from_body(last.body) if last else None
-    new = segments.pending(spark, lake, settings.source, before.end if before else None)
+    mark = before.end if before else None
+    new = segments.pending(spark, lake, settings.source, mark, settings.given_up)
     if not new.segments:
         return None, new.gaps
     from_start = before.from_start if before else _is_first(new.segments[0])
@@ -37,18 +39,32 @@ def next_plan(
     rows = find(big_row_session(spark), settings, new.segments, progress)
     surveyed = in_log_order(rows, timeline)
     cut = surveyed.cut_lsn if surveyed.cut_lsn is not None else before.cut_lsn if before else 0
-    return (
-        SilverPlan(
-            start=new.start,
-            end=new.end,
-            cut_lsn=cut,
-            from_start=from_start,
-            tables=surveyed.tables,
-            items=surveyed.items,
-            faults=surveyed.faults,
-        ),
-        new.gaps,
+    plan = SilverPlan(
+        start=new.start,
+        end=new.end,
+        cut_lsn=cut,
+        from_start=from_start,
+        tables=surveyed.tables,
+        items=surveyed.items,
+        faults=surveyed.faults,
+        conf=settings.decoding,
     )
+    require_own_tables(spark, lake, settings.source, plan.table_names)
+    return plan, new.gaps
+
+
+def require_same_types(ledger: Ledger, settings: Settings) -> None:
+    """Raise SettingsError if `types` is not what the lake's tables were made with."""
+    plan = ledger.open("silver") or ledger.last("silver")
+    types = settings.decoding["types"]
+    made: dict[str, str] = plan.body["conf"]["types"] if plan else types
+    for name, value in types.items():
+        if value != made[name]:
+            raise SettingsError(
+                f"is {value}, and the tables of this lake were made with {made[name]}.",
+                key=f"types.{name}",
+                remedy="Put it back, or begin a new lake.",
+            )
 
 
 def retry_plan(
@@ -76,6 +92,7 @@ def retry_plan(
         from_start=before.from_start,
         tables=planned_tables((d, version) for d, version in versions if version is not None),
         retried=held,
+        conf=settings.decoding,
     )
 
 

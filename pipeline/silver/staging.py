@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, functions as sf
 
 from pipeline.delta import own_session
+from pipeline.errors import ConcurrentRunError
 from pipeline.lake import Lake
 from pipeline.silver.blobs import BLOBS, unpack
 from pipeline.silver.spark_types import spark_schema
@@ -50,9 +51,15 @@ class Staging:
         blobs.write.mode("append").options(**_PARQUET).partitionBy("target").parquet(self.path)
 
     def counts(self) -> dict[str, int]:
-        """Rows by target; a target without rows is not there."""
+        """Rows by target; a target without rows is not there.
+
+        Raises ConcurrentRunError where the folder is gone: that is never the same as no rows.
+        """
         if not _exists(self.path):
-            return {}
+            raise ConcurrentRunError(
+                f"{self.path} was removed while it was in use.",
+                remedy="Did another run finish the batch, or did someone clean up? Run again.",
+            )
         rows = self._blobs().groupBy("target").agg(sf.sum("rows").alias("rows"))
         return {row["target"]: row["rows"] for row in rows.coalesce(1).collect()}
 
@@ -71,18 +78,18 @@ def big_row_session(spark: SparkSession) -> SparkSession:
 
 
 @contextmanager
-def staging(spark: SparkSession, lake: Lake, batch: int) -> Iterator[Staging]:
+def staging(spark: SparkSession, lake: Lake, source: str, batch: int) -> Iterator[Staging]:
     """A folder of this run's own for the batch, removed at the end."""
-    path = f"{lake.staging}/{batch}-{uuid.uuid4().hex}"
+    path = f"{lake.staging}/{source}/{batch}-{uuid.uuid4().hex}"
     try:
         yield Staging(spark, path)
     finally:
         _remove(path)
 
 
-def remove_leftovers(lake: Lake, finished: int) -> None:
-    """Remove what dead runs left of batches up to `finished`."""
-    _each(lake.staging, lambda name: int(name.partition("-")[0]) <= finished)
+def remove_leftovers(lake: Lake, source: str, finished: int) -> None:
+    """Remove what dead runs left of the source's batches up to `finished`."""
+    _each(f"{lake.staging}/{source}", lambda name: int(name.partition("-")[0]) <= finished)
 
 
 def _each(root: str, chosen: Callable[[str], bool]) -> None:

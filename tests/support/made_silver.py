@@ -24,6 +24,7 @@ from pipeline.catalog.definitions import append_items
 from pipeline.catalog.items import ItemKind, TimelineItem
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger
+from pipeline.settings import Settings
 from pipeline.silver.decode import STAGED_FAULTS
 from pipeline.silver.tables import PROPERTIES
 
@@ -128,7 +129,9 @@ class MadeSilver:
         self._transactions(made)
         self._faults(faults)
         ledger = Ledger(self.spark, self.lake, SOURCE)
-        plan = ledger.propose("silver", {"cut_lsn": lsn(cut or max(t.n for t in made))})
+        conf = Settings(source=SOURCE).decoding
+        cut_lsn = lsn(cut or max(t.n for t in made))
+        plan = ledger.propose("silver", {"cut_lsn": cut_lsn, "conf": conf})
         ledger.finish(plan, {})
 
     def resolve(self) -> None:
