@@ -66,7 +66,7 @@ def _fetch(package: str, folder: Path, java_home: Path, conf: Mapping[str, str])
         if told.returncode != 0 or not any(fetched.glob("*.jar")):
             raise MissingRequirementError(
                 f"Delta's jars ({package}) could not be fetched: {_problem(told)}",
-                remedy="Check the network, or set spark.jars.ivySettings in spark.conf.",
+                remedy=_remedy(told.stderr),
             )
         try:
             fetched.rename(folder)
@@ -108,6 +108,16 @@ def spark_home() -> Path:
     if spec is None or spec.origin is None or shutil.which("sh") is None:
         raise MissingRequirementError("pyspark is not installed.", remedy="pip install pyspark")
     return Path(spec.origin).parent
+
+
+def _remedy(told: str) -> str:
+    if "PKIX" in told or "SSLHandshake" in told:
+        return (
+            "Java does not trust the certificate of the repository, or of a proxy before it: point"
+            " it to a trust store that does, with JAVA_TOOL_OPTIONS=-Djavax.net.ssl.trustStore=…,"
+            " or set JAVA_HOME to a JDK that uses this machine's."
+        )
+    return "Check the network, or set spark.jars.ivySettings in spark.conf."
 
 
 def _problem(told: subprocess.CompletedProcess[str]) -> str:

@@ -28,12 +28,22 @@ def exclusive(table: str) -> Iterator[None]:
     if path is None:
         yield
         return
-    handle = os.open(_lock_file(path), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    handle = _opened(_lock_file(path))
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
         os.close(handle)
+
+
+def _opened(file: Path) -> int:
+    """The lock's file, which another user may have made: to lock it, reading is enough."""
+    try:
+        return os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        handle = os.open(file, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        os.fchmod(handle, 0o644)  # whatever the umask is
+        return handle
 
 
 def _local_path(table: str) -> str | None:

@@ -92,6 +92,8 @@ def _look(file: StoredFile) -> Binlog | _Refused:
         return _Refused(file, _JustBegunError("the server is beginning it") if in_use else error)
     except BinlogError as error:
         return _Refused(file, error)
+    except OSError as error:
+        return _Refused(file, BinlogError(f"it cannot be read: {error.strerror or error}"))
     return Binlog(file, head, *split_name(file.name))
 
 

@@ -12,6 +12,7 @@ from pipeline.bronze.order import Placed
 from pipeline.bronze.plan import plan_file, tasks, to_body
 from pipeline.bronze.scan import scan_all
 from pipeline.bronze.verdict import Successor
+from pipeline.job_progress import following
 from pipeline.ledger import Plan
 from pipeline.progress import Progress
 from pipeline.settings import Settings
@@ -38,12 +39,14 @@ def next_body(
     }
     to_read, more = tasks(placed, settings.segments, succeeded=set(successors))
     planned = {}
-    with progress.task("bronze: reading files", len(to_read), "files") as task:
+    with (
+        progress.task("bronze: reading files", len(to_read), "files") as task,
+        following(spark, task, len(to_read)),
+    ):
         for index, scan in scan_all(spark, [scan_task for _, scan_task in to_read]):
             file = to_read[index][0]
             successor = successors.get(file.ordinal)
             planned[index] = plan_file(settings.source, file, scan, successor, batch=batch)
-            task.advance()
     files = [file for _, file in sorted(planned.items()) if file is not None]
     if not files:
         return None

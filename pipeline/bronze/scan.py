@@ -134,15 +134,22 @@ def scan(task: ScanTask) -> Scan:
 
 
 def scan_all(spark: SparkSession, tasks: Sequence[ScanTask]) -> Iterator[tuple[int, Scan]]:
-    """Scan files in Spark's workers; gives each file's index with what was found."""
+    """Scan files in Spark's workers; gives each file's index with what was found.
+
+    A file that cannot be read any more (purged since it was listed) is left out: the next run lists
+    anew, and where files follow it is missing between them.
+    """
     if not tasks:
         return
 
     def found(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for index in batch.column("id").to_pylist():
-                row = {"id": [index], "scan": [scan(tasks[index]).to_json()]}
-                yield pa.RecordBatch.from_pydict(row)
+                try:
+                    found_there = scan(tasks[index]).to_json()
+                except OSError:
+                    continue
+                yield pa.RecordBatch.from_pydict({"id": [index], "scan": [found_there]})
 
     indexes = spark.range(0, len(tasks), 1, min(len(tasks), _TASKS))
     for row in indexes.mapInArrow(found, "id BIGINT, scan STRING").collect():

@@ -29,9 +29,9 @@ class StoredFile:
 def list_files(location: str) -> list[StoredFile]:
     """The files that `location` means, by name: one file, those in a folder, those of a glob.
 
-    Raises SettingsError where there is nothing.
+    Raises SettingsError where there is nothing, or no way to get there.
     """
-    filesystem, path = url_to_fs(location)
+    filesystem, path = _filesystem(location)
     if filesystem.isdir(path):
         paths = filesystem.ls(path, detail=False)
     elif filesystem.exists(path):
@@ -47,6 +47,19 @@ def list_files(location: str) -> list[StoredFile]:
     # Sizes are asked for after the names: a file that has a successor by then is closed.
     found = [_stored(filesystem, path) for path in sorted(paths)]
     return [file for file in found if file is not None]
+
+
+def _filesystem(location: str) -> tuple[Any, str]:
+    try:
+        filesystem, path = url_to_fs(location)
+    except (ImportError, ValueError) as error:
+        # fsspec says which package a store needs, or that it does not know the protocol.
+        raise SettingsError(
+            f"{location} cannot be read: {error}",
+            key="binlogs",
+            remedy="Install the fsspec package of that store beside Binlake, or check the URL.",
+        ) from error
+    return filesystem, path
 
 
 def _stored(filesystem: Any, path: str) -> StoredFile | None:

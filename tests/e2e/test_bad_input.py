@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+import decoder
+from decoder.header import EventHeader
+from pipeline.bronze.files import read_files
+from pipeline.lake import Lake
 from pipeline.run import exit_code
 from tests.e2e.conftest import Run
 from tests.support import traffic
@@ -21,10 +25,29 @@ def flip(file: Path, position: int) -> None:
     file.write_bytes(content)
 
 
+def middle(file: Path) -> EventHeader:
+    """The header of an event with rows, in the middle of the file."""
+    headers = [event.header for event in decoder.events(file.read_bytes())]
+    with_rows = [header for header in headers if header.name.endswith("_ROWS")]
+    return with_rows[len(with_rows) // 2]
+
+
+def cut(file: Path, position: int) -> None:
+    file.write_bytes(file.read_bytes()[:position])
+
+
+def end_of(header: EventHeader) -> int:
+    return header.position + header.size
+
+
 DAMAGE = {
-    "one bit of a header": lambda file: flip(file, file.stat().st_size // 2),
-    "one bit of the last checksum": lambda file: flip(file, file.stat().st_size - 2),
-    "truncated inside an event": lambda file: file.write_bytes(file.read_bytes()[:-5_000]),
+    "one bit of a header": lambda file: flip(file, middle(file).position + 5),
+    "one bit of a body": lambda file: flip(file, middle(file).position + 30),
+    "one bit of a checksum": lambda file: flip(file, end_of(middle(file)) - 1),
+    "truncated inside a header": lambda file: cut(file, middle(file).position + 7),
+    "truncated inside a body": lambda file: cut(file, middle(file).position + 30),
+    "truncated between events": lambda file: cut(file, middle(file).position),
+    "without its last event": lambda file: cut(file, file.read_bytes().rindex(b"binlog.") - 27),
     "empty": lambda file: file.write_bytes(b""),
     "not a binlog": lambda file: file.write_bytes(b"PK\x03\x04" + bytes(500)),
     "encrypted": lambda file: file.write_bytes(b"\xfdbin" + bytes(508)),
@@ -33,15 +56,16 @@ DAMAGE = {
 
 @pytest.fixture(scope="module")
 def logs(mysql: MySQLServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A whole file, then as many as there are kinds of damage, closed, of a small workload."""
+    """Closed files of a small workload, a whole one before and behind each to be damaged."""
     mysql.execute(f"DROP DATABASE IF EXISTS {traffic.SCHEMA}")
     mysql.reset_logs()
+    count = 1 + 2 * len(DAMAGE)
     with mysql.connect() as connection:
-        for part in range(1 + len(DAMAGE)):
-            traffic.run(connection, 40, seed=part, create=part == 0)
+        for part in range(count):
+            traffic.run(connection, 20, seed=part, create=part == 0)
             mysql.flush_logs()
     folder = tmp_path_factory.mktemp("logs")
-    for file in mysql.binlogs()[: 1 + len(DAMAGE)]:
+    for file in mysql.binlogs()[:count]:
         shutil.copy(file, folder)
     return folder
 
@@ -49,20 +73,26 @@ def logs(mysql: MySQLServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_damaged_files_are_named_and_held_at_and_taken_once_they_are_whole(
     spark: SparkSession, mysql: MySQLServer, logs: Path, run: Run, tmp_path: Path
 ) -> None:
-    """One file after the other is damaged, each in another way, while the one before is mended."""
     folder, lake = tmp_path / "logs", tmp_path / "lake"
     shutil.copytree(logs, folder)
     files = sorted(folder.iterdir())
-    content = [file.read_bytes() for file in files]
-    for damage, damaged in zip(DAMAGE.values(), files[1:], strict=True):
-        damage(damaged)
-    for number, (name, damaged) in enumerate(zip(DAMAGE, files[1:], strict=True), 1):
-        reports = run(folder, lake)
-        told = [line for report in reports for line in (*report.faults, *report.gaps)]
-        assert any(damaged.name in line for line in told), (name, told)
-        assert exit_code(reports) == 3
-        assert reports[1].counts.get("segments", 0) > 0, f"nothing before {name} was done"
-        damaged.write_bytes(content[number])
+    whole, damaged = files[::2], files[1::2]
+    content = [file.read_bytes() for file in damaged]
+    for damage, file in zip(DAMAGE.values(), damaged, strict=True):
+        damage(file)
+
+    reports = run(folder, lake)
+    assert exit_code(reports) == 3
+    told = [line for report in reports for line in (*report.faults, *report.gaps)]
+    for name, file in zip(DAMAGE, damaged, strict=True):
+        assert any(file.name in line for line in told), (name, told)
+    rows = {row.file: row for row in read_files(spark, Lake(str(lake)), "e2e")}
+    assert [rows[file.name].state for file in whole] == ["complete"] * len(whole)
+    assert not [file.name for file in damaged if file.name in rows and rows[file.name].complete]
+    assert reports[2].counts, "what stands before the first damage is in gold"
+
+    for file, good in zip(damaged, content, strict=True):
+        file.write_bytes(good)
     reports = run(folder, lake)
     assert all(report.clean for report in reports), reports
     for table in ("account", "line", "word", "digest"):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
+from pipeline.bronze import listing
 from pipeline.bronze.listing import find_binlogs, split_name
+from pipeline.bronze.storage import opened
 from pipeline.errors import SettingsError
 from tests.support.event_bytes import format_description, log_bytes
 
@@ -101,6 +105,28 @@ def test_a_log_that_the_server_is_just_beginning_is_no_fault(tmp_path: Path) -> 
     assert [binlog.stored.name for binlog in found.binlogs] == ["log.000001"]
     assert found.faults == ()
     assert "the server is beginning it" in found.notes[0]
+
+
+def test_a_file_that_cannot_be_read_is_a_fault_and_the_others_are_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    location = put(tmp_path, log_000001=LOG, log_000002=LOG)
+
+    def refusing(path: str) -> AbstractContextManager[BinaryIO]:
+        if path.endswith("2"):
+            raise PermissionError(13, "Permission denied", path)
+        return opened(path)
+
+    monkeypatch.setattr(listing, "opened", refusing)
+    found = find_binlogs(location)
+    assert [binlog.stored.name for binlog in found.binlogs] == ["log.000001"]
+    (fault,) = found.faults
+    assert fault.startswith("log.000002: it cannot be read: Permission denied.")
+
+
+def test_a_protocol_that_is_not_known_is_an_error_of_the_settings() -> None:
+    with pytest.raises(SettingsError, match="foo://bucket/logs cannot be read: Protocol not known"):
+        find_binlogs("foo://bucket/logs")
 
 
 @pytest.mark.parametrize("location", ["nowhere", "nowhere/log.*"])
