@@ -13,7 +13,7 @@ from pipeline.catalog.effects import TableName
 ItemKind = Literal["create", "observed", "add_columns", "version", "drop", "unsupported"]
 """`create`: the table begins here, empty, so it is complete; `observed`: rows of a table whose
 beginning was not seen; `add_columns`: columns were added, existing rows hold `defaults`;
-`version`: rows from here on are in another of silver's tables, nothing else changes; `drop`: the
+`version`: rows from here on are in this one of silver's tables, nothing else changes; `drop`: the
 table ends; `unsupported`: it changed in a way that is not applied, for `reason`."""
 
 Position = tuple[int, int]

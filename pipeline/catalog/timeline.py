@@ -83,6 +83,15 @@ class _Table:
     definition: TableDefinition | None = None
     version: int | None = None
 
+    @property
+    def certainly_empty(self) -> bool:
+        """Whether no row can be in it: no table map has shown a table of its name, ever.
+
+        After a DROP and a CREATE, `rows_seen` alone does not tell: a segment's decoder gives a
+        definition once while it stays the same, also across the two.
+        """
+        return not self.rows_seen and not self.versions.any_shown
+
 
 class Timeline:
     """Takes a log's statements and table maps in order, and gives what is new in `new`."""
@@ -108,7 +117,6 @@ class Timeline:
         kind, reason = self._verdict(table, definition, version)
         if kind is not None:
             self._add(position, name, kind, version=version, definition=definition, reason=reason)
-        table.rows_seen = True
         return version
 
     def _verdict(
@@ -122,13 +130,14 @@ class Timeline:
         if not table.exists:
             return "observed", None
         if settled:
-            return None, None
+            # The first one is kept although it tells nothing else: that there are rows.
+            return (None if table.rows_seen else "version"), None
         if known is None or table.held:
             return "version", None
         if table.declared and fits(known, definition, self._options.types):
             return "version", None
-        if not table.rows_seen:
-            return "create", None  # nothing was in it: it begins with what the table map shows
+        if table.certainly_empty:
+            return "create", None  # it begins with what the table map shows
         change = difference(known, definition, self._options.types)
         return "unsupported", f"it changed without DDL that explains it: {change}"
 

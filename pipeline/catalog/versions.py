@@ -60,6 +60,11 @@ class Versions:
     definitions: dict[int, TableDefinition] = field(default_factory=dict)
     open: set[int] = field(default_factory=set)
 
+    @property
+    def any_shown(self) -> bool:
+        """Whether a table map has shown any of them."""
+        return len(self.open) < len(self.definitions)
+
     def declared(self, definition: TableDefinition) -> int:
         """The number for what DDL declares: the latest that fits, or a new one."""
         fitting = [n for n, d in self.definitions.items() if fits(definition, d, self.options)]

@@ -143,6 +143,29 @@ def test_a_second_run_takes_only_what_is_new(lake: LakeUnderTest) -> None:
     assert kinds == ["create", "version"]
 
 
+def test_a_change_that_the_log_does_not_show_holds_a_table_that_was_created_again(
+    lake: LakeUnderTest,
+) -> None:
+    run = lake.server.execute
+    run("""
+        USE shop;
+        CREATE TABLE t (id int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 1); DROP TABLE t;
+        CREATE TABLE t (id int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 1), (2, 2);
+    """)
+    for layer in (lake.ingest, lake.decode, lake.apply):
+        assert layer().faults == ()
+    run("""
+        SET sql_log_bin = 0; ALTER TABLE shop.t MODIFY v bigint; SET sql_log_bin = 1;
+        INSERT INTO shop.t VALUES (3, 3)
+    """)
+    lake.ingest()
+    (fault,) = lake.decode().faults
+    assert "it changed without DDL that explains it" in fault
+    lake.apply()
+    rows = delta.read(lake.spark, lake.lake.gold(SCHEMA, "t")).collect()
+    assert sorted(row["id"] for row in rows) == [1, 2]
+
+
 DEFAULTS = """
     a1 int NOT NULL, a2 int DEFAULT '-7', a3 bigint unsigned DEFAULT 18446744073709551615,
     a4 int DEFAULT (60 * 60), a5 decimal(8,3) DEFAULT 1.23456, a6 decimal(65,30) DEFAULT 1e20,
