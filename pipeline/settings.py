@@ -105,7 +105,8 @@ class Settings(Model):
     `catalog`, gold tables are `catalog.schema.table` instead of paths. `keys` gives a key to tables
     without one, by `schema.table`. `given_up` holds numbers of files in the lake behind which
     changes are missing for good. `system_time_zone` is what SYSTEM means on the source: a DEFAULT
-    that is a time of day depends on it, and the log does not tell.
+    that is a time of day depends on it, and the log does not tell. With `foreign_keys_logged`,
+    the log holds what foreign keys do to child tables, as MySQL 9.6 and newer can log it.
     """
 
     source: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")] = "mysql"
@@ -117,6 +118,7 @@ class Settings(Model):
     segments: SegmentSettings = SegmentSettings()
     types: TypeSettings = TypeSettings()
     system_time_zone: Annotated[str, AfterValidator(_time_zone)] = "UTC"
+    foreign_keys_logged: bool = False
     given_up: tuple[int, ...] = ()
     on_fault: Literal["hold", "mark"] = "hold"
     on_drop: Literal["keep", "drop"] = "keep"

@@ -34,7 +34,8 @@ from pipeline.catalog.items import ItemKind, Position, TimelineItem
 from pipeline.catalog.versions import Versions, difference, fits
 
 LOGS_CASCADES = 90600
-"""From MySQL 9.6 on, what a foreign key does to the child's rows is in the log."""
+"""From MySQL 9.6 on, what a foreign key does to the child's rows is in the log, unless
+innodb_native_foreign_keys is on, which the log does not tell."""
 SAVES_DDL_XID = 80000
 """From MySQL 8.0 on, DDL that did something is logged with an XID."""
 
@@ -59,13 +60,15 @@ class LoggedStatement:
 class CatalogOptions:
     """What conf says: which tables count, their types, and the server's own time zone.
 
-    `from_start`: the lake holds the server's log from its first file on.
+    `from_start`: the lake holds the server's log from its first file on. `foreign_keys_logged`: a
+    server that can log what foreign keys do to rows does so.
     """
 
     wanted: Callable[[str, str], bool] = field(default=lambda _schema, _table: True)
     types: TypeOptions = field(default_factory=TypeOptions)
     system_time_zone: str = "UTC"
     from_start: bool = False
+    foreign_keys_logged: bool = False
 
 
 @dataclass(slots=True)
@@ -198,9 +201,21 @@ class Timeline:
         version = self._table(effect.name).versions.declared(definition)
         self._log(statement, effect.name, "create", version=version, definition=definition)
         cascades = effect.cascades if isinstance(effect, CreateTable) else ""
-        if cascades and not _logs_cascades(statement):
-            reason = f"its rows change by a foreign key's {cascades}, which the log does not hold"
-            self._unsupported(statement, effect.name, reason)
+        if cascades:
+            self._cascades(statement, effect.name, cascades)
+
+    def _cascades(self, statement: LoggedStatement, name: TableName, cascades: str) -> None:
+        """Hold a table whose rows foreign keys change, unless these changes are in the log."""
+        reason = f"its rows change by a foreign key's {cascades}, which the log does not hold"
+        if not statement.mariadb and (statement.server_version or 0) >= LOGS_CASCADES:
+            if self._options.foreign_keys_logged:
+                return
+            reason = (
+                f"its rows change by a foreign key's {cascades}. MySQL 9.6 and newer log what"
+                " their foreign keys do, unless innodb_native_foreign_keys is on: say"
+                " foreign_keys_logged: true in conf, for a new lake, if yours does"
+            )
+        self._unsupported(statement, name, reason)
 
     def _exists_already(self, statement: LoggedStatement, name: TableName) -> bool:
         """Whether an IF NOT EXISTS did nothing; of a table of which nothing is known, its logged
@@ -325,10 +340,6 @@ class Timeline:
 
     def _table(self, name: TableName) -> _Table:
         return self._tables.setdefault(name, _Table(Versions(self._options.types)))
-
-
-def _logs_cascades(statement: LoggedStatement) -> bool:
-    return not statement.mariadb and (statement.server_version or 0) >= LOGS_CASCADES
 
 
 def _name(definition: TableDefinition) -> TableName:

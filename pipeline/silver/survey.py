@@ -69,6 +69,7 @@ def catalog_options(settings: Settings, *, from_start: bool) -> CatalogOptions:
         types=settings.type_options,
         system_time_zone=settings.system_time_zone,
         from_start=from_start,
+        foreign_keys_logged=settings.foreign_keys_logged,
     )
 
 
