@@ -24,7 +24,6 @@ from decoder.results import Changes, Definitions, Faults, Result, Statements, Tr
 from decoder.stream import Segment, SegmentDecoder
 from pipeline.catalog.ddl import may_change_tables
 from pipeline.silver.blobs import Packer
-from pipeline.silver.dml import StatementTables
 from pipeline.silver.lossy import LOSSY, lossy_counts
 
 SEGMENT_COLUMNS = (
@@ -91,11 +90,7 @@ class Decode:
         ids: dict[TableDefinition, int | None] = {}
         for segment, parts in _segments(rows):
             decoder = SegmentDecoder(segment, self.types, wanted=self.wanted)
-            statements = StatementTables()
             for result in decoder.decode(parts):
-                statements.see(result)
-                if isinstance(result, Faults):
-                    result = Faults(statements.refine(result.batch))
                 for target, batch in self._targets(segment, result, ids):
                     yield from packer.add(target, batch)
         yield from packer.finish()
