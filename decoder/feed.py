@@ -10,9 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from decoder.columns.cells import HEAD_SLACK, SLACK
+from decoder.constants import HEADER_LENGTH
 
 WINDOW = 1 << 23
 """Bytes of a window; it grows only for an event that is larger."""
+_SIZE_OFFSET = 9
 LARGEST_EVENT = (1 << 31) - (1 << 20)
 """Cell positions are int32."""
 
@@ -69,22 +71,33 @@ class Feed:
                 self._next_part()
 
     def extend(self) -> bool:
-        """Makes the window twice as large, for an event that does not fit; False at the end."""
+        """Makes the window larger, for an event that does not fit; False at the end.
+
+        It grows in steps, since the size that the event's header tells may be wrong, and to no more
+        than that, since the bytes are copied.
+        """
         before = self.left
-        self._window = min(max(2 * self._window, before + 1), LARGEST_EVENT)
+        largest = min(max(self._event_size(), before + 1), LARGEST_EVENT)
+        self._window = min(max(4 * self._window, before + 1), largest)
         self.fill()
         return self.left > before
+
+    def _event_size(self) -> int:
+        """What the header of the event that comes next says, 0 where it is not all there."""
+        size = self.buffer[self.start + _SIZE_OFFSET : self.start + HEADER_LENGTH][:4]
+        return int.from_bytes(size.tobytes(), "little") if self.left >= HEADER_LENGTH else 0
 
     def _take(self, size: int) -> None:
         left = self.left
         if self.end + size + SLACK > len(self.buffer):
             needed = HEAD_SLACK + left + size + SLACK
             most = HEAD_SLACK + self._window + SLACK
-            target = self.buffer
-            if needed > len(target) or len(target) > 2 * most:
-                target = np.empty(min(max(needed, 2 * len(target)), most), np.uint8)
-            target[HEAD_SLACK : HEAD_SLACK + left] = self.buffer[self.start : self.end].copy()
-            self.buffer = target
+            kept = self.buffer[self.start : self.end]
+            if needed > len(self.buffer) or len(self.buffer) > 2 * most:
+                self.buffer = np.empty(most, np.uint8)
+            else:
+                kept = kept.copy()  # it may overlap the place where it goes
+            self.buffer[HEAD_SLACK : HEAD_SLACK + left] = kept
             self.start, self.end = HEAD_SLACK, HEAD_SLACK + left
         self._taken.append((self._taken_end, self._part[:size]))
         self._taken_end += size
