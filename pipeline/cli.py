@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from pipeline.errors import BinlakeError
+from pipeline.errors import BinlakeError, SettingsError
 
 if TYPE_CHECKING:
     from pipeline.report import LayerReport
@@ -76,11 +76,13 @@ def retry(
 ) -> None:
     """Take up what a fault held, after a fix: decode it again, then apply."""
     from pipeline.progress import for_terminal
-    from pipeline.run import retry_faults
+    from pipeline.run import require_source, retry_faults
     from pipeline.spark import session
 
     settings = _settings(conf, source, binlogs, lake).require("lake")
-    _finish(retry_faults(session(settings), settings, for_terminal()), settings)
+    spark = session(settings)
+    require_source(spark, settings)
+    _finish(retry_faults(spark, settings, for_terminal()), settings)
 
 
 @app.command()
@@ -92,6 +94,9 @@ def status(lake: LakeFolder = None, conf: Conf = None, json: Json = False) -> No
 
     settings = _settings(conf, None, None, lake).require("lake")
     found = read_status(session(settings), settings)
+    if not found.layers:
+        remedy = "Give the folder that binlake run was given."
+        raise SettingsError("there is no lake in this folder.", key="lake", remedy=remedy)
     if json:
         print(found.to_json())
     else:
@@ -120,11 +125,14 @@ def _settings(
 
 def _run_layers(settings: Settings, *layers: str) -> None:
     from pipeline.progress import for_terminal
-    from pipeline.run import run_layers
+    from pipeline.run import require_source, run_layers
     from pipeline.spark import session
 
     settings.require("lake", *(["binlogs"] if "bronze" in layers else []))
-    _finish(run_layers(session(settings), settings, for_terminal(), layers), settings)
+    spark = session(settings)
+    if "bronze" not in layers:
+        require_source(spark, settings)
+    _finish(run_layers(spark, settings, for_terminal(), layers), settings)
 
 
 def _finish(reports: list[LayerReport], settings: Settings) -> None:

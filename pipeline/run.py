@@ -11,7 +11,10 @@ from types import MappingProxyType
 from pyspark.sql import SparkSession
 
 from pipeline.bronze import job as bronze
+from pipeline.errors import SettingsError
 from pipeline.gold import job as gold
+from pipeline.lake import Lake
+from pipeline.ledger import Ledger
 from pipeline.progress import Progress
 from pipeline.report import LayerReport
 from pipeline.settings import Settings
@@ -36,6 +39,18 @@ def run_layers(
 ) -> list[LayerReport]:
     """Run `layers` in data order; one report each. Raises BinlakeError for what stops a run."""
     return [job(spark, settings, progress) for name, job in LAYERS.items() if name in layers]
+
+
+def require_source(spark: SparkSession, settings: Settings) -> None:
+    """Raise SettingsError if nothing was ever ingested for this source: its name may be wrong."""
+    history = Ledger(spark, Lake(settings.lake), "").history()
+    known = sorted({entry.source for entry in history})
+    if settings.source not in known:
+        raise SettingsError(
+            f"{settings.source} is no source of the lake {settings.lake}.",
+            key="source",
+            remedy=f"It has: {', '.join(known)}." if known else "Ingest its binlogs first.",
+        )
 
 
 def retry_faults(spark: SparkSession, settings: Settings, progress: Progress) -> list[LayerReport]:

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 from pipeline.cli import app
+from pipeline.errors import SettingsError
 from tests.support import traffic
 from tests.support.compare import assert_gold_equals_source
 from tests.support.mysql import MySQLFactory, MySQLServer
@@ -73,6 +74,15 @@ def test_two_runs_at_once_and_one_killed_before_end_as_one(
         assert table["complete"]
         assert table["lsn"] > 0
         assert (Path(table["gold"]) / "_delta_log").is_dir()
+
+
+@pytest.mark.parametrize("command", ["decode", "apply", "retry", "status"])
+def test_a_lake_or_source_that_is_not_there_is_a_wrong_command_line(
+    spark: SparkSession, command: str, tmp_path: Path
+) -> None:
+    result = CliRunner().invoke(app, [command, "--lake", str(tmp_path)])
+    assert isinstance(result.exception, SettingsError)
+    assert result.exception.exit_code == 2
 
 
 @pytest.mark.parametrize(
