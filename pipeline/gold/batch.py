@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
+from pipeline.errors import BinlakeError
 from pipeline.gold.apply import Batch, apply_table
 from pipeline.gold.cut import Cut, publish
 from pipeline.gold.planning import Seen, look
@@ -62,14 +63,24 @@ def _execute(
 
     with progress.task("apply", len(touched), "tables") as task:
 
-        def apply(table: TableState) -> int:
-            applied = apply_table(spark, settings, batch, table, items.get(table.name, []))
-            task.advance()
-            return applied
+        def apply(table: TableState) -> int | BinlakeError:
+            try:
+                return apply_table(spark, settings, batch, table, items.get(table.name, []))
+            except BinlakeError as error:
+                return error  # the other tables go on first
+            finally:
+                task.advance()
 
         with ThreadPoolExecutor(settings.parallel_tables) as pool:
-            counts = list(pool.map(apply, touched))
-    applied = {str(table.name): count for table, count in zip(touched, counts, strict=True)}
+            outcomes = list(pool.map(apply, touched))
+    for outcome in outcomes:
+        if isinstance(outcome, BinlakeError):
+            raise outcome
+    applied = {
+        str(table.name): outcome
+        for table, outcome in zip(touched, outcomes, strict=True)
+        if isinstance(outcome, int)
+    }
     cut = publish(spark, settings, state, seen.facts, Cut.of(record), plan.batch)
     ledger.finish(plan, {"changes": applied, "held": state.held(), "cut": asdict(cut)})
     return applied

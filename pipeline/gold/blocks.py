@@ -94,6 +94,13 @@ def item_blocks(items: Iterable[TimelineItem], rules: Rules) -> list[Block]:
     return blocks
 
 
+def place_blocks(items: Iterable[TimelineItem], taken: str | None) -> list[Block]:
+    """The blocks of one table whose place in gold is taken, for the reason given."""
+    if taken is None:
+        return []
+    return [Block(item.lsn, taken) for item in items if item.definition is not None]
+
+
 def fault_blocks(faults: Iterable[Fault], name: TableName, rules: Rules) -> list[Block]:
     """The blocks that the faults of one table are.
 

@@ -105,7 +105,8 @@ def _entries(
         last = known.get((table.schema, table.table))
         delta_id = last["delta_id"] if last else None
         delta_version = last["delta_version"] if last else None
-        if table.touched or delta_id is None:
+        # Without a version of its own, what is at the path (if anything) is not the source's table.
+        if table.version is not None and (table.touched or delta_id is None):
             delta_id, delta_version = _version(spark, path, delta_id)
         return {
             "schema": table.schema,

@@ -76,15 +76,20 @@ def evolve(
 ) -> None:
     """Bring the table over one change of its definition; `version` is the step's number."""
     item = part.item
-    properties = _properties(spark, table)
-    if _reached(properties) >= item.position:
+    properties = _properties(spark, table.reference)
+    ours = _is_of(properties, table.source)
+    if _reached(properties) >= item.position and ours:
         return
     if item.kind == "drop":
-        if properties is None or not drop_rows:
+        if not ours or not drop_rows:
             return
         _delete_rows(spark, table, version)
     elif item.definition is None:
         return
+    elif properties is not None and not ours:
+        raise BinlakeError(
+            _not_ours(table.reference, table.source), remedy="Move it away and run again."
+        )
     elif item.kind == "add_columns":
         _add_columns(spark, table, item, item.definition, version)
     elif properties is None:
@@ -107,18 +112,30 @@ def clustering(schema: st.StructType, key: tuple[str, ...]) -> list[str]:
     return [quoted(name) for name in key if name in found][:CLUSTERING_COLUMNS]
 
 
-def _properties(spark: SparkSession, table: GoldTable) -> Mapping[str, str] | None:
-    """The table's properties, or None where there is none. It must be of this source."""
-    if not delta.exists(spark, table.reference):
+def taken(spark: SparkSession, reference: str, source: str) -> str | None:
+    """What is wrong with the place of a gold table to come: a table is there, and not ours."""
+    properties = _properties(spark, reference)
+    if properties is None or _is_of(properties, source):
         return None
-    row = delta.open_table(spark, table.reference).detail().select("properties").first()
+    remedy = "Move it away, or leave the source's table out with exclude in conf."
+    return f"{_not_ours(reference, source)} {remedy}"
+
+
+def _properties(spark: SparkSession, reference: str) -> Mapping[str, str] | None:
+    """The table's properties, or None where there is no table."""
+    if not delta.exists(spark, reference):
+        return None
+    row = delta.open_table(spark, reference).detail().select("properties").first()
     properties: Mapping[str, str] = row["properties"] if row else {}
-    if properties.get(SOURCE) != table.source:
-        raise BinlakeError(
-            f"{table.reference} is a table already, and not one of source {table.source}.",
-            remedy="Move it away, or leave the source's table out with exclude in conf.",
-        )
     return properties
+
+
+def _is_of(properties: Mapping[str, str] | None, source: str) -> bool:
+    return (properties or {}).get(SOURCE) == source
+
+
+def _not_ours(reference: str, source: str) -> str:
+    return f"{reference} is a table already, and not one of source {source}."
 
 
 def _reached(properties: Mapping[str, str] | None) -> Position:

@@ -8,12 +8,12 @@ the table that was created.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
-from pipeline.gold.blocks import Block, Fault, Rules, fault_blocks, item_blocks
+from pipeline.gold.blocks import Block, Fault, Rules, fault_blocks, item_blocks, place_blocks
 from pipeline.gold.state import NO_LSN, GoldState, TableState
 
 LEFT_OUT = "Changes of it were left out by conf (include, exclude)."
@@ -24,12 +24,16 @@ NOT_FROM_START = (
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the layers before gold tell: silver's last batch and cut, the timeline, open faults."""
+    """What the layers before gold tell: silver's last batch and cut, the timeline, open faults.
+
+    `taken` says of tables that gold is to have for the first time why their place is not free.
+    """
 
     silver_batch: int
     cut_lsn: int
     items: Sequence[TimelineItem]
     faults: Sequence[Fault]
+    taken: Mapping[TableName, str] = field(default_factory=dict)
 
 
 def plan_batch(
@@ -47,6 +51,7 @@ def plan_batch(
         if wanted(*_parts(name)):
             blocks = [
                 *item_blocks(items[name], rules),
+                *place_blocks(items[name], known.taken.get(name)),
                 *fault_blocks(known.faults, name, rules),
                 *_marked_everywhere(known.faults, rules),
             ]

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
 from pipeline.catalog.definitions import read_items
+from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
 from pipeline.gold.blocks import Rules
+from pipeline.gold.evolve import taken
 from pipeline.gold.facts import Facts, gather
 from pipeline.gold.faults import open_faults
+from pipeline.gold.names import gold_name
 from pipeline.gold.plan import Known, plan_batch, same, touch
 from pipeline.gold.state import GoldState
 from pipeline.lake import Lake
@@ -58,11 +62,28 @@ def plan_next(spark: SparkSession, settings: Settings, ledger: Ledger) -> Planne
     waiting = [table.to_lsn for table in previous.tables.values() if table.held]
     seen = look(spark, settings, min([previous.cut_lsn, *waiting]), cut)
     faults = [*open_faults(spark, Lake(settings.lake), settings.source), *seen.facts.undecided]
-    known = Known(silver.batch, cut, seen.items, faults)
+    places = _taken(spark, settings, previous, seen.items)
+    known = Known(silver.batch, cut, seen.items, faults, places)
     state = plan_batch(previous, known, rules(settings), settings.wanted)
     if same(previous, state):
         return Planned(previous)
     return Planned(previous, touch(state, seen.facts.changed, previous.cut_lsn), seen)
+
+
+def _taken(
+    spark: SparkSession, settings: Settings, previous: GoldState, items: Sequence[TimelineItem]
+) -> Mapping[TableName, str]:
+    """What stands where gold has no table of its own yet, and why it cannot have one there."""
+    own = {name for name, table in previous.tables.items() if table.version is not None}
+    defined = {item.name for item in items if item.definition is not None}
+    new = sorted(n for n in defined - own if settings.wanted(n.schema, n.table))
+
+    def why(name: TableName) -> str | None:
+        return taken(spark, gold_name(settings, name.schema, name.table), settings.source)
+
+    with ThreadPoolExecutor(settings.parallel_tables) as pool:
+        found = zip(new, pool.map(why, new), strict=True)
+        return {name: reason for name, reason in found if reason}
 
 
 def look(spark: SparkSession, settings: Settings, low: int, high: int) -> Seen:

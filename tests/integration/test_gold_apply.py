@@ -19,6 +19,8 @@ from decoder.constants import ColumnType
 from decoder.definition import ColumnDefinition, TableDefinition
 from pipeline import delta
 from pipeline.catalog.items import TimelineItem
+from pipeline.errors import BinlakeError
+from pipeline.gold import planning
 from pipeline.gold.job import run
 from pipeline.lake import Lake
 from pipeline.progress import QuietProgress
@@ -72,7 +74,8 @@ class GoldLake:
         self.silver = MadeSilver(spark, self.root)
 
     def run(self, **options: Any) -> LayerReport:
-        settings = Settings(source=SOURCE, lake=self.root, parallel_tables=4, **options)
+        options = {"parallel_tables": 4, **options}
+        settings = Settings(source=SOURCE, lake=self.root, **options)
         return run(self.spark, settings, QuietProgress())
 
     def rows(self, table: TableDefinition, version: int | None = None) -> Rows:
@@ -301,6 +304,40 @@ def test_rows_of_a_dropped_table_go_if_conf_says_so(lake: GoldLake) -> None:
     lake.silver.batch([Tx(2).insert(PLAIN, 2, "b"), Tx(3)], [item("drop", 3, PLAIN)])
     lake.run(on_drop="drop")
     assert lake.rows(PLAIN) == []
+
+
+def test_a_foreign_table_at_the_place_of_one_stops_no_other(lake: GoldLake) -> None:
+    foreign = Lake(lake.root).gold("shop", "plain")
+    lake.spark.range(3).write.format("delta").save(foreign)
+    lake.silver.batch(
+        [Tx(1).insert(PLAIN, 1, "a").insert(QUIET, 1, "a")],
+        [item("create", 1, PLAIN), item("create", 1, QUIET)],
+    )
+    (sentence,) = lake.run().faults
+    assert "shop.plain is held" in sentence
+    assert f"{foreign} is a table already" in sentence
+    (cut,) = lake.cuts()
+    assert [cut["tables"][name]["held"] for name in ("plain", "quiet")] == [True, False]
+    assert cut["tables"]["plain"]["delta_id"] is None
+    assert lake.rows(QUIET) == [(1, "a")]
+    assert lake.rows(PLAIN) == [(0,), (1,), (2,)]
+    Path(foreign).rename(f"{foreign}.away")
+    assert lake.run().faults == ()
+    assert lake.rows(PLAIN) == [(1, "a")]
+
+
+def test_a_foreign_table_that_comes_after_the_plan_lets_the_others_finish(
+    lake: GoldLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.spark.range(3).write.format("delta").save(Lake(lake.root).gold("shop", "plain"))
+    monkeypatch.setattr(planning, "taken", lambda *_: None)
+    lake.silver.batch(
+        [Tx(1).insert(PLAIN, 1, "a").insert(QUIET, 1, "a")],
+        [item("create", 1, PLAIN), item("create", 1, QUIET)],
+    )
+    with pytest.raises(BinlakeError, match="not one of source made"):
+        lake.run(parallel_tables=1)
+    assert lake.rows(QUIET) == [(1, "a")]
 
 
 OUTCOMES: dict[str, tuple[str, list[str] | None, int, Callable[[LayerReport], bool]]] = {

@@ -57,8 +57,9 @@ def plan(
     previous: GoldState | None = None,
     rules: Rules = RULES,
     wanted: Any = lambda _schema, _table: True,
+    taken: dict[TableName, str] | None = None,
 ) -> GoldState:
-    known = Known(1, cut, items, faults or [])
+    known = Known(1, cut, items, faults or [], taken or {})
     return plan_batch(previous or GoldState(), known, rules, wanted)
 
 
@@ -103,6 +104,16 @@ def test_a_table_that_gold_cannot_have_is_held_before_it_begins(reason: str) -> 
     assert "position 11" in (held.held or "")
     assert state.tables[U].to_lsn == state.cut_lsn == 100
     assert len(state.held()) == 1
+
+
+def test_a_table_whose_place_in_gold_is_taken_is_held_alone() -> None:
+    items = [item("create", 10), item("create", 20, U), item("create", 30)]
+    state = plan(100, items, taken={T: "it is another's."})
+    assert (state.tables[T].to_lsn, state.tables[T].version) == (9, None)
+    assert state.held() == ["shop.t is held: it is another's."]
+    assert state.tables[U].complete
+    free = plan(200, items, previous=state)
+    assert (free.tables[T].to_lsn, free.tables[T].complete, free.held()) == (200, True, [])
 
 
 @pytest.mark.parametrize("pattern", ["shop.t", "shop.*"])
