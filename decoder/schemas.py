@@ -76,6 +76,8 @@ STATEMENTS = pa.schema(
         pa.field("executed_at", TIMESTAMP),
         # From MySQL 8 on set for DDL that did something: not for an IF NOT EXISTS that exists.
         pa.field("ddl_xid", pa.int64()),
+        # Logged with CREATE and ALTER TABLE from MySQL 8 on; null where it is not.
+        pa.field("explicit_defaults_for_timestamp", pa.bool_()),
     ]
 )
 

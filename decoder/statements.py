@@ -92,6 +92,7 @@ class StatementLog:
                 "time_zone": status.time_zone,
                 "executed_at": began + (fraction or 0),
                 "ddl_xid": _signed(ddl_xid),
+                "explicit_defaults_for_timestamp": status.explicit_defaults_for_timestamp,
             }
         )
 

@@ -10,8 +10,9 @@ from datetime import datetime
 from pyspark.sql import SparkSession, functions as sf
 
 from pipeline import delta
+from pipeline.catalog.effects import TableName
 from pipeline.gold.names import gold_name
-from pipeline.gold.state import GoldState, TableState
+from pipeline.gold.state import GoldState
 from pipeline.lake import Lake
 from pipeline.ledger import Entry, Ledger
 from pipeline.settings import Settings
@@ -82,7 +83,7 @@ def read_status(spark: SparkSession, settings: Settings) -> Status:
         faults = _open_faults(spark, lake, source)
         plan = Ledger(spark, lake, source).last("gold")
         state = GoldState.from_body(plan.body) if plan else GoldState()
-        tables += [_table(settings, source, table, faults) for table in state.tables.values()]
+        tables += [_table(settings, source, state, name, faults) for name in sorted(state.tables)]
         problems += [state.cut_held] if state.cut_held else []
         problems += [*_damaged_files(spark, lake, source), *(fault.sentence for fault in faults)]
     return Status(settings.lake, tuple(_layers(entries)), tuple(tables), tuple(problems))
@@ -98,20 +99,21 @@ def _layers(entries: Sequence[Entry]) -> Iterator[LayerStatus]:
 
 
 def _table(
-    settings: Settings, source: str, state: TableState, faults: Sequence[_Fault]
+    settings: Settings, source: str, state: GoldState, name: TableName, faults: Sequence[_Fault]
 ) -> TableStatus:
-    name = f"{state.schema}.{state.table}"
+    table = state.tables[name]
+    held = state.holds(table)
     return TableStatus(
         source=source,
-        schema=state.schema,
-        table=state.table,
-        gold=gold_name(settings, state.schema, state.table),
-        lsn=state.to_lsn,
-        faults=sum(fault.tables is None or name in fault.tables for fault in faults),
-        held=state.held is not None,
-        complete=state.complete,
-        dropped=state.dropped,
-        reason=state.held or state.reason,
+        schema=table.schema,
+        table=table.table,
+        gold=gold_name(settings, table.schema, table.table),
+        lsn=table.to_lsn,
+        faults=sum(fault.tables is None or str(name) in fault.tables for fault in faults),
+        held=held is not None,
+        complete=table.complete,
+        dropped=table.dropped,
+        reason=held or table.reason,
     )
 
 

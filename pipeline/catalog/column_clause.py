@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pipeline.catalog.column_types import TypeContext, read_type, with_collation
+from pipeline.catalog.column_types import TypeContext, charset_of, read_type, with_collation
 from pipeline.catalog.cursor import Cursor
 from pipeline.catalog.effects import NewColumn
 from pipeline.catalog.lexer import Kind, Token
@@ -19,12 +19,26 @@ def read_column(tokens: Sequence[Token], context: TypeContext) -> NewColumn:
     cursor = Cursor(tokens)
     name = cursor.name()
     serial = cursor.peek().is_word("SERIAL")
-    column = NewColumn(read_type(cursor, name, context))
+    column = NewColumn(read_type(cursor, name, context), charset=_charset(tokens[1:]))
     if serial:
         column = replace(column, computed="AUTO_INCREMENT")
     while not cursor.done:
         column = _attribute(cursor, column)
     return _implied_not_null(column)
+
+
+def _charset(tokens: Sequence[Token]) -> str | None:
+    """The charset that a declaration names, itself or by its collation."""
+    cursor = Cursor(tokens)
+    found: str | None = None
+    while not cursor.done and not cursor.accept("AFTER"):
+        if cursor.accept("CHARSET") or cursor.accept("CHARACTER", "SET"):
+            found = cursor.string_or_name().lower()
+        elif cursor.accept("COLLATE"):
+            found = charset_of(cursor.string_or_name())
+        elif not cursor.skip_group():
+            cursor.next()
+    return found
 
 
 def _implied_not_null(column: NewColumn) -> NewColumn:
@@ -94,7 +108,7 @@ def _nullability(cursor: Cursor, column: NewColumn) -> NewColumn | None:
     if cursor.accept("NOT", "NULL"):
         return replace(column, definition=replace(column.definition, nullable=False))
     if cursor.accept("NULL"):
-        return column
+        return replace(column, says_null=True)
     return None
 
 

@@ -114,7 +114,10 @@ def _float(
     )
     if len(numbers) == 1 and numbers[0] > 24:  # FLOAT(p) names a precision in bits
         single = False
-    return replace(column, type=ColumnType.FLOAT if single else ColumnType.DOUBLE)
+    kind = ColumnType.FLOAT if single else ColumnType.DOUBLE
+    if len(numbers) < 2:
+        return replace(column, type=kind)
+    return replace(column, type=kind, precision=numbers[0], scale=numbers[1])
 
 
 def _char(

@@ -7,6 +7,7 @@ Values travel in the ledger as text (`None`: NULL), in the one spelling of each 
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -27,6 +28,8 @@ _NUMBERS = (
     *(ColumnType.TINY, ColumnType.SHORT, ColumnType.INT24, ColumnType.LONG, ColumnType.LONGLONG),
     *(ColumnType.NEWDECIMAL, ColumnType.FLOAT, ColumnType.DOUBLE, ColumnType.BIT, ColumnType.YEAR),
 )
+_ENCODINGS = {**dict.fromkeys(("utf8", "utf8mb3", "utf8mb4"), "utf-8"), "ascii": "ascii"}
+"""Python's codecs for the charsets in which bytes are read as text."""
 _TEXTS = (ColumnType.STRING, ColumnType.VARCHAR, ColumnType.BLOB, ColumnType.SET)
 
 
@@ -35,12 +38,14 @@ class DefaultContext:
     """What a DEFAULT's value depends on besides its text.
 
     `executed_at` is when the statement began; `time_zone` the session's, with the server's own
-    (SYSTEM) already put in.
+    (SYSTEM) already put in. `explicit_timestamps` is its explicit_defaults_for_timestamp; None:
+    not logged.
     """
 
     executed_at: datetime | None = None
     time_zone: str = "UTC"
     options: TypeOptions = field(default_factory=TypeOptions)
+    explicit_timestamps: bool | None = None
 
     def instant(self) -> Instant:
         """The statement's time, for NOW() and for times of day in the session's zone."""
@@ -55,15 +60,40 @@ def default_text(column: NewColumn, context: DefaultContext) -> str | None:
     if column.computed:
         raise UnknownDefaultError(column.computed)
     definition = column.definition
+    _check_timestamp(column, context)
     value = constant(column.default) if column.default else _implicit(definition)
     if value is None:
         return None
     try:
+        if isinstance(value, bytes) and _is_text(definition):
+            value = _decoded(value, column.charset)
         return _CONVERSIONS[definition.type](value, definition, context)
     except KeyError as error:
         raise UnknownDefaultError(f"a value of type {definition.type.name}") from error
     except (ValueError, InvalidOperation, OverflowError) as error:
         raise UnknownDefaultError(f"{value!r} as {definition.type.name}: {error}") from error
+
+
+def _check_timestamp(column: NewColumn, context: DefaultContext) -> None:
+    """Without explicit_defaults_for_timestamp, a TIMESTAMP gets a DEFAULT that it does not say."""
+    said = column.default or column.says_null or context.explicit_timestamps
+    if column.definition.type is ColumnType.TIMESTAMP2 and not said:
+        state = "not logged" if context.explicit_timestamps is None else "OFF"
+        raise UnknownDefaultError(
+            f"a TIMESTAMP without NULL or DEFAULT, and explicit_defaults_for_timestamp is {state}"
+        )
+
+
+def _is_text(column: ColumnDefinition) -> bool:
+    labelled = column.type in (ColumnType.ENUM, ColumnType.SET)
+    return labelled or (column.type in _TEXTS and column.collation != BINARY_COLLATION)
+
+
+def _decoded(value: bytes, charset: str | None) -> str:
+    """Bytes in a column of text: they are in its charset, and wrong ones may be changed or cut."""
+    if charset not in _ENCODINGS:
+        raise ValueError(f"bytes as text in charset {charset or 'that is not named'}")
+    return value.decode(_ENCODINGS[charset])
 
 
 def _implicit(column: ColumnDefinition) -> Constant:
@@ -109,12 +139,25 @@ def _decimal(value: Constant, column: ColumnDefinition, _context: DefaultContext
     return f"{minus}{whole}.{fraction}" if column.scale else f"{minus}{whole}"
 
 
-def _single(value: Constant, _column: ColumnDefinition, _context: DefaultContext) -> str:
-    return repr(struct.unpack("<f", struct.pack("<f", float(_number(value))))[0])
+def _single(value: Constant, column: ColumnDefinition, _context: DefaultContext) -> str:
+    return repr(struct.unpack("<f", struct.pack("<f", _rounded(value, column)))[0])
 
 
-def _double(value: Constant, _column: ColumnDefinition, _context: DefaultContext) -> str:
-    return repr(float(_number(value)))
+def _double(value: Constant, column: ColumnDefinition, _context: DefaultContext) -> str:
+    return repr(_rounded(value, column))
+
+
+def _rounded(value: Constant, column: ColumnDefinition) -> float:
+    """The number at the scale of a FLOAT(M,D), as the server's `Field_real::truncate` does it."""
+    number = float(_number(value))
+    if not column.precision:
+        return number
+    unit = 10.0**column.scale
+    whole = math.floor(number)
+    rounded = whole + round((number - whole) * unit) / unit
+    if abs(rounded) > 10.0 ** (column.precision - column.scale) - 1 / unit:
+        raise ValueError("it is out of range")
+    return rounded
 
 
 def _bit(value: Constant, column: ColumnDefinition, context: DefaultContext) -> str:
@@ -125,12 +168,12 @@ def _bit(value: Constant, column: ColumnDefinition, context: DefaultContext) -> 
 
 def _text(value: Constant) -> str:
     if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
+        return value.decode("ascii")
     if isinstance(value, float):
-        return f"{value:g}"
+        raise ValueError("an approximate number as text")
     if value is None or isinstance(value, (Now, Json)):
         raise ValueError("a time or JSON in a column of text")
-    return str(value)
+    return f"{value:f}" if isinstance(value, Decimal) else value
 
 
 def _string(value: Constant, column: ColumnDefinition, _context: DefaultContext) -> str:

@@ -23,9 +23,10 @@ class TableName:
 class NewColumn:
     """A column that a statement declares.
 
-    `default` is its DEFAULT as tokens (empty: none). `place` is None for the end, "" for FIRST,
-    else the column that it stands after. `computed` tells why its values in existing rows are not
-    its DEFAULT (a generated column, AUTO_INCREMENT), or is empty.
+    `default` is its DEFAULT as tokens (empty: none); `says_null`: it says that it may be NULL.
+    `charset` is the one that it names, in lower case, itself or by its collation. `place` is None
+    for the end, "" for FIRST, else the column that it stands after. `computed` tells why its values
+    in existing rows are not its DEFAULT (a generated column, AUTO_INCREMENT), or is empty.
     """
 
     definition: ColumnDefinition
@@ -33,6 +34,8 @@ class NewColumn:
     place: str | None = None
     computed: str = ""
     primary: bool = False
+    says_null: bool = False
+    charset: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,10 @@ SAVES_DDL_XID = 80000
 
 @dataclass(frozen=True, slots=True)
 class LoggedStatement:
-    """A QUERY event, as far as definitions depend on it; `server_version` as MySQL's number."""
+    """A QUERY event, as far as definitions depend on it; `server_version` as MySQL's number.
+
+    `explicit_timestamps`: the session's explicit_defaults_for_timestamp, if it is logged.
+    """
 
     lsn: int
     pos: int
@@ -52,6 +55,7 @@ class LoggedStatement:
     time_zone: str | None = None
     executed_at: datetime | None = None
     ddl_xid: int | None = None
+    explicit_timestamps: bool | None = None
     server_version: int | None = None
     mariadb: bool = False
 
@@ -267,6 +271,7 @@ class Timeline:
             executed_at=statement.executed_at,
             time_zone=str(statement.time_zone) if named else self._options.system_time_zone,
             options=self._options.types,
+            explicit_timestamps=statement.explicit_timestamps,
         )
         try:
             return default_text(column, context)

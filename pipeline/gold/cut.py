@@ -114,7 +114,7 @@ def _entries(
             "path": path,
             "delta_id": delta_id,
             "delta_version": delta_version,
-            "held": table.held is not None or table.to_lsn < state.cut_lsn,
+            "held": state.holds(table) is not None or table.to_lsn < state.cut_lsn,
             "complete": table.complete,
         }
 

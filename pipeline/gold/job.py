@@ -12,11 +12,13 @@ from pyspark.sql import SparkSession
 
 from pipeline.gold.batch import execute
 from pipeline.gold.planning import plan_next
+from pipeline.gold.state import GoldState
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress
 from pipeline.report import LayerReport
 from pipeline.settings import Settings
+from pipeline.silver.planning import require_same_types
 
 
 def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
@@ -26,18 +28,24 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
     """
     started = time.monotonic()
     ledger = Ledger(spark, Lake(settings.lake), settings.source)
+    require_same_types(ledger, settings)
     counts: Counter[str] = Counter()
     batches = []
     if plan := ledger.open("gold"):
         counts.update(execute(spark, settings, ledger, plan, progress))
         batches.append(plan.batch)
-    planned = plan_next(spark, settings, ledger)
-    state = planned.previous
-    if planned.following is not None:
+    while True:
+        planned = plan_next(spark, settings, ledger)
+        state = planned.previous
+        if planned.following is None:
+            break
         plan = ledger.propose("gold", planned.following.to_body())
         counts.update(execute(spark, settings, ledger, plan, progress, planned.seen))
         batches.append(plan.batch)
-        state = planned.following
+        state = GoldState.from_body(plan.body)
+        if state == planned.following:
+            break
+        # Another run's plan came first: what this run saw may be more than that.
     return LayerReport(
         layer="gold",
         batches=tuple(batches),

@@ -80,6 +80,10 @@ class GoldState:
             {table.name: table for table in tables},
         )
 
+    def holds(self, table: TableState) -> str | None:
+        """Why one of the tables goes no further: for its own sake, or because the cut does not."""
+        return table.held or self.cut_held
+
     def held(self) -> list[str]:
         """Sentences about what goes no further, and why."""
         reasons = [f"{t.name} is held: {t.held}" for t in self.tables.values() if t.held]

@@ -213,7 +213,10 @@ def _ddl(batch: pa.RecordBatch, server: str) -> Iterator[dict[str, Any]]:
         return
     executed = batch.column("executed_at").cast(pa.int64())
     times = executed.take(pa.array(chosen)).to_pylist()
-    names = ("query", "schema", "sql_mode", "time_zone", "ddl_xid")
+    names = (
+        *("query", "schema", "sql_mode", "time_zone", "ddl_xid"),
+        "explicit_defaults_for_timestamp",
+    )
     rows = batch.take(pa.array(chosen)).select(["__lsn", "__pos", *names]).to_pylist()
     for row, time in zip(rows, times, strict=True):
         content = {name: row[name] for name in names} | {"executed_at": time, "server": server}

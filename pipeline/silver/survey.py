@@ -107,6 +107,7 @@ def _statement(row: Row) -> LoggedStatement:
             None if micros is None else datetime.fromtimestamp(micros / 1_000_000, timezone.utc)
         ),
         ddl_xid=fields["ddl_xid"],
+        explicit_timestamps=fields["explicit_defaults_for_timestamp"],
         server_version=number,
         mariadb=mariadb,
     )

@@ -361,3 +361,4 @@ def test_a_fault_of_unknown_tables_holds_all_and_a_marked_one_none(
     (cut,) = lake.cuts()
     assert cut["lsn"] == (lsn(2) - 1 if case == "held" else lsn(3))
     assert cut["tables"]["plain"]["complete"] == (case == "held")
+    assert cut["tables"]["plain"]["held"] == (case == "held")

@@ -59,7 +59,15 @@ def text(declared: str, context: DefaultContext = PARIS) -> str | None:
         ("varchar(10) DEFAULT 12.50", "12.50"),
         ("varchar(10) DEFAULT 'it''s \\n é'", "it's \n é"),
         ("varchar(10) DEFAULT _utf8mb4'x '", "x "),
-        ("varchar(10) DEFAULT x'c3a9'", "é"),
+        ("varchar(10) CHARACTER SET utf8mb4 DEFAULT x'c3a9'", "é"),
+        ("varchar(10) DEFAULT x'c3a9' COLLATE utf8mb3_bin AFTER charset", "é"),
+        ("char(3) CHARSET ascii DEFAULT 0x6120", "a"),
+        ("varchar(10) DEFAULT 0.0000001", "0.0000001"),
+        ("float(5,2) DEFAULT 1.239", "1.2400000095367432"),
+        ("float(5,2) DEFAULT 1.1", "1.100000023841858"),
+        ("double(6,2) DEFAULT 1.239", "1.24"),
+        ("double(6,2) DEFAULT -1.239", "-1.24"),
+        ("float(30) DEFAULT 1.239", "1.239"),
         ("varchar(10) DEFAULT _latin1 x'e9'", "é"),
         ("char(5) NOT NULL DEFAULT 'x '", "x"),
         ("text DEFAULT ('hi')", "hi"),
@@ -111,11 +119,40 @@ def test_existing_rows_hold_what_the_server_put_there(declared: str, expected: s
         "vector(2) NOT NULL",
         "datetime DEFAULT '2024-01-01 00:00:00+02:00'",
         "double DEFAULT (1/3)",
+        "varchar(10) CHARACTER SET latin1 DEFAULT 0xE9",
+        "varchar(10) COLLATE latin1_bin DEFAULT 0x41",
+        "varchar(10) DEFAULT 0xC3A9",
+        "varchar(10) CHARACTER SET utf8mb4 DEFAULT 0xE9",
+        "enum('a','b') DEFAULT 0x61",
+        "varchar(20) DEFAULT 1234567e0",
+        "float(5,2) DEFAULT 1000",
     ],
 )
 def test_a_value_that_the_log_does_not_tell_is_unknown(declared: str) -> None:
     with pytest.raises(UnknownDefaultError):
         text(declared)
+
+
+@pytest.mark.parametrize("explicit", [True, False, None])
+@pytest.mark.parametrize(
+    ("declared", "said"),
+    [
+        ("timestamp", False),
+        ("timestamp NOT NULL", False),
+        ("timestamp(3) ON UPDATE now(3)", False),
+        ("timestamp NULL", True),
+        ("timestamp NOT NULL DEFAULT 0", True),
+    ],
+)
+def test_a_timestamp_may_have_a_default_that_it_does_not_say(
+    declared: str, said: bool, explicit: bool | None
+) -> None:
+    context = DefaultContext(AT, explicit_timestamps=explicit)
+    if said or explicit:
+        assert text(declared, context) is None
+        return
+    with pytest.raises(UnknownDefaultError, match="for_timestamp is"):
+        text(declared, context)
 
 
 def test_now_is_unknown_where_the_log_does_not_tell_when_a_statement_began() -> None:
