@@ -7,16 +7,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
-from pyspark.sql import SparkSession, functions as sf
+from pyspark.sql import SparkSession
 
-from pipeline import delta
+from pipeline.bronze.continuity import gaps
+from pipeline.bronze.files import read_files
 from pipeline.catalog.effects import TableName
+from pipeline.gold.blocks import Fault
+from pipeline.gold.faults import open_faults
 from pipeline.gold.names import gold_name
 from pipeline.gold.state import GoldState
 from pipeline.lake import Lake
 from pipeline.ledger import Entry, Ledger
 from pipeline.settings import Settings
+from pipeline.silver.plan import SilverPlan
 
+NO_ORDINAL = 0
 LAYERS = ("bronze", "silver", "gold")
 
 
@@ -25,7 +30,8 @@ class TableStatus:
     """A replicated table: where its gold is, up to which LSN, and whether anything is amiss.
 
     `lsn`: gold equals the source's table at this LSN if `complete`; `faults`: open faults that
-    touch it; `held`: it is not applied further until a fault is fixed, `reason` says why.
+    touch it, or 1 if its definition is what holds it; `held`: it is not applied further until
+    that is fixed, `reason` says why.
     """
 
     source: str
@@ -65,14 +71,6 @@ class Status:
         return json.dumps(asdict(self), default=datetime.isoformat, ensure_ascii=False)
 
 
-@dataclass(frozen=True, slots=True)
-class _Fault:
-    """An open fault; `tables` is None where it cannot be known which tables it touches."""
-
-    tables: frozenset[str] | None
-    sentence: str
-
-
 def read_status(spark: SparkSession, settings: Settings) -> Status:
     """Read the lake's ledger, files and quarantine; writes nothing."""
     lake = Lake(settings.lake)
@@ -80,12 +78,13 @@ def read_status(spark: SparkSession, settings: Settings) -> Status:
     tables: list[TableStatus] = []
     problems: list[str] = []
     for source in sorted({entry.source for entry in entries}):
-        faults = _open_faults(spark, lake, source)
-        plan = Ledger(spark, lake, source).last("gold")
+        faults = sorted(open_faults(spark, lake, source), key=lambda fault: fault.lsn)
+        ledger = Ledger(spark, lake, source)
+        plan = ledger.last("gold")
         state = GoldState.from_body(plan.body) if plan else GoldState()
         tables += [_table(settings, source, state, name, faults) for name in sorted(state.tables)]
-        problems += [state.cut_held] if state.cut_held else []
-        problems += [*_damaged_files(spark, lake, source), *(fault.sentence for fault in faults)]
+        problems += _missing(spark, ledger, lake, source)
+        problems += [fault.sentence for fault in faults]
     return Status(settings.lake, tuple(_layers(entries)), tuple(tables), tuple(problems))
 
 
@@ -99,7 +98,7 @@ def _layers(entries: Sequence[Entry]) -> Iterator[LayerStatus]:
 
 
 def _table(
-    settings: Settings, source: str, state: GoldState, name: TableName, faults: Sequence[_Fault]
+    settings: Settings, source: str, state: GoldState, name: TableName, faults: Sequence[Fault]
 ) -> TableStatus:
     table = state.tables[name]
     held = state.holds(table)
@@ -109,7 +108,7 @@ def _table(
         table=table.table,
         gold=gold_name(settings, table.schema, table.table),
         lsn=table.to_lsn,
-        faults=sum(fault.tables is None or str(name) in fault.tables for fault in faults),
+        faults=max(sum(_touches(fault, name) for fault in faults), held is not None),
         held=held is not None,
         complete=table.complete,
         dropped=table.dropped,
@@ -117,22 +116,16 @@ def _table(
     )
 
 
-def _open_faults(spark: SparkSession, lake: Lake, source: str) -> list[_Fault]:
-    if not delta.exists(spark, lake.quarantine):
-        return []
-    mine = (sf.col("source") == source) & sf.col("resolved_batch").isNull()
-    rows = delta.read(spark, lake.quarantine).where(mine).orderBy("file", "__pos")
-    return [
-        _Fault(
-            None if row["tables"] is None else frozenset(row["tables"]),
-            f"{row['file']}, position {row['__pos']}: {row['reason']}",
-        )
-        for row in rows.select("file", "__pos", "tables", "reason").collect()
-    ]
+def _touches(fault: Fault, name: TableName) -> bool:
+    if fault.tables is None:
+        return not fault.given_up
+    return str(name) in map(str, fault.tables)
 
 
-def _damaged_files(spark: SparkSession, lake: Lake, source: str) -> list[str]:
-    if not delta.exists(spark, lake.files):
-        return []
-    rows = delta.read(spark, lake.files).where(sf.col("source") == source)
-    return [row["fault"] for row in rows.where(sf.col("fault").isNotNull()).collect()]
+def _missing(spark: SparkSession, ledger: Ledger, lake: Lake, source: str) -> Iterator[str]:
+    """Sentences about damaged files, and about gaps that silver waits at."""
+    files = read_files(spark, lake, source)
+    yield from (row.fault for row in files if row.fault)
+    silver = ledger.last("silver")
+    reached = SilverPlan.from_body(silver.body).end[0] if silver else NO_ORDINAL
+    yield from gaps([row for row in files if row.ordinal >= reached])

@@ -16,28 +16,30 @@ from pipeline.bronze.listing import split_name
 
 
 def gaps(rows: Sequence[FileRow], given_up: Collection[int] = ()) -> Iterator[str]:
-    """A sentence for each place where the log is not continuous; `rows` in order of ordinals."""
-    for row, following in pairwise(rows):
-        if row.fault is None and (gap := gap_between(row, following, given_up)):
-            yield gap
-
-
-def gap_between(row: FileRow, following: FileRow, given_up: Collection[int] = ()) -> str | None:
-    """What is missing between two files, or nothing.
+    """A sentence for each place where the log is not continuous; `rows` in order of ordinals.
 
     `given_up` holds the ordinals of files behind which a gap is accepted.
     """
-    what = None if row.ordinal in given_up else _gap(row, following)
-    if what is None:
-        return None
+    for row, following in pairwise(rows):
+        if (
+            row.ordinal not in given_up
+            and row.fault is None
+            and (gap := gap_between(row, following))
+        ):
+            yield f"{gap} {remedy(row, following)}"
+
+
+def remedy(row: FileRow, following: FileRow) -> str:
+    """What a gap between two files means, and the way on where it cannot be closed."""
     return (
-        f"{what} {following.file} and what follows wait. If it is lost for good, name file"
-        f" number {row.ordinal} under given_up in conf: then what follows is taken as it is, and"
-        " tables may differ from the source until they are seeded anew."
+        f"{following.file} and what follows wait. If it is lost for good, name file number"
+        f" {row.ordinal} under given_up in conf: then what follows is taken as it is, and tables"
+        " may differ from the source until they are seeded anew."
     )
 
 
-def _gap(row: FileRow, following: FileRow) -> str | None:
+def gap_between(row: FileRow, following: FileRow) -> str | None:
+    """What is missing between two files, or nothing."""
     absent = following.ordinal - row.ordinal - 1
     if absent:
         what = "1 file is" if absent == 1 else f"{absent} files are"

@@ -71,7 +71,15 @@ def _apply_rows(
     if changes is None:
         return 0
     shape = shape_of(part.definition, table.key)
-    return put(spark, changes, shape, table.reference, app=table.app, version=version)
+    return put(
+        spark,
+        changes,
+        shape,
+        table.reference,
+        complete=state.complete,
+        app=table.app,
+        version=version,
+    )
 
 
 def shape_of(definition: TableDefinition, key: Sequence[str]) -> Shape:

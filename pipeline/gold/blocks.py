@@ -16,6 +16,7 @@ from decoder.options import TypeOptions
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
 from pipeline.gold.names import OWN_COLUMNS
+from pipeline.silver.decode import OFFSET_BITS
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -32,11 +33,15 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """An open row of the quarantine; `tables` is None where they are not known."""
+    """An open row of the quarantine; `tables` is None where they are not known.
+
+    `given_up`: conf accepts it, so it holds nothing, whatever the rules say.
+    """
 
     lsn: int
     sentence: str
     tables: tuple[TableName, ...] | None
+    given_up: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,10 @@ class Rules:
     types: TypeOptions
     mark_faults: bool = False
     drop_rows: bool = False
+
+    def marks(self, fault: Fault) -> bool:
+        """Whether gold goes on without what a fault stands for, and says so."""
+        return self.mark_faults or fault.given_up
 
     def key(self, definition: TableDefinition) -> tuple[str, ...]:
         """The names of the columns that tell a table's rows apart; empty where there is none."""
@@ -79,8 +88,10 @@ class Rules:
         return None
 
 
-def item_blocks(items: Iterable[TimelineItem], rules: Rules) -> list[Block]:
-    """The blocks that one table's definitions are."""
+def item_blocks(
+    items: Iterable[TimelineItem], rules: Rules, files: Mapping[int, str]
+) -> list[Block]:
+    """The blocks that one table's definitions are; `files`: names by ordinal."""
     blocks = []
     for item in items:
         if item.kind == "unsupported":
@@ -90,7 +101,7 @@ def item_blocks(items: Iterable[TimelineItem], rules: Rules) -> list[Block]:
         else:
             reason = ""
         if reason:
-            blocks.append(Block(item.lsn, f"{_place(item)}: {reason}"))
+            blocks.append(Block(item.lsn, f"{_place(item, files)}: {reason}"))
     return blocks
 
 
@@ -102,20 +113,27 @@ def place_blocks(items: Iterable[TimelineItem], taken: str | None) -> list[Block
 
 
 def fault_blocks(faults: Iterable[Fault], name: TableName, rules: Rules) -> list[Block]:
-    """The blocks that the faults of one table are.
+    """The blocks that faults are for one table; one that holds every table holds the cut instead.
 
     A fault names tables as `schema.table`, and where names hold dots that may be another table too:
     both are held rather than neither.
     """
     return [
-        Block(fault.lsn, fault.sentence, marked=rules.mark_faults)
+        Block(fault.lsn, fault.sentence, marked=rules.marks(fault))
         for fault in faults
-        if fault.tables is not None and str(name) in map(str, fault.tables)
+        if _touches(fault, name, rules)
     ]
 
 
-def _place(item: TimelineItem) -> str:
-    return f"LSN {item.lsn} (file {item.lsn >> 40}, position {item.pos})"
+def _touches(fault: Fault, name: TableName, rules: Rules) -> bool:
+    if fault.tables is None:
+        return rules.marks(fault)
+    return str(name) in map(str, fault.tables)
+
+
+def _place(item: TimelineItem, files: Mapping[int, str]) -> str:
+    ordinal = item.lsn >> OFFSET_BITS
+    return f"{files.get(ordinal, f'file number {ordinal}')}, position {item.pos}"
 
 
 def _statement(item: TimelineItem, length: int = 120) -> str:

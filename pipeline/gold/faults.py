@@ -10,7 +10,8 @@ from pyspark.sql import SparkSession
 from pipeline.gold.blocks import Fault
 from pipeline.gold.facts import table_name
 from pipeline.lake import Lake
-from pipeline.silver.quarantine import sentence, unresolved
+from pipeline.silver.decode import OFFSET_BITS
+from pipeline.silver.quarantine import GIVEN_UP, sentence, unresolved
 
 
 def open_faults(spark: SparkSession, lake: Lake, source: str) -> list[Fault]:
@@ -23,7 +24,7 @@ def open_faults(spark: SparkSession, lake: Lake, source: str) -> list[Fault]:
 
 def _fault(row: Mapping[str, Any]) -> Fault:
     """A fault outside any transaction stands where its event does."""
-    lsn = row["__lsn"] if row["__lsn"] is not None else row["ordinal"] << 40 | row["__pos"]
+    lsn = row["__lsn"] if row["__lsn"] is not None else row["ordinal"] << OFFSET_BITS | row["__pos"]
     tables = row["tables"]
     named = None if tables is None else tuple(table_name(name) for name in tables)
-    return Fault(lsn, sentence(row), named)
+    return Fault(lsn, sentence(row), named, given_up=row["kind"] == GIVEN_UP)

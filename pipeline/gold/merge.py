@@ -44,7 +44,7 @@ class Extent:
 
     @property
     def only_inserts(self) -> bool:
-        """Every key occurs once then: a key that is there cannot be inserted."""
+        """Every key occurs once then if no change is missing: none can be inserted twice."""
         return self.inserts == self.changes
 
 
@@ -72,10 +72,18 @@ def extent(changes: DataFrame, shape: Shape) -> Extent:
 
 
 def put(
-    spark: SparkSession, changes: DataFrame, shape: Shape, table: str, *, app: str, version: int
+    spark: SparkSession,
+    changes: DataFrame,
+    shape: Shape,
+    table: str,
+    *,
+    complete: bool,
+    app: str,
+    version: int,
 ) -> int:
     """Apply the changes to the gold table as step `version` of `app`; how many they were.
 
+    `complete`: none is missing. Where a DELETE may be, a key may be inserted twice.
     Raises BinlakeError for images that are not complete, which silver should not have let through.
     """
     found = extent(changes, shape)
@@ -86,7 +94,7 @@ def put(
         )
     if not found.changes:
         return 0
-    if found.only_inserts:
+    if found.only_inserts and complete:
         folded = outcomes(changes, shape)
     else:
         folded = fold(changes, shape, key_changes=found.key_changes > 0)

@@ -17,6 +17,7 @@ from pipeline.gold.blocks import Block, Fault, Rules, fault_blocks, item_blocks,
 from pipeline.gold.state import NO_LSN, GoldState, TableState
 
 LEFT_OUT = "Changes of it were left out by conf (include, exclude)."
+DROPPED = "The source dropped it."
 NOT_FROM_START = (
     "Its CREATE TABLE is not in the log: rows from before the first binlog file are missing."
 )
@@ -27,6 +28,7 @@ class Known:
     """What the layers before gold tell: silver's last batch and cut, the timeline, open faults.
 
     `taken` says of tables that gold is to have for the first time why their place is not free.
+    `files` are the names of the source's files by ordinal.
     """
 
     silver_batch: int
@@ -34,6 +36,7 @@ class Known:
     items: Sequence[TimelineItem]
     faults: Sequence[Fault]
     taken: Mapping[TableName, str] = field(default_factory=dict)
+    files: Mapping[int, str] = field(default_factory=dict)
 
 
 def plan_batch(
@@ -50,10 +53,9 @@ def plan_batch(
         before = previous.tables.get(name, TableState(*_parts(name)))
         if wanted(*_parts(name)):
             blocks = [
-                *item_blocks(items[name], rules),
+                *item_blocks(items[name], rules, known.files),
                 *place_blocks(items[name], known.taken.get(name)),
                 *fault_blocks(known.faults, name, rules),
-                *_marked_everywhere(known.faults, rules),
             ]
             tables[name] = _table(before, cut, items[name], sorted(blocks), rules)
         else:
@@ -90,17 +92,12 @@ def same(previous: GoldState, planned: GoldState) -> bool:
 
 def _cut(previous: GoldState, known: Known, rules: Rules) -> tuple[int, str | None]:
     """The transaction that all tables go to, and what keeps it from being silver's last."""
-    everywhere = [f for f in known.faults if f.tables is None and f.lsn > previous.cut_lsn]
-    first = min(everywhere, key=lambda fault: fault.lsn, default=None)
-    if first is None or rules.mark_faults or first.lsn > known.cut_lsn:
+    everywhere = [f for f in known.faults if f.tables is None and not rules.marks(f)]
+    after = [f for f in everywhere if previous.cut_lsn < f.lsn <= known.cut_lsn]
+    first = min(after, key=lambda fault: fault.lsn, default=None)
+    if first is None:
         return max(known.cut_lsn, previous.cut_lsn), None
     return max(first.lsn - 1, previous.cut_lsn), first.sentence
-
-
-def _marked_everywhere(faults: Iterable[Fault], rules: Rules) -> list[Block]:
-    if not rules.mark_faults:
-        return []
-    return [Block(f.lsn, f.sentence, marked=True) for f in faults if f.tables is None]
 
 
 def _faulty(
@@ -121,13 +118,14 @@ def _table(
     blocks: Sequence[Block],
     rules: Rules,
 ) -> TableState:
-    start = _start(before, cut, items, blocks)
+    start = _start(before, cut, items, blocks, rules)
     stop = next((b for b in blocks if start < b.lsn <= cut and not b.marked), None)
     to_lsn = stop.lsn - 1 if stop else max(cut, before.to_lsn)
-    passing = [item for item in items if before.to_lsn < item.lsn <= to_lsn]
+    from_lsn = before.to_lsn if start == before.to_lsn else start - 1
+    passing = [item for item in items if from_lsn < item.lsn <= to_lsn]
     state = replace(
         before,
-        from_lsn=before.to_lsn,
+        from_lsn=from_lsn,
         to_lsn=to_lsn,
         held=stop.reason if stop else None,
         touched=bool(passing),
@@ -142,12 +140,18 @@ def _table(
 
 
 def _start(
-    before: TableState, cut: int, items: Sequence[TimelineItem], blocks: Sequence[Block]
+    before: TableState,
+    cut: int,
+    items: Sequence[TimelineItem],
+    blocks: Sequence[Block],
+    rules: Rules,
 ) -> int:
-    """The LSN that the table can be at whatever went before: its mark, or its last CREATE."""
+    """The LSN that the table can be at whatever went before: its mark, its last CREATE, or its DROP
+    where no rows of before are to be kept."""
     blocked = {block.lsn for block in blocks if not block.marked}
-    creates = (i.lsn for i in items if i.kind == "create" and i.lsn <= cut)
-    return max(before.to_lsn, *(lsn for lsn in creates if lsn not in blocked), NO_LSN)
+    kinds = ("create", "drop") if rules.drop_rows or before.version is None else ("create",)
+    empty = (item.lsn for item in items if item.kind in kinds and item.lsn <= cut)
+    return max(before.to_lsn, *(lsn for lsn in empty if lsn not in blocked), NO_LSN)
 
 
 def _after(state: TableState, item: TimelineItem) -> TableState:
@@ -155,7 +159,7 @@ def _after(state: TableState, item: TimelineItem) -> TableState:
     if item.kind == "create":
         return replace(state, version=item.version, dropped=False, complete=True, reason=None)
     if item.kind == "drop":
-        return replace(state, dropped=True)
+        return replace(state, dropped=True, complete=False, reason=DROPPED)
     if item.kind == "observed":
         return replace(
             state, version=item.version, dropped=False, complete=False, reason=NOT_FROM_START

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
+from pipeline.bronze.files import read_files
 from pipeline.catalog.definitions import read_items
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
@@ -63,7 +64,10 @@ def plan_next(spark: SparkSession, settings: Settings, ledger: Ledger) -> Planne
     seen = look(spark, settings, min([previous.cut_lsn, *waiting]), cut)
     faults = [*open_faults(spark, Lake(settings.lake), settings.source), *seen.facts.undecided]
     places = _taken(spark, settings, previous, seen.items)
-    known = Known(silver.batch, cut, seen.items, faults, places)
+    files = {
+        row.ordinal: row.file for row in read_files(spark, Lake(settings.lake), settings.source)
+    }
+    known = Known(silver.batch, cut, seen.items, faults, places, files)
     state = plan_batch(previous, known, rules(settings), settings.wanted)
     if same(previous, state):
         return Planned(previous)

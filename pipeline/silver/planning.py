@@ -13,7 +13,7 @@ from pipeline.progress import Progress
 from pipeline.settings import Settings
 from pipeline.silver import segments
 from pipeline.silver.plan import SilverPlan, planned_tables
-from pipeline.silver.quarantine import retryable
+from pipeline.silver.quarantine import given_up, retryable
 from pipeline.silver.segments import SegmentRef
 from pipeline.silver.staging import big_row_session
 from pipeline.silver.survey import catalog_options, definitions, find, in_log_order
@@ -46,7 +46,7 @@ def next_plan(
         from_start=from_start,
         tables=surveyed.tables,
         items=surveyed.items,
-        faults=surveyed.faults,
+        faults=(*given_up(new.given_up), *surveyed.faults),
         conf=settings.decoding,
     )
     require_own_tables(spark, lake, settings.source, plan.table_names)

@@ -6,7 +6,7 @@ A row holds the tables it names just before its transaction, or, naming none, ev
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -16,10 +16,14 @@ from pipeline import delta
 from pipeline.lake import Lake
 from pipeline.silver.decode import FAULTS, OFFSET_BITS, STAGED_FAULTS
 from pipeline.silver.plan import Retried
+from pipeline.silver.segments import SegmentRef
 from pipeline.silver.staging import Staging
 
 RETRYABLE = ("undecodable", "unsupported", "lossy_key")
 """Kinds of faults that a later decoder, or other settings, may not give again."""
+GIVEN_UP = "given_up"
+"""The kind of what is missing before a file, where conf accepts it: it holds nothing, and no table
+of before equals the source's from there on."""
 Place = tuple[int, int, int | None]
 """Ordinal and start of a segment, and the LSN of a transaction in it."""
 SHOWN = 20
@@ -66,10 +70,27 @@ def _frame(spark: SparkSession, faults: Sequence[Mapping[str, Any]]) -> DataFram
     return spark.createDataFrame(pa.Table.from_pylist(rows, schema=STAGED_FAULTS))
 
 
+def given_up(accepted: Iterable[tuple[SegmentRef, str]]) -> list[dict[str, Any]]:
+    """Rows of quarantine for what is missing before segments, where conf accepts it."""
+    return [
+        {
+            "__lsn": ref.ordinal << OFFSET_BITS,
+            "__pos": ref.start_pos,
+            "file": ref.file,
+            "kind": GIVEN_UP,
+            "event_type": None,
+            "tables": None,
+            "reason": f"what is missing before it was given up: {gap}",
+            "content": None,
+        }
+        for ref, gap in accepted
+    ]
+
+
 def sentences(spark: SparkSession, lake: Lake, source: str, batch: int) -> list[str]:
     """What a batch put into quarantine, in words."""
     rows = delta.read(spark, lake.quarantine).where(
-        (sf.col("source") == source) & (sf.col("batch") == batch)
+        (sf.col("source") == source) & (sf.col("batch") == batch) & (sf.col("kind") != GIVEN_UP)
     )
     first = rows.orderBy("__lsn", "__pos").drop("content").limit(SHOWN + 1).collect()
     found = [sentence(row.asDict()) for row in first[:SHOWN]]
@@ -80,6 +101,8 @@ def sentences(spark: SparkSession, lake: Lake, source: str, batch: int) -> list[
 
 def sentence(fault: Mapping[str, Any]) -> str:
     """One fault in words: where, what, and which tables wait for it."""
+    if fault["kind"] == GIVEN_UP:
+        return f"{fault['file']}: {fault['reason']} Tables of before are not complete any more."
     tables = fault["tables"]
     held = "all tables" if tables is None else ", ".join(tables)
     kind = f"{fault['event_type']}: " if fault["event_type"] else ""

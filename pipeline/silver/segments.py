@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession, functions as sf
 
 from pipeline import delta
-from pipeline.bronze.continuity import gap_between
+from pipeline.bronze.continuity import gap_between, remedy
 from pipeline.bronze.files import FileRow, read_files
 from pipeline.lake import Lake
 from pipeline.silver.decode import SEGMENT_COLUMNS
@@ -34,10 +34,14 @@ class SegmentRef:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """Segments that follow each other without a gap, and the gap that ends them, if one does."""
+    """Segments that follow each other without a gap, and the gap that ends them, if one does.
+
+    `given_up`: what is missing before one of the segments, by this segment, where conf accepts it.
+    """
 
     segments: tuple[SegmentRef, ...]
     gaps: tuple[str, ...]
+    given_up: tuple[tuple[SegmentRef, str], ...] = ()
 
     @property
     def start(self) -> Mark:
@@ -77,29 +81,32 @@ def contiguous(
 ) -> Pending:
     """The segments of `refs`, in order, as far as each begins where the one before ends."""
     taken: list[SegmentRef] = []
+    accepted: list[tuple[SegmentRef, str]] = []
     at = mark
     for ref in refs:
-        gap = _gap(at, ref, files, given_up)
-        if gap is not None:
-            return Pending(tuple(taken), (gap,))
+        if hole := _hole(at, ref):
+            return Pending(tuple(taken), (hole,), tuple(accepted))
+        if at is not None and at[0] != ref.ordinal:
+            row, following = files[at[0]], files[ref.ordinal]
+            gap = gap_between(row, following)
+            if gap and row.ordinal not in given_up:
+                return Pending(tuple(taken), (f"{gap} {remedy(row, following)}",), tuple(accepted))
+            if gap:
+                accepted.append((ref, gap))
         taken.append(ref)
         at = ref.ordinal, ref.end_pos
-    return Pending(tuple(taken), ())
+    return Pending(tuple(taken), (), tuple(accepted))
 
 
-def _gap(
-    at: Mark | None, ref: SegmentRef, files: Mapping[int, FileRow], given_up: Collection[int]
-) -> str | None:
-    """What is missing between a place and the segment that comes next, or nothing."""
-    if at is None or at == (ref.ordinal, ref.start_pos):
+def _hole(at: Mark | None, ref: SegmentRef) -> str | None:
+    """What bronze lacks of a file before a segment of it, if it lacks something."""
+    start = at[1] if at is not None and at[0] == ref.ordinal else 0
+    if at is None or ref.start_pos == start:
         return None
-    ordinal, pos = at
-    if ref.ordinal == ordinal or ref.start_pos != 0:
-        return (
-            f"{ref.file} lacks bytes {pos if ref.ordinal == ordinal else 0} to {ref.start_pos} in"
-            " bronze: everything behind them waits. Ingest the file again."
-        )
-    return gap_between(files[ordinal], files[ref.ordinal], given_up)
+    return (
+        f"{ref.file} lacks bytes {start} to {ref.start_pos} in bronze: everything behind them"
+        " waits. Ingest the file again."
+    )
 
 
 def _refs(spark: SparkSession, lake: Lake, source: str, mark: Mark | None) -> list[SegmentRef]:

@@ -362,3 +362,13 @@ def test_a_fault_of_unknown_tables_holds_all_and_a_marked_one_none(
     assert cut["lsn"] == (lsn(2) - 1 if case == "held" else lsn(3))
     assert cut["tables"]["plain"]["complete"] == (case == "held")
     assert cut["tables"]["plain"]["held"] == (case == "held")
+
+
+def test_a_key_that_comes_back_after_a_delete_that_is_missing_is_one_row(lake: GoldLake) -> None:
+    lake.silver.batch(
+        [Tx(1).insert(PLAIN, 1, "a"), Tx(3).insert(PLAIN, 1, "b")],
+        [item("create", 1, PLAIN)],
+        [(2, ["shop.plain"])],
+    )
+    lake.run(on_fault="mark")
+    assert lake.rows(PLAIN) == [(1, "b")]

@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from pipeline.bronze.files import write_files
 from pipeline.gold.job import run
+from pipeline.lake import Lake
 from pipeline.progress import QuietProgress
 from pipeline.settings import Settings
 from pipeline.status import Status, read_status
+from tests.support.bronze_rows import file_row
 from tests.support.made_silver import (
     SOURCE,
     MadeSilver,
@@ -49,3 +52,27 @@ def test_a_fault_of_unknown_tables_holds_every_table(lake: StatusLake) -> None:
     (table,) = lake.status().tables
     assert (table.held, table.faults, table.complete) == (True, 1, True)
     assert "it is damaged" in (table.reason or "")
+
+
+def test_a_table_that_gold_cannot_have_counts_as_a_fault(lake: StatusLake) -> None:
+    lake.silver.batch(
+        [Tx(1).insert(T, 1, "a").insert(KEYLESS, 1, "a")],
+        [item("create", 1, T), item("create", 1, KEYLESS)],
+    )
+    keyless, whole = lake.status().tables
+    assert (keyless.table, keyless.held, keyless.faults) == ("keyless", True, 1)
+    assert "it has no primary key" in (keyless.reason or "")
+    assert (whole.held, whole.faults, whole.complete) == (False, 0, True)
+
+
+def test_gaps_and_damage_that_silver_waits_at_are_problems(lake: StatusLake) -> None:
+    lake.silver.batch([Tx(1).insert(T, 1, "a")], [item("create", 1, T)])
+    rows = [
+        file_row("log.000001", 1, source=SOURCE),
+        file_row("log.000003", 3, source=SOURCE, complete=False, fault="log.000003 is damaged."),
+        file_row("log.000007", 7, source=SOURCE),
+    ]
+    write_files(lake.spark, Lake(lake.root), SOURCE, rows, batch=1)
+    damage, gap = lake.status().problems
+    assert damage == "log.000003 is damaged."
+    assert "1 file is missing between log.000001 and log.000003" in gap

@@ -26,6 +26,7 @@ from pipeline.lake import Lake
 from pipeline.ledger import Ledger
 from pipeline.settings import Settings
 from pipeline.silver.decode import STAGED_FAULTS
+from pipeline.silver.plan import SilverPlan
 from pipeline.silver.tables import PROPERTIES
 
 SOURCE = "made"
@@ -131,7 +132,8 @@ class MadeSilver:
         ledger = Ledger(self.spark, self.lake, SOURCE)
         conf = Settings(source=SOURCE).decoding
         cut_lsn = lsn(cut or max(t.n for t in made))
-        plan = ledger.propose("silver", {"cut_lsn": cut_lsn, "conf": conf})
+        body = SilverPlan(start=(1, 4), end=(1, 4), cut_lsn=cut_lsn, conf=conf).to_body()
+        plan = ledger.propose("silver", body)
         ledger.finish(plan, {})
 
     def resolve(self) -> None:

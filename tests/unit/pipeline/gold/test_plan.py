@@ -13,7 +13,7 @@ from decoder.options import TypeOptions
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import ItemKind, TimelineItem
 from pipeline.gold.blocks import Fault, Rules
-from pipeline.gold.plan import LEFT_OUT, NOT_FROM_START, Known, plan_batch, same, touch
+from pipeline.gold.plan import DROPPED, LEFT_OUT, NOT_FROM_START, Known, plan_batch, same, touch
 from pipeline.gold.state import GoldState, TableState
 
 RULES = Rules(keys={}, types=TypeOptions())
@@ -58,15 +58,16 @@ def plan(
     rules: Rules = RULES,
     wanted: Any = lambda _schema, _table: True,
     taken: dict[TableName, str] | None = None,
+    files: dict[int, str] | None = None,
 ) -> GoldState:
-    known = Known(1, cut, items, faults or [], taken or {})
+    known = Known(1, cut, items, faults or [], taken or {}, files or {})
     return plan_batch(previous or GoldState(), known, rules, wanted)
 
 
 def test_a_created_table_goes_to_the_cut_and_is_complete() -> None:
     table = plan(100, [item("create", 10)]).tables[T]
     assert table == TableState(
-        "shop", "t", 0, 100, complete=True, version=1, key=("id",), touched=True
+        "shop", "t", 9, 100, complete=True, version=1, key=("id",), touched=True
     )
 
 
@@ -135,7 +136,7 @@ def test_a_change_that_is_not_supported_holds_until_the_table_is_created_again()
     assert "TRUNCATE" in (held.tables[T].held or "")
     again = plan(200, [*items, item("drop", 150), item("create", 160, version=2)], previous=held)
     assert again.tables[T] == TableState(
-        "shop", "t", 49, 200, complete=True, version=2, key=("id",), touched=True
+        "shop", "t", 159, 200, complete=True, version=2, key=("id",), touched=True
     )
 
 
@@ -200,9 +201,45 @@ def test_an_earlier_fault_holds_nothing_once_the_table_was_created_after_it() ->
     assert (state.tables[T].to_lsn, state.tables[T].held) == (100, None)
 
 
+def test_what_was_given_up_holds_nothing_but_tables_of_before_are_not_complete() -> None:
+    items = [item("create", 10), item("create", 70, U)]
+    gap = Fault(60, "binlog.000003: a file is missing", None, given_up=True)
+    state = plan(100, items, [gap])
+    assert (state.cut_lsn, state.cut_held) == (100, None)
+    assert (state.tables[T].to_lsn, state.tables[T].complete) == (100, False)
+    assert state.tables[T].reason == gap.sentence
+    assert state.tables[U].complete
+    later = plan(200, [*items, item("drop", 150), item("create", 160)], [gap], state)
+    assert later.tables[T].complete
+    # it hides no fault behind it
+    behind = Fault(90, "incident", None)
+    assert plan(100, items, [gap, behind]).cut_held == "incident"
+
+
+def test_a_table_that_gold_cannot_have_is_held_until_the_source_drops_it() -> None:
+    created = item("create", (3 << 40) + 10, of=definition(primary_key=()))
+    cut = (3 << 40) + 100
+    held = plan(cut, [created], files={3: "binlog.000007"}).tables[T]
+    assert (held.held or "").startswith("binlog.000007, position ")
+    for before in (GoldState(), plan(cut, [created])):
+        gone = plan(cut + 100, [created, item("drop", cut + 50)], previous=before).tables[T]
+        assert (gone.held, gone.dropped, gone.complete) == (None, True, False)
+        assert (gone.version, gone.reason) == (None, DROPPED)
+
+
+@pytest.mark.parametrize("drop_rows", [False, True])
+def test_rows_that_are_kept_wait_for_what_is_held_before_the_drop(drop_rows: bool) -> None:
+    items = [item("create", 10), item("drop", 150)]
+    fault = Fault(60, "bad row", (T,))
+    rules = replace(RULES, drop_rows=drop_rows)
+    table = plan(200, items, [fault], plan(100, items, [fault]), rules).tables[T]
+    assert (table.to_lsn, table.dropped) == ((200, True) if drop_rows else (59, False))
+
+
 def test_dropped_tables_are_marked() -> None:
     state = plan(100, [item("create", 10), item("drop", 20)])
     assert state.tables[T].dropped
+    assert not state.tables[T].complete
     later = plan(200, [item("create", 10), item("drop", 20)], previous=state)
     assert later.tables[T].dropped
     assert not later.tables[T].touched

@@ -55,6 +55,25 @@ def test_segments_are_taken_up_to_the_first_gap(
     assert (gap or "") in "".join(pending.gaps)
 
 
+def test_what_conf_gives_up_is_gone_past_and_told() -> None:
+    state = files(False, True, True, fault="bad CRC")
+    pending = contiguous(LOG, state, None, given_up={1})
+    assert list(pending.segments) == LOG
+    assert pending.gaps == ()
+    ((behind, gap),) = pending.given_up
+    assert behind == LOG[2]
+    assert "bad CRC" in gap
+    assert "given_up" not in gap
+    assert contiguous(LOG, state, None, given_up={2}).segments == tuple(LOG[:2])
+    # nothing is missing: there is nothing to give up
+    assert contiguous(LOG, files(True, True, True), None, given_up={1, 2}).given_up == ()
+
+
+def test_a_hole_in_bronze_cannot_be_given_up() -> None:
+    refs = [LOG[0], LOG[1], ref(2, 20, 50)]
+    assert contiguous(refs, files(True, False), None, given_up={1}).segments == tuple(LOG[:2])
+
+
 def test_a_batch_reaches_from_its_first_to_its_last_byte() -> None:
     pending = contiguous(LOG, files(True, True, False), None)
     assert (pending.start, pending.end) == ((1, 0), (3, 10))
