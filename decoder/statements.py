@@ -16,13 +16,15 @@ from decoder.charsets import charset_of
 from decoder.errors import UnsupportedError
 from decoder.events.query import QueryEvent
 
-_IGNORED = r"(?:\s|/\*(?!!).*?\*/|--[^\n]*\n|\#[^\n]*\n|/\*!\d*|\()*"
+_SPACE = r"\s|/\*(?!!).*?\*/|--[^\n]*\n|\#[^\n]*\n"
+_IGNORED = rf"(?:{_SPACE}|/\*!\d*|\*/|\()*"
 _DML = re.compile(
     _IGNORED + r"(?:insert|update|delete|replace|load|call|with|select|do|handler|import)\b",
     re.IGNORECASE | re.DOTALL,
 )
+# What a versioned comment holds may have been left out by the server: it tells nothing here.
 _DDL = re.compile(
-    _IGNORED + r"(?:create|alter|drop|truncate|rename|grant|revoke|analyze|optimize|repair|flush"
+    rf"(?:{_SPACE})*(?:create|alter|drop|truncate|rename|grant|revoke|analyze|optimize|repair|flush"
     r"|set|install|uninstall|reset|release|xa|lock|unlock|use|change|start|stop|check|cache)\b",
     re.IGNORECASE | re.DOTALL,
 )

@@ -29,7 +29,8 @@ from pipeline.catalog.lexer import LexError, tokens
 from pipeline.catalog.names import read_name, read_names
 
 _FIRST_WORD = re.compile(
-    r"(?:\s+|--[^\n]*\n|#[^\n]*\n|/\*!\d*|/\*(?!!).*?\*/)*(CREATE|ALTER|DROP|RENAME|TRUNCATE)\b",
+    # Behind a comment it may be any word: which comments are code depends on the server.
+    r"\s*(?:(?:/\*|--|#).*\b)?(?:CREATE|ALTER|DROP|RENAME|TRUNCATE)\b",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -44,7 +45,7 @@ class Session:
 
 
 def may_change_tables(query: str) -> bool:
-    """Whether the first word is one of those that change tables; cheap, and never wrongly no."""
+    """Whether the first word may be one that changes tables; cheap, and never wrongly no."""
     return _FIRST_WORD.match(query) is not None
 
 

@@ -20,6 +20,7 @@ from pipeline.progress import QuietProgress
 from pipeline.report import LayerReport
 from pipeline.settings import Settings
 from pipeline.silver import job as silver
+from pipeline.status import read_status
 from tests.support.compare import assert_gold_equals_source
 from tests.support.mysql import MySQLServer
 
@@ -262,6 +263,33 @@ def test_a_missing_file_holds_what_follows_until_it_arrives(
     report = lake.decode()
     assert report.gaps == ()
     assert [after for _, _, after in lake.images("t")] == [1, 2, 3]
+
+
+def test_a_missing_file_that_is_given_up_leaves_tables_that_are_not_complete(
+    lake: LakeUnderTest, tmp_path: Path
+) -> None:
+    run = lake.server.execute
+    run("USE shop; CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1)")
+    run("FLUSH BINARY LOGS; INSERT INTO shop.t VALUES (2)")
+    run("FLUSH BINARY LOGS; INSERT INTO shop.t VALUES (3)")
+    run("CREATE TABLE shop.u (id int PRIMARY KEY)")
+    first, _lost, last = lake.server.binlogs()
+    lake.binlogs = tmp_path / "copied"
+    lake.binlogs.mkdir()
+    for file in (first, last):
+        shutil.copy(file, lake.binlogs)
+    (note,) = [n for n in lake.ingest(given_up=[1]).notes if "given up" in n]
+    assert "1 file is missing" in note
+    report = lake.decode(given_up=[1])
+    assert (report.gaps, report.faults) == ((), ())
+    assert [after for _, _, after in lake.images("t")] == [1, 3]
+    assert lake.apply().faults == ()
+    status = read_status(lake.spark, lake.settings())
+    assert {t.table: (t.held, t.complete) for t in status.tables} == {
+        "t": (False, False), "u": (False, True),
+    }  # fmt: skip
+    (problem,) = status.problems
+    assert "was given up: 1 file is missing" in problem
 
 
 def test_retry_takes_up_what_a_fault_held_and_nothing_twice(lake: LakeUnderTest) -> None:

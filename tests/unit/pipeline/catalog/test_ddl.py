@@ -131,6 +131,9 @@ def test_exchanging_a_partition_holds_both_tables() -> None:
         ]),
         ("DROP TABLES IF EXISTS t CASCADE", [DropTable(T)]),
         ("/* x */ drop /*!40005 TABLE */ t", [DropTable(T)]),
+        ("/*!80000 */ DROP TABLE t", [DropTable(T)]),
+        ("-- x\n/*!50000 DROP */ TABLE t", [DropTable(T)]),
+        ("/* DROP TABLE t */ FLUSH TABLES", []),
         ("DROP DATABASE IF EXISTS `a.b`", [DropSchema("a.b")]),
         ("CREATE SCHEMA x DEFAULT CHARSET latin1", [CreateSchema("x")]),
         ("CREATE DATABASE IF NOT EXISTS x", [CreateSchema("x", if_not_exists=True)]),
@@ -142,6 +145,13 @@ def test_exchanging_a_partition_holds_both_tables() -> None:
 )  # fmt: skip
 def test_tables_and_schemas_begin_and_end(query: str, expected: list[Effect]) -> None:
     assert effects(query, SHOP) == expected
+
+
+def test_a_comment_is_code_from_a_version_on() -> None:
+    session = Session("shop", server_version=90700)
+    assert effects("/*!99999 no code for it */ DROP TABLE t", session) == [DropTable(T)]
+    assert effects("/*!99999 DROP TABLE t */", session) == []
+    assert effects("/*!90700 DROP TABLE t */", session) == [DropTable(T)]
 
 
 def test_a_name_without_any_schema_is_unreadable() -> None:
