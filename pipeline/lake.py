@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import quote
+
+from pipeline.errors import MissingRequirementError
+from pipeline.lock import local_path
 
 
 def encode_part(name: str) -> str:
@@ -13,6 +18,24 @@ def encode_part(name: str) -> str:
     """
     encoded = quote(name, safe="").replace("~", "%7E")
     return encoded.replace(".", "%2E") if encoded.strip(".") == "" else encoded
+
+
+def require_writable(root: str) -> None:
+    """Make a lake's folder on a local disk; MissingRequirementError if it cannot be written.
+
+    Whether another store can be written shows when it is: only Spark has its credentials.
+    """
+    folder = local_path(root)
+    if folder is None:
+        return
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = f"the lake's folder {root} cannot be made: {error.strerror} ({error.filename})."
+        raise MissingRequirementError(reason, remedy="Name another under lake.") from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        reason = f"the lake's folder {root} cannot be written by this user."
+        raise MissingRequirementError(reason, remedy="Change its owner or name another under lake.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ def exclusive(table: str) -> Iterator[None]:
     Names, URIs of other stores and the empty string lock nothing.
     Not reentrant: the body must not write the same table through another lock.
     """
-    path = _local_path(table)
+    path = local_path(table)
     if path is None:
         yield
         return
@@ -46,7 +46,7 @@ def _opened(file: Path) -> int:
         return handle
 
 
-def _local_path(table: str) -> str | None:
+def local_path(table: str) -> str | None:
     """The folder of a table on a local disk, or None for a URI of another store or a name."""
     scheme, separator, rest = table.partition(":")
     if scheme == "file" and separator:

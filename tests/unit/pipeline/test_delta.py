@@ -53,7 +53,7 @@ def together(*actions: Callable[[], object]) -> list[BaseException]:
 @pytest.fixture
 def unlocked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the machine's lock, as on an object store: only Delta's own checks are left."""
-    monkeypatch.setattr("pipeline.lock._local_path", lambda table: None)
+    monkeypatch.setattr("pipeline.lock.local_path", lambda table: None)
 
 
 def test_a_folder_without_a_commit_is_no_table(spark: SparkSession, table: str) -> None:
