@@ -96,7 +96,7 @@ def evolve(
         _create(spark, table, item, item.definition, version)
         return
     else:
-        _create_again(spark, table, item.definition, version)
+        _create_again(spark, table, item, item.definition, version)
     _set_position(spark, table, item, version)
 
 
@@ -169,11 +169,17 @@ def _create(
         f"{' CLUSTER BY (' + ', '.join(by) + ')' if by else ''}"
         f" TBLPROPERTIES ({_in_sql({**TABLE_PROPERTIES, **_marks(table, item)})})"
     )
-    _commit(spark, table, statement, version)
+    delta.commit(
+        lambda: spark.sql(statement), app=table.app, version=version, table=table.reference
+    )
 
 
 def _create_again(
-    spark: SparkSession, table: GoldTable, definition: TableDefinition, version: int
+    spark: SparkSession,
+    table: GoldTable,
+    item: TimelineItem,
+    definition: TableDefinition,
+    version: int,
 ) -> None:
     """Empty the table and give it new columns, in place, so that published cuts stay readable."""
     schema = gold_schema(definition, table.types)
@@ -181,7 +187,7 @@ def _create_again(
     delta.overwrite_once(empty, table.reference, app=table.app, version=version)
     columns = clustering(schema, table.key)
     by = f"({', '.join(columns)})" if columns else "NONE"
-    _alter(spark, table, f"CLUSTER BY {by}", version)
+    _alter(spark, table, item, f"CLUSTER BY {by}", version)
 
 
 def _add_columns(
@@ -245,18 +251,20 @@ def _delete_rows(spark: SparkSession, table: GoldTable, version: int) -> None:
 
 
 def _set_position(spark: SparkSession, table: GoldTable, item: TimelineItem, version: int) -> None:
-    _alter(spark, table, f"SET TBLPROPERTIES ({_in_sql(_marks(table, item))})", version)
+    _alter(spark, table, item, f"SET TBLPROPERTIES ({_in_sql(_marks(table, item))})", version)
 
 
 def _in_sql(properties: Mapping[str, str]) -> str:
     return ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
 
 
-def _alter(spark: SparkSession, table: GoldTable, change: str, version: int) -> None:
-    _commit(spark, table, f"ALTER TABLE {in_sql(table.reference)} {change}", version)
+def _alter(
+    spark: SparkSession, table: GoldTable, item: TimelineItem, change: str, version: int
+) -> None:
+    """One commit, or none where another run has brought the table past the item meanwhile."""
 
+    def alter() -> None:
+        if _reached(_properties(spark, table.reference)) < item.position:
+            spark.sql(f"ALTER TABLE {in_sql(table.reference)} {change}")
 
-def _commit(spark: SparkSession, table: GoldTable, statement: str, version: int) -> None:
-    delta.commit(
-        lambda: spark.sql(statement), app=table.app, version=version, table=table.reference
-    )
+    delta.commit(alter, app=table.app, version=version, table=table.reference)
