@@ -196,7 +196,7 @@ class MySQLFactory:
         trace: TracebackType | None,
     ) -> None:
         for server in self._servers:
-            server.stop()
+            server.kill()  # their data is of no use to anyone any more
 
 
 def _paths(programs: Installation, data: Path) -> list[str]:
