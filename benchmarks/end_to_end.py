@@ -1,13 +1,16 @@
 """How long from binlog files to gold, layer by layer, once Spark is up? And is gold right?
 
 Run: `make bench`, or `python -m benchmarks.end_to_end`. The recorded workload goes into a fresh
-lake; row counts and checksums of every gold table are compared with the source's.
+lake; row counts and checksums of every gold table are compared with the source's. Spark settings
+may follow, to compare them: `python -m benchmarks.end_to_end spark.sql.adaptive.enabled=false`.
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from rich.console import Console
 
@@ -25,14 +28,23 @@ MASTER = "local[2]"
 
 def main() -> int:
     """Run and report; 1 if gold is not the source's."""
-    return measure("workload", workload(), SCHEMA, TABLES, Console())
+    conf = dict(argument.split("=", 1) for argument in sys.argv[1:])
+    return measure("workload", workload(), SCHEMA, TABLES, Console(), conf)
 
 
-def measure(name: str, recording: Recording, schema: str, tables: Tables, screen: Console) -> int:
+def measure(
+    name: str,
+    recording: Recording,
+    schema: str,
+    tables: Tables,
+    screen: Console,
+    conf: Mapping[str, str] = MappingProxyType({}),
+) -> int:
     """One recording through all layers into a fresh lake; prints a line per layer."""
     with tempfile.TemporaryDirectory() as folder:
         options = {"source": "bench", "binlogs": str(recording.folder / "binlogs"), "lake": folder}
-        settings = Settings.load(None, **options, spark={"master": MASTER, "driver_memory": "2g"})
+        java = {"master": MASTER, "driver_memory": "2g", "conf": dict(conf)}
+        settings = Settings.load(None, **options, spark=java)
         spark = session(settings, f"binlake {name}")
         spark.range(1).count()
         with WorkerPeak() as peak:

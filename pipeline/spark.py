@@ -101,7 +101,7 @@ def with_collector(options: str) -> str:
     """Java's options with a garbage collector chosen, unless they choose one.
 
     Rows of many megabytes fit no region of Java's default collector, and nobody waits for a
-    batch's pauses: files to gold take an eighth less time with this one (docs/benchmarks.md).
+    batch's pauses: files to gold take a tenth less time with this one (docs/benchmarks.md).
     """
     return options if re.search(r"-XX:\+Use\w+GC\b", options) else f"{COLLECTOR} {options}".strip()
 
