@@ -75,13 +75,11 @@ def retry(
     source: Source = None, binlogs: Binlogs = None, lake: LakeFolder = None, conf: Conf = None
 ) -> None:
     """Take up what a fault held, after a fix: decode it again, then apply."""
-    from pipeline.lake import require_writable
     from pipeline.progress import for_terminal
     from pipeline.run import require_source, retry_faults
     from pipeline.spark import session
 
     settings = _settings(conf, source, binlogs, lake).require("lake")
-    require_writable(settings.lake)
     spark = session(settings)
     require_source(spark, settings)
     _finish(retry_faults(spark, settings, for_terminal()), settings)
@@ -132,7 +130,8 @@ def _run_layers(settings: Settings, *layers: str) -> None:
     from pipeline.spark import session
 
     settings.require("lake", *(["binlogs"] if "bronze" in layers else []))
-    require_writable(settings.lake)
+    if "bronze" in layers:
+        require_writable(settings.lake)
     spark = session(settings)
     if "bronze" not in layers:
         require_source(spark, settings)

@@ -11,10 +11,14 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+_OTHER_STORE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+"""`s3a://…`, `hdfs:/…`: what begins as a URI does."""
 
 
 @contextmanager
@@ -51,7 +55,7 @@ def local_path(table: str) -> str | None:
     scheme, separator, rest = table.partition(":")
     if scheme == "file" and separator:
         return os.path.realpath("/" + rest.lstrip("/"))
-    if not table or "://" in table or table.startswith("`"):
+    if not table or _OTHER_STORE.match(table) or table.startswith("`"):
         return None
     return os.path.realpath(table)
 

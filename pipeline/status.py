@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
@@ -83,7 +83,8 @@ def read_status(spark: SparkSession, settings: Settings) -> Status:
         plan = ledger.last("gold")
         state = GoldState.from_body(plan.body) if plan else GoldState()
         tables += [_table(settings, source, state, name, faults) for name in sorted(state.tables)]
-        problems += _missing(spark, ledger, lake, source)
+        given_up = settings.given_up if source == settings.source else ()
+        problems += _missing(spark, ledger, lake, source, given_up)
         problems += [fault.sentence for fault in faults]
     return Status(settings.lake, tuple(_layers(entries)), tuple(tables), tuple(problems))
 
@@ -108,7 +109,7 @@ def _table(
         table=table.table,
         gold=gold_name(settings, table.schema, table.table),
         lsn=table.to_lsn,
-        faults=max(sum(_touches(fault, name) for fault in faults), held is not None),
+        faults=max(sum(_touches(fault, name) for fault in faults), int(held is not None)),
         held=held is not None,
         complete=table.complete,
         dropped=table.dropped,
@@ -117,15 +118,15 @@ def _table(
 
 
 def _touches(fault: Fault, name: TableName) -> bool:
-    if fault.tables is None:
-        return not fault.given_up
-    return str(name) in map(str, fault.tables)
+    return fault.names(name) or (fault.tables is None and not fault.given_up)
 
 
-def _missing(spark: SparkSession, ledger: Ledger, lake: Lake, source: str) -> Iterator[str]:
+def _missing(
+    spark: SparkSession, ledger: Ledger, lake: Lake, source: str, given_up: Collection[int]
+) -> Iterator[str]:
     """Sentences about damaged files, and about gaps that silver waits at."""
     files = read_files(spark, lake, source)
     yield from (row.fault for row in files if row.fault)
     silver = ledger.last("silver")
     reached = SilverPlan.from_body(silver.body).end[0] if silver else NO_ORDINAL
-    yield from gaps([row for row in files if row.ordinal >= reached])
+    yield from gaps([row for row in files if row.ordinal >= reached], given_up)

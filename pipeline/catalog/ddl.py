@@ -29,8 +29,9 @@ from pipeline.catalog.lexer import LexError, tokens
 from pipeline.catalog.names import read_name, read_names
 
 _FIRST_WORD = re.compile(
-    # Behind a comment it may be any word: which comments are code depends on the server.
-    r"\s*(?:(?:/\*|--|#).*\b)?(?:CREATE|ALTER|DROP|RENAME|TRUNCATE)\b",
+    # Behind a comment it may be any word: which comments are code depends on the server. The word
+    # may follow the version at once (`/*!80000CREATE`).
+    r"\s*(?:(?:/\*|--|#).*)?(?:CREATE|ALTER|DROP|RENAME|TRUNCATE)\b",
     re.IGNORECASE | re.DOTALL,
 )
 

@@ -43,6 +43,10 @@ class Fault:
     tables: tuple[TableName, ...] | None
     given_up: bool = False
 
+    def names(self, table: TableName) -> bool:
+        """Whether it names the table, or one that cannot be told from it (names may hold dots)."""
+        return str(table) in map(str, self.tables or ())
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
@@ -115,20 +119,13 @@ def place_blocks(items: Iterable[TimelineItem], taken: str | None) -> list[Block
 def fault_blocks(faults: Iterable[Fault], name: TableName, rules: Rules) -> list[Block]:
     """The blocks that faults are for one table; one that holds every table holds the cut instead.
 
-    A fault names tables as `schema.table`, and where names hold dots that may be another table too:
-    both are held rather than neither.
+    Of tables that cannot be told apart by its names, both are held rather than neither.
     """
     return [
         Block(fault.lsn, fault.sentence, marked=rules.marks(fault))
         for fault in faults
-        if _touches(fault, name, rules)
+        if fault.names(name) or (fault.tables is None and rules.marks(fault))
     ]
-
-
-def _touches(fault: Fault, name: TableName, rules: Rules) -> bool:
-    if fault.tables is None:
-        return rules.marks(fault)
-    return str(name) in map(str, fault.tables)
 
 
 def _place(item: TimelineItem, files: Mapping[int, str]) -> str:

@@ -199,7 +199,7 @@ def _add_columns(
 ) -> None:
     """New columns in their places; rows that are there get the DEFAULT."""
     schema = gold_schema(definition, table.types)
-    add = partial(_add_missing, spark, table, schema)
+    add = partial(_add_missing, spark, table, item, schema)
     delta.commit(add, app=table.app, version=version, table=table.reference)
     values: dict[str, str | Column] = {
         quoted(name): typed(text, schema[name].dataType)
@@ -211,8 +211,13 @@ def _add_columns(
         delta.execute_once(spark, update, table.reference, app=table.app, version=version)
 
 
-def _add_missing(spark: SparkSession, table: GoldTable, schema: st.StructType) -> None:
-    """One commit, or none where no column is missing: another run may have added them just now."""
+def _add_missing(
+    spark: SparkSession, table: GoldTable, item: TimelineItem, schema: st.StructType
+) -> None:
+    """One commit, or none where no column is missing: another run may have added them just now, or
+    brought the table past the item."""
+    if _reached(_properties(spark, table.reference)) >= item.position:
+        return
     if clauses := _missing(spark, table, schema):
         try:
             spark.sql(f"ALTER TABLE {in_sql(table.reference)} ADD COLUMNS ({', '.join(clauses)})")

@@ -37,15 +37,22 @@ Part = Rows | Evolve
 def parts(state: TableState, items: Sequence[TimelineItem]) -> list[Part]:
     """The parts of one table's batch, in order; `items` is the table's whole timeline.
 
-    A CREATE empties the table, so nothing before the batch's last CREATE needs to be done.
+    Nothing before the batch's last CREATE needs to be done, since it empties the table, and nothing
+    before a DROP that the batch begins with.
     """
     end = (state.to_lsn + 1, 0)
     reached = [item for item in items if item.position < end]
-    creates = [n for n, item in enumerate(reached) if item.kind == "create"]
-    if creates and reached[creates[-1]].lsn > state.from_lsn:
-        return list(_parts(None, reached[creates[-1] :], (state.from_lsn + 1, 0), end))
+    begins = [n for n, item in enumerate(reached) if _begins(item, state)]
+    if begins:
+        return list(_parts(None, reached[begins[-1] :], (state.from_lsn + 1, 0), end))
     passed = [item for item in reached if item.lsn <= state.from_lsn]
     return list(_parts(_latest(passed), reached[len(passed) :], (state.from_lsn + 1, 0), end))
+
+
+def _begins(item: TimelineItem, state: TableState) -> bool:
+    if item.kind == "drop":
+        return item.lsn == state.from_lsn + 1
+    return item.kind == "create" and item.lsn > state.from_lsn
 
 
 def _latest(items: Sequence[TimelineItem]) -> TimelineItem | None:

@@ -8,7 +8,7 @@ the table that was created.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pipeline.catalog.effects import TableName
@@ -146,12 +146,24 @@ def _start(
     blocks: Sequence[Block],
     rules: Rules,
 ) -> int:
-    """The LSN that the table can be at whatever went before: its mark, its last CREATE, or its DROP
-    where no rows of before are to be kept."""
+    """The LSN that the table can be at whatever went before: its mark, or where it has no rows."""
     blocked = {block.lsn for block in blocks if not block.marked}
-    kinds = ("create", "drop") if rules.drop_rows or before.version is None else ("create",)
-    empty = (item.lsn for item in items if item.kind in kinds and item.lsn <= cut)
+    empty = (lsn for lsn in _without_rows(items, blocked, rules) if lsn <= cut)
     return max(before.to_lsn, *(lsn for lsn in empty if lsn not in blocked), NO_LSN)
+
+
+def _without_rows(
+    items: Sequence[TimelineItem], blocked: Collection[int], rules: Rules
+) -> Iterator[int]:
+    """Where the table has no rows: at its CREATE, and at a DROP that leaves none in gold, since
+    conf says so, or since gold never had the table that is dropped."""
+    exists, refused = False, False
+    for item in items:
+        if item.kind == "create" or not exists:
+            refused = item.lsn in blocked
+        exists = item.kind != "drop"
+        if item.kind == "create" or (not exists and (rules.drop_rows or refused)):
+            yield item.lsn
 
 
 def _after(state: TableState, item: TimelineItem) -> TableState:

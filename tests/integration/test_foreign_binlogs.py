@@ -17,9 +17,12 @@ from decoder.events.table_map import TableMapEvent
 from tests.support.mysql import MySQLServer
 
 FOLDER = Path(__file__).parent.parent.parent.parent / "shared" / "binlogs"
-pytestmark = pytest.mark.skipif(
-    not FOLDER.is_dir(), reason="../shared/binlogs, the logs of other projects, is not there"
-)
+pytestmark = [
+    pytest.mark.beside,
+    pytest.mark.skipif(
+        not FOLDER.is_dir(), reason="../shared/binlogs, the logs of other projects, is not there"
+    ),
+]
 
 SINCE_5_6 = (
     "binlog-invisible-columns.000001",

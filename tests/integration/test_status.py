@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from tests.support.made_silver import (
     MadeTransaction as Tx,
     definition,
     item,
+    lsn,
 )
 
 T, KEYLESS = definition("t"), definition("keyless", key=())
@@ -60,7 +62,15 @@ def test_a_table_that_gold_cannot_have_counts_as_a_fault(lake: StatusLake) -> No
         [item("create", 1, T), item("create", 1, KEYLESS)],
     )
     keyless, whole = lake.status().tables
-    assert (keyless.table, keyless.held, keyless.faults) == ("keyless", True, 1)
+    # rows and all, it ends with its DROP, and nothing else is touched by it
+    lake.silver.batch(
+        [Tx(2).insert(T, 2, "b").insert(KEYLESS, 2, "b"), Tx(3)], [item("drop", 3, KEYLESS)]
+    )
+    dropped, going_on = lake.status().tables
+    assert (dropped.held, dropped.faults, dropped.dropped) == (False, 0, True)
+    assert (going_on.complete, going_on.lsn) == (True, lsn(3))
+    assert (keyless.table, keyless.held) == ("keyless", True)
+    assert json.dumps(keyless.faults) == "1"
     assert "it has no primary key" in (keyless.reason or "")
     assert (whole.held, whole.faults, whole.complete) == (False, 0, True)
 
@@ -74,5 +84,6 @@ def test_gaps_and_damage_that_silver_waits_at_are_problems(lake: StatusLake) -> 
     ]
     write_files(lake.spark, Lake(lake.root), SOURCE, rows, batch=1)
     damage, gap = lake.status().problems
+    assert lake.status(given_up=[1]).problems == (damage,)
     assert damage == "log.000003 is damaged."
     assert "1 file is missing between log.000001 and log.000003" in gap

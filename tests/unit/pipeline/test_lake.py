@@ -31,13 +31,18 @@ def test_a_folder_of_another_user_is_told_in_a_sentence(
         require_writable(str(tmp_path))
 
 
-def test_other_stores_are_left_to_spark() -> None:
-    require_writable("s3a://bucket/lake")
-
-
 @given(st.text(min_size=1), st.text(min_size=1))
 def test_names_are_path_parts_that_no_file_system_mixes_up(one: str, other: str) -> None:
     part = encode_part(one)
     assert "/" not in part
     assert part not in (".", "..")
     assert (part == encode_part(other)) == (one == other)
+
+
+@pytest.mark.parametrize("root", ["dbfs:/lake", "hdfs:///lake", "abfss:c@a/lake", "s3a://b/lake"])
+def test_a_uri_of_another_store_is_no_local_folder(
+    root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    require_writable(root)
+    assert list(tmp_path.iterdir()) == []

@@ -132,6 +132,7 @@ def test_exchanging_a_partition_holds_both_tables() -> None:
         ("DROP TABLES IF EXISTS t CASCADE", [DropTable(T)]),
         ("/* x */ drop /*!40005 TABLE */ t", [DropTable(T)]),
         ("/*!80000 */ DROP TABLE t", [DropTable(T)]),
+        ("/*!50001DROP TABLE t*/", [DropTable(T)]),
         ("-- x\n/*!50000 DROP */ TABLE t", [DropTable(T)]),
         ("/* DROP TABLE t */ FLUSH TABLES", []),
         ("DROP DATABASE IF EXISTS `a.b`", [DropSchema("a.b")]),

@@ -13,6 +13,7 @@ from decoder.options import TypeOptions
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import ItemKind, TimelineItem
 from pipeline.gold.blocks import Fault, Rules
+from pipeline.gold.parts import Evolve, parts
 from pipeline.gold.plan import DROPPED, LEFT_OUT, NOT_FROM_START, Known, plan_batch, same, touch
 from pipeline.gold.state import GoldState, TableState
 
@@ -222,9 +223,11 @@ def test_a_table_that_gold_cannot_have_is_held_until_the_source_drops_it() -> No
     held = plan(cut, [created], files={3: "binlog.000007"}).tables[T]
     assert (held.held or "").startswith("binlog.000007, position ")
     for before in (GoldState(), plan(cut, [created])):
-        gone = plan(cut + 100, [created, item("drop", cut + 50)], previous=before).tables[T]
+        items = [created, item("drop", cut + 50)]
+        gone = plan(cut + 100, items, previous=before).tables[T]
         assert (gone.held, gone.dropped, gone.complete) == (None, True, False)
         assert (gone.version, gone.reason) == (None, DROPPED)
+        assert parts(gone, items) == [Evolve(items[1], None)], "none of its rows is looked at"
 
 
 @pytest.mark.parametrize("drop_rows", [False, True])
@@ -232,13 +235,15 @@ def test_rows_that_are_kept_wait_for_what_is_held_before_the_drop(drop_rows: boo
     items = [item("create", 10), item("drop", 150)]
     fault = Fault(60, "bad row", (T,))
     rules = replace(RULES, drop_rows=drop_rows)
-    table = plan(200, items, [fault], plan(100, items, [fault]), rules).tables[T]
-    assert (table.to_lsn, table.dropped) == ((200, True) if drop_rows else (59, False))
+    for before in (GoldState(), plan(100, items, [fault])):
+        table = plan(200, items, [fault], before, rules).tables[T]
+        assert (table.to_lsn, table.dropped) == ((200, True) if drop_rows else (59, False))
 
 
 def test_dropped_tables_are_marked() -> None:
     state = plan(100, [item("create", 10), item("drop", 20)])
     assert state.tables[T].dropped
+    assert (state.tables[T].from_lsn, state.tables[T].version) == (9, 1), "its rows are kept"
     assert not state.tables[T].complete
     later = plan(200, [item("create", 10), item("drop", 20)], previous=state)
     assert later.tables[T].dropped
