@@ -21,16 +21,12 @@ from pipeline import delta
 from pipeline.catalog.items import TimelineItem
 from pipeline.errors import BinlakeError
 from pipeline.gold import planning
-from pipeline.gold.job import run
 from pipeline.lake import Lake
-from pipeline.progress import QuietProgress
 from pipeline.report import LayerReport
-from pipeline.settings import Settings
+from tests.support.made_lake import MadeLake
 from tests.support.made_silver import (
     SERVER,
-    SOURCE,
     START,
-    MadeSilver,
     MadeTransaction as Tx,
     definition,
     item,
@@ -65,18 +61,8 @@ BATCH = 100
 """Transactions of the n-th batch have numbers from n * BATCH on."""
 
 
-class GoldLake:
-    """A lake with silver made by hand, and its gold."""
-
-    def __init__(self, spark: SparkSession, folder: Path) -> None:
-        self.spark = spark
-        self.root = str(folder)
-        self.silver = MadeSilver(spark, self.root)
-
-    def run(self, **options: Any) -> LayerReport:
-        options = {"parallel_tables": 4, **options}
-        settings = Settings(source=SOURCE, lake=self.root, **options)
-        return run(self.spark, settings, QuietProgress())
+class GoldLake(MadeLake):
+    """A lake with silver made by hand, and what its gold holds."""
 
     def rows(self, table: TableDefinition, version: int | None = None) -> Rows:
         """The source's columns of a gold table, in order."""

@@ -241,24 +241,31 @@ def test_transactions_and_events_larger_than_a_segment_are_put_together(
     assert large["xid"] is not None
 
 
-def test_a_missing_file_holds_what_follows_until_it_arrives(
-    lake: LakeUnderTest, tmp_path: Path
-) -> None:
+def three_files_without_the_second(lake: LakeUnderTest, folder: Path) -> Path:
+    """Files with a row of table t each, of which the lake gets two; gives the one that it lacks."""
     run = lake.server.execute
     run("USE shop; CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1)")
     run("FLUSH BINARY LOGS; INSERT INTO shop.t VALUES (2)")
     run("FLUSH BINARY LOGS; INSERT INTO shop.t VALUES (3)")
-    files = lake.server.binlogs()
-    lake.binlogs = tmp_path / "copied"
+    run("CREATE TABLE shop.u (id int PRIMARY KEY)")
+    first, second, third = lake.server.binlogs()
+    lake.binlogs = folder / "copied"
     lake.binlogs.mkdir()
-    for file in (files[0], files[2]):
+    for file in (first, third):
         shutil.copy(file, lake.binlogs)
+    return second
+
+
+def test_a_missing_file_holds_what_follows_until_it_arrives(
+    lake: LakeUnderTest, tmp_path: Path
+) -> None:
+    missing = three_files_without_the_second(lake, tmp_path)
     lake.ingest()
     report = lake.decode()
     assert [after for _, _, after in lake.images("t")] == [1]
     assert len(report.gaps) == 1
     assert "binlog.000003" in report.gaps[0]
-    shutil.copy(files[1], lake.binlogs)
+    shutil.copy(missing, lake.binlogs)
     lake.ingest()
     report = lake.decode()
     assert report.gaps == ()
@@ -268,16 +275,7 @@ def test_a_missing_file_holds_what_follows_until_it_arrives(
 def test_a_missing_file_that_is_given_up_leaves_tables_that_are_not_complete(
     lake: LakeUnderTest, tmp_path: Path
 ) -> None:
-    run = lake.server.execute
-    run("USE shop; CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1)")
-    run("FLUSH BINARY LOGS; INSERT INTO shop.t VALUES (2)")
-    run("FLUSH BINARY LOGS; INSERT INTO shop.t VALUES (3)")
-    run("CREATE TABLE shop.u (id int PRIMARY KEY)")
-    first, _lost, last = lake.server.binlogs()
-    lake.binlogs = tmp_path / "copied"
-    lake.binlogs.mkdir()
-    for file in (first, last):
-        shutil.copy(file, lake.binlogs)
+    three_files_without_the_second(lake, tmp_path)
     (note,) = [n for n in lake.ingest(given_up=[1]).notes if "given up" in n]
     assert "1 file is missing" in note
     report = lake.decode(given_up=[1])

@@ -10,15 +10,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.bronze.files import write_files
-from pipeline.gold.job import run
 from pipeline.lake import Lake
-from pipeline.progress import QuietProgress
-from pipeline.settings import Settings
 from pipeline.status import Status, read_status
 from tests.support.bronze_rows import file_row
+from tests.support.made_lake import MadeLake
 from tests.support.made_silver import (
     SOURCE,
-    MadeSilver,
     MadeTransaction as Tx,
     definition,
     item,
@@ -28,18 +25,12 @@ from tests.support.made_silver import (
 T, KEYLESS = definition("t"), definition("keyless", key=())
 
 
-class StatusLake:
-    """A lake with silver made by hand, its gold, and its status."""
-
-    def __init__(self, spark: SparkSession, folder: Path) -> None:
-        self.spark = spark
-        self.root = str(folder)
-        self.silver = MadeSilver(spark, self.root)
+class StatusLake(MadeLake):
+    """A lake with silver made by hand, and its status."""
 
     def status(self, **options: Any) -> Status:
-        settings = Settings(source=SOURCE, lake=self.root, **options)
-        run(self.spark, settings, QuietProgress())
-        return read_status(self.spark, settings)
+        self.run(**options)
+        return read_status(self.spark, self.settings(**options))
 
 
 @pytest.fixture

@@ -1,0 +1,31 @@
+"""A lake whose silver is made by hand, and gold's job on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from pipeline.gold.job import run
+from pipeline.progress import QuietProgress
+from pipeline.report import LayerReport
+from pipeline.settings import Settings
+from tests.support.made_silver import SOURCE, MadeSilver
+
+
+class MadeLake:
+    """`silver` writes its batches, `run` brings gold up to them."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self.spark = spark
+        self.root = str(folder)
+        self.silver = MadeSilver(spark, self.root)
+
+    def settings(self, **options: Any) -> Settings:
+        """The lake's own settings, and `options`."""
+        return Settings(source=SOURCE, lake=self.root, **{"parallel_tables": 4, **options})
+
+    def run(self, **options: Any) -> LayerReport:
+        """One run of gold's job."""
+        return run(self.spark, self.settings(**options), QuietProgress())
