@@ -131,6 +131,12 @@ class Ledger:
         self._write(plan.layer, plan.batch, FINISHED, record)
         self.refresh()
 
+    def finished_by_another(self, plan: Plan) -> bool:
+        """Whether a plan that this run could not carry out is done: looked up anew."""
+        self.refresh()
+        last = self.last(plan.layer)
+        return last is not None and last.batch >= plan.batch
+
     def history(self, layer: Layer | None = None) -> list[Entry]:
         """Every planned and finished batch of the layer, or of all, in order of time.
 

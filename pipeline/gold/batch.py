@@ -37,9 +37,7 @@ def execute(
     try:
         return _execute(spark, settings, ledger, plan, progress, seen)
     except Exception:
-        ledger.refresh()
-        last = ledger.last("gold")
-        if last is None or last.batch < plan.batch:
+        if not ledger.finished_by_another(plan):
             raise
         return {}
 

@@ -48,9 +48,7 @@ def execute(
     try:
         return _Batch(spark, settings, ledger, plan, progress).run()
     except Exception:
-        ledger.refresh()
-        last = ledger.last("silver")
-        if last is None or last.batch < plan.batch:
+        if not ledger.finished_by_another(plan):
             raise
         return Done(plan.batch, {})
 

@@ -179,3 +179,22 @@ def faults(results: Sequence[Result]) -> list[dict[str, object]]:
 def transactions(results: Sequence[Result]) -> list[dict[str, object]]:
     """The rows of all transaction batches."""
     return [row for r in results if isinstance(r, Transactions) for row in r.batch.to_pylist()]
+
+
+CUP = Table(7, "cup", (INT, VARCHAR))
+POT = Table(8, "pot", (INT,))
+"""Tables for logs that need no others."""
+
+
+def insert(table: Table, *rows: Any) -> bytes:
+    """A table's TABLE_MAP and the rows that are inserted."""
+    return table.map() + table.rows(*rows)
+
+
+def _overrunning() -> bytes:
+    event = CUP.rows((1, "abc"))[:-1]
+    return event[:9] + struct.pack("<I", len(event)) + event[13:]
+
+
+OVERRUN = _overrunning()
+"""Rows whose last value reaches beyond their event."""
