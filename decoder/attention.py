@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
+import numpy.typing as npt
+
 from decoder.constants import HEADER_LENGTH, EventType, event_name
 from decoder.definition import TableDefinition
 from decoder.errors import BinlogError, ChecksumError, MalformedError, UnsupportedError
@@ -38,7 +41,12 @@ _ROWS = frozenset(
 )
 # Not decoded, but what they touch is in TABLE_MAPs.
 _TABLES_ARE_MAPPED = _ROWS | {_T.XA_PREPARE, _T.MARIADB_GTID}
-_SHORT_TABLE_ID = 6
+_POST_HEADERS = {
+    **dict.fromkeys((_T.WRITE_ROWS, _T.UPDATE_ROWS, _T.DELETE_ROWS, _T.PARTIAL_UPDATE_ROWS), 10),
+    **dict.fromkeys((_T.WRITE_ROWS_V1, _T.UPDATE_ROWS_V1, _T.DELETE_ROWS_V1, _T.TABLE_MAP), 8),
+    **dict.fromkeys((_T.PRE_GA_WRITE_ROWS, _T.PRE_GA_UPDATE_ROWS, _T.PRE_GA_DELETE_ROWS), 8),
+}
+"""Bytes of the fixed part where FORMAT_DESCRIPTION does not tell it."""
 
 
 @dataclass(slots=True)
@@ -74,12 +82,13 @@ class Attention:
         }
 
     @property
-    def table_id_size(self) -> int:
-        """Bytes of a table id: 6, or 4 in logs from before 5.1.4."""
-        if self.description is None:
-            return 6
-        length = self.description.post_header_length(_T.TABLE_MAP, 8)
-        return 4 if length == _SHORT_TABLE_ID else 6
+    def post_headers(self) -> npt.NDArray[np.int64]:
+        """By type, the bytes of the fixed part of TABLE_MAP and rows events."""
+        lengths = np.zeros(256, np.int64)
+        for kind, usual in _POST_HEADERS.items():
+            told = self.description.post_header_length(kind, usual) if self.description else usual
+            lengths[kind] = told or usual  # 0: a type that its server does not write
+        return lengths
 
     def look(self, window: Window, event: int) -> None:
         """Deals with one event; whatever is wrong with it is reported."""

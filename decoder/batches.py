@@ -7,7 +7,6 @@ what is known of a row as a change is written by one kernel into one buffer.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -16,100 +15,17 @@ import pyarrow as pa
 from decoder import schemas
 from decoder.blocks import MAX_ROWS
 from decoder.columns.arrays import allocate
-from decoder.columns.cells import CellError, Cells, Column, ColumnReader
-from decoder.columns.registry import reader
-from decoder.definition import TableDefinition
-from decoder.lossy import LossyValues
 from decoder.memory import Array, Bytes, copy_32, kernel, store_8, store_32, store_64
-from decoder.options import TypeOptions
 from decoder.session import GTID, GTID_LENGTH, SERVER, START
+from decoder.table_reader import Images, TableReader
 from decoder.tables import META_COMMITTED, META_POSITION, META_ROW, META_TRANSACTION
 
 OPERATIONS = ("insert", "update", "delete")
 """`__op` by the number of the operation."""
 
-_NO_LENGTHS: npt.NDArray[np.int32] = np.zeros(0, np.int32)
-_ABSENT = pa.nulls(MAX_ROWS, pa.list_(pa.string()))
-_JSON_DIFF = pa.nulls(MAX_ROWS, pa.map_(pa.string(), pa.string()))
+_NONE_ABSENT = pa.nulls(MAX_ROWS, pa.list_(pa.string()))
+_NO_DIFFS = pa.nulls(MAX_ROWS, schemas.JSON_DIFF)
 _OPERATION_ARRAYS = [pa.array([name] * MAX_ROWS, pa.string()) for name in OPERATIONS]
-
-
-@dataclass(frozen=True, slots=True)
-class Images:
-    """The images of a block's rows, before or after, and what of them is not as it was logged."""
-
-    array: pa.StructArray
-    lossy: tuple[LossyValues, ...] = ()
-
-
-class TableReader:
-    """Builds the images of one table definition; made once per definition."""
-
-    def __init__(self, definition: TableDefinition, options: TypeOptions) -> None:
-        self.definition = definition
-        key = frozenset(definition.primary_key)
-        self.readers: list[ColumnReader] = [
-            reader(column, options, key=index in key)
-            for index, column in enumerate(definition.columns)
-        ]
-        self.row_type = pa.struct(
-            [
-                pa.field(column.name, column_reader.arrow_type)
-                for column, column_reader in zip(definition.columns, self.readers, strict=True)
-            ]
-        )
-        self.schema = schemas.changes(self.row_type)
-
-    @cached_property
-    def _no_images(self) -> pa.StructArray:
-        return pa.nulls(MAX_ROWS, self.row_type)
-
-    def no_images(self, rows: int) -> Images:
-        """The images that an insert has not before it, and a delete not after it."""
-        return Images(self._no_images.slice(0, rows))
-
-    def images(
-        self,
-        buffer: Bytes,
-        positions: npt.NDArray[np.int32],
-        lengths: npt.NDArray[np.int32],
-        nulls: list[int],
-        variable: list[int],
-    ) -> Images:
-        """The struct of a block's cells, as `decoder.locate` gives them; CellError for a bad one.
-
-        `variable`: for each column the row of `lengths` that is its, or −1.
-        """
-        children = [
-            self._child(
-                column,
-                Cells(
-                    buffer,
-                    positions[column],
-                    lengths[number] if number >= 0 else _NO_LENGTHS,
-                    nulls[column],
-                ),
-            )
-            for column, number in enumerate(variable)
-        ]
-        rows = positions.shape[1]
-        arrays = [child.array for child in children]
-        return Images(
-            pa.Array.from_buffers(self.row_type, rows, [None], 0, 0, arrays),
-            tuple(
-                LossyValues(column.name, child.lossy)
-                for column, child in zip(self.definition.columns, children, strict=True)
-                if len(child.lossy)
-            ),
-        )
-
-    def _child(self, column: int, cells: Cells) -> Column:
-        try:
-            return self.readers[column].read(cells)
-        except CellError as error:
-            name = self.definition.columns[column].name
-            error.reason = f"column {name}: {error.reason}"
-            raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +75,6 @@ def changes_batch(
         ],
         missing,
     )
-    absent = _ABSENT.slice(0, rows)
     columns = [
         _OPERATION_ARRAYS[operation].slice(0, rows),
         fixed(pa.int64(), 0, words),
@@ -169,12 +84,21 @@ def changes_batch(
         gtid,
         fixed(pa.int64(), 3, words),
         origin.file.slice(0, rows),
-        absent,
-        absent,
-        _JSON_DIFF.slice(0, rows),
+        *(_absent(image, rows) for image in images),
+        _NO_DIFFS.slice(0, rows) if images[1].diffs is None else images[1].diffs,
         *(image.array for image in images),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=table.schema)
+
+
+def _absent(image: Images, rows: int) -> pa.Array:
+    """The same list of names for each row; null where the images are complete."""
+    count = len(image.absent)
+    if not count:
+        return _NONE_ABSENT.slice(0, rows)
+    each = pa.array(np.tile(np.arange(count), rows))
+    offsets = pa.array(np.arange(0, count * rows + 1, count, dtype=np.int32))
+    return pa.ListArray.from_arrays(offsets, pa.array(image.absent, pa.string()).take(each))
 
 
 @kernel

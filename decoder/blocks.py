@@ -72,8 +72,19 @@ class Blocks:
         """One row per group."""
         return self._groups.data[: self._groups.used]
 
-    def add(self, plans: tuple[RowPlan, ...], *, bitmap: int, length: int, use: int) -> int:
-        """A new group, with the plan of each of its images (none where it is not walked)."""
+    def add(
+        self,
+        plans: tuple[RowPlan, ...],
+        *,
+        bitmap: int,
+        length: int,
+        use: int,
+        shared_bits: int | None = None,
+    ) -> int:
+        """A new group, with the plan of each of its images (none where it is not walked).
+
+        `shared_bits`: bytes of the bitmap that the images of a partial update share.
+        """
         group = self._groups.take(1)
         self.plans.append(plans)
         first_image = self._images.take(len(plans))
@@ -82,6 +93,8 @@ class Blocks:
         row[t.GROUP_BITMAP], row[t.GROUP_BITMAP_LENGTH] = bitmap, length
         row[t.GROUP_USE] = use
         row[t.GROUP_IMAGES], row[t.GROUP_IMAGE] = len(plans), first_image
+        row[t.GROUP_SHARED] = -1 if shared_bits is None else 0
+        row[t.GROUP_SHARED_BITS] = shared_bits or 0
         for image, plan in enumerate(plans, start=first_image):
             self._add_image(image, plan)
         if plans:
@@ -114,7 +127,7 @@ class Blocks:
         row = self._images.data[image]
         row[t.IMAGE_RUNS], row[t.IMAGE_FIRST_RUN] = len(plan.runs), first_run
         row[t.IMAGE_BYTES] = (plan.columns + 7) // 8
-        in_last_8 = plan.columns - 64 * ((row[t.IMAGE_BYTES] - 1) // 8)
+        in_last_8 = plan.columns - 64 * ((max(row[t.IMAGE_BYTES], 1) - 1) // 8)
         row[t.IMAGE_LAST_MASK] = -1 if in_last_8 == 64 else (1 << int(in_last_8)) - 1
         row[t.IMAGE_WIDTHS] = first_width
         row[t.IMAGE_ANY] = self._any_null.take(len(plan.runs))
@@ -123,6 +136,8 @@ class Blocks:
         row = self._groups.data[group]
         row[t.GROUP_CAPACITY] = capacity
         row[t.GROUP_META] = self._meta.take(capacity)
+        if row[t.GROUP_SHARED] >= 0:
+            row[t.GROUP_SHARED] = self._starts.take(capacity)
         for image, plan in enumerate(self.plans[group], start=int(row[t.GROUP_IMAGE])):
             self._images.data[image, t.IMAGE_STARTS] = self._starts.take(capacity * len(plan.runs))
             self._images.data[image, t.IMAGE_MASKS] = self._masks.take(capacity * len(plan.runs))

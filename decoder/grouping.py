@@ -27,10 +27,10 @@ from decoder.tables import (
     GROUP_BITMAP,
     GROUP_NEXT,
     GROUP_USE,
-    ID_SIZE,
     NEW_GROUP,
     NO_TABLE_MAP,
     OTHER_COLUMNS,
+    PARTIAL_UPDATE,
     SKIP,
     SLOT_BYTES,
     SLOT_COLUMNS,
@@ -41,6 +41,7 @@ from decoder.tables import (
     UNUSABLE,
     UNUSABLE_GROUP,
     UNUSABLE_SLOT,
+    UPDATE,
 )
 
 Maps = tuple[Array, Array, Array, Array, Array]
@@ -48,11 +49,21 @@ Maps = tuple[Array, Array, Array, Array, Array]
 maps and bitmaps."""
 # Table ids of events without rows, which only end a statement.
 _DUMMY_ID, _DUMMY_ID_LONG = 0xFFFFFF, 0xFFFFFFFFFFFF
+_SHORT_IDS = 6
+"""Bytes of a fixed part whose table id has 4 bytes: in logs from before MySQL 5.1.4."""
+_VERSION_2 = 10
+"""Bytes of a fixed part that ends in the length of extra data."""
 
 
 @inline_kernel
-def _table_id(buffer: Bytes, body: int, state: Array) -> int:
-    return load_u32(buffer, body) if state[ID_SIZE] == 4 else load_u48(buffer, body)
+def table_id_size(post_header: int) -> int:
+    """Bytes of the table id in a TABLE_MAP or rows event with a fixed part of that many bytes."""
+    return 4 if post_header == _SHORT_IDS else 6
+
+
+@inline_kernel
+def _table_id(buffer: Bytes, body: int, post_header: int) -> int:
+    return load_u32(buffer, body) if post_header == _SHORT_IDS else load_u48(buffer, body)
 
 
 @inline_kernel
@@ -85,15 +96,15 @@ def find_map(
     body: int,
     end: int,
     owner: int,
+    post_header: int,
     maps: Maps,
-    state: Array,
 ) -> int:
     """The slot of a TABLE_MAP, which is its transaction's from now on; −1 where it is not known."""
     ids, slot_of, slots, owner_of, known = maps
-    start = body + state[ID_SIZE]
+    start = body + table_id_size(post_header)
     if start > end:
         return -1
-    table_id = _table_id(buffer, body, state)
+    table_id = _table_id(buffer, body, post_header)
     cell = hash_cell(ids, table_id)
     if item(ids, cell) != table_id:
         return -1
@@ -113,7 +124,8 @@ def find_group(
     body: int,
     end: int,
     owner: int,
-    step: int,
+    kind: int,
+    post_header: int,
     maps: Maps,
     groups: Array,
     state: Array,
@@ -121,17 +133,18 @@ def find_group(
     """Where the rows of an event go: (result, slot, group, start of the rows).
 
     Layout: table id 6 (4), flags 2; v2: length of extra data 2 (counts itself), the data; number of
-    columns (length-encoded), a bitmap of the present ones, for updates a second one, rows.
+    columns (length-encoded), a bitmap of the present ones, for updates a second one, rows. The
+    events of before 5.1.16 have one bitmap for both images of an update (MySQL
+    sql/log_event_old.cc).
     """
     ids, slot_of, slots, owner_of, known = maps
-    version_2 = step > 4
-    position = body + (8 if version_2 else state[ID_SIZE] + 2)
-    if position + 3 > end:
+    position = body + post_header
+    if max(position, body + _SHORT_IDS) >= end:
         state[DETAIL] = TOO_SHORT
         return FAULT, -1, -1, end
-    table_id = load_u48(buffer, body) if version_2 else _table_id(buffer, body, state)
-    if version_2:
-        position += load_u16(buffer, position)
+    table_id = _table_id(buffer, body, post_header)
+    if post_header == _VERSION_2:
+        position += load_u16(buffer, position - 2) - 2
     cell = hash_cell(ids, table_id)
     if item(ids, cell) != table_id or item(owner_of, cell) != owner:
         if table_id in (_DUMMY_ID, _DUMMY_ID_LONG):
@@ -145,14 +158,13 @@ def find_group(
     if use == UNUSABLE:
         state[DETAIL] = UNUSABLE_SLOT + slot
         return FAULT, slot, -1, end
-    operation = (step - 2) & 3
     start = _bitmaps_start(buffer, position, end, slots[slot, SLOT_COLUMNS])
-    images = 2 if operation == 1 else 1
-    length = images * ((slots[slot, SLOT_COLUMNS] + 7) >> 3)
+    bitmaps = 2 if kind in (UPDATE, PARTIAL_UPDATE) else 1
+    length = bitmaps * ((slots[slot, SLOT_COLUMNS] + 7) >> 3)
     if start < 0 or start + length > end:
         state[DETAIL] = OTHER_COLUMNS
         return FAULT, slot, -1, end
-    group = slots[slot, SLOT_GROUP + operation]
+    group = slots[slot, SLOT_GROUP + kind]
     while group >= 0:
         if _same_bytes(buffer, start, known, groups[group, GROUP_BITMAP], length):
             return _group_result(groups, group, slot, start + length, state)

@@ -9,6 +9,7 @@ from decoder.tables import (
     GROUP_IMAGE,
     GROUP_IMAGES,
     GROUP_META,
+    GROUP_SHARED,
     IMAGE_ANY,
     IMAGE_MASKS,
     IMAGE_RUNS,
@@ -126,7 +127,7 @@ def drop_faulty(
     """Takes the rows of faulty transactions out of a group's block: how many are left."""
     table, images = groups[0], groups[1]
     starts, masks, meta = blocks[0], blocks[1], blocks[3]
-    first_meta = table[group, GROUP_META]
+    first_meta, shared = table[group, GROUP_META], table[group, GROUP_SHARED]
     left = 0
     for row in range(rows):
         if transactions[meta[first_meta + row, META_TRANSACTION], FAULTY]:
@@ -134,6 +135,8 @@ def drop_faulty(
         if left < row:
             for field in range(meta.shape[1]):
                 meta[first_meta + left, field] = meta[first_meta + row, field]
+            if shared >= 0:
+                starts[shared + left] = starts[shared + row]
             for k in range(table[group, GROUP_IMAGES]):
                 image = table[group, GROUP_IMAGE] + k
                 for run in range(images[image, IMAGE_RUNS]):

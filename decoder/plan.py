@@ -76,8 +76,9 @@ def stored_width(column: ColumnDefinition) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RowPlan:
-    """The layout of one row image; index = column, in the table's order.
+    """The layout of one row image; index = column of the image, in the table's order.
 
+    `present`: which columns of the table they are; `variable`: how many are of variable length.
     `runs`: per run, its first column, the bytes of its fixed columns, the size and mask of its
     length prefix (0 where it ends in none), masks of its NULL bits: all, the fixed ones', the
     variable one's. `cells`: per column, its run, its offset in the run, its NULL bit, the mask of
@@ -85,10 +86,15 @@ class RowPlan:
     is fixed), its width.
     """
 
-    columns: int
+    present: tuple[int, ...]
     variable: int
     runs: Integers
     cells: Integers
+
+    @property
+    def columns(self) -> int:
+        """How many columns the image has."""
+        return len(self.present)
 
     @property
     def widths(self) -> Integers:
@@ -98,20 +104,18 @@ class RowPlan:
 
 
 def plan_rows(definition: TableDefinition, bitmap: bytes) -> RowPlan:
-    """The plan for images of the columns in `bitmap`; UnsupportedError where some are left out."""
-    count = len(definition.columns)
-    missing = [
-        column.name
-        for index, column in enumerate(definition.columns)
-        if not bitmap[index // 8] >> index % 8 & 1
-    ]
-    if missing:
-        raise UnsupportedError(f"partial row image: without {', '.join(missing[:5])}")
+    """The plan for images that hold the columns in `bitmap` (a bit for each, lowest first).
+
+    UnsupportedError names a column of a type whose values cannot be stepped over.
+    """
+    present = tuple(
+        index for index in range(len(definition.columns)) if bitmap[index // 8] >> index % 8 & 1
+    )
     runs: list[list[int]] = []
-    cells = np.zeros((count, CELL_FIELDS), np.int64)
+    cells = np.zeros((len(present), CELL_FIELDS), np.int64)
     variable = 0
     first, offset = 0, 0
-    for index, column in enumerate(definition.columns):
+    for index, column in enumerate(definition.columns[k] for k in present):
         width = stored_width(column)
         bit = index - first
         before = (1 << bit) - 1
@@ -123,8 +127,8 @@ def plan_rows(definition: TableDefinition, bitmap: bytes) -> RowPlan:
         if column.length_bytes or bit + 1 == MAX_RUN_COLUMNS:
             runs.append(_run(first, offset, bit + 1, column.length_bytes))
             first, offset = index + 1, 0
-    runs.append(_run(first, offset, count - first, 0))
-    return RowPlan(count, variable, np.array(runs, np.int64), cells)
+    runs.append(_run(first, offset, len(present) - first, 0))
+    return RowPlan(present, variable, np.array(runs, np.int64), cells)
 
 
 def _run(first: int, width: int, columns: int, prefix: int) -> list[int]:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from decoder import tables as t
-from decoder.batches import Images, Origin, TableReader, changes_batch
+from decoder.batches import Origin, changes_batch
 from decoder.blocks import Blocks
 from decoder.columns.cells import CellError
 from decoder.columns.registry import LossyKeyError
@@ -18,22 +18,24 @@ from decoder.definition import TableDefinition
 from decoder.errors import BinlogError, MalformedError, UnsupportedError
 from decoder.faults import LOSSY_KEY, kind_of
 from decoder.framing import END, OFFSET, TYPE
-from decoder.locate import clear_masks, drop_faulty, locate
+from decoder.grouping import table_id_size
+from decoder.images import BlockImages, Group
+from decoder.locate import clear_masks, drop_faulty
 from decoder.options import TypeOptions
-from decoder.plan import VARIABLE, RowPlan, plan_rows
+from decoder.partial_updates import shared_bits
+from decoder.plan import RowPlan, plan_rows
 from decoder.results import Changes
 from decoder.session import FAULTY, Session
 from decoder.table_maps import TableMaps
+from decoder.table_reader import TableReader
 from decoder.tables import META_POSITION, META_TRANSACTION
 from decoder.walk import STEPS, scan
 from decoder.window import Window
 
-_UPDATE = 1
-_OPERATION_OF_TYPE = {
-    **dict.fromkeys((EventType.WRITE_ROWS, EventType.WRITE_ROWS_V1), 0),
-    **dict.fromkeys((EventType.UPDATE_ROWS, EventType.UPDATE_ROWS_V1), _UPDATE),
-    **dict.fromkeys((EventType.DELETE_ROWS, EventType.DELETE_ROWS_V1), 2),
-}
+_BITMAPS = {t.INSERT: 1, t.UPDATE: 2, t.DELETE: 1, t.PARTIAL_UPDATE: 2, t.PRE_GA_UPDATE: 1}
+_IMAGES = {t.INSERT: 1, t.UPDATE: 2, t.DELETE: 1, t.PARTIAL_UPDATE: 2, t.PRE_GA_UPDATE: 2}
+_OPERATIONS = {t.INSERT: 0, t.UPDATE: 1, t.DELETE: 2, t.PARTIAL_UPDATE: 1, t.PRE_GA_UPDATE: 1}
+"""By kind of rows event: how many column bitmaps it has, how many images a row, and `__op`."""
 
 
 @dataclass(slots=True)
@@ -42,13 +44,6 @@ class Flushed:
 
     changes: Changes
     transactions: npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class _Group:
-    slot: int
-    operation: int
-    error: BinlogError | None
 
 
 class RowDecoder:
@@ -76,21 +71,20 @@ class RowDecoder:
         self._options = options
         self._fault = fault
         self._blocks = Blocks()
-        self._groups: list[_Group] = []
+        self._groups: list[Group] = []
+        self._images = BlockImages(self._blocks)
         self._readers: dict[int, TableReader] = {}
         self._state: npt.NDArray[np.int64] = np.zeros(t.STATE_SIZE, np.int64)
         self._state[t.WALKS] = walks
-        self._state[t.ID_SIZE] = 6
         self._state[t.ROW_POSITION] = -1
-        self._positions: npt.NDArray[np.int32] = np.zeros(0, np.int32)
         self._buffer: npt.NDArray[np.uint8] = np.zeros(0, np.uint8)
-        self._parse_map: Callable[[Window, int], TableDefinition] | None = None
+        self._post_headers: npt.NDArray[np.int64] = np.zeros(256, np.int64)
 
     # --- scanning ---------------------------------------------------------------------------------
 
-    def set_table_id_size(self, size: int) -> None:
-        """Bytes of a table id in TABLE_MAP and version 1 rows events: 6, or 4 before 5.1.4."""
-        self._state[t.ID_SIZE] = size
+    def set_post_headers(self, lengths: npt.NDArray[np.int64]) -> None:
+        """The bytes of the fixed part of each type of event, as FORMAT_DESCRIPTION has them."""
+        self._post_headers = lengths
 
     def restart_rows(self) -> None:
         """The next rows are numbered from 0, even at the file position of those before."""
@@ -124,7 +118,7 @@ class RowDecoder:
                 self._blocks.groups,
                 self._blocks.arrays,
                 self.counts,
-                STEPS,
+                (STEPS, self._post_headers),
                 state,
             )
             if result == t.DONE:
@@ -155,7 +149,7 @@ class RowDecoder:
         event = int(self._state[t.EVENT])
         body = int(window.table[OFFSET, event]) + HEADER_LENGTH
         end = int(window.table[END, event])
-        id_size = int(self._state[t.ID_SIZE])
+        id_size = table_id_size(int(self._post_headers[EventType.TABLE_MAP]))
         owner = int(window.transaction[event])
         if body + id_size > end:
             self._skip(owner, MalformedError(t.FAULT_REASONS[t.TOO_SHORT]), event)
@@ -201,20 +195,19 @@ class RowDecoder:
     def _add_group(self, window: Window) -> None:
         event = int(self._state[t.EVENT])
         index = int(self._state[t.DETAIL])
-        operation = _OPERATION_OF_TYPE[EventType(int(window.table[TYPE, event]))]
+        kind = t.KIND_OF_TYPE[int(window.table[TYPE, event])]
         slot = self.maps.slots[index]
         assert slot.definition is not None  # the kernel reports a slot without one as a fault
         size = (len(slot.definition.columns) + 7) // 8
-        images = 2 if operation == _UPDATE else 1
         start = int(self._state[t.BITMAPS])
-        bitmaps = bytes(window.buffer[start : start + images * size])
+        bitmaps = bytes(window.buffer[start : start + _BITMAPS[kind] * size])
         plans: tuple[RowPlan, ...] = ()
         error = None
         use = t.DECODE if slot.wanted else t.COUNT
         try:
             plans = tuple(
-                plan_rows(slot.definition, bitmaps[size * k : size * (k + 1)])
-                for k in range(images)
+                plan_rows(slot.definition, bitmaps[size * k :] or bitmaps)
+                for k in range(_IMAGES[kind])
             )
             if slot.wanted and index not in self._readers:
                 self._readers[index] = TableReader(slot.definition, self._options)
@@ -223,12 +216,16 @@ class RowDecoder:
             plans = ()
             use = t.UNUSABLE if slot.wanted else t.SKIP
         group = self._blocks.add(
-            plans, bitmap=self.maps.keep_bytes(bitmaps), length=len(bitmaps), use=use
+            plans,
+            bitmap=self.maps.keep_bytes(bitmaps),
+            length=len(bitmaps),
+            use=use,
+            shared_bits=shared_bits(slot.definition) if kind == t.PARTIAL_UPDATE else None,
         )
-        self._groups.append(_Group(index, operation, error))
-        first = self.maps.table[index, t.SLOT_GROUP + operation]
+        self._groups.append(Group(group, index, kind, error))
+        first = self.maps.table[index, t.SLOT_GROUP + kind]
         self._blocks.table[group, t.GROUP_NEXT] = first
-        self.maps.table[index, t.SLOT_GROUP + operation] = group
+        self.maps.table[index, t.SLOT_GROUP + kind] = group
 
     # --- flushing ---------------------------------------------------------------------------------
 
@@ -249,7 +246,7 @@ class RowDecoder:
                 break
             meta = self._meta(index, rows)
             try:
-                images = self._images(index, group, reader, rows)
+                images = self._images.read(group, reader, self._buffer, rows)
             except CellError as error:
                 self._refuse(meta[error.row], error, reader.definition)
                 continue
@@ -260,7 +257,7 @@ class RowDecoder:
             batch = changes_batch(
                 reader,
                 self._origin,
-                group.operation,
+                _OPERATIONS[group.kind],
                 meta,
                 self._session.transactions,
                 self._session.gtids,
@@ -303,45 +300,6 @@ class RowDecoder:
         error.at(position=int(meta[META_POSITION]), table=str(definition))
         kind = LOSSY_KEY if isinstance(error, LossyKeyError) else kind_of(error)
         self._fault(int(meta[META_TRANSACTION]), kind, error, -1)
-
-    def _images(
-        self, index: int, group: _Group, reader: TableReader, rows: int
-    ) -> tuple[Images, Images]:
-        """The images before and after each of a block's rows."""
-        found = [
-            self._image(index, k, plan, reader, rows)
-            for k, plan in enumerate(self._blocks.plans[index])
-        ]
-        if group.operation == _UPDATE:
-            return found[0], found[1]
-        none = reader.no_images(rows)
-        return (none, found[0]) if group.operation == 0 else (found[0], none)
-
-    def _image(
-        self, index: int, number: int, plan: RowPlan, reader: TableReader, rows: int
-    ) -> Images:
-        cells = (plan.columns + plan.variable) * rows
-        if len(self._positions) < cells:
-            self._positions = np.empty(cells, np.int32)
-        split = plan.columns * rows
-        positions = self._positions[:split].reshape(plan.columns, rows)
-        lengths = self._positions[split:cells].reshape(plan.variable, rows)
-        nulls = np.empty(plan.columns, np.int64)
-        _, images, _, widths = self._blocks.groups
-        locate(
-            rows,
-            int(self._blocks.table[index, t.GROUP_CAPACITY]),
-            int(self._blocks.table[index, t.GROUP_IMAGE]) + number,
-            images,
-            plan.cells,
-            widths,
-            self._blocks.arrays,
-            positions,
-            lengths,
-            nulls,
-        )
-        variable = plan.cells[:, VARIABLE].tolist()
-        return reader.images(self._buffer, positions, lengths, nulls.tolist(), variable)
 
     # --- counts -----------------------------------------------------------------------------------
 

@@ -10,6 +10,9 @@ import pyarrow as pa
 
 TIMESTAMP = pa.timestamp("us", "UTC")
 
+JSON_DIFF = pa.map_(pa.string(), pa.string())
+"""By JSON column, its diffs as text (see `decoder.columns.json_diffs`)."""
+
 CHANGE_FIELDS: tuple[pa.Field, ...] = (
     pa.field("__op", pa.string(), nullable=False),
     pa.field("__lsn", pa.int64(), nullable=False),
@@ -21,7 +24,7 @@ CHANGE_FIELDS: tuple[pa.Field, ...] = (
     pa.field("__file", pa.string(), nullable=False),
     pa.field("__absent_before", pa.list_(pa.string())),
     pa.field("__absent_after", pa.list_(pa.string())),
-    pa.field("__json_diff", pa.map_(pa.string(), pa.string())),
+    pa.field("__json_diff", JSON_DIFF),
 )
 """What every change carries, before the two images."""
 

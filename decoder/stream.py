@@ -215,7 +215,8 @@ class SegmentDecoder:
                 payloads.append(event)
             else:
                 self._attention.look(window, event)
-                self._rows.set_table_id_size(self._attention.table_id_size)
+                if window.table[TYPE, event] == EventType.FORMAT_DESCRIPTION:
+                    self._rows.set_post_headers(self._attention.post_headers)
         if payloads:
             yield from self._payloads.decode(window, payloads)
         self._scan(window, done, len(window))

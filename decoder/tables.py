@@ -5,14 +5,16 @@ Every name here is the index of a column (or of a cell, for the scan's state).
 
 from __future__ import annotations
 
+from decoder.constants import EventType
+
 # What `scan` returns.
 DONE, NEW_TABLE_MAP, NEW_GROUP, BLOCK_FULL, FAULT = range(5)
 # Cells of its state. EVENT is the event it is at, ROW_START where it goes on inside of that event
 # (0: at its beginning), ROW the next row's number, ROW_POSITION the file position that ROW counts
 # in (in a payload, many events share it), DETAIL what the return code is about, COUNTS how many
 # rows of the counts are in use, BITMAPS where NEW_GROUP found the column bitmaps.
-EVENT, ROW_START, ROW, ROW_POSITION, DETAIL, COUNTS, BITMAPS, ID_SIZE, WALKS = range(9)
-STATE_SIZE = 9
+EVENT, ROW_START, ROW, ROW_POSITION, DETAIL, COUNTS, BITMAPS, WALKS = range(8)
+STATE_SIZE = 8
 # What DETAIL holds: the slot of NEW_GROUP, the group of BLOCK_FULL, and why there is a FAULT: one
 # of these, or `UNUSABLE_SLOT` and the slot, `UNUSABLE_GROUP` and the group added.
 NO_TABLE_MAP, TOO_SHORT, OTHER_COLUMNS, ROWS_OVERRUN = range(4)
@@ -24,16 +26,31 @@ FAULT_REASONS = {
     ROWS_OVERRUN: "a row does not end where the event does",
 }
 
+# Kinds of rows events, by the layout of their rows.
+INSERT, UPDATE, DELETE, PARTIAL_UPDATE, PRE_GA_UPDATE = range(5)
+KINDS = 5
+_T = EventType
+KIND_OF_TYPE: dict[int, int] = {
+    **dict.fromkeys((_T.WRITE_ROWS, _T.WRITE_ROWS_V1, _T.PRE_GA_WRITE_ROWS), INSERT),
+    **dict.fromkeys((_T.UPDATE_ROWS, _T.UPDATE_ROWS_V1), UPDATE),
+    **dict.fromkeys((_T.DELETE_ROWS, _T.DELETE_ROWS_V1, _T.PRE_GA_DELETE_ROWS), DELETE),
+    _T.PARTIAL_UPDATE_ROWS: PARTIAL_UPDATE,
+    _T.PRE_GA_UPDATE_ROWS: PRE_GA_UPDATE,
+}
+"""The kind of each type of rows event that is walked."""
+
 # Slots: one per distinct TABLE_MAP.
 SLOT_BYTES, SLOT_LENGTH, SLOT_COLUMNS, SLOT_USE, SLOT_TABLE, SLOT_GROUP = range(6)
-SLOT_FIELDS = SLOT_GROUP + 3  # the first group of inserts, updates, deletes
+SLOT_FIELDS = SLOT_GROUP + KINDS  # the first group of each kind
 # SLOT_USE and GROUP_USE: decode the rows; walk to count them; leave them out; they are a fault.
 DECODE, COUNT, SKIP, UNUSABLE = range(4)
 
-# Groups: one per slot, operation and column bitmaps. CAPACITY rows fit into its block.
+# Groups: one per slot, kind and column bitmaps. CAPACITY rows fit into its block. SHARED is where
+# its block keeps the positions of the images that both sides of a partial update share (−1: it has
+# none), SHARED_BITS the bytes of the bitmap in them.
 GROUP_NEXT, GROUP_BITMAP, GROUP_BITMAP_LENGTH, GROUP_USE, GROUP_IMAGES = range(5)
-GROUP_ROWS, GROUP_CAPACITY, GROUP_META, GROUP_IMAGE = range(5, 9)
-GROUP_FIELDS = 9
+GROUP_ROWS, GROUP_CAPACITY, GROUP_META, GROUP_IMAGE, GROUP_SHARED, GROUP_SHARED_BITS = range(5, 11)
+GROUP_FIELDS = 11
 # Images of groups: their plan, and where their block's run starts, NULL masks and "any NULL" are.
 IMAGE_RUNS, IMAGE_FIRST_RUN, IMAGE_BYTES, IMAGE_LAST_MASK, IMAGE_WIDTHS = range(5)
 IMAGE_STARTS, IMAGE_MASKS, IMAGE_ANY = range(5, 8)

@@ -28,6 +28,7 @@ from decoder.memory import (
     item,
     kernel,
     load_i64,
+    load_u8,
     load_u32,
     set_item,
     shift_right_logical,
@@ -56,6 +57,8 @@ from decoder.tables import (
     GROUP_IMAGES,
     GROUP_META,
     GROUP_ROWS,
+    GROUP_SHARED,
+    GROUP_SHARED_BITS,
     GROUP_USE,
     IMAGE_ANY,
     IMAGE_BYTES,
@@ -65,6 +68,7 @@ from decoder.tables import (
     IMAGE_RUNS,
     IMAGE_STARTS,
     IMAGE_WIDTHS,
+    KIND_OF_TYPE,
     META_COMMITTED,
     META_POSITION,
     META_ROW,
@@ -85,12 +89,14 @@ Groups = tuple[Array, Array, Array, Array]
 Blocks = tuple[Array, Array, Array, Array]
 """Starts of runs, NULL masks, "any NULL" by run, meta."""
 
-# What to do with each type of event. 1: TABLE_MAP; 2, 3, 4: insert, update, delete; 6, 7, 8: v2's.
-STEPS: npt.NDArray[np.int64] = np.zeros(256, np.int64)
-STEPS[EventType.TABLE_MAP] = 1
-STEPS[[EventType.WRITE_ROWS_V1, EventType.UPDATE_ROWS_V1, EventType.DELETE_ROWS_V1]] = (2, 3, 4)
-STEPS[[EventType.WRITE_ROWS, EventType.UPDATE_ROWS, EventType.DELETE_ROWS]] = (6, 7, 8)
+# What to do with each type of event: nothing, learn a TABLE_MAP, or walk rows of a kind.
+_NOTHING, _MAP, _FIRST_KIND = range(3)
+STEPS: npt.NDArray[np.int64] = np.full(256, _NOTHING, np.int64)
+STEPS[EventType.TABLE_MAP] = _MAP
+STEPS[list(KIND_OF_TYPE)] = _FIRST_KIND + np.array(list(KIND_OF_TYPE.values()))
 _MICROSECONDS = 1_000_000
+_NOWHERE = 1 << 40
+"""A position behind every event."""
 
 
 @kernel
@@ -103,26 +109,33 @@ def scan(
     groups: Groups,
     blocks: Blocks,
     counts: Array,
-    steps: Array,
+    constants: tuple[Array, Array],
     state: Array,
 ) -> int:
-    """Goes over the events `state[EVENT]` to `stop`; returns what it needs, DONE at the end."""
+    """Goes over the events `state[EVENT]` to `stop`; returns what it needs, DONE at the end.
+
+    `constants`: `STEPS`, and by type of event the bytes of its fixed part.
+    """
+    steps, post_headers = constants
     table, owners, _ = events
     for event in range(state[EVENT], stop):
         step = item(steps, table[TYPE, event])
-        if step == 0 or table[VALID, event] == 0:
+        if step == _NOTHING or table[VALID, event] == 0:
             continue
         state[EVENT] = event
         owner = item(owners, event)
-        if step == 1:
+        post_header = item(post_headers, table[TYPE, event])
+        if step == _MAP:
             body = table[OFFSET, event] + HEADER_LENGTH
-            slot = find_map(buffer, body, table[END, event], owner, maps, state)
+            slot = find_map(buffer, body, table[END, event], owner, post_header, maps)
             if slot < 0:
                 return NEW_TABLE_MAP
             _count(counts, state, owner, maps[2][slot, SLOT_TABLE], 0)
         elif state[WALKS] and transactions[owner, FAULTY] == 0:
+            kind = step - _FIRST_KIND
+            header = (kind, post_header)
             result = _scan_rows(
-                buffer, event, step, events, transactions, maps, groups, blocks, counts, state
+                buffer, event, header, events, transactions, maps, groups, blocks, counts, state
             )
             if result != DONE:
                 return result
@@ -135,7 +148,7 @@ def scan(
 def _scan_rows(
     buffer: Bytes,
     event: int,
-    step: int,
+    header: tuple[int, int],
     events: Events,
     transactions: Array,
     maps: Maps,
@@ -145,11 +158,14 @@ def _scan_rows(
     state: Array,
 ) -> int:
     """Walks one rows event, from where it was left when its block was full."""
+    kind, post_header = header
     table, owners, positions = events
     body = table[OFFSET, event] + HEADER_LENGTH
     end = table[END, event]
     owner = item(owners, event)
-    result, slot, group, start = find_group(buffer, body, end, owner, step, maps, groups[0], state)
+    result, slot, group, start = find_group(
+        buffer, body, end, owner, kind, post_header, maps, groups[0], state
+    )
     if result != DONE or group < 0:
         return result
     time = transactions[owner, COMMITTED]
@@ -209,11 +225,16 @@ def _walk_rows(
     keeps = int(table[group, GROUP_USE] == DECODE)
     first_image = table[group, GROUP_IMAGE]
     image_count = table[group, GROUP_IMAGES]
+    shared = table[group, GROUP_SHARED]
     number: int = state[ROW]
     entry = table[group, GROUP_META] + row
     position = start
     while position < end and row < capacity:
+        row_start = position
         for image in range(first_image, first_image + image_count):
+            if shared >= 0 and image > first_image:
+                set_item(starts, shared + row, position)
+                position = _step_over_shared(buffer, position, table[group, GROUP_SHARED_BITS])
             position = _walk_image(
                 buffer,
                 position,
@@ -231,6 +252,8 @@ def _walk_rows(
             if position > end:
                 _clear_row(row, capacity, first_image, image_count, images, masks)
                 return -1
+        if position == row_start:  # images of no columns have no bytes, and there would be no end
+            return -1
         meta[entry, META_POSITION] = state[ROW_POSITION]
         meta[entry, META_COMMITTED] = time
         meta[entry, META_TRANSACTION] = owner
@@ -241,6 +264,20 @@ def _walk_rows(
     table[group, GROUP_ROWS] = row
     state[ROW] = number
     return position
+
+
+@inline_kernel
+def _step_over_shared(buffer: Bytes, position: int, bits: int) -> int:
+    """Where the image after begins, behind what both images of a partial update share.
+
+    Layout (MySQL sql/rpl_record.cc, `unpack_row`): options (length-encoded: 0, or 1 for partial
+    JSON), and with partial JSON a bitmap with a bit for each JSON column of the table. What is
+    none of them sends the walk behind the event's end.
+    """
+    options = load_u8(buffer, position)
+    if options == 0:
+        return position + 1
+    return position + 1 + bits if options == 1 else _NOWHERE
 
 
 @kernel

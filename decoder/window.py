@@ -11,13 +11,10 @@ import numpy.typing as npt
 from decoder.constants import EventType
 from decoder.framing import TYPE, VALID
 from decoder.memory import Bytes
+from decoder.tables import KIND_OF_TYPE
 
-_ROWS = (
-    *(EventType.WRITE_ROWS, EventType.UPDATE_ROWS, EventType.DELETE_ROWS, EventType.TABLE_MAP),
-    *(EventType.WRITE_ROWS_V1, EventType.UPDATE_ROWS_V1, EventType.DELETE_ROWS_V1),
-)
 _IS_ROWS: npt.NDArray[np.int64] = np.zeros(256, np.int64)
-_IS_ROWS[list(_ROWS)] = 1
+_IS_ROWS[[EventType.TABLE_MAP, *KIND_OF_TYPE]] = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,14 @@ from tests.support.event_bytes import event_bytes, format_description, length_en
 SERVER_UUID = bytes(range(16))
 UUID_TEXT = "00010203-0405-0607-0809-0a0b0c0d0e0f"
 INT, VARCHAR, BIG_VARCHAR, LONGTEXT = "int", "varchar", "big varchar", "longtext"
+JSON = "json"
 Value = Any
 _TYPES = {
     INT: (ColumnType.LONG, b""),
     VARCHAR: (ColumnType.VARCHAR, struct.pack("<H", 200)),
     BIG_VARCHAR: (ColumnType.VARCHAR, struct.pack("<H", 60_000)),
     LONGTEXT: (ColumnType.BLOB, b"\x04"),
+    JSON: (ColumnType.JSON, b"\x04"),
 }
 _CHARSET_UTF8MB4 = 45
 
@@ -82,11 +84,11 @@ class Table:
         return event_bytes(kind, body + b"".join(self.image(row) for row in images))
 
 
-def _value(column: str, value: int | str) -> bytes:
+def _value(column: str, value: int | str | bytes) -> bytes:
     if isinstance(value, int):
         return struct.pack("<i", value)
-    text = value.encode()
-    prefix = {VARCHAR: 1, BIG_VARCHAR: 2, LONGTEXT: 4}[column]
+    text = value.encode() if isinstance(value, str) else value
+    prefix = {VARCHAR: 1, BIG_VARCHAR: 2, LONGTEXT: 4, JSON: 4}[column]
     return len(text).to_bytes(prefix, "little") + text
 
 

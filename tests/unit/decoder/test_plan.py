@@ -90,7 +90,14 @@ def test_a_long_run_is_split_so_that_its_null_bits_fit_one_load() -> None:
     assert plan.runs[:, WIDTH].tolist() == [56, 56, 18]
 
 
-def test_a_partial_image_is_unsupported_and_says_what_is_missing() -> None:
-    columns = (ColumnDefinition("a", T.LONG), ColumnDefinition("b", T.LONG))
-    with pytest.raises(UnsupportedError, match="partial row image: without b"):
-        plan_rows(TableDefinition("s", "t", columns), b"\x01")
+def test_a_partial_image_is_laid_out_without_the_columns_it_leaves_out() -> None:
+    columns = (column(T.LONG), column(T.VARCHAR, length_bytes=1), column(T.TINY), column(T.SHORT))
+    plan = plan_rows(TableDefinition("s", "t", columns), b"\x0d")
+    assert plan.present == (0, 2, 3)
+    assert plan.variable == 0
+    assert plan.cells[:, [RUN, OFFSET, BIT]].tolist() == [[0, 0, 1], [0, 4, 2], [0, 5, 4]]
+
+
+def test_an_image_may_hold_no_column() -> None:
+    plan = plan_rows(TableDefinition("s", "t", (column(T.LONG),)), b"\0")
+    assert (plan.columns, plan.variable, plan.runs[:, WIDTH].tolist()) == (0, 0, [0])

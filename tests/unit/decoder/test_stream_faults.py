@@ -47,11 +47,16 @@ def ignorable(flags: int) -> bytes:
     [
         ([CUP.map(), OVERRUN], "undecodable", "WRITE_ROWS", ["shop.cup"]),
         ([CUP.rows((1, "a"))], "undecodable", "WRITE_ROWS", []),
-        ([CUP.map(), CUP.rows(present=b"\x01")], "unsupported", "WRITE_ROWS", ["shop.cup"]),
         (
             [CUP.map(), event_bytes(EventType.PARTIAL_UPDATE_ROWS, bytes(20))],
-            "unsupported",
+            "undecodable",
             "PARTIAL_UPDATE_ROWS",
+            ["shop.cup"],
+        ),
+        (
+            [CUP.map(), event_bytes(EventType.WRITE_ROWS, CUP.rows(present=b"\0")[19:] + b"x")],
+            "undecodable",
+            "WRITE_ROWS",
             ["shop.cup"],
         ),
         (
@@ -188,7 +193,7 @@ def test_a_wrong_size_loses_the_rest_of_the_segment() -> None:
         (MAGIC + bytes(100), BinlogError),
         (MAGIC + transaction(1, insert(POT, (1,))), BinlogError),
         (log_bytes(transaction(1, CUP.map(), OVERRUN)), BinlogError),
-        (log_bytes(transaction(1, CUP.map(), CUP.rows(present=b"\1"))), UnsupportedError),
+        (log_bytes(gtid(1), query("XA START X'01'"), CUP.map()), UnsupportedError),
         (recorded("plain")[:400] + b"\0" + recorded("plain")[401:], ChecksumError),
     ],
 )

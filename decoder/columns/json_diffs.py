@@ -1,0 +1,205 @@
+"""JSON diffs, as PARTIAL_UPDATE_ROWS logs them in place of a document, as JSON text.
+
+A cell holds diffs one behind the other: the operation 1 (0 replace, 1 insert, 2 remove), the length
+of the path (length-encoded), the path in UTF-8, and unless something is removed the length of the
+value (length-encoded) and the value in binary JSON. The text is an array in the same order of
+objects {"op", "path", "value"}; a removal has no value.
+
+Source: MySQL `sql-common/json_diff.cc`, `Json_diff::write_binary`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from decoder.columns.arrays import Int32s, Int64s, allocate, allocate_text
+from decoder.columns.cells import CellError, Cells
+from decoder.columns.json import json_reader
+from decoder.columns.json_text import WORST_ESCAPE, write_string
+from decoder.columns.utf8 import is_utf8
+from decoder.memory import (
+    Bytes,
+    copy_32,
+    inline_kernel,
+    item,
+    kernel,
+    load_i64,
+    load_u8,
+    load_u16,
+    load_u24,
+    store_8,
+    store_32,
+    store_64,
+)
+
+_OPERATIONS = ("replace", "insert", "remove")
+_REMOVE = 2
+# Columns of the table of diffs.
+_ROW, _OPERATION, _PATH, _PATH_LENGTH, _VALUE, _VALUE_LENGTH = range(6)
+_FIELDS = 6
+_HEAD_WIDTH = 32
+_HEAD_TEXTS = [f'{{"op":"{operation}","path":'.encode() for operation in _OPERATIONS]
+_HEAD_LENGTHS: npt.NDArray[np.int64] = np.array([len(text) for text in _HEAD_TEXTS], np.int64)
+_HEADS: npt.NDArray[np.uint8] = np.frombuffer(
+    b"".join(text.ljust(_HEAD_WIDTH) for text in _HEAD_TEXTS), np.uint8
+)
+_MOST_AROUND = _HEAD_WIDTH + len(',"value":},') + len('""')
+"""Bytes around the path and the value of one diff."""
+
+
+def read_json_diffs(cells: Cells) -> pa.StringArray:
+    """The text of each cell, none of which may be NULL; CellError for one that is malformed."""
+    rows = len(cells.positions)
+    diffs = _find(cells)
+    values = _values(cells, diffs)
+    size = int(
+        2 * rows
+        + _MOST_AROUND * len(diffs)
+        + WORST_ESCAPE * diffs[:, _PATH_LENGTH].sum()
+        + values.nbytes
+    )
+    offsets, ends = allocate(4 * (rows + 1))
+    data, text = allocate_text(size)
+    _, value_ends, value_text = values.buffers()
+    write_diffs(
+        cells.buffer,
+        diffs,
+        np.frombuffer(value_ends, np.int32),
+        np.frombuffer(value_text, np.uint8),
+        rows,
+        ends,
+        text,
+    )
+    return pa.Array.from_buffers(pa.string(), rows, [None, offsets, data], 0)
+
+
+def _find(cells: Cells) -> Int64s:
+    """The table of diffs."""
+    nothing = np.empty((0, _FIELDS), np.int64)
+    count = find_diffs(cells.buffer, cells.positions, cells.lengths, nothing)
+    if count < 0:
+        raise CellError(-1 - count, "its JSON diffs are not what MySQL writes")
+    diffs = np.empty((count, _FIELDS), np.int64)
+    find_diffs(cells.buffer, cells.positions, cells.lengths, diffs)
+    return diffs
+
+
+def _values(cells: Cells, diffs: Int64s) -> pa.StringArray:
+    """The values of all diffs as JSON text, null for a removal."""
+    positions = diffs[:, _VALUE].astype(np.int32)
+    lengths = diffs[:, _VALUE_LENGTH].astype(np.int32)
+    found = Cells(cells.buffer, positions, lengths, int(np.count_nonzero(positions < 0)))
+    try:
+        return json_reader().read(found).array
+    except CellError as error:
+        raise CellError(int(diffs[error.row, _ROW]), error.reason) from error
+
+
+@kernel
+def find_diffs(buffer: Bytes, positions: Int32s, lengths: Int32s, diffs: Int64s) -> int:
+    """Fills as much of the table of diffs as there is; how many they are, or −1 − a bad row."""
+    count = 0
+    for row in range(len(positions)):
+        position = int(item(positions, row))
+        end = position + item(lengths, row)
+        while position < end:
+            operation = load_u8(buffer, position)
+            path, path_length = _sized(buffer, position + 1, end)
+            position = path + path_length
+            value, value_length = -1, 0
+            if operation < _REMOVE and path >= 0:
+                value, value_length = _sized(buffer, position, end)
+                position = value + value_length
+            if operation > _REMOVE or path < 0 or (operation < _REMOVE and value < 0):
+                return -1 - row
+            if not is_utf8(buffer, path, path + path_length):
+                return -1 - row
+            if count < diffs.shape[0]:
+                diffs[count, _ROW] = row
+                diffs[count, _OPERATION] = operation
+                diffs[count, _PATH] = path
+                diffs[count, _PATH_LENGTH] = path_length
+                diffs[count, _VALUE] = value
+                diffs[count, _VALUE_LENGTH] = value_length
+            count += 1
+    return count
+
+
+@inline_kernel
+def _sized(buffer: Bytes, position: int, end: int) -> tuple[int, int]:
+    """Where what follows a length-encoded length begins, and the length; −1 if it is not all there.
+
+    Lengths are 1, 3, 4 or 9 bytes (`net_field_length_ll`).
+    """
+    if position >= end:
+        return -1, 0
+    length = load_u8(buffer, position)
+    start = position + 1
+    if length == 252:
+        length, start = load_u16(buffer, position + 1), position + 3
+    elif length == 253:
+        length, start = load_u24(buffer, position + 1), position + 4
+    elif length == 254:
+        length, start = load_i64(buffer, position + 1), position + 9
+    elif length > 250:
+        return -1, 0
+    return (start, length) if 0 <= length <= end - start else (-1, 0)
+
+
+@kernel
+def write_diffs(
+    buffer: Bytes,
+    diffs: Int64s,
+    value_ends: Int32s,
+    values: Bytes,
+    rows: int,
+    offsets: Bytes,
+    text: Bytes,
+) -> None:
+    """The arrays of all rows; `values` is the text of the diffs' values, split at `value_ends`."""
+    at = 0
+    diff = 0
+    for row in range(rows):
+        store_32(offsets, 4 * row, at)
+        store_8(text, at, 91)  # [
+        at += 1
+        first = diff
+        while diff < diffs.shape[0] and diffs[diff, _ROW] == row:
+            if diff > first:
+                store_8(text, at, 44)  # ,
+                at += 1
+            at = _write_diff(buffer, diffs, diff, value_ends, values, text, at)
+            diff += 1
+        store_8(text, at, 93)  # ]
+        at += 1
+    store_32(offsets, 4 * rows, at)
+
+
+@inline_kernel
+def _write_diff(
+    buffer: Bytes,
+    diffs: Int64s,
+    diff: int,
+    value_ends: Int32s,
+    values: Bytes,
+    text: Bytes,
+    at: int,
+) -> int:
+    operation = diffs[diff, _OPERATION]
+    copy_32(text, at, _HEADS, _HEAD_WIDTH * operation)
+    at += item(_HEAD_LENGTHS, operation)
+    at = write_string(text, at, buffer, diffs[diff, _PATH], diffs[diff, _PATH_LENGTH])
+    if operation < _REMOVE:
+        store_64(text, at, 0x2265756C6176222C)  # ,"value"
+        store_8(text, at + 8, 58)  # :
+        at += 9
+        start, end = int(item(value_ends, diff)), int(item(value_ends, diff + 1))
+        copied = 0
+        while copied < end - start:
+            copy_32(text, at + copied, values, start + copied)
+            copied += 32
+        at += end - start
+    store_8(text, at, 125)  # }
+    return at + 1

@@ -1,0 +1,98 @@
+"""A block of walked rows to the images before and after each of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from decoder import tables as t
+from decoder.blocks import Blocks
+from decoder.columns.cells import Cells
+from decoder.errors import BinlogError
+from decoder.locate import locate
+from decoder.memory import Bytes
+from decoder.partial_updates import take_diffs
+from decoder.plan import VARIABLE
+from decoder.table_reader import Images, TableReader
+
+_NO_LENGTHS: npt.NDArray[np.int32] = np.zeros(0, np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What the rows of a block have in common: the table's slot, and the kind of their events.
+
+    `error`: why they cannot be decoded.
+    """
+
+    index: int
+    slot: int
+    kind: int
+    error: BinlogError | None
+
+
+class BlockImages:
+    """Reads the images of blocks; holds room for the positions of their cells."""
+
+    def __init__(self, blocks: Blocks) -> None:
+        self._blocks = blocks
+        self._room: npt.NDArray[np.int32] = np.zeros(0, np.int32)
+
+    def read(
+        self, group: Group, reader: TableReader, buffer: Bytes, rows: int
+    ) -> tuple[Images, Images]:
+        """The images before and after each of the first `rows` rows of a group's block."""
+        found = [
+            self._image(group, number, reader, buffer, rows)
+            for number in range(len(self._blocks.plans[group.index]))
+        ]
+        if len(found) == 2:
+            return found[0], found[1]
+        none = reader.no_images(rows)
+        return (none, found[0]) if group.kind == t.INSERT else (found[0], none)
+
+    def _image(
+        self, group: Group, number: int, reader: TableReader, buffer: Bytes, rows: int
+    ) -> Images:
+        cells = self._cells(group, number, reader, buffer, rows)
+        diffs: pa.Array | None = None
+        if number and group.kind == t.PARTIAL_UPDATE:
+            first = int(self._blocks.table[group.index, t.GROUP_SHARED])
+            shared = self._blocks.arrays[0][first : first + rows]
+            diffs = take_diffs(reader.definition, buffer, shared, cells)
+        return reader.images(cells, rows, diffs)
+
+    def _cells(
+        self, group: Group, number: int, reader: TableReader, buffer: Bytes, rows: int
+    ) -> list[Cells | None]:
+        """The cells of one image, by column of the table; None for one that it leaves out."""
+        plan = self._blocks.plans[group.index][number]
+        count = (plan.columns + plan.variable) * rows
+        if len(self._room) < count:
+            self._room = np.empty(count, np.int32)
+        split = plan.columns * rows
+        positions = self._room[:split].reshape(plan.columns, rows)
+        lengths = self._room[split:count].reshape(plan.variable, rows)
+        nulls = np.empty(plan.columns, np.int64)
+        _, images, _, widths = self._blocks.groups
+        locate(
+            rows,
+            int(self._blocks.table[group.index, t.GROUP_CAPACITY]),
+            int(self._blocks.table[group.index, t.GROUP_IMAGE]) + number,
+            images,
+            plan.cells,
+            widths,
+            self._blocks.arrays,
+            positions,
+            lengths,
+            nulls,
+        )
+        cells: list[Cells | None] = [None] * len(reader.definition.columns)
+        places = zip(plan.present, nulls.tolist(), plan.cells[:, VARIABLE].tolist(), strict=True)
+        for place, (column, missing, variable) in enumerate(places):
+            size = lengths[variable] if variable >= 0 else _NO_LENGTHS
+            cells[column] = Cells(buffer, positions[place], size, missing)
+        return cells
