@@ -16,7 +16,14 @@ from pipeline.progress import Progress
 from pipeline.settings import Settings
 from pipeline.silver import segments
 from pipeline.silver.blobs import BLOBS
-from pipeline.silver.decode import FAULTS, STATEMENTS, TRANSACTIONS, Decode, table_target
+from pipeline.silver.decode import (
+    FAULTS,
+    PARTIAL_IMAGES,
+    STATEMENTS,
+    TRANSACTIONS,
+    Decode,
+    table_target,
+)
 from pipeline.silver.lossy import read_lossy, sentences
 from pipeline.silver.plan import SilverPlan
 from pipeline.silver.quarantine import append_faults, resolve, still_faulty
@@ -128,13 +135,16 @@ class _Batch:
 
     def _faults(self, staged: Staging, counts: Mapping[str, int]) -> list[str]:
         source, batch = self.settings.source, self.plan.batch
+        kinds = (PARTIAL_IMAGES,) if self.body.retried else (FAULTS, PARTIAL_IMAGES)
+        targets = [kind for kind in kinds if counts.get(kind)]
+        found = append_faults(staged, self.lake, source, batch, targets, self.body.faults)
         if not self.body.retried:
-            return append_faults(staged, self.lake, source, batch, counts, self.body.faults)
+            return found
         remaining = still_faulty(staged, counts)
         resolve(self.spark, self.lake, source, batch, self.body.retried, remaining)
         if not remaining:
-            return []
-        return [f"{len(remaining)} transactions in quarantine still cannot be decoded."]
+            return found
+        return [*found, f"{len(remaining)} transactions in quarantine still cannot be decoded."]
 
     def _record(
         self, counts: Mapping[str, int], rows: Mapping[str, int], decoded: int
@@ -150,6 +160,7 @@ class _Batch:
                 "tables": len(rows),
                 "transactions": counts.get(TRANSACTIONS, 0),
                 "statements": counts.get(STATEMENTS, 0),
-                "faults": counts.get(FAULTS, 0) + len(self.body.faults),
+                "faults": sum(counts.get(kind, 0) for kind in (FAULTS, PARTIAL_IMAGES))
+                + len(self.body.faults),
             },
         }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from itertools import groupby
 from typing import Any
 
@@ -40,7 +41,11 @@ TRANSACTIONS = "transactions"
 PARTS = "transaction_parts"
 STATEMENTS = "statements"
 FAULTS = "faults"
-"""Targets of blobs besides the tables'."""
+PARTIAL_IMAGES = "partial_images"
+"""Targets of blobs besides the tables'; the last two are faults, the last one for gold alone."""
+
+_PARTIAL = ("__absent_before", "__absent_after", "__json_diff")
+"""Columns of changes that are not null where an image is not complete."""
 
 STAGED_FAULTS = pa.schema(
     [*schemas.FAULTS, pa.field("ordinal", pa.int64()), pa.field("start_pos", pa.int64())]
@@ -61,6 +66,7 @@ FOUND = pa.schema(
 """What the survey brings to the driver. A `segment` row's LSN is that of its last transaction."""
 
 Wanted = Callable[[str, str], bool]
+_NO_FAULTS = pa.RecordBatch.from_pylist([], schema=schemas.FAULTS)
 OFFSET_BITS = 40
 """An LSN's lower bits: the offset in the file."""
 
@@ -121,6 +127,7 @@ class Decode:
         else:
             yield table_target(table_id), changes.batch
             yield LOSSY, lossy_counts(changes)
+            yield PARTIAL_IMAGES, _staged(segment, _with_partial_images(definition, changes.batch))
 
     def _selected(self, segment: Segment, changes: Changes) -> Changes:
         if self.only is None:
@@ -268,7 +275,24 @@ def _staged(segment: Segment, faults: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _unplanned(definition: TableDefinition, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Changes under a definition that the survey did not see, one fault per transaction."""
+    """Changes under a definition that the survey did not see."""
+    reason = "its table map was not seen when the batch was planned"
+    return _one_per_transaction(definition, batch, "undecodable", reason)
+
+
+def _with_partial_images(definition: TableDefinition, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Changes with images that are not complete, which gold does not apply yet."""
+    if all(batch.column(name).null_count == batch.num_rows for name in _PARTIAL):
+        return _NO_FAULTS
+    partial = reduce(pc.or_, (pc.is_valid(batch.column(name)) for name in _PARTIAL))
+    reason = "its row images leave columns out (binlog_row_image or PARTIAL_JSON)"
+    return _one_per_transaction(definition, batch.filter(partial), "partial_image", reason)
+
+
+def _one_per_transaction(
+    definition: TableDefinition, batch: pa.RecordBatch, kind: str, reason: str
+) -> pa.RecordBatch:
+    """A fault for each transaction of the changes, at its first one."""
     first = dict(
         reversed(list(zip(batch.column("__lsn").to_pylist(), range(batch.num_rows), strict=True)))
     )
@@ -279,9 +303,9 @@ def _unplanned(definition: TableDefinition, batch: pa.RecordBatch) -> pa.RecordB
                 "__lsn": row["__lsn"],
                 "__pos": row["__pos"],
                 "file": row["__file"],
-                "kind": "undecodable",
+                "kind": kind,
                 "tables": [str(definition)],
-                "reason": "its table map was not seen when the batch was planned",
+                "reason": reason,
             }
             for row in rows.to_pylist()
         ],

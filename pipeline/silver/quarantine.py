@@ -7,6 +7,7 @@ A row holds the tables it names just before its transaction, or, naming none, ev
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
@@ -35,18 +36,16 @@ def append_faults(
     lake: Lake,
     source: str,
     batch: int,
-    counts: Mapping[str, int],
+    targets: Sequence[str],
     planned: Sequence[Mapping[str, Any]],
 ) -> list[str]:
-    """Append the faults that decoding gave and those of the plan; sentences about the first."""
-    frames = []
-    if counts.get(FAULTS):
-        frames.append(staging.unpacked(FAULTS, STAGED_FAULTS))
+    """Append the staged faults of some targets and those of a plan; sentences about the first."""
+    frames = [staging.unpacked(target, STAGED_FAULTS) for target in targets]
     if planned:
         frames.append(_frame(staging.spark, planned))
     if not frames:
         return []
-    rows = frames[0].unionByName(frames[1]) if len(frames) > 1 else frames[0]
+    rows = reduce(DataFrame.unionByName, frames)
     placed = rows.select(
         sf.lit(source).alias("source"),
         sf.lit(batch).alias("batch"),
