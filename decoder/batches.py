@@ -52,6 +52,7 @@ class TableReader:
             reader(column, options, key=index in key)
             for index, column in enumerate(definition.columns)
         ]
+        self._places = definition.places
         self.row_type = pa.struct(
             [
                 pa.field(column.name, column_reader.arrow_type)
@@ -78,19 +79,19 @@ class TableReader:
     ) -> Images:
         """The struct of a block's cells, as `decoder.locate` gives them; CellError for a bad one.
 
-        `variable`: for each column the row of `lengths` that is its, or −1.
+        `variable`: for each logged column the row of `lengths` that is its, or −1.
         """
         children = [
             self._child(
                 column,
                 Cells(
                     buffer,
-                    positions[column],
-                    lengths[number] if number >= 0 else _NO_LENGTHS,
-                    nulls[column],
+                    positions[place],
+                    lengths[variable[place]] if variable[place] >= 0 else _NO_LENGTHS,
+                    nulls[place],
                 ),
             )
-            for column, number in enumerate(variable)
+            for column, place in enumerate(self._places)
         ]
         rows = positions.shape[1]
         arrays = [child.array for child in children]

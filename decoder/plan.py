@@ -46,19 +46,35 @@ def _decimal_width(column: ColumnDefinition) -> int:
 
 
 def _fraction_width(column: ColumnDefinition) -> int:
-    return (column.fraction + 1) // 2
+    return (column.known_fraction + 1) // 2
+
+
+def _whole_seconds(width: int) -> Callable[[ColumnDefinition], int]:
+    """The forms of before 5.6.4, which have no fractions: `width`, where that is what it is."""
+    return lambda column: width + column.known_fraction
+
+
+def _old_decimal(column: ColumnDefinition) -> int:
+    raise UnsupportedError(
+        f"column {column.name} is a DECIMAL of before MySQL 5.0, and the log does not tell how long"
+        " its values are; rows are read from an ALTER TABLE … FORCE on"
+    )
 
 
 _WIDTHS: dict[T, Callable[[ColumnDefinition], int]] = {
     **dict.fromkeys((T.TINY, T.YEAR), lambda _: 1),
     T.SHORT: lambda _: 2,
-    **dict.fromkeys((T.INT24, T.DATE, T.NEWDATE, T.TIME), lambda _: 3),
-    **dict.fromkeys((T.LONG, T.FLOAT, T.TIMESTAMP), lambda _: 4),
-    **dict.fromkeys((T.LONGLONG, T.DOUBLE, T.DATETIME), lambda _: 8),
+    **dict.fromkeys((T.INT24, T.DATE, T.NEWDATE), lambda _: 3),
+    **dict.fromkeys((T.LONG, T.FLOAT), lambda _: 4),
+    **dict.fromkeys((T.LONGLONG, T.DOUBLE), lambda _: 8),
+    T.TIME: _whole_seconds(3),
+    T.TIMESTAMP: _whole_seconds(4),
+    T.DATETIME: _whole_seconds(8),
     T.TIME2: lambda column: 3 + _fraction_width(column),
     T.TIMESTAMP2: lambda column: 4 + _fraction_width(column),
     T.DATETIME2: lambda column: 5 + _fraction_width(column),
     T.NEWDECIMAL: _decimal_width,
+    T.DECIMAL: _old_decimal,
     T.BIT: lambda column: (column.length + 7) // 8,
     **dict.fromkeys((T.ENUM, T.SET), lambda column: column.length),
 }
@@ -99,10 +115,11 @@ class RowPlan:
 
 def plan_rows(definition: TableDefinition, bitmap: bytes) -> RowPlan:
     """The plan for images of the columns in `bitmap`; UnsupportedError where some are left out."""
-    count = len(definition.columns)
+    columns = definition.logged
+    count = len(columns)
     missing = [
         column.name
-        for index, column in enumerate(definition.columns)
+        for index, column in enumerate(columns)
         if not bitmap[index // 8] >> index % 8 & 1
     ]
     if missing:
@@ -111,7 +128,7 @@ def plan_rows(definition: TableDefinition, bitmap: bytes) -> RowPlan:
     cells = np.zeros((count, CELL_FIELDS), np.int64)
     variable = 0
     first, offset = 0, 0
-    for index, column in enumerate(definition.columns):
+    for index, column in enumerate(columns):
         width = stored_width(column)
         bit = index - first
         before = (1 << bit) - 1

@@ -204,7 +204,7 @@ class RowDecoder:
         operation = _OPERATION_OF_TYPE[EventType(int(window.table[TYPE, event]))]
         slot = self.maps.slots[index]
         assert slot.definition is not None  # the kernel reports a slot without one as a fault
-        size = (len(slot.definition.columns) + 7) // 8
+        size = (len(slot.definition.logged) + 7) // 8
         images = 2 if operation == _UPDATE else 1
         start = int(self._state[t.BITMAPS])
         bitmaps = bytes(window.buffer[start : start + images * size])
