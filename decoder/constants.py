@@ -90,7 +90,7 @@ class EventFlag(IntFlag):
 
 
 class ColumnType(IntEnum):
-    """`enum_field_types` of MySQL."""
+    """`enum_field_types` of MySQL, and MariaDB's types of COMPRESSED columns."""
 
     DECIMAL = 0
     TINY = 1
@@ -113,6 +113,8 @@ class ColumnType(IntEnum):
     DATETIME2 = 18
     TIME2 = 19
     TYPED_ARRAY = 20
+    BLOB_COMPRESSED = 140
+    VARCHAR_COMPRESSED = 141
     VECTOR = 242
     INVALID = 243
     BOOL = 244

@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from decoder.constants import ColumnType
+from decoder.errors import UnsupportedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +22,9 @@ class ColumnDefinition:
     `length` is in bytes: the maximum of CHAR, VARCHAR, BINARY, VARBINARY; the packed bytes of ENUM
     and SET; for BIT the number of bits. `length_bytes` is the size of the length prefix before a
     value of variable length (0: fixed length). `fraction` is the number of digits after the second
-    of TIME, DATETIME, TIMESTAMP. `collation` is MySQL's collation id (63: binary), for character
-    columns, ENUM and SET.
+    of TIME, DATETIME, TIMESTAMP, and not known without `fraction_logged`: MariaDB has forms of its
+    own for them (`mysql56_temporal_format=OFF`) under the types of before MySQL 5.6.4. `collation`
+    is MySQL's collation id (63: binary), for character columns, ENUM and SET.
     """
 
     name: str
@@ -33,17 +36,32 @@ class ColumnDefinition:
     precision: int = 0
     scale: int = 0
     fraction: int = 0
+    fraction_logged: bool = True
     collation: int | None = None
     labels: tuple[str, ...] = ()
     geometry_type: int | None = None
     dimension: int | None = None
     visible: bool = True
 
+    @property
+    def known_fraction(self) -> int:
+        """`fraction`; UnsupportedError where the log does not tell it."""
+        if not self.fraction_logged:
+            raise UnsupportedError(
+                f"column {self.name} is a {self.type.name} of MariaDB's old format"
+                " (mysql56_temporal_format=OFF), and the log does not tell how long its values are;"
+                " rows are read from an ALTER TABLE … FORCE with mysql56_temporal_format=ON on"
+            )
+        return self.fraction
+
 
 @dataclass(frozen=True, slots=True)
 class TableDefinition:
     """A table's columns in the log's order, and its primary key as indexes into them.
 
+    `hidden` are those that no SELECT gives: what the server keeps for functional indexes (the first
+    releases of MySQL 8.0 log them) and MariaDB for UNIQUE keys on BLOBs; each with its place in the
+    row images, where they stand among the others (`logged`).
     `complete_metadata` tells whether the log held names and keys (`binlog_row_metadata=FULL`).
     `primary_key_prefixes` holds, in the key's order, 0 or the prefix length in characters.
     """
@@ -54,6 +72,22 @@ class TableDefinition:
     primary_key: tuple[int, ...] = ()
     primary_key_prefixes: tuple[int, ...] = ()
     complete_metadata: bool = True
+    hidden: tuple[tuple[int, ColumnDefinition], ...] = ()
+
+    @property
+    def logged(self) -> tuple[ColumnDefinition, ...]:
+        """The columns of the row images, hidden ones too."""
+        columns = list(self.columns)
+        for place, column in self.hidden:
+            columns.insert(place, column)
+        return tuple(columns)
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """For each of `columns`, its index in `logged`."""
+        hidden = {place for place, _ in self.hidden}
+        count = len(self.columns) + len(hidden)
+        return tuple(place for place in range(count) if place not in hidden)
 
     def __str__(self) -> str:
         return f"{self.schema}.{self.table}"
@@ -66,14 +100,11 @@ class TableDefinition:
     def from_json(cls, text: str) -> TableDefinition:
         """The definition that `to_json` wrote."""
         fields = json.loads(text)
-        columns = tuple(
-            ColumnDefinition(**{**c, "type": ColumnType(c["type"]), "labels": tuple(c["labels"])})
-            for c in fields.pop("columns")
-        )
         return cls(
             **{
                 **fields,
-                "columns": columns,
+                "columns": tuple(_column(column) for column in fields["columns"]),
+                "hidden": tuple((place, _column(column)) for place, column in fields["hidden"]),
                 "primary_key": tuple(fields["primary_key"]),
                 "primary_key_prefixes": tuple(fields["primary_key_prefixes"]),
             }
@@ -82,3 +113,8 @@ class TableDefinition:
     def fingerprint(self) -> str:
         """A short hash of the definition, the same on every machine."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()[:16]
+
+
+def _column(fields: dict[str, Any]) -> ColumnDefinition:
+    kind, labels = ColumnType(fields["type"]), tuple(fields["labels"])
+    return ColumnDefinition(**{**fields, "type": kind, "labels": labels})

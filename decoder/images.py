@@ -90,9 +90,9 @@ class BlockImages:
             lengths,
             nulls,
         )
-        cells: list[Cells | None] = [None] * len(reader.definition.columns)
-        places = zip(plan.present, nulls.tolist(), plan.cells[:, VARIABLE].tolist(), strict=True)
-        for place, (column, missing, variable) in enumerate(places):
+        found: dict[int, Cells] = {}
+        columns = zip(plan.present, nulls.tolist(), plan.cells[:, VARIABLE].tolist(), strict=True)
+        for column, (place, missing, variable) in enumerate(columns):
             size = lengths[variable] if variable >= 0 else _NO_LENGTHS
-            cells[column] = Cells(buffer, positions[place], size, missing)
-        return cells
+            found[place] = Cells(buffer, positions[column], size, missing)
+        return [found.get(place) for place in reader.places]

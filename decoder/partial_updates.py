@@ -24,15 +24,15 @@ from decoder.schemas import JSON_DIFF
 _ENTRY = (pa.field("key", pa.string(), nullable=False), pa.field("value", pa.string()))
 
 
-def json_columns(definition: TableDefinition) -> list[int]:
-    """The table's JSON columns, in the order of their bits."""
-    columns = definition.columns
-    return [index for index, column in enumerate(columns) if column.type == ColumnType.JSON]
+def json_places(definition: TableDefinition) -> list[int]:
+    """Which of the table's logged columns are JSON, in the order of their bits."""
+    logged = enumerate(definition.logged)
+    return [place for place, column in logged if column.type == ColumnType.JSON]
 
 
 def shared_bits(definition: TableDefinition) -> int:
     """Bytes of the bitmap."""
-    return (len(json_columns(definition)) + 7) // 8
+    return (len(json_places(definition)) + 7) // 8
 
 
 def take_diffs(
@@ -47,8 +47,10 @@ def take_diffs(
     image leaves it out. Cells of diffs are NULL afterwards. CellError for diffs that are malformed.
     """
     found: list[tuple[str, npt.NDArray[np.int64], pa.Array]] = []
-    for bit, column in enumerate(json_columns(definition)):
-        documents = cells[column]
+    columns = {place: column for column, place in enumerate(definition.places)}
+    for bit, place in enumerate(json_places(definition)):
+        column = columns.get(place, -1)
+        documents = cells[column] if column >= 0 else None
         if documents is None:
             continue
         partial = np.empty(len(shared), np.bool_)

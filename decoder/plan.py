@@ -46,19 +46,35 @@ def _decimal_width(column: ColumnDefinition) -> int:
 
 
 def _fraction_width(column: ColumnDefinition) -> int:
-    return (column.fraction + 1) // 2
+    return (column.known_fraction + 1) // 2
+
+
+def _whole_seconds(width: int) -> Callable[[ColumnDefinition], int]:
+    """The forms of before 5.6.4, which have no fractions: `width`, where that is what it is."""
+    return lambda column: width + column.known_fraction
+
+
+def _old_decimal(column: ColumnDefinition) -> int:
+    raise UnsupportedError(
+        f"column {column.name} is a DECIMAL of before MySQL 5.0, and the log does not tell how long"
+        " its values are; rows are read from an ALTER TABLE … FORCE on"
+    )
 
 
 _WIDTHS: dict[T, Callable[[ColumnDefinition], int]] = {
     **dict.fromkeys((T.TINY, T.YEAR), lambda _: 1),
     T.SHORT: lambda _: 2,
-    **dict.fromkeys((T.INT24, T.DATE, T.NEWDATE, T.TIME), lambda _: 3),
-    **dict.fromkeys((T.LONG, T.FLOAT, T.TIMESTAMP), lambda _: 4),
-    **dict.fromkeys((T.LONGLONG, T.DOUBLE, T.DATETIME), lambda _: 8),
+    **dict.fromkeys((T.INT24, T.DATE, T.NEWDATE), lambda _: 3),
+    **dict.fromkeys((T.LONG, T.FLOAT), lambda _: 4),
+    **dict.fromkeys((T.LONGLONG, T.DOUBLE), lambda _: 8),
+    T.TIME: _whole_seconds(3),
+    T.TIMESTAMP: _whole_seconds(4),
+    T.DATETIME: _whole_seconds(8),
     T.TIME2: lambda column: 3 + _fraction_width(column),
     T.TIMESTAMP2: lambda column: 4 + _fraction_width(column),
     T.DATETIME2: lambda column: 5 + _fraction_width(column),
     T.NEWDECIMAL: _decimal_width,
+    T.DECIMAL: _old_decimal,
     T.BIT: lambda column: (column.length + 7) // 8,
     **dict.fromkeys((T.ENUM, T.SET), lambda column: column.length),
 }
@@ -78,9 +94,9 @@ def stored_width(column: ColumnDefinition) -> int:
 class RowPlan:
     """The layout of one row image; index = column of the image, in the table's order.
 
-    `present`: which columns of the table they are; `variable`: how many are of variable length.
-    `runs`: per run, its first column, the bytes of its fixed columns, the size and mask of its
-    length prefix (0 where it ends in none), masks of its NULL bits: all, the fixed ones', the
+    `present`: which of the table's logged columns they are; `variable`: how many are of variable
+    length. `runs`: per run, its first column, the bytes of its fixed columns, the size and mask of
+    its length prefix (0 where it ends in none), masks of its NULL bits: all, the fixed ones', the
     variable one's. `cells`: per column, its run, its offset in the run, its NULL bit, the mask of
     the run's columns before it, its length prefix, its number among the variable columns (−1: it
     is fixed), its width.
@@ -108,14 +124,13 @@ def plan_rows(definition: TableDefinition, bitmap: bytes) -> RowPlan:
 
     UnsupportedError names a column of a type whose values cannot be stepped over.
     """
-    present = tuple(
-        index for index in range(len(definition.columns)) if bitmap[index // 8] >> index % 8 & 1
-    )
+    columns = definition.logged
+    present = tuple(place for place in range(len(columns)) if bitmap[place // 8] >> place % 8 & 1)
     runs: list[list[int]] = []
     cells = np.zeros((len(present), CELL_FIELDS), np.int64)
     variable = 0
     first, offset = 0, 0
-    for index, column in enumerate(definition.columns[k] for k in present):
+    for index, column in enumerate(columns[place] for place in present):
         width = stored_width(column)
         bit = index - first
         before = (1 << bit) - 1

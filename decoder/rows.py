@@ -198,7 +198,7 @@ class RowDecoder:
         kind = t.KIND_OF_TYPE[int(window.table[TYPE, event])]
         slot = self.maps.slots[index]
         assert slot.definition is not None  # the kernel reports a slot without one as a fault
-        size = (len(slot.definition.columns) + 7) // 8
+        size = (len(slot.definition.logged) + 7) // 8
         start = int(self._state[t.BITMAPS])
         bitmaps = bytes(window.buffer[start : start + _BITMAPS[kind] * size])
         plans: tuple[RowPlan, ...] = ()

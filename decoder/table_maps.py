@@ -106,7 +106,7 @@ class TableMaps:
         if index == len(self.table):
             self.table = np.concatenate([self.table, np.zeros_like(self.table)])
         use = UNUSABLE if slot.error else DECODE if slot.wanted else COUNT
-        columns = len(slot.definition.columns) if slot.definition else 0
+        columns = len(slot.definition.logged) if slot.definition else 0
         self.table[index, SLOT_BYTES] = self.keep_bytes(content)
         self.table[index, SLOT_LENGTH] = len(content)
         self.table[index, SLOT_COLUMNS] = columns

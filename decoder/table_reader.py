@@ -36,6 +36,7 @@ class TableReader:
 
     def __init__(self, definition: TableDefinition, options: TypeOptions) -> None:
         self.definition = definition
+        self.places = definition.places
         key = frozenset(definition.primary_key)
         self.readers: list[ColumnReader] = [
             reader(column, options, key=index in key)

@@ -7,7 +7,7 @@ failure, so that nothing goes untested unseen. Only files beside the repository 
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,12 +16,15 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tests.support.mariadb import MariaDBFactory, MariaDBServer, NewestMariaDBServer
     from tests.support.mysql import MySQLFactory, MySQLServer
 
 REPOSITORY = Path(__file__).parent.parent
 os.environ.setdefault("BINLAKE_CACHE", str(REPOSITORY / ".cache" / "binlake"))
 
 MYSQL_FIXTURES = {"mysql", "mysql_factory"}
+MARIADB_FIXTURES = {"mariadb", "mariadb_factory"}
+NEWEST_MARIADB_FIXTURES = {"newest_mariadb"}
 
 
 @pytest.hookimpl(wrapper=True)
@@ -38,15 +41,21 @@ def pytest_runtest_makereport(
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Install MySQL once, before the first test, if any test that is to run needs it."""
-    needy = [i for i in items if MYSQL_FIXTURES & set(getattr(i, "fixturenames", ()))]
-    if not needy or config.option.collectonly:
+    """Install each server once, before the first test, if any test that is to run needs it."""
+    if config.option.collectonly:
         return
-    from tests.support.mysql_install import why_unavailable
+    from tests.support import mariadb_install, mysql_install
 
-    if reason := why_unavailable():
-        for item in needy:
-            item.add_marker(pytest.mark.skipif(True, reason=reason))
+    servers: list[tuple[set[str], Callable[[], str | None]]] = [
+        (MYSQL_FIXTURES, mysql_install.why_unavailable),
+        (MARIADB_FIXTURES, mariadb_install.why_unavailable),
+        (NEWEST_MARIADB_FIXTURES, mariadb_install.why_newest_unavailable),
+    ]
+    for fixtures, why_unavailable in servers:
+        needy = [i for i in items if fixtures & set(getattr(i, "fixturenames", ()))]
+        if needy and (reason := why_unavailable()):
+            for item in needy:
+                item.add_marker(pytest.mark.skipif(True, reason=reason))
 
 
 @pytest.fixture(scope="session")
@@ -79,3 +88,27 @@ def mysql_factory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MySQLFac
 def mysql(mysql_factory: MySQLFactory) -> MySQLServer:
     """One server for the whole run: GTIDs on, checksums on, FULL metadata, full row images."""
     return mysql_factory()
+
+
+@pytest.fixture(scope="session")
+def mariadb_factory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaDBFactory]:
+    """Starts MariaDB servers with options of their own."""
+    from tests.support.mariadb import MariaDBFactory
+
+    with MariaDBFactory(tmp_path_factory.mktemp("mariadb")) as factory:
+        yield factory
+
+
+@pytest.fixture(scope="session")
+def mariadb(mariadb_factory: MariaDBFactory) -> MariaDBServer:
+    """One MariaDB 10.11 for the whole run: checksums on, FULL metadata, full row images."""
+    return mariadb_factory()
+
+
+@pytest.fixture(scope="session")
+def newest_mariadb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NewestMariaDBServer]:
+    """The same of the newest release there is."""
+    from tests.support.mariadb import NewestMariaDBServer
+
+    with NewestMariaDBServer(tmp_path_factory.mktemp("newest_mariadb") / "server") as server:
+        yield server

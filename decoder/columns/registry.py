@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from decoder.columns.bits import bit_reader
 from decoder.columns.cells import CellError, Cells, Column, ColumnReader
+from decoder.columns.compressed import compressed_reader
 from decoder.columns.decimals import decimal_reader
 from decoder.columns.enums import label_reader
 from decoder.columns.floats import float_reader
@@ -35,6 +36,7 @@ _READERS: dict[T, Resolve] = {
     **dict.fromkeys((T.TIME2, T.DATETIME2, T.TIMESTAMP2), temporal_reader),
     **dict.fromkeys((T.STRING, T.VAR_STRING, T.VARCHAR), lambda c, _: text_reader(c)),
     **dict.fromkeys((T.TINY_BLOB, T.BLOB, T.MEDIUM_BLOB, T.LONG_BLOB), lambda c, _: text_reader(c)),
+    **dict.fromkeys((T.VARCHAR_COMPRESSED, T.BLOB_COMPRESSED), lambda c, _: compressed_reader(c)),
     **dict.fromkeys((T.ENUM, T.SET), lambda c, _: label_reader(c)),
     T.JSON: lambda *_: json_reader(),
     T.GEOMETRY: lambda *_: geometry_reader(),

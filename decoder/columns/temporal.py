@@ -49,7 +49,8 @@ from decoder.memory import Bytes
 from decoder.options import TypeOptions
 
 Unpack = Callable[[Cells], Int64s]
-"""The packed form (or, for TIMESTAMP, the microseconds) of every cell."""
+"""The packed form (or, for TIMESTAMP, the microseconds) of every cell; CellError for fields that no
+date or time has."""
 WriteValues = Callable[[Int32s, Int64s, Bytes, Int64s], int]
 """(positions, packed, values, lost): fills `values`, returns how many rows are in `lost`."""
 WriteText = Callable[[Int32s, Int64s, Bytes, Bytes], None]
@@ -102,12 +103,9 @@ class TemporalTextReader:
     longest: int
 
     def read(self, cells: Cells) -> Column:
-        """The cells as text; CellError for fields that no date or time has."""
+        """The cells as text."""
         rows = len(cells.positions)
         packed = self.unpack(cells)
-        impossible = np.flatnonzero((packed == IMPOSSIBLE) & (cells.positions >= 0))
-        if len(impossible):
-            raise CellError(int(impossible[0]), "a date or time with fields that MySQL never has")
         offsets, ends = allocate(4 * (rows + 1))
         data, text = allocate_text(self.longest * rows)
         self.write(cells.positions, packed, ends, text)
@@ -119,9 +117,17 @@ def _unpack(kernel: Callable[..., None], *arguments: int) -> Unpack:
     def unpack(cells: Cells) -> Int64s:
         packed = np.empty(len(cells.positions), np.int64)
         kernel(cells.buffer, cells.positions, *arguments, packed)
+        if packed.min(initial=0) == IMPOSSIBLE:
+            _refuse_impossible(cells, packed)
         return packed
 
     return unpack
+
+
+def _refuse_impossible(cells: Cells, packed: Int64s) -> None:
+    rows = np.flatnonzero((packed == IMPOSSIBLE) & (cells.positions >= 0))
+    if len(rows):
+        raise CellError(int(rows[0]), "a date or time with fields that MySQL never has")
 
 
 def _unpack_instants_to_fields(unpack: Unpack) -> Unpack:
@@ -164,11 +170,10 @@ def temporal_reader(column: ColumnDefinition, options: TypeOptions) -> ColumnRea
     text = options.zero_dates == "string"
     if column.type in (ColumnType.DATE, ColumnType.NEWDATE):
         return _date_reader(text)
+    digits = column.known_fraction
     if column.type in _OLD_FORMS:
-        digits = 0
         unpack = _unpack(_OLD_FORMS[column.type])
     else:
-        digits = column.fraction
         unpack = _unpack(_FORMS[column.type], (digits + 1) // 2)
     if column.type in (ColumnType.TIME, ColumnType.TIME2):
         return _time_reader(unpack, digits, options)

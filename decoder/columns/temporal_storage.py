@@ -110,8 +110,10 @@ def unpack_old_times(buffer: Bytes, positions: Int32s, packed: Int64s) -> None:
     for row in range(len(positions)):
         number = load_i24(buffer, max(item(positions, row), 0))
         digits = abs(number)
-        value = pack_time(digits // 10000, digits // 100 % 100, digits % 100)
-        set_item(packed, row, -value if number < 0 else value)
+        hour, minute, second = digits // 10000, digits // 100 % 100, digits % 100
+        value = pack_time(hour, minute, second)
+        possible = minute < 60 and second < 60
+        set_item(packed, row, (-value if number < 0 else value) if possible else IMPOSSIBLE)
 
 
 @kernel

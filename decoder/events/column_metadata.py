@@ -1,7 +1,7 @@
 """The metadata that TABLE_MAP has for every column by its type: lengths, precision, fractions.
 
 Format: MySQL `Field::do_save_field_metadata` of each type (`sql/field.cc`), read back by
-`read_field_metadata` (`sql/rpl_utility.cc`).
+`read_field_metadata` (`sql/rpl_utility.cc`); MariaDB `Field::binlog_type_info` (`sql/field.cc`).
 """
 
 from __future__ import annotations
@@ -19,9 +19,19 @@ _LONG_LENGTH = 256
 """From this length in bytes on, a string's length prefix takes two bytes."""
 
 
-def parse_column_metadata(column_type: ColumnType, cursor: Cursor) -> dict[str, Any]:
+_OF_TWO_FORMS = frozenset({ColumnType.TIME, ColumnType.DATETIME, ColumnType.TIMESTAMP})
+"""With `mysql56_temporal_format=OFF` MariaDB logs these types for any number of digits after the
+second, each in a form of its own, and no metadata that would tell them apart."""
+
+
+def parse_column_metadata(
+    column_type: ColumnType, cursor: Cursor, *, mariadb: bool
+) -> dict[str, Any]:
     """The fields of a ColumnDefinition that a type's metadata gives, `type` among them."""
-    return {"type": column_type, **_READERS.get(column_type, _nothing)(cursor)}
+    fields = {"type": column_type, **_READERS.get(column_type, _nothing)(cursor)}
+    if mariadb and column_type in _OF_TWO_FORMS:
+        fields["fraction_logged"] = False
+    return fields
 
 
 def _nothing(cursor: Cursor) -> dict[str, Any]:
@@ -115,12 +125,14 @@ _READERS: dict[ColumnType, Callable[[Cursor], dict[str, Any]]] = {
     ColumnType.DOUBLE: _float,
     ColumnType.TINY_BLOB: _blob,
     ColumnType.BLOB: _blob,
+    ColumnType.BLOB_COMPRESSED: _blob,
     ColumnType.MEDIUM_BLOB: _blob,
     ColumnType.LONG_BLOB: _blob,
     ColumnType.GEOMETRY: _blob,
     ColumnType.JSON: _blob,
     ColumnType.VECTOR: _blob,
     ColumnType.VARCHAR: _varchar,
+    ColumnType.VARCHAR_COMPRESSED: _varchar,
     ColumnType.VAR_STRING: _varchar,
     ColumnType.STRING: _string,
     ColumnType.ENUM: _string,

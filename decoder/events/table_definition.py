@@ -1,7 +1,12 @@
-"""A TABLE_MAP's parts put together: each list of its optional metadata goes to its columns."""
+"""A TABLE_MAP's parts put together: each list of its optional metadata goes to its columns.
+
+Which columns a list is about: MySQL `sql/log_event.cc`, `is_numeric_type` and its kin; MariaDB
+`sql/log_event_server.cc`, `is_numeric_field` and its kin, by `Field::binlog_type_info`.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -41,7 +46,20 @@ CHARACTER = frozenset(
 )
 """Types with a collation in the charset fields; binary ones have the binary collation there."""
 
+MARIADB_CHARACTER = CHARACTER | {
+    ColumnType.BLOB_COMPRESSED,
+    ColumnType.VARCHAR_COMPRESSED,
+    # Like all BLOBs it has a charset there, the binary one.
+    ColumnType.GEOMETRY,
+}
+"""The same for MariaDB."""
+
 ENUM_OR_SET = frozenset({ColumnType.ENUM, ColumnType.SET})
+
+_FUNCTIONAL_INDEX = "!hidden!"
+"""How MySQL begins the name of a functional index's own column (sql/sql_table.cc)."""
+_MARIADB_HASH = re.compile(r"DB_ROW_HASH_\d+")
+"""The BIGINT that MariaDB makes for a UNIQUE key on a BLOB (sql/sql_table.cc, make_long_hash)."""
 
 _Column = dict[str, Any]
 
@@ -52,6 +70,8 @@ def define(
     columns: list[_Column],
     optional: OptionalMetadata,
     header: EventHeader,
+    *,
+    mariadb: bool,
 ) -> TableDefinition:
     """The table's definition; `columns` are the fields of each ColumnDefinition known so far.
 
@@ -63,7 +83,8 @@ def define(
     assign.bits("visible", None, optional.visibility)
     assign.values("geometry_type", {ColumnType.GEOMETRY}, optional.geometry_type)
     assign.values("dimension", {ColumnType.VECTOR}, optional.dimensions)
-    assign.collations(CHARACTER, optional.default_charset, optional.column_charset)
+    character = MARIADB_CHARACTER if mariadb else CHARACTER
+    assign.collations(character, optional.default_charset, optional.column_charset)
     assign.collations(
         ENUM_OR_SET, optional.enum_and_set_default_charset, optional.enum_and_set_column_charset
     )
@@ -72,19 +93,32 @@ def define(
     assign.values("name", None, optional.column_name or _unnamed(len(columns)))
     if len({column["name"] for column in columns}) < len(columns):
         raise header.malformed("two columns have the same name")
+    hidden = [index for index, column in enumerate(columns) if _is_hidden(column, mariadb)]
+    visible = [index for index in range(len(columns)) if index not in hidden]
     key = optional.primary_key or ()
     if any(index >= len(columns) for index, _ in key):
         raise header.malformed(
             f"the primary key names a column beyond the {len(columns)} there are"
         )
+    if any(index in hidden for index, _ in key):
+        raise header.malformed("the primary key names a column that is hidden")
+    defined = [ColumnDefinition(**column) for column in columns]
     return TableDefinition(
         schema=schema,
         table=table,
-        columns=tuple(ColumnDefinition(**column) for column in columns),
-        primary_key=tuple(index for index, _ in key),
+        columns=tuple(defined[index] for index in visible),
+        hidden=tuple((index, defined[index]) for index in hidden),
+        primary_key=tuple(visible.index(index) for index, _ in key),
         primary_key_prefixes=tuple(prefix for _, prefix in key),
         complete_metadata=optional.column_name is not None,
     )
+
+
+def _is_hidden(column: _Column, mariadb: bool) -> bool:
+    if column["type"] == ColumnType.TYPED_ARRAY or column["name"].startswith(_FUNCTIONAL_INDEX):
+        return True
+    hash_like = column["type"] == ColumnType.LONGLONG and _MARIADB_HASH.fullmatch(column["name"])
+    return mariadb and bool(hash_like)
 
 
 def _unnamed(count: int) -> tuple[str, ...]:
@@ -135,7 +169,12 @@ class _Assignment:
     ) -> None:
         """Collation ids, in whichever of the two forms the server chose."""
         if default is not None:
-            each = [default.of(index) for index in range(len(self._of(types)))]
+            count = len(self._of(types))
+            if any(index >= count for index, _ in default.exceptions):
+                raise self._header.malformed(
+                    f"its optional metadata has a collation beyond the {count} columns with one"
+                )
+            each = [default.of(index) for index in range(count)]
         self.values("collation", types, each)
 
     def labels(self, types: set[ColumnType], labels: Sequence[tuple[bytes, ...]] | None) -> None:

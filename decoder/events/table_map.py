@@ -53,14 +53,15 @@ class TableMapEvent(Event):
             raise cursor.malformed(f"a table of {count} columns: there are 1 to {_MAX_COLUMNS}")
         types = [_column_type(code, header) for code in cursor.take(count)]
         metadata = cursor.part(cursor.length_encoded())
-        columns = [parse_column_metadata(column_type, metadata) for column_type in types]
+        mariadb = description.mariadb
+        columns = [parse_column_metadata(kind, metadata, mariadb=mariadb) for kind in types]
         if metadata.remaining:
             raise header.malformed(f"{metadata.remaining} bytes of column metadata are left over")
         nullable = cursor.take((count + 7) // 8)
         for index, column in enumerate(columns):
             column["nullable"] = bool(nullable[index // 8] >> index % 8 & 1)
         optional = parse_optional_metadata(cursor)
-        definition = define(schema, table, columns, optional, header)
+        definition = define(schema, table, columns, optional, header, mariadb=mariadb)
         return cls(header, table_id, table_flags, definition)
 
 

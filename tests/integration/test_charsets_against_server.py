@@ -15,15 +15,17 @@ from decoder.constants import ColumnType as T
 from tests.support.cells import column, read
 
 if TYPE_CHECKING:
+    from tests.support.mariadb import MariaDBServer
     from tests.support.mysql import MySQLServer
+    from tests.support.server import Server
 
 CODES_A_QUERY = 1500
 
 
-def converted(mysql: MySQLServer, charset: str, codes: list[bytes]) -> list[str | None]:
+def converted(server: Server, charset: str, codes: list[bytes]) -> list[str | None]:
     """Each code's character as the server converts it, None where it has none."""
     texts: list[str] = []
-    with mysql.connect() as connection, connection.cursor() as cursor:
+    with server.connect() as connection, connection.cursor() as cursor:
         for start in range(0, len(codes), CODES_A_QUERY):
             part = codes[start : start + CODES_A_QUERY]
             expressions = ", ".join(
@@ -69,28 +71,48 @@ def multi_byte_codes(charset: str) -> Iterator[bytes]:
             yield bytes([0x81 + first, 0x30 + second, 0x81 + third, 0x30 + fourth])
 
 
+def different(
+    server: Server, charset: str, codes: list[bytes]
+) -> list[tuple[str, str | None, str | None]]:
+    """The first codes whose character is not the server's, with ours and the server's."""
+    expected = converted(server, charset, codes)
+    found = decoded(charset, codes)
+    pairs = zip(codes, found, expected, strict=True)
+    return [(code.hex(), ours, theirs) for code, ours, theirs in pairs if ours != theirs][:5]
+
+
 @pytest.mark.parametrize("charset", [*sorted(CHARTS), "ascii"])
-def test_every_byte_of_one_byte_charsets(mysql: MySQLServer, charset: str) -> None:
+@pytest.mark.parametrize("server", ["mysql", "mariadb"])
+def test_every_byte_of_one_byte_charsets(
+    server: str, charset: str, request: pytest.FixtureRequest
+) -> None:
     codes = [bytes([byte]) for byte in range(256)]
-    assert decoded(charset, codes) == converted(mysql, charset, codes)
+    assert different(request.getfixturevalue(server), charset, codes) == []
 
 
 @pytest.mark.parametrize("charset", sorted(DEVIATIONS))
 def test_every_code_of_multi_byte_charsets(mysql: MySQLServer, charset: str) -> None:
-    codes = list(multi_byte_codes(charset))
-    expected = converted(mysql, charset, codes)
-    found = decoded(charset, codes)
-    different = [
-        (code.hex(), ours, theirs)
-        for code, ours, theirs in zip(codes, found, expected, strict=True)
-        if ours != theirs
-    ]
-    assert different[:5] == []
+    assert different(mysql, charset, list(multi_byte_codes(charset))) == []
+
+
+@pytest.mark.parametrize("charset", sorted(set(DEVIATIONS) - {"gb18030"}))
+def test_every_code_of_mariadbs_multi_byte_charsets(mariadb: MariaDBServer, charset: str) -> None:
+    assert different(mariadb, charset, list(multi_byte_codes(charset))) == []
 
 
 def test_the_collations_are_the_servers(mysql: MySQLServer) -> None:
     server = mysql.execute("SELECT id, character_set_name FROM information_schema.collations")
     assert {int(i): charset_of(int(i)) for i, _ in server} == {int(i): name for i, name in server}
+
+
+@pytest.mark.parametrize("server", ["mariadb", "newest_mariadb"])
+def test_the_collations_are_mariadbs(server: str, request: pytest.FixtureRequest) -> None:
+    ids = request.getfixturevalue(server).execute(
+        "SELECT id, character_set_name"
+        " FROM information_schema.collation_character_set_applicability"
+    )
+    assert max(number for number, _ in ids) > 2048
+    assert {number: charset_of(number) for number, _ in ids} == dict(ids)
 
 
 def test_every_charset_has_a_decoder(mysql: MySQLServer) -> None:

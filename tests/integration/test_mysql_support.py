@@ -7,13 +7,10 @@ from pathlib import Path
 import pytest
 
 from decoder.constants import MAGIC
+from tests.support.debian import UnavailableError
+from tests.support.installation import Installation
 from tests.support.mysql import MySQLFactory, MySQLServer
-from tests.support.mysql_install import (
-    Installation,
-    UnavailableError,
-    installation,
-    why_unavailable,
-)
+from tests.support.mysql_install import installation, why_unavailable
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,10 @@ def column(kind: T, **fields: Any) -> ColumnDefinition:
         (T.NEWDECIMAL, {"precision": 65, "scale": 30}, 30),
         (T.NEWDECIMAL, {"precision": 1, "scale": 1}, 1),
         (T.BIT, {"length": 1}, 1), (T.BIT, {"length": 9}, 2), (T.BIT, {"length": 64}, 8),
+        *((T.SET, {"length": size}, size) for size in (1, 2, 3, 4, 8)),
+        *((T.BIT, {"length": bits}, (bits + 7) // 8) for bits in range(1, 65)),
+        (T.VAR_STRING, {"length": 100, "length_bytes": 1}, 0),
+        (T.TYPED_ARRAY, {"length_bytes": 4}, 0), (T.VARCHAR_COMPRESSED, {"length_bytes": 2}, 0),
         (T.ENUM, {"length": 2}, 2), (T.SET, {"length": 8}, 8),
         (T.VARCHAR, {"length": 100, "length_bytes": 2}, 0), (T.JSON, {"length_bytes": 4}, 0),
     ],
@@ -53,9 +57,32 @@ def test_stored_width(kind: T, fields: dict[str, int], width: int) -> None:
     assert stored_width(column(kind, **fields)) == width
 
 
-def test_a_type_without_a_known_width_is_unsupported() -> None:
-    with pytest.raises(UnsupportedError, match="TYPED_ARRAY"):
-        stored_width(column(T.TYPED_ARRAY))
+@pytest.mark.parametrize(
+    ("kind", "fields", "reason"),
+    [
+        (T.INVALID, {}, "INVALID"),
+        (T.DECIMAL, {}, "before MySQL 5.0"),
+        (T.TIME, {"fraction_logged": False}, "mysql56_temporal_format"),
+        (T.DATETIME, {"fraction_logged": False}, "mysql56_temporal_format"),
+        (T.TIMESTAMP, {"fraction_logged": False}, "mysql56_temporal_format"),
+    ],
+)
+def test_a_type_without_a_known_width_is_unsupported(
+    kind: T, fields: dict[str, bool], reason: str
+) -> None:
+    with pytest.raises(UnsupportedError, match=reason):
+        stored_width(column(kind, **fields))
+
+
+def test_hidden_columns_have_their_place_in_the_layout() -> None:
+    number, key = column(T.LONG), column(T.LONGLONG)
+    array = column(T.TYPED_ARRAY, length_bytes=4)
+    definition = TableDefinition("s", "t", (number, number), hidden=((1, array), (2, key)))
+    assert definition.logged == (number, array, key, number)
+    assert definition.places == (0, 3)
+    plan = plan_rows(definition, b"\x0f")
+    assert (plan.columns, plan.variable) == (4, 1)
+    assert plan.widths.tolist() == [4, 0, 8, 4]
 
 
 def test_runs_end_at_columns_of_variable_length() -> None:

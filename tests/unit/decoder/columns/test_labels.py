@@ -26,6 +26,14 @@ def test_enums(data: st.DataObject) -> None:
     assert values(column(T.ENUM, length=size, labels=tuple(labels)), stored) == expected
 
 
+def test_the_enum_of_most_labels() -> None:
+    labels = tuple(f"{number:x}" for number in range(1, 65_536))
+    definition = column(T.ENUM, length=2, labels=labels)
+    indexes = [0, 1, 255, 256, 32_767, 32_768, 65_534, 65_535]
+    stored = [index.to_bytes(2, "little") for index in indexes]
+    assert values(definition, stored) == ["", *(f"{index:x}" for index in indexes[1:])]
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 8])
 @settings(max_examples=40)
 @given(data=st.data())

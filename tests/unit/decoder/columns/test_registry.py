@@ -54,7 +54,7 @@ def test_options_change_types(options: TypeOptions) -> None:
     assert time == (pa.int64() if options.time == "micros" else pa.string())
 
 
-@pytest.mark.parametrize("kind", [T.DECIMAL, T.NULL, T.TYPED_ARRAY, T.INVALID])
+@pytest.mark.parametrize("kind", [T.NULL, T.TYPED_ARRAY, T.INVALID])
 def test_other_types_are_named(kind: T) -> None:
     with pytest.raises(UnsupportedError, match=kind.name):
         reader(column(kind), TypeOptions())

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from decoder.columns.cells import CellError
+from decoder.columns.registry import reader
 from decoder.constants import ColumnType as T
+from decoder.errors import UnsupportedError
 from decoder.options import TypeOptions
 from tests.support.cells import column, read, values
 from tests.support.stored import (
@@ -128,10 +130,44 @@ def test_the_forms_of_before_5_6_4() -> None:
         (T.DATETIME2, bytes(5)),
         (T.DATETIME2, stored_datetime((10000, 1, 1, 0, 0, 0))),
         (T.DATETIME, b"\xff" * 8),
+        (T.DATETIME, (20241301000000).to_bytes(8, "little")),
+        (T.DATETIME, (20240101000060).to_bytes(8, "little")),
+        (T.TIME, (6000).to_bytes(3, "little")),
+        (T.TIME, (-60).to_bytes(3, "little", signed=True)),
     ],
 )
-def test_fields_that_mysql_never_writes_have_no_text(kind: T, stored: bytes) -> None:
-    with pytest.raises(CellError) as caught:
-        values(column(kind), [None, stored], TEXT)
+@pytest.mark.parametrize("options", [TypeOptions(), TEXT, MICROS])
+def test_fields_that_mysql_never_writes_are_no_value(
+    kind: T, stored: bytes, options: TypeOptions
+) -> None:
+    with pytest.raises(CellError, match="never has") as caught:
+        values(column(kind), [None, stored], options)
     assert caught.value.row == 1
-    assert read(column(kind), [None, stored]).lossy.tolist() == [1]
+
+
+@settings(max_examples=50)
+@given(times=st.lists(st.integers(-3020399, 3020399), min_size=1, max_size=9))
+def test_times_of_before_5_6_4(times: list[int]) -> None:
+    def stored(time: int) -> bytes:
+        seconds = abs(time)
+        digits = seconds // 3600 * 10000 + seconds // 60 % 60 * 100 + seconds % 60
+        return (-digits if time < 0 else digits).to_bytes(3, "little", signed=True)
+
+    cells = [*map(stored, times), None]
+    assert values(column(T.TIME), cells) == [*(printed_time(t * 10**6, 0) for t in times), None]
+    assert values(column(T.TIME), cells, MICROS) == [*(time * 10**6 for time in times), None]
+
+
+@settings(max_examples=50)
+@given(moments=st.lists(st.datetimes(), min_size=1, max_size=9))
+def test_datetimes_of_before_5_6_4(moments: list[datetime]) -> None:
+    moments = [moment.replace(microsecond=0) for moment in moments]
+    stored = [int(f"{m.year:04}{m:%m%d%H%M%S}").to_bytes(8, "little") for m in moments]
+    assert values(column(T.DATETIME), [*stored, None]) == [*moments, None]
+    assert values(column(T.DATETIME), stored, TEXT) == [moment.isoformat(" ") for moment in moments]
+
+
+@pytest.mark.parametrize("kind", [T.TIME, T.DATETIME, T.TIMESTAMP])
+def test_values_whose_digits_the_log_does_not_tell_are_not_guessed_at(kind: T) -> None:
+    with pytest.raises(UnsupportedError, match="mysql56_temporal_format"):
+        reader(column(kind, fraction_logged=False), TypeOptions())

@@ -8,9 +8,16 @@ import pytest
 from decoder.constants import ColumnType, EventType
 from decoder.definition import ColumnDefinition, TableDefinition
 from decoder.errors import BinlogError, MalformedError, UnsupportedError
+from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.table_map import TableMapEvent
 from decoder.inspect import events
-from tests.support.event_bytes import described, length_encoded, parsed, recorded
+from tests.support.event_bytes import (
+    POST_HEADER_LENGTHS,
+    described,
+    length_encoded,
+    parsed,
+    recorded,
+)
 
 LATIN1, UTF8MB4, UTF8MB3, GBK, BINARY = 8, 255, 33, 28, 63
 
@@ -142,8 +149,10 @@ def field(code: int, value: bytes) -> bytes:
     return bytes([code]) + length_encoded(len(value)) + value
 
 
-def define(*arguments: Any, **named: Any) -> TableDefinition:
-    event = parsed(EventType.TABLE_MAP, table_map(*arguments, **named))
+def define(
+    *arguments: Any, description: FormatDescriptionEvent | None = None, **named: Any
+) -> TableDefinition:
+    event = parsed(EventType.TABLE_MAP, table_map(*arguments, **named), description)
     assert isinstance(event, TableMapEvent)
     assert event.table_id == 7
     return event.definition
@@ -196,10 +205,59 @@ def test_the_hidden_column_of_a_multi_valued_index_is_stored_as_json_is() -> Non
             bytes([ColumnType.NEWDECIMAL, 10, 2]),
         ]
     )
-    columns = define(types, metadata).columns
-    assert {(column.type, column.length_bytes) for column in columns} == {
-        (ColumnType.TYPED_ARRAY, 4)
-    }
+    definition = define(types, metadata)
+    assert definition.columns == ()
+    assert [(place, c.type, c.length_bytes) for place, c in definition.hidden] == [
+        (place, ColumnType.TYPED_ARRAY, 4) for place in range(3)
+    ]
+
+
+def test_columns_that_no_select_gives_are_hidden() -> None:
+    names = ["id", "!hidden!by_price!0!0", "DB_ROW_HASH_1", "name"]
+    optional = field(4, b"".join(bytes([len(name)]) + name.encode() for name in names))
+    optional += field(8, bytes([3, 0]))
+    arguments = ([ColumnType.LONG, ColumnType.LONG, ColumnType.LONGLONG, ColumnType.LONG], b"")
+    definition = define(*arguments, optional)
+    assert [column.name for column in definition.columns] == ["id", "DB_ROW_HASH_1", "name"]
+    assert definition.primary_key == (2, 0)
+    assert [column.name for column in definition.logged] == names
+    definition = define(*arguments, optional, description=MARIADB)
+    assert [column.name for column in definition.columns] == ["id", "name"]
+    assert [(place, column.name) for place, column in definition.hidden] == [
+        (1, "!hidden!by_price!0!0"),
+        (2, "DB_ROW_HASH_1"),
+    ]
+    assert definition.primary_key == (1, 0)
+    assert TableDefinition.from_json(definition.to_json()) == definition
+
+
+MARIADB = described("10.11.18-MariaDB-log", POST_HEADER_LENGTHS + bytes(130))
+
+
+def test_mariadb_counts_geometries_among_the_columns_with_a_charset() -> None:
+    types = [ColumnType.GEOMETRY, ColumnType.VARCHAR, ColumnType.BLOB_COMPRESSED]
+    metadata = b"\x04" + struct.pack("<H", 40) + b"\x02"
+    optional = field(2, bytes([BINARY, 1, LATIN1, 2, UTF8MB3]))
+    columns = define(types, metadata, optional, description=MARIADB).columns
+    assert [column.collation for column in columns] == [BINARY, LATIN1, UTF8MB3]
+    columns = define(types[:2], metadata[:3], field(2, bytes([LATIN1]))).columns
+    assert [column.collation for column in columns] == [None, LATIN1]
+
+
+def test_mariadbs_compressed_columns() -> None:
+    types = [ColumnType.VARCHAR_COMPRESSED, ColumnType.BLOB_COMPRESSED]
+    metadata = struct.pack("<H", 1001) + b"\x03"
+    long, blob = define(types, metadata, description=MARIADB).columns
+    assert (long.type, long.length, long.length_bytes) == (types[0], 1001, 2)
+    assert (blob.type, blob.length_bytes) == (types[1], 3)
+
+
+@pytest.mark.parametrize("kind", [ColumnType.TIME, ColumnType.DATETIME, ColumnType.TIMESTAMP])
+def test_only_mysql_tells_that_the_old_temporal_types_have_no_fraction(kind: ColumnType) -> None:
+    (column,) = define([kind], b"").columns
+    assert (column.known_fraction, column.fraction_logged) == (0, True)
+    (column,) = define([kind], b"", description=MARIADB).columns
+    assert not column.fraction_logged
 
 
 def test_an_early_5_1_table_id_has_four_bytes() -> None:
@@ -235,6 +293,14 @@ MALFORMED = {
     "a key beyond": (table_map([3], b"", field(8, b"\x01")), "beyond the 1"),
     "labels of nothing": (table_map([3], b"", field(6, b"\x01\x01a")), "1 values of labels"),
     "endless labels": (table_map([3], b"", field(6, b"\xfe" + b"\xff" * 8)), "announced in 0"),
+    "a collation beyond": (
+        table_map([15], b"\x0a\x00", field(2, bytes([8, 1, 33]))),
+        "beyond the 1 columns",
+    ),
+    "a hidden key": (
+        table_map([3], b"", field(4, b"\x09!hidden!x") + field(8, b"\0")),
+        "a column that is hidden",
+    ),
     "a name unended": (table_map([3], b"", names=b"\x01sx\x01t\0"), "zero byte"),
     "a name too long": (table_map([3], b"", names=b"\xc1" + b"s" * 193 + b"\0"), "longer than"),
     "endless columns": (
