@@ -120,3 +120,9 @@ def without_checksums(log: bytes) -> bytes:
 
 def _without_checksum(event: bytes) -> bytes:
     return event[:9] + struct.pack("<I", len(event) - 4) + event[13:-4]
+
+
+def mariadb_compressed(content: bytes) -> bytes:
+    """A piece that MariaDB compresses: 0x80 and bytes of the length, the length, a zlib stream."""
+    size = (len(content).bit_length() + 7) // 8
+    return bytes([0x80 | size]) + len(content).to_bytes(size, "big") + zlib.compress(content)
