@@ -17,6 +17,7 @@ import pymysql
 from pymysql.constants import CLIENT
 
 from tests.support.mysql_install import CACHE, Installation, installation, lock
+from tests.support.mysql_keyring import with_keyring
 
 START_SECONDS = 120
 STOP_SECONDS = 120
@@ -45,11 +46,13 @@ class MySQLServer:
     """One server: `with MySQLServer(folder) as server` starts it, and stops it at the end.
 
     `folder` holds its data and, in `binlogs`, its binary logs with their index; `port` is on
-    127.0.0.1 and the user is root without a password.
+    127.0.0.1 and the user is root without a password. With `keyring` it keeps its keys in that
+    file, as `--binlog-encryption=ON` among the options needs it.
     """
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder: Path, *options: str, keyring: Path | None = None) -> None:
         self.folder = folder
+        self.keyring = keyring
         self.options = options
         self.port = 0
         self.binlog_folder = folder / "binlogs"
@@ -69,6 +72,8 @@ class MySQLServer:
         if not self._data.exists():
             self.binlog_folder.mkdir(parents=True)
             shutil.copytree(_initialised(programs), self._data)
+        if self.keyring is not None:
+            programs = with_keyring(programs, self.folder / "programs", self.keyring)
         self._run = Path(tempfile.mkdtemp(prefix="mysql."))
         self.port = self.port or _free_port()
         command = [
@@ -139,6 +144,15 @@ class MySQLServer:
         command = [*installation().command(name), "--no-defaults", *arguments]
         return subprocess.run(command, capture_output=True, check=True).stdout
 
+    def sent_log(self, name: str, folder: Path) -> Path:
+        """A closed binary log as the server sends it to replicas, decrypted, put into `folder`."""
+        self.tool(
+            "mysqlbinlog",
+            *("--read-from-remote-server", "--raw", f"--socket={self.socket}", "--user=root"),
+            *(f"--result-file={folder}/", name),
+        )
+        return folder / name
+
     def __enter__(self) -> MySQLServer:
         return self if self._process is not None else self.start()
 
@@ -180,9 +194,10 @@ class MySQLFactory:
         self._folder = folder
         self._servers: list[MySQLServer] = []
 
-    def __call__(self, *options: str) -> MySQLServer:
+    def __call__(self, *options: str, keyring: Path | None = None) -> MySQLServer:
         """A new server with `options` after `DEFAULTS`, started."""
-        server = MySQLServer(self._folder / f"server{len(self._servers)}", *options)
+        folder = self._folder / f"server{len(self._servers)}"
+        server = MySQLServer(folder, *options, keyring=keyring)
         self._servers.append(server)
         return server.start()
 

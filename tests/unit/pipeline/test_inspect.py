@@ -107,7 +107,7 @@ def test_a_damaged_file_is_shown_up_to_the_fault_and_the_others_after_it(
     [
         (b"", "it is empty"),
         (b"id,name\n1,cup\n", "not with a binary log's"),
-        (b"\xfdbin" + bytes(100), "encrypted"),
+        (b"\xfdbin" + bytes(100), "ends inside its encryption header"),
         (b"\xfebin" + format_description("1.0.0"), "does not know"),
     ],
 )
