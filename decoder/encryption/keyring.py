@@ -1,7 +1,7 @@
 """The file in which MySQL's component_keyring_file keeps its keys: JSON, the keys in hex.
 
 Format: MySQL `components/keyrings/common/json_data/json_reader.cc`, version 1.0. The file of the
-older keyring_file plugin is another one; the server's `mysql_migrate_keyring` makes it this one.
+older keyring_file plugin is another one, which a server can migrate.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def replication_keys(data: bytes) -> dict[str, bytes]:
     """
     if data.startswith(_PLUGIN):
         raise UnsupportedError(
-            "it is a file of the keyring_file plugin: make it one of component_keyring_file"
-            " with mysql_migrate_keyring"
+            "it is a keyring file of the keyring_file plugin: migrate it to component_keyring_file"
+            " (mysqld --keyring-migration-to-component)"
         )
     try:
         return {

@@ -19,8 +19,8 @@ from pipeline.errors import SettingsError
 from pipeline.settings import EncryptionSettings
 
 GIVE_A_KEY = (
-    "Give the server's present keyring file as encryption.keyring in conf (a file from before a"
-    " rotation of its key must be copied anew), or this file's password under encryption.passwords."
+    "Give the server's keyring file as encryption.keyring in conf, or this file's password under"
+    " encryption.passwords; a copy from before a rotation of the server's key must be made anew."
 )
 """What to do about an EncryptedError."""
 

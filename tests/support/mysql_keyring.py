@@ -19,6 +19,8 @@ COMPONENT = "component_keyring_file"
 def with_keyring(programs: Installation, folder: Path, keyring: Path) -> Installation:
     """The programs in `folder`, their server keeping its keys in the file `keyring`."""
     mysqld = folder / "sbin" / "mysqld"
+    if folder.exists():
+        return Installation(mysqld, programs.loader)  # the server was started before
     plugins = folder / "lib" / "mysql" / "plugin"
     mysqld.parent.mkdir(parents=True)
     plugins.mkdir(parents=True)

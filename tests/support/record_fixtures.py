@@ -1,4 +1,4 @@
-"""Records what is in tests/data from a real MySQL server; run as a module from the repository's root.
+"""Records tests/data from a real MySQL server; run as a module from the repository's root.
 
     python -m tests.support.record_fixtures [NAME…]
 

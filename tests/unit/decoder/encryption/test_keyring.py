@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from decoder.encryption.keyring import replication_keys
-from decoder.errors import BinlogError, MalformedError
+from decoder.errors import BinlogError, MalformedError, UnsupportedError
 from tests.support.encrypted_log import HEADER, KEYRING
 
 SECRET = "00FF" * 16
@@ -58,10 +58,16 @@ def test_what_is_no_keyring_is_refused_without_showing_it(content: bytes) -> Non
     assert caught.value.__cause__ is None
 
 
+def test_the_older_plugin_s_file_is_told_from_damage() -> None:
+    with pytest.raises(UnsupportedError, match="keyring-migration-to-component"):
+        replication_keys(b"Keyring file version:2.0" + bytes(100))
+
+
 @given(st.integers(0, len(KEYRING) - 1), st.binary(max_size=3))
 def test_a_mutated_keyring_is_read_or_refused(offset: int, content: bytes) -> None:
     changed = KEYRING[:offset] + content + KEYRING[offset + 1 :]
     try:
-        assert isinstance(replication_keys(changed), dict)
+        found = replication_keys(changed)
     except BinlogError:
-        pass
+        return
+    assert all(key_id.startswith("MySQLReplicationKey_") for key_id in found)
