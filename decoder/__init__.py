@@ -2,6 +2,7 @@
 
     for changes in decoder.read(data):      # row changes, as Arrow record batches per table
     for event in decoder.events(data):      # every event, as an object
+    keys = decoder.Keys.of_keyring(bytes)   # for either, of encrypted logs: (data, keys=keys)
     except decoder.BinlogError:             # whatever is wrong with the bytes
 
 They are loaded when first used, so that `import decoder` costs nothing.
@@ -13,14 +14,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from decoder.encryption.keys import Keys
     from decoder.errors import BinlogError
     from decoder.inspect import events
     from decoder.library import read
 
-__all__ = ["BinlogError", "events", "read"]
+__all__ = ["BinlogError", "Keys", "events", "read"]
 
 _HOMES = {
     "BinlogError": "decoder.errors",
+    "Keys": "decoder.encryption.keys",
     "events": "decoder.inspect",
     "read": "decoder.library",
 }

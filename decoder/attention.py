@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from decoder.constants import HEADER_LENGTH, EventType, event_name
 from decoder.definition import TableDefinition
+from decoder.encryption.mariadb import refuse_mariadb_encryption
 from decoder.errors import BinlogError, ChecksumError, MalformedError, UnsupportedError
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
@@ -79,6 +80,7 @@ class Attention:
             _T.GTID_TAGGED: self._tagged_gtid,
             _T.INCIDENT: self._incident,
             _T.EXECUTE_LOAD_QUERY: self._load,
+            _T.MARIADB_START_ENCRYPTION: self._start_encryption,
         }
 
     @property
@@ -165,6 +167,9 @@ class Attention:
     def _load(self, window: Window, event: int) -> None:
         error = UnsupportedError("LOAD DATA is logged as a statement, not as rows")
         self._report(window, event, STATEMENT_DML, error, False)
+
+    def _start_encryption(self, window: Window, event: int) -> None:
+        refuse_mariadb_encryption(self.parse(window, event).header)
 
     def _unsupported(self, window: Window, event: int) -> None:
         code = int(window.table[TYPE, event])

@@ -81,7 +81,7 @@ class NotABinlogError(BinlogError):
 
 
 class EncryptedError(BinlogError):
-    """The file is encrypted (magic number 0xfd 62 69 6e) and no key was given."""
+    """The file is encrypted (magic number 0xfd 62 69 6e), and no key that was given opens it."""
 
 
 class ChecksumError(BinlogError):

@@ -10,6 +10,7 @@ import numpy as np
 
 from decoder.constants import CHECKSUM_LENGTH, HEADER_LENGTH, MAGIC, EventFlag, EventType
 from decoder.crc32 import HEAD
+from decoder.encryption.mariadb import refuse_mariadb_encryption
 from decoder.errors import ChecksumError, TruncatedError
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.previous_gtids import PreviousGtidsEvent
@@ -100,6 +101,7 @@ def _previous_gtids(
     if len(data) == position and not version_has_it:
         return None
     header = EventHeader.parse(memoryview(data), position, position)
+    refuse_mariadb_encryption(header)
     if header.type != EventType.PREVIOUS_GTIDS:
         if len(data) - position >= header.size:
             _event(data, position, checksum=bool(description.checksum_length))

@@ -11,11 +11,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from decoder.constants import HEADER_LENGTH, MAGIC, MAGIC_ENCRYPTED, EventType
+from decoder.constants import HEADER_LENGTH, MAGIC, EventType
 from decoder.crc32 import HEAD
+from decoder.encryption.keys import NO_KEYS, Keys
+from decoder.encryption.mariadb import refuse_mariadb_encryption
 from decoder.errors import (
     BinlogError,
-    EncryptedError,
     MalformedError,
     NotABinlogError,
     TruncatedError,
@@ -36,15 +37,15 @@ Data: TypeAlias = Any
 _WINDOW = 1 << 20
 
 
-def events(data: Data, *, file: str = "") -> Iterator[Event]:
+def events(data: Data, *, file: str = "", keys: Keys = NO_KEYS) -> Iterator[Event]:
     """The events of a whole file, or of a segment that starts with its FORMAT_DESCRIPTION.
 
     A TRANSACTION_PAYLOAD is followed by the events inside it (`event.inside_payload`). `data` is
-    copied a window at a time. Raises BinlogError, with `file` in its message, at the first fault;
-    the events before it have been given.
+    copied a window at a time; an encrypted log, which `keys` open, as a whole. Raises BinlogError,
+    with `file` in its message, at the first fault; the events before it have been given.
     """
     try:
-        yield from _events(memoryview(data).cast("B"))
+        yield from _events(memoryview(keys.decrypted(data, file=file)).cast("B"))
     except BinlogError as error:
         raise error.at(file=file or None) from error
 
@@ -63,6 +64,7 @@ def _events(data: memoryview) -> Iterator[Event]:
             header = header.renumbered(description.todays_type(header.type))
             event = parse(body, header, description)
             yield event
+            refuse_mariadb_encryption(header)
             if isinstance(event, TransactionPayloadEvent):
                 content = body[event.payload_offset - HEADER_LENGTH :]
                 for inner_header, inner_body in inner_events(event, content):
@@ -79,8 +81,6 @@ def _first_event(data: memoryview) -> int:
     magic = bytes(data[: len(MAGIC)])
     if magic == MAGIC:
         return len(MAGIC)
-    if magic == MAGIC_ENCRYPTED:
-        raise EncryptedError("the log is encrypted, and no key was given", position=0)
     if len(data) > HEADER_LENGTH and data[4] == EventType.FORMAT_DESCRIPTION:
         return 0
     if not data:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from decoder.encryption.keys import NO_KEYS, Keys
 from decoder.options import TypeOptions
 from decoder.results import Changes, Faults
 from decoder.stream import Segment, SegmentDecoder
@@ -13,12 +14,15 @@ from decoder.stream import Segment, SegmentDecoder
 _PLAIN = TypeOptions()
 
 
-def read(data: Any, *, file: str = "", options: TypeOptions = _PLAIN) -> Iterator[Changes]:
+def read(
+    data: Any, *, file: str = "", options: TypeOptions = _PLAIN, keys: Keys = NO_KEYS
+) -> Iterator[Changes]:
     """The row changes in a binary log file, or in a run of its events that starts with its format.
 
     `data` is anything with a buffer: bytes, bytearray, memoryview, a numpy array, a pyarrow
     Buffer. Each `Changes` has `.schema`, `.table`, `.definition` and `.batch`, with the columns of
     `decoder.schemas.changes`. LSNs count from the number at the end of `file`'s name (0 without).
+    An encrypted log is opened by `keys`, and decrypted as a whole.
     Raises BinlogError at the first fault, after what is whole before it. A transaction that goes on
     behind the data (a segment may end inside of one) is given as far as it goes, and so are rows
     that a ROLLBACK TO SAVEPOINT took back; the pipeline tells both from `SegmentDecoder`'s results.
@@ -26,7 +30,7 @@ def read(data: Any, *, file: str = "", options: TypeOptions = _PLAIN) -> Iterato
     number = re.search(r"\.(\d+)$", file)
     segment = Segment(file, int(number[1]) if number else 0)
     decoder = SegmentDecoder(segment, options)
-    for result in decoder.decode([data]):
+    for result in decoder.decode([keys.decrypted(data, file=file)]):
         if isinstance(result, Changes):
             yield result
         elif isinstance(result, Faults) and decoder.first_fault is not None:

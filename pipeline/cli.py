@@ -108,11 +108,20 @@ def inspect(
     files: Annotated[list[Path], typer.Argument(help="Binlog files.")],
     rows: Annotated[bool, typer.Option("--rows", help="Decoded row images.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    keyring: Annotated[
+        str | None, typer.Option("--keyring", help="The server's keyring file, for encrypted logs.")
+    ] = None,
+    conf: Conf = None,
 ) -> None:
     """The events of binlog files, or with --rows their row images; needs no lake."""
+    from pipeline.bronze.encrypted import read_keys
     from pipeline.inspect import inspect_files
+    from pipeline.settings import Settings
 
-    raise typer.Exit(inspect_files(files, rows=rows, json=json))
+    encryption = Settings.load(conf).encryption
+    if keyring is not None:
+        encryption = encryption.model_copy(update={"keyring": keyring})
+    raise typer.Exit(inspect_files(files, rows=rows, json=json, keys=read_keys(encryption)))
 
 
 def _settings(

@@ -20,7 +20,10 @@ from rich.table import Table
 from rich.text import Text
 
 import decoder
-from decoder.errors import BinlogError
+from decoder.encryption.keys import NO_KEYS, Keys
+from decoder.errors import BinlogError, EncryptedError
+from pipeline.bronze.encrypted import GIVE_A_KEY
+from pipeline.inspect_encryption import encryption_header, header_cells, header_object
 from pipeline.inspect_events import EVENT_COLUMNS, event_cells, event_object
 from pipeline.inspect_rows import ROW_COLUMNS, row_cells, row_object, row_objects, to_json
 
@@ -33,9 +36,12 @@ _FAULT = 1
 Line: TypeAlias = dict[str, Any] | Sequence[str]
 
 
-def inspect_files(files: Sequence[Path], *, rows: bool = False, json: bool = False) -> int:
+def inspect_files(
+    files: Sequence[Path], *, rows: bool = False, json: bool = False, keys: Keys = NO_KEYS
+) -> int:
     """Show the files on standard output; messages go to standard error.
 
+    Encrypted ones are opened by `keys`; their header is shown before the events, also without.
     The exit code: 0, 1 where a file is no binary log or damaged, 2 where one cannot be read.
     """
     out, errors = Console(), Console(stderr=True)
@@ -45,10 +51,11 @@ def inspect_files(files: Sequence[Path], *, rows: bool = False, json: bool = Fal
     with _pipe_may_close():
         for file in files:
             try:
-                lines = _rows(file, json) if rows else _events(file, json)
+                lines = _rows(file, json, keys) if rows else _events(file, json, keys)
                 _show(lines, ROW_COLUMNS if rows else EVENT_COLUMNS, out, str(file))
             except BinlogError as error:
-                _print_error(str(error), errors)
+                remedy = f". {GIVE_A_KEY}" if isinstance(error, EncryptedError) else ""
+                _print_error(f"{error.at(file=str(file))}{remedy}", errors)
                 worst = max(worst, _FAULT)
             except BrokenPipeError:
                 raise
@@ -58,16 +65,18 @@ def inspect_files(files: Sequence[Path], *, rows: bool = False, json: bool = Fal
     return worst
 
 
-def _events(file: Path, json: bool) -> Iterator[Line]:
+def _events(file: Path, json: bool, keys: Keys) -> Iterator[Line]:
     tables: dict[int, str] = {}
     with _content(file) as data:
-        for event in decoder.events(data, file=str(file)):
+        if (header := encryption_header(data)) is not None:
+            yield header_object(header, str(file)) if json else header_cells(header)
+        for event in decoder.events(data, file=str(file), keys=keys):
             yield event_object(event, str(file)) if json else event_cells(event, tables)
 
 
-def _rows(file: Path, json: bool) -> Iterator[Line]:
+def _rows(file: Path, json: bool, keys: Keys) -> Iterator[Line]:
     with _content(file) as data:
-        for changes in decoder.read(data, file=str(file)):
+        for changes in decoder.read(data, file=str(file), keys=keys):
             for row in row_objects(changes):
                 yield row_object(row, str(file)) if json else row_cells(row)
 

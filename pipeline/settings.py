@@ -19,6 +19,7 @@ from pydantic import (
     ByteSize,
     ConfigDict,
     Field,
+    SecretStr,
     model_validator,
 )
 
@@ -45,6 +46,12 @@ def _time_zone(name: str) -> str:
     except ValueError as error:
         raise ValueError(f"{error}: use a name such as Europe/Paris, or +02:00") from error
     return name
+
+
+def _file_password(password: SecretStr) -> SecretStr:
+    if re.fullmatch(r"[0-9A-Fa-f]{64}", password.get_secret_value()) is None:
+        raise ValueError("is no password: 64 hexadecimal digits, in quotes")
+    return password
 
 
 def _java_memory(value: Any) -> Any:
@@ -89,6 +96,21 @@ class TypeSettings(Model):
     zero_dates: Literal["null", "string"] = "null"
 
 
+class EncryptionSettings(Model):
+    """What opens encrypted logs.
+
+    `keyring` is the file of the server's component_keyring_file, as a path or an fsspec URL;
+    `passwords` are of single files, by name, in hexadecimal.
+    """
+
+    model_config = ConfigDict(hide_input_in_errors=True)
+
+    keyring: str | None = None
+    passwords: dict[str, Annotated[SecretStr, AfterValidator(_file_password)]] = Field(
+        default_factory=dict
+    )
+
+
 class SparkSettings(Model):
     """The session: `master`, the driver's heap, and any Spark configuration on top."""
 
@@ -117,6 +139,7 @@ class Settings(Model):
     exclude: tuple[TablePattern, ...] = ()
     segments: SegmentSettings = SegmentSettings()
     types: TypeSettings = TypeSettings()
+    encryption: EncryptionSettings = EncryptionSettings()
     system_time_zone: Annotated[str, AfterValidator(_time_zone)] = "UTC"
     foreign_keys_logged: bool = False
     given_up: tuple[int, ...] = ()
@@ -138,7 +161,8 @@ class Settings(Model):
         try:
             return cls.model_validate(values)
         except ValueError as error:
-            raise explain(error, cls, document, given) from error
+            # Not chained: pydantic's error shows what was given, which may be a secret.
+            raise explain(error, cls, document, given) from None
 
     def require(self, *keys: str) -> Settings:
         """These settings, or a SettingsError for the first of `keys` that is still empty."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -95,7 +95,10 @@ def explain(
         return SettingsError(
             "is not a setting.", key=_dotted(path), file=place, remedy=_meant(model, path)
         )
-    given = f" (given: {first['input']!r})" if not isinstance(first["input"], dict) else ""
+    hidden = isinstance(first["input"], dict) or _model_at(model, path).model_config.get(
+        "hide_input_in_errors", False
+    )
+    given = "" if hidden else f" (given: {first['input']!r})"
     reason = first["msg"].removeprefix("Value error, ")
     return SettingsError(f"{reason}{given}.", key=_dotted(path), file=place)
 
@@ -103,15 +106,22 @@ def explain(
 def _meant(model: type[BaseModel], path: KeyPath) -> str:
     """`Did you mean segments.target?`, or the keys that there are."""
     *above, wrong = path
-    for part in above:
-        inner = model.model_fields[str(part)].annotation
-        if isinstance(inner, type) and issubclass(inner, BaseModel):
-            model = inner
-    known = list(model.model_fields)
+    known = list(_model_at(model, above).model_fields)
     close = get_close_matches(str(wrong), known, n=1)
     if close:
         return f"Did you mean {_dotted((*above, close[0]))}?"
     return f"There are: {', '.join(_dotted((*above, key)) for key in known)}."
+
+
+def _model_at(model: type[BaseModel], path: Sequence[str | int]) -> type[BaseModel]:
+    """The innermost model on the way to a key."""
+    for part in path:
+        field = model.model_fields.get(str(part))
+        inner = field.annotation if field is not None else None
+        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
+            break
+        model = inner
+    return model
 
 
 def _dotted(path: KeyPath) -> str:

@@ -14,16 +14,18 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from decoder.encryption.keys import Keys
     from decoder.events.event import Event
     from decoder.inspect import Data
 
 
 class _CallablePackage(ModuleType):
-    def __call__(self, data: Data, *, file: str = "") -> Iterator[Event]:
+    def __call__(self, data: Data, *, file: str = "", keys: Keys | None = None) -> Iterator[Event]:
         """`decoder.inspect.events`: every event of a file or segment in memory."""
+        from decoder.encryption.keys import NO_KEYS
         from decoder.inspect import events
 
-        return events(data, file=file)
+        return events(data, file=file, keys=keys or NO_KEYS)
 
 
 sys.modules[__name__].__class__ = _CallablePackage

@@ -8,14 +8,18 @@ from dataclasses import dataclass, replace
 from pyspark.sql import SparkSession, functions as sf
 
 from pipeline import delta
+from pipeline.bronze.encrypted import find_ciphers, read_keys
 from pipeline.bronze.files import FileRow, read_files, write_files
 from pipeline.bronze.gtids import union
-from pipeline.bronze.ingest import append_segments, clear_in_use_flags, still_as_planned
+from pipeline.bronze.ingest import Ciphers, append_segments, clear_in_use_flags, still_as_planned
 from pipeline.bronze.plan import FilePlan, from_body
 from pipeline.job_progress import following
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger, Plan
 from pipeline.progress import Progress
+from pipeline.settings import EncryptionSettings
+
+_NOT_ENCRYPTED = EncryptionSettings()
 
 Identity = tuple[str, str]
 """A file's name and incarnation."""
@@ -40,16 +44,23 @@ class Done:
 
 
 def carry_out(
-    spark: SparkSession, lake: Lake, ledger: Ledger, plan: Plan, progress: Progress
+    spark: SparkSession,
+    lake: Lake,
+    ledger: Ledger,
+    plan: Plan,
+    progress: Progress,
+    encryption: EncryptionSettings = _NOT_ENCRYPTED,
 ) -> Done:
     """Do what the plan says, as far as it is not done, and finish it."""
     files, part_size, limit = from_body(plan.body)
+    # Not in the plan, which would keep secrets in the ledger.
+    ciphers = find_ciphers((file.row.path for file in files if file.cuts), read_keys(encryption))
     planned = sum(file.row.ingested_upto - file.start.position for file in files)
     with (
         progress.task("bronze: ingesting", planned, "bytes") as task,
         following(spark, task, planned),
     ):
-        _append(spark, lake, plan, files, part_size, limit)
+        _append(spark, lake, plan, files, part_size, limit, ciphers)
     clear_in_use_flags(spark, lake, plan.source, files, batch=plan.batch)
     committed = _committed(spark, lake, plan, files)
     rows = [_row_after(file, committed) for file in files]
@@ -71,19 +82,29 @@ def _append(
     files: Sequence[FilePlan],
     part_size: int,
     limit: int,
+    ciphers: Ciphers,
 ) -> None:
     """Append the segments; without those of files that changed or vanished since the plan."""
-    try:
+
+    def append(files: Sequence[FilePlan]) -> None:
         append_segments(
-            spark, lake, plan.source, files, batch=plan.batch, limit=limit, part_size=part_size
+            spark,
+            lake,
+            plan.source,
+            files,
+            batch=plan.batch,
+            limit=limit,
+            part_size=part_size,
+            ciphers=ciphers,
         )
+
+    try:
+        append(files)
     except Exception:
-        left = still_as_planned(spark, files)
+        left = still_as_planned(spark, files, ciphers)
         if len(left) == len(files):
             raise
-        append_segments(
-            spark, lake, plan.source, left, batch=plan.batch, limit=limit, part_size=part_size
-        )
+        append(left)
 
 
 def _committed(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import pyarrow as pa
 from pyspark.sql import SparkSession, functions as sf
 
+from decoder.encryption.stream_cipher import StreamCipher
 from decoder.framer import FLAGS_POSITION
 from pipeline import delta
 from pipeline.bronze.plan import FilePlan
@@ -15,6 +17,10 @@ from pipeline.bronze.rows import Stretch, masked, segment_batches
 from pipeline.bronze.storage import opened, read_windows
 from pipeline.bronze.tables import SEGMENTS_DDL
 from pipeline.lake import Lake
+
+Ciphers = Mapping[str, StreamCipher]
+"""What reads encrypted files, by path."""
+_NONE: Ciphers = MappingProxyType({})
 
 TASK_BYTES = 128 << 20
 """At most about as many bytes go through one task, into one Parquet file."""
@@ -40,12 +46,13 @@ def append_segments(
     batch: int,
     limit: int,
     part_size: int,
+    ciphers: Ciphers = _NONE,
 ) -> None:
     """Append the planned segments of all files, as one step of the batch.
 
     Fails as a whole, with nothing written, where a file is not any more as it was planned.
     """
-    chunks = list(_chunks(_stretches(files, batch, limit, part_size)))
+    chunks = list(_chunks(_stretches(files, batch, limit, part_size, ciphers)))
     if not chunks:
         return
     session = delta.own_session(spark, BIG_ROWS)
@@ -71,13 +78,14 @@ def _reader(
 
 
 def _stretches(
-    files: Sequence[FilePlan], batch: int, limit: int, part_size: int
+    files: Sequence[FilePlan], batch: int, limit: int, part_size: int, ciphers: Ciphers
 ) -> Iterator[Stretch]:
     for file in files:
         for cut in file.cuts:
             large = cut.end.position - cut.start.position > limit
             tail = file.tail and cut is file.cuts[-1]
-            yield Stretch(file.row, cut, tail, part_size if large else None, batch)
+            size = part_size if large else None
+            yield Stretch(file.row, cut, tail, size, batch, ciphers.get(file.row.path))
 
 
 def _chunks(stretches: Iterator[Stretch]) -> Iterator[list[Stretch]]:
@@ -97,29 +105,28 @@ def _chunks(stretches: Iterator[Stretch]) -> Iterator[list[Stretch]]:
         yield chunk
 
 
-def _size(stretch: Stretch) -> int:
-    return stretch.cut.end.position - stretch.cut.start.position
-
-
-def still_as_planned(spark: SparkSession, files: Sequence[FilePlan]) -> list[FilePlan]:
+def still_as_planned(
+    spark: SparkSession, files: Sequence[FilePlan], ciphers: Ciphers = _NONE
+) -> list[FilePlan]:
     """The files whose planned bytes can still be read, and are the same."""
+    with_cipher = [(file, ciphers.get(file.row.path)) for file in files]
 
     def check(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            good = [i for i in batch.column("id").to_pylist() if _is_as_planned(files[i])]
+            good = [i for i in batch.column("id").to_pylist() if _is_as_planned(*with_cipher[i])]
             yield pa.RecordBatch.from_pydict({"id": pa.array(good, pa.int64())})
 
     indexes = spark.range(0, len(files), 1, len(files)).mapInArrow(check, "id BIGINT")
     return [files[row["id"]] for row in indexes.orderBy("id").collect()]
 
 
-def _is_as_planned(file: FilePlan) -> bool:
+def _is_as_planned(file: FilePlan, cipher: StreamCipher | None) -> bool:
     if not file.cuts:
         return True
     start, end = file.cuts[0].start, file.cuts[-1].end
     crc = start.crc
     try:
-        with opened(file.row.path) as stream:
+        with opened(file.row.path, cipher) as stream:
             stream.seek(start.position)
             position = start.position
             for window in read_windows(stream, end.position - start.position):

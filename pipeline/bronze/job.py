@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.bronze.batch import Done, carry_out
 from pipeline.bronze.continuity import gap_between, gaps
+from pipeline.bronze.encrypted import read_keys
 from pipeline.bronze.files import FileRow, read_files
 from pipeline.bronze.listing import Listing, find_binlogs
 from pipeline.bronze.order import place
@@ -37,17 +38,17 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
     ledger = Ledger(spark, lake, settings.source)
     done: list[Done] = []
     if plan := ledger.open(LAYER):
-        done.append(carry_out(spark, lake, ledger, plan, progress))
+        done.append(carry_out(spark, lake, ledger, plan, progress, settings.encryption))
     while True:
         known = read_files(spark, lake, settings.source)
-        listing = find_binlogs(settings.binlogs)
+        listing = find_binlogs(settings.binlogs, read_keys(settings.encryption))
         order = place(listing.binlogs, known)
         _require_something(settings, listing, known)
         body = next_body(spark, settings, order.placed, known, ledger.last(LAYER), progress)
         if body is None:
             break
         plan = ledger.propose(LAYER, body)
-        done.append(carry_out(spark, lake, ledger, plan, progress))
+        done.append(carry_out(spark, lake, ledger, plan, progress, settings.encryption))
         known = list(done[-1].files)
         if plan.body == body and not body["more"]:
             break

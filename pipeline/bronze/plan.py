@@ -81,6 +81,7 @@ def tasks(
             succeeded=goes_on,
             target=int(segments.target),
             limit=int(segments.limit),
+            cipher=file.binlog.cipher,
         )
         chosen.append((file, task))
         size += stored.size - (mark.position if mark else 0)

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from decoder.constants import EventFlag
+from decoder.encryption.stream_cipher import StreamCipher
 from decoder.errors import BinlogError
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.framer import FLAGS_POSITION, Framer
@@ -33,6 +34,7 @@ class Stretch:
     incomplete: bool
     part_size: int | None
     batch: int
+    cipher: StreamCipher | None = None
 
     @property
     def size(self) -> int:
@@ -58,7 +60,7 @@ def segment_batches(stretches: Iterable[Stretch]) -> Iterator[pa.RecordBatch]:
 def _rows(stretch: Stretch) -> Iterator[dict[str, Any]]:
     """The rows of one segment. The tally is of all its parts, so that part 0 comes last."""
     cut, row = stretch.cut, stretch.row
-    with opened(row.path) as stream:
+    with opened(row.path, stretch.cipher) as stream:
         first: dict[str, Any] | None = None
         tally = _Tallying(stretch)
         crc = cut.start.crc

@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from decoder.constants import EventType
+from decoder.encryption.stream_cipher import StreamCipher
 from decoder.errors import BinlogError
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.framer import Framer, Mark
@@ -30,7 +31,7 @@ _TASKS = 64
 class ScanTask:
     """A file to read up to `size`, of which bronze holds what is before `stored`.
 
-    `succeeded`: the log goes on in another file.
+    `succeeded`: the log goes on in another file. `cipher`: what reads it, if it is encrypted.
     """
 
     path: str
@@ -40,6 +41,7 @@ class ScanTask:
     succeeded: bool
     target: int
     limit: int
+    cipher: StreamCipher | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ def scan(task: ScanTask) -> Scan:
     segmenter = Segmenter(target=task.target, limit=task.limit, stored=task.stored)
     digest = hashlib.sha256()
     size = 0
-    with opened(task.path) as stream:
+    with opened(task.path, task.cipher) as stream:
         for window in read_windows(stream, task.size):
             segmenter.feed(window)
             if segmenter.fault is not None and segmenter.changed:
@@ -113,7 +115,7 @@ def scan(task: ScanTask) -> Scan:
         grown = bool(stream.read(1))
     segmenter.finish()
     framer = segmenter.framer
-    end, zeros = _rest(task.path, segmenter.boundary, size)
+    end, zeros = _rest(task, segmenter.boundary, size)
     padded = zeros and framer.last_type in _ENDS and framer.end == segmenter.boundary
     ended = (padded or end == framer.end) and framer.last_type in _ENDS
     fault = None if padded else segmenter.fault
@@ -129,7 +131,7 @@ def scan(task: ScanTask) -> Scan:
         in_use=framer.in_use,
         growing=framer.in_use or grown,
         sha256=digest.hexdigest(),
-        gtids=_gtids(task.path, segmenter.boundary) if task.succeeded and not ended else None,
+        gtids=_gtids(task, segmenter.boundary) if task.succeeded and not ended else None,
     )
 
 
@@ -156,23 +158,23 @@ def scan_all(spark: SparkSession, tasks: Sequence[ScanTask]) -> Iterator[tuple[i
         yield row["id"], Scan.from_json(row["scan"])
 
 
-def _gtids(path: str, boundary: Mark) -> str:
+def _gtids(task: ScanTask, boundary: Mark) -> str:
     """The GTIDs of the transactions before the boundary."""
     framer, tally = Framer(verify=False), Tally()
     description: FormatDescriptionEvent | None = None
-    with opened(path) as stream:
+    with opened(task.path, task.cipher) as stream:
         for window in read_windows(stream, boundary.position):
             description = description or read_description(window)
             tally.add(framer.feed(window), description)
     return str(tally.gtids)
 
 
-def _rest(path: str, boundary: Mark, size: int) -> tuple[Mark, bool]:
+def _rest(task: ScanTask, boundary: Mark, size: int) -> tuple[Mark, bool]:
     """The mark at the end of the file, and whether only zeros are behind the boundary."""
     if boundary.position == size:
         return boundary, False
     crc, zeros = boundary.crc, True
-    with opened(path) as stream:
+    with opened(task.path, task.cipher) as stream:
         stream.seek(boundary.position)
         for window in read_windows(stream, size - boundary.position):
             crc = zlib.crc32(window, crc)

@@ -10,10 +10,14 @@ from typing import Any, BinaryIO, cast
 import fsspec
 from fsspec.core import url_to_fs
 
+from decoder.encryption.stream_cipher import StreamCipher
+from pipeline.bronze.decrypted_file import DecryptedFile
 from pipeline.errors import SettingsError
 
 WINDOW = 8 << 20
 """Bytes that are read at a time."""
+THREADS = 16
+"""Files that the driver looks at at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +83,15 @@ def _stored(filesystem: Any, path: str) -> StoredFile | None:
 
 
 @contextmanager
-def opened(path: str) -> Iterator[BinaryIO]:
-    """The file, to be read from its beginning."""
+def opened(path: str, cipher: StreamCipher | None = None) -> Iterator[BinaryIO]:
+    """The file, to be read from its beginning; with its cipher, the log that is encrypted in it."""
     with fsspec.open(path, "rb", compression=None) as stream:
-        yield cast(BinaryIO, stream)
+        yield decrypted(cast(BinaryIO, stream), cipher)
+
+
+def decrypted(stored: BinaryIO, cipher: StreamCipher | None) -> BinaryIO:
+    """The log in an open file, which is the file itself where there is no cipher."""
+    return stored if cipher is None else cast(BinaryIO, DecryptedFile(stored, cipher))
 
 
 def read_windows(stream: BinaryIO, size: int, window: int = WINDOW) -> Iterator[bytes]:

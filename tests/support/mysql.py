@@ -7,11 +7,16 @@ from pathlib import Path
 
 from tests.support.installation import Installation
 from tests.support.mysql_install import CACHE, installation
+from tests.support.mysql_keyring import with_keyring
 from tests.support.server import Server, ServerFactory
 
 
 class MySQLServer(Server):
-    """A server with GTIDs on, checksums on, FULL metadata, full row images."""
+    """A server with GTIDs on, checksums on, FULL metadata, full row images.
+
+    With `keyring` it keeps its keys in that file, as `--binlog-encryption=ON` among the options
+    needs it.
+    """
 
     DEFAULTS = (
         "--gtid-mode=ON",
@@ -21,15 +26,30 @@ class MySQLServer(Server):
     )
     RESET = "RESET BINARY LOGS AND GTIDS"
 
+    def __init__(self, folder: Path, *options: str, keyring: Path | None = None) -> None:
+        super().__init__(folder, *options)
+        self.keyring = keyring
+
     @property
     def programs(self) -> Installation:
         """MySQL's."""
-        return installation()
+        if self.keyring is None:
+            return installation()
+        return with_keyring(installation(), self.folder / "programs", self.keyring)
 
     @property
     def cache(self) -> Path:
         """MySQL's."""
         return CACHE
+
+    def sent_log(self, name: str, folder: Path) -> Path:
+        """A closed binary log as the server sends it to replicas, decrypted, put into `folder`."""
+        self.tool(
+            "mysqlbinlog",
+            *("--read-from-remote-server", "--raw", f"--socket={self.socket}", "--user=root"),
+            *(f"--result-file={folder}/", name),
+        )
+        return folder / name
 
     def _initialise(self, command: list[str]) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

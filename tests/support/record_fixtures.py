@@ -1,14 +1,16 @@
-"""Records tests/data/*.binlog from a real MySQL server; run as a module from the repository's root.
+"""Records tests/data from a real MySQL server; run as a module from the repository's root.
 
     python -m tests.support.record_fixtures [NAME…]
 
 Each recording is one binary log file of a server of its own, small enough to be mutated byte by
 byte in tests. Recordings differ in times, UUIDs and ports from run to run, so tests ask for what
-was done, not for those.
+was done, not for those. "encrypted" is a folder: a log with `binlog_encryption=ON`, the server's
+keyring, and in `plain` the same log as the server itself sends it, decrypted.
 """
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -17,6 +19,7 @@ from pathlib import Path
 from tests.support.mysql import MySQLServer
 
 DATA = Path(__file__).parent.parent / "data"
+ENCRYPTED = "encrypted"
 SERVER_OPTIONS = ("--innodb-buffer-pool-size=32M", "--log-bin-trust-function-creators=ON")
 
 
@@ -178,13 +181,36 @@ def record(name: str, folder: Path) -> Path:
     return target
 
 
+def record_encrypted(folder: Path) -> Path:
+    """Record a log, its keyring and what it decrypts to; the folder written to tests/data."""
+    target = DATA / ENCRYPTED
+    target.mkdir(exist_ok=True)
+    keyring = folder / "keyring"
+    options = (*SERVER_OPTIONS, "--binlog-encryption=ON")
+    with MySQLServer(folder / ENCRYPTED, *options, keyring=keyring) as server:
+        server.execute("CREATE DATABASE shop")
+        server.reset_logs()
+        with server.connect(database="shop") as connection, connection.cursor() as cursor:
+            for statement in SHOP:
+                cursor.execute(statement)
+        server.flush_logs()
+        recorded = server.binlogs()[0]
+        shutil.copy(recorded, target)
+        shutil.copy(keyring, target)
+        shutil.move(server.sent_log(recorded.name, folder), target / "plain")
+    return target
+
+
 def main(names: list[str]) -> None:
     """Record those, or all."""
     DATA.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        for name in names or RECORDINGS:
-            target = record(name, Path(folder))
-            print(f"{target.name}: {target.stat().st_size} bytes")
+        for name in names or (*RECORDINGS, ENCRYPTED):
+            if name == ENCRYPTED:
+                target = record_encrypted(Path(folder))
+            else:
+                target = record(name, Path(folder))
+            print(f"{target.name}: recorded")
 
 
 if __name__ == "__main__":

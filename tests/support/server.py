@@ -238,9 +238,9 @@ class ServerFactory(Generic[AnyServer]):
         self._folder = folder
         self._servers: list[AnyServer] = []
 
-    def __call__(self, *options: str) -> AnyServer:
-        """A new server with `options` after `DEFAULTS`, started."""
-        server = self._kind(self._folder / f"server{len(self._servers)}", *options)
+    def __call__(self, *options: str, **settings: Any) -> AnyServer:
+        """A new server with `options` after `DEFAULTS`, started; `settings` are its kind's own."""
+        server = self._kind(self._folder / f"server{len(self._servers)}", *options, **settings)
         self._servers.append(server)
         return server.start()
 

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from pipeline.cli import app
 from pipeline.inspect import inspect_files
 from pipeline.inspect_rows import to_json
+from tests.support import encrypted_log
 from tests.support.event_bytes import DATA, format_description, recorded
 
 PLAIN = DATA / "plain.binlog"
@@ -107,7 +110,7 @@ def test_a_damaged_file_is_shown_up_to_the_fault_and_the_others_after_it(
     [
         (b"", "it is empty"),
         (b"id,name\n1,cup\n", "not with a binary log's"),
-        (b"\xfdbin" + bytes(100), "encrypted"),
+        (b"\xfdbin" + bytes(100), "ends inside its encryption header"),
         (b"\xfebin" + format_description("1.0.0"), "does not know"),
     ],
 )
@@ -118,6 +121,60 @@ def test_what_is_no_log_is_said_in_a_sentence(
     file.write_bytes(content)
     assert inspect_files([file]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_an_encrypted_log_shows_its_header_and_without_its_key_only_that(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = encrypted_log.FOLDER / "binlog.000001"
+    header = encrypted_log.HEADER
+    assert inspect_files([file], json=True) == 1
+    out, err = capsys.readouterr()
+    assert json.loads(out) == {
+        "file": str(file),
+        "position": None,
+        "type": "ENCRYPTION_HEADER",
+        "size": 512,
+        "version": 1,
+        "key_id": header.key_id,
+        "encrypted_password": header.encrypted_password.hex(),
+        "iv": header.iv.hex(),
+    }
+    assert err.startswith(
+        f"binlake: {file}, position 0: it is encrypted with the key {header.key_id}"
+    )
+    assert err.count("\n") == 1
+    assert "encryption.keyring" in err
+    assert inspect_files([file]) == 1
+    shown = capsys.readouterr().out
+    assert "ENCRYPTION_HEADER" in shown
+    assert header.key_id in shown
+
+
+@pytest.mark.parametrize("rows", [False, True])
+def test_with_its_key_an_encrypted_log_is_shown_like_one_in_the_clear(
+    rows: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = encrypted_log.FOLDER / "binlog.000001"
+    assert inspect_files([file], rows=rows, json=True, keys=encrypted_log.KEYS) == 0
+    shown = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    plain = lines(capsys, encrypted_log.FOLDER / "plain", rows=rows)
+    behind_header = shown if rows else shown[1:]
+    assert [{**line, "file": ""} for line in behind_header] == [
+        {**line, "file": "", **({"lsn": line["lsn"] | 1 << 40} if rows else {})} for line in plain
+    ]
+
+
+@pytest.mark.parametrize("given", ["--keyring", "--conf"])
+def test_the_command_takes_a_keyring_or_conf(given: str, tmp_path: Path) -> None:
+    keyring = encrypted_log.FOLDER / "keyring"
+    conf = tmp_path / "conf.yml"
+    conf.write_text(f"encryption: {{keyring: {keyring}}}")
+    file = encrypted_log.FOLDER / "binlog.000001"
+    option = str({"--keyring": keyring, "--conf": conf}[given])
+    shown = CliRunner().invoke(app, ["inspect", str(file), given, option])
+    assert shown.exit_code == 0, shown.output
+    assert "shop.item (id, name, price)" in shown.output
 
 
 def test_a_missing_file_is_a_mistake_in_the_command(

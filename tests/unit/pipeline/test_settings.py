@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,34 @@ def test_a_mistake_in_a_file_is_told_with_its_key_line_and_what_was_meant(
         Settings.load(written(tmp_path, text))
     assert told in str(caught.value)
     assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "encryption",
+    [
+        "{passwords: {binlog.000001: SECRET}}",
+        "{passwords: {binlog.000001: [SECRET]}}",
+        "{passwords: SECRET}",
+        "{passwords: {binlog.000001: '" + "SECRET" * 11 + "'}}",
+        "{keyring: [SECRET]}",
+    ],
+)
+def test_a_mistake_in_a_secret_is_told_without_it(tmp_path: Path, encryption: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        Settings.load(written(tmp_path, f"encryption: {encryption}"))
+    told = "".join(traceback.format_exception(caught.value))
+    assert "conf.yml:1: encryption." in told
+    assert "SECRET" not in told
+
+
+def test_secrets_are_not_shown(tmp_path: Path) -> None:
+    secret = "0123abcd" * 8
+    text = f"encryption: {{passwords: {{binlog.000001: '{secret}'}}}}"
+    settings = Settings.load(written(tmp_path, text))
+    again = settings.with_decoding(settings.decoding)
+    assert again.encryption.passwords["binlog.000001"].get_secret_value() == secret
+    for shown in (repr(settings), str(settings), settings.model_dump_json(), settings.decoding):
+        assert secret not in str(shown)
 
 
 def test_a_mistake_on_the_command_line_names_no_file(tmp_path: Path) -> None:
