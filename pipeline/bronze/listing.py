@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from decoder.constants import EventFlag
 from decoder.errors import BinlogError, NotABinlogError, TruncatedError
-from decoder.framer import FLAGS_POSITION
+from decoder.framer import FLAGS_POSITION, has_in_use_flag
 from decoder.head import Head, read_head
 from pipeline.bronze.storage import StoredFile, list_files, opened
 from pipeline.errors import SettingsError
@@ -87,7 +87,7 @@ def _look(file: StoredFile) -> Binlog | _Refused:
             except TruncatedError:
                 head = read_head(beginning + stream.read(file.size - len(beginning)))
     except TruncatedError as error:
-        flags = beginning[FLAGS_POSITION] if len(beginning) > FLAGS_POSITION else 0
+        flags = beginning[FLAGS_POSITION] if has_in_use_flag(beginning) else 0
         in_use = bool(flags & EventFlag.BINLOG_IN_USE)
         return _Refused(file, _JustBegunError("the server is beginning it") if in_use else error)
     except BinlogError as error:

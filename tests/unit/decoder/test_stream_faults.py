@@ -71,7 +71,7 @@ def ignorable(flags: int) -> bytes:
         ([event_bytes(EventType.INCIDENT, struct.pack("<HB", 1, 0))], "incident", "INCIDENT", None),
         (
             [event_bytes(EventType.MARIADB_QUERY_COMPRESSED, bytes(20))],
-            "unsupported",
+            "undecodable",
             "MARIADB_QUERY_COMPRESSED",
             None,
         ),
