@@ -12,23 +12,24 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from decoder.constants import HEADER_LENGTH, EventType, event_name
+from decoder.constants import EventType, event_name
 from decoder.definition import TableDefinition
-from decoder.encryption.mariadb import refuse_mariadb_encryption
+from decoder.descriptor import DESCRIPTORS, describe, read_descriptor
 from decoder.errors import BinlogError, ChecksumError, MalformedError, UnsupportedError
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.gtid import GtidEvent
 from decoder.events.query import QueryEvent
+from decoder.events.query_compressed import QueryCompressedEvent
 from decoder.events.registry import parse
 from decoder.events.table_map import TableMapEvent
 from decoder.faults import INCIDENT, STATEMENT_DML, UNDECODABLE, UNSUPPORTED, kind_of
-from decoder.framing import END, OFFSET, SIZE, TYPE, VALID
+from decoder.framing import BODY, END, OFFSET, SIZE, TYPE, VALID, header_of
 from decoder.header import EventHeader
 from decoder.session import COMMITTED, ORIGINAL, START, Session
 from decoder.statements import StatementLog, excerpt, is_dml, savepoint_name
 from decoder.summaries import Ranges
-from decoder.transactions import Statement
+from decoder.transactions import WORDS, Statement, classify_text
 from decoder.window import Window
 
 Report = Callable[[Window, int, str, BinlogError, bool], None]
@@ -41,7 +42,8 @@ _ROWS = frozenset(
     if kind.name.endswith(("_ROWS", "_ROWS_V1", "_ROWS_COMPRESSED", "_ROWS_COMPRESSED_V1"))
 )
 # Not decoded, but what they touch is in TABLE_MAPs.
-_TABLES_ARE_MAPPED = _ROWS | {_T.XA_PREPARE, _T.MARIADB_GTID}
+_TABLES_ARE_MAPPED = _ROWS | {_T.XA_PREPARE}
+_LOADS = (*(_T.LOAD, _T.NEW_LOAD, _T.CREATE_FILE, _T.EXEC_LOAD, _T.EXECUTE_LOAD_QUERY),)
 _POST_HEADERS = {
     **dict.fromkeys((_T.WRITE_ROWS, _T.UPDATE_ROWS, _T.DELETE_ROWS, _T.PARTIAL_UPDATE_ROWS), 10),
     **dict.fromkeys((_T.WRITE_ROWS_V1, _T.UPDATE_ROWS_V1, _T.DELETE_ROWS_V1, _T.TABLE_MAP), 8),
@@ -73,14 +75,15 @@ class Attention:
         self._report = report
         self._savepoints = Savepoints()
         self._handlers: dict[int, Callable[[Window, int], None]] = {
-            _T.FORMAT_DESCRIPTION: self._format_description,
+            **dict.fromkeys(DESCRIPTORS, self._describe),
             _T.QUERY: self._query,
+            _T.MARIADB_QUERY_COMPRESSED: self._query_compressed,
             _T.GTID: self._short_gtid,
             _T.ANONYMOUS_GTID: self._short_gtid,
+            _T.MARIADB_GTID: self._short_gtid,
             _T.GTID_TAGGED: self._tagged_gtid,
             _T.INCIDENT: self._incident,
-            _T.EXECUTE_LOAD_QUERY: self._load,
-            _T.MARIADB_START_ENCRYPTION: self._start_encryption,
+            **dict.fromkeys(_LOADS, self._load),
         }
 
     @property
@@ -106,19 +109,16 @@ class Attention:
 
     def parse(self, window: Window, event: int) -> Event:
         """The event as an object; BinlogError where its bytes are not one."""
-        offset = int(window.table[OFFSET, event])
-        code = int(window.table[TYPE, event])
-        end = int(window.table[END, event])
-        if code == _T.FORMAT_DESCRIPTION:
-            end = offset + int(window.table[SIZE, event])
-        view = memoryview(window.buffer.data)
-        header = EventHeader.parse(view, offset, int(window.position[event]))
-        body = view[offset + HEADER_LENGTH : end]
-        if code == _T.FORMAT_DESCRIPTION:
-            return FormatDescriptionEvent.parse(body, header, self.description)
+        header = self._header(window, event)
         if self.description is None:
             raise header.malformed("no FORMAT_DESCRIPTION stands before it")
-        return parse(body, header, self.description)
+        body, end = int(window.table[BODY, event]), int(window.table[END, event])
+        return parse(memoryview(window.buffer.data)[body:end], header, self.description)
+
+    def begin(self, descriptor: bytes) -> None:
+        """Takes in what says how the first events are laid out, if it is not among them."""
+        self.description = read_descriptor(descriptor, 0)
+        self.description_bytes = descriptor
 
     def parse_table_map(self, window: Window, event: int) -> TableDefinition:
         """The definition in a TABLE_MAP."""
@@ -137,12 +137,14 @@ class Attention:
 
     # --- one kind of event each -------------------------------------------------------------------
 
-    def _format_description(self, window: Window, event: int) -> None:
-        found = self.parse(window, event)
-        if isinstance(found, FormatDescriptionEvent):
-            self.description = found
-            offset, size = int(window.table[OFFSET, event]), int(window.table[SIZE, event])
-            self.description_bytes = bytes(window.buffer[offset : offset + size])
+    def _describe(self, window: Window, event: int) -> None:
+        offset, size = int(window.table[OFFSET, event]), int(window.table[SIZE, event])
+        body = memoryview(window.buffer.data)[int(window.table[BODY, event]) : offset + size]
+        self.description = describe(body, self._header(window, event))
+        self.description_bytes = bytes(window.buffer[offset : offset + size])
+
+    def _header(self, window: Window, event: int) -> EventHeader:
+        return header_of(window.table, event, int(window.position[event]))
 
     def _short_gtid(self, window: Window, event: int) -> None:
         self.parse(window, event)  # raises: the kernel lists only those that end too early
@@ -168,9 +170,6 @@ class Attention:
         error = UnsupportedError("LOAD DATA is logged as a statement, not as rows")
         self._report(window, event, STATEMENT_DML, error, False)
 
-    def _start_encryption(self, window: Window, event: int) -> None:
-        refuse_mariadb_encryption(self.parse(window, event).header)
-
     def _unsupported(self, window: Window, event: int) -> None:
         code = int(window.table[TYPE, event])
         error = UnsupportedError(f"{event_name(code)} is not decoded yet")
@@ -189,6 +188,19 @@ class Attention:
         elif statement != Statement.XA_END:
             self._statement(window, event, found)
 
+    def _query_compressed(self, window: Window, event: int) -> None:
+        """MariaDB compresses statements, but no BEGIN, COMMIT or SAVEPOINT, which it makes itself.
+
+        (`THD::binlog_query` compresses; `log_bin_compress_min_len` is at least 10.)
+        """
+        found = self.parse(window, event)
+        if not isinstance(found, QueryCompressedEvent):
+            raise MalformedError("it is no QUERY_COMPRESSED")
+        text = np.frombuffer(bytearray(found.query.encode()), np.uint8)
+        if classify_text(text, 0, len(text), WORDS) != Statement.OTHER:
+            raise MalformedError(f"it is compressed, which no server does: {found.query}")
+        self._statement(window, event, found)
+
     def _statement(self, window: Window, event: int, query: QueryEvent) -> None:
         transaction = int(window.transaction[event])
         row = self._session.transactions[transaction]
@@ -198,7 +210,7 @@ class Attention:
             gtid=self._session.gtid(transaction),
             committed_at=int(row[COMMITTED]),
         )
-        if window.statement[event] != Statement.OTHER:
+        if window.statement[event] not in (Statement.OTHER, Statement.NONE):
             return
         if is_dml(query.query, in_transaction=not window.ends[event]):
             reason = f"a change of rows is logged as a statement: {excerpt(query.query)}"

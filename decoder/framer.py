@@ -13,7 +13,7 @@ from __future__ import annotations
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -25,19 +25,19 @@ from decoder.constants import (
     MAGIC_ENCRYPTED,
     EventFlag,
     EventType,
-    event_name,
 )
 from decoder.crc32 import HEAD
+from decoder.descriptor import descriptor_of
 from decoder.errors import (
     BinlogError,
     ChecksumError,
     EncryptedError,
-    MalformedError,
     NotABinlogError,
     TruncatedError,
 )
 from decoder.framing import Frames, frame
 from decoder.header import EventHeader
+from decoder.layout import POST_HEADERS, V4, Layout, first_layout
 from decoder.memory import Bytes
 from decoder.transactions import Marks, TransactionTracker
 
@@ -104,12 +104,15 @@ class Window:
         offset = int(self.frames.offset[index])
         return self._buffer[offset : offset + int(self.frames.size[index])].tobytes()
 
-    def bytes_at(self, events: npt.NDArray[np.int64], at: int, count: int) -> npt.NDArray[np.uint8]:
+    def bytes_at(
+        self, events: npt.NDArray[np.int64], at: int | npt.NDArray[np.int64], count: int
+    ) -> npt.NDArray[np.uint8]:
         """For each of the events, by index, the `count` bytes from `at` on: one row each.
 
-        Where an event is shorter, they are any bytes.
+        `at` counts from the event's body, for all alike or for each. Where an event is shorter,
+        they are any bytes.
         """
-        offsets = self.frames.offset[events][:, None] + at + np.arange(count)
+        offsets = (self.frames.body[events] + at)[:, None] + np.arange(count)
         taken: npt.NDArray[np.uint8] = self._buffer[np.minimum(offsets, len(self._buffer) - 1)]
         return taken
 
@@ -117,8 +120,9 @@ class Window:
 class LargeEvent:
     """An event that is passed through: its start and its checksums are all that is held."""
 
-    def __init__(self, begun: bytes, start: Mark, *, checksum: bool) -> None:
-        self.header = EventHeader.parse(memoryview(begun), 0, start.position)
+    def __init__(self, begun: bytes, start: Mark, layout: Layout, *, checksum: bool) -> None:
+        self.header = EventHeader.parse(memoryview(begun), 0, start.position, layout.version)
+        self._layout = layout
         self.start = start
         self._begun = begun
         self._covered = self.header.size - CHECKSUM_LENGTH * checksum
@@ -164,9 +168,13 @@ class LargeEvent:
     def frames(self) -> Frames:
         """The event as if framed, with a body that ends where `buffer` does."""
         head = self.header
-        fields = (0, int(head.type), head.size, head.timestamp, head.server_id, head.log_pos)
-        table = np.array([[*fields, int(head.flags), len(self._begun), 1]], np.int64).T.copy()
-        return Frames(table, head.size, self._checksum, False, None)
+        post_header = int(self._layout.cells[POST_HEADERS + head.type])
+        fields = (
+            *(0, int(head.type), head.size, head.timestamp, head.server_id, head.log_pos),
+            *(int(head.flags), len(self._begun), 1, head.length, post_header),
+        )
+        table = np.array([fields], np.int64).T.copy()
+        return Frames(table, head.size, self._checksum, self._layout)
 
 
 def magic_fault(magic: bytes) -> BinlogError | None:
@@ -181,6 +189,14 @@ def magic_fault(magic: bytes) -> BinlogError | None:
     return NotABinlogError(
         f"it starts with {found}, not with a binary log's fe 62 69 6e", position=0
     )
+
+
+def has_in_use_flag(start: bytes) -> bool:
+    """Whether a file that starts with these bytes, magic number included, has the in-use flag.
+
+    Only version 4 of the format has: elsewhere other bytes are at its place.
+    """
+    return len(start) > FLAGS_POSITION and start[len(MAGIC) + 4] == EventType.FORMAT_DESCRIPTION
 
 
 class Framer:
@@ -199,15 +215,19 @@ class Framer:
         self._rest = b""
         self._large: LargeEvent | None = None
         self._checksum = False
+        self._layout = V4
         self._tracker = TransactionTracker()
         self._log_pos_is_position = False
 
     def resume(self, start: Mark, preamble: bytes, transaction_pos: int | None) -> None:
         """Begin in the middle of a file, behind the events of `preamble`."""
         window = _window(preamble)
-        frames = frame(window, HEAD, len(window), base=0, checksum=False, verify=False)
+        layout = first_layout(preamble)
+        frames = frame(
+            window, HEAD, len(window), base=0, checksum=False, layout=layout, verify=False
+        )
         self._tracker.follow(window, frames, base=0)
-        self._checksum = frames.checksum
+        self._checksum, self._layout = frames.checksum, frames.layout
         self.end = start
         if transaction_pos is not None:
             self._tracker.continue_from(transaction_pos)
@@ -264,39 +284,45 @@ class Framer:
     def _rest_header(self) -> EventHeader | None:
         if self._large is not None:
             return self._large.header
-        if len(self._rest) < HEADER_LENGTH or self.fault is not None or not self.end.position:
+        length = self._layout.header_length
+        if len(self._rest) < length or self.fault is not None or not self.end.position:
             return None
-        return EventHeader.parse(memoryview(self._rest), 0, self.end.position)
+        return EventHeader.parse(memoryview(self._rest), 0, self.end.position, self._layout.version)
 
     def _open(self, window: Bytes) -> None:
         """Judge the file's start, and clear the in-use flag for all that follows."""
         self.fault = magic_fault(window[HEAD : HEAD + len(MAGIC)].tobytes())
         if self.fault is not None:
             return
-        first_type = int(window[HEAD + len(MAGIC) + 4])
-        if first_type != EventType.FORMAT_DESCRIPTION:
-            self.fault = MalformedError(
-                "the first event is no FORMAT_DESCRIPTION: the log is older than MySQL 5.0, "
-                "or damaged",
-                position=len(MAGIC),
-                event_type=event_name(first_type),
-            )
+        start = window[HEAD : HEAD + _SHORTEST].tobytes()
+        try:
+            descriptor_of(start[len(MAGIC) :], len(MAGIC))
+        except BinlogError as error:
+            self.fault = error
             return
-        self.in_use = bool(window[HEAD + FLAGS_POSITION] & EventFlag.BINLOG_IN_USE)
-        window[HEAD + FLAGS_POSITION] &= 0xFF ^ EventFlag.BINLOG_IN_USE
+        self._layout = first_layout(start[len(MAGIC) :])
+        if has_in_use_flag(start):
+            self.in_use = bool(window[HEAD + FLAGS_POSITION] & EventFlag.BINLOG_IN_USE)
+            window[HEAD + FLAGS_POSITION] &= 0xFF ^ EventFlag.BINLOG_IN_USE
         self.end = Mark(len(MAGIC), zlib.crc32(MAGIC))
 
     def _frame(self, window: Bytes, start: int) -> Iterator[Window]:
         base = self.end.position - start
         frames = frame(
-            window, start, len(window), base=base, checksum=self._checksum, verify=self._verify
+            window,
+            start,
+            len(window),
+            base=base,
+            checksum=self._checksum,
+            layout=self._layout,
+            verify=self._verify,
         )
         fault = frames.fault
         if not frames.valid.all():
             good = int(np.argmin(frames.valid))
             wrong = int(frames.offset[good])
-            frames = Frames(frames.table[:, :good], wrong, frames.checksum, True, fault)
-        self._checksum = frames.checksum
+            frames = replace(frames, table=frames.table[:, :good], next_offset=wrong)
+        self._checksum, self._layout = frames.checksum, frames.layout
         self._rest = window[frames.next_offset :].tobytes()
         if len(frames):
             marks = self._tracker.follow(window, frames, base=base)
@@ -306,10 +332,10 @@ class Framer:
             self._begin_large_event()
 
     def _begin_large_event(self) -> None:
-        if len(self._rest) < HEADER_LENGTH:
+        if len(self._rest) < self._layout.header_length:
             return
         if int.from_bytes(self._rest[9:13], "little") >= LARGE_EVENT:
-            self._large = LargeEvent(self._rest, self.end, checksum=self._checksum)
+            self._large = LargeEvent(self._rest, self.end, self._layout, checksum=self._checksum)
             self._rest = b""
 
     def _large_event(self, large: LargeEvent) -> Iterator[Window]:

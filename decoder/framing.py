@@ -3,7 +3,8 @@
 A v4 event is a 19-byte header (timestamp 4, type 1, server id 4, size 4, log_pos 4, flags 2), a
 body, and with `binlog_checksum=CRC32` four bytes of CRC32 over all before them. A
 FORMAT_DESCRIPTION says, from MySQL 5.6.1 and MariaDB 5.3 on, whether the events after it have a
-checksum; it always has one itself, computed with its in-use flag cleared.
+checksum; it always has one itself, computed with its in-use flag cleared. It also says how long the
+fixed parts of the events after it are; older logs have lengths of their own (`decoder.layout`).
 
 Source: MySQL `libs/mysql/binlog/event/binlog_event.h` and `control_events.cpp`.
 """
@@ -15,40 +16,59 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from decoder.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventType, event_name
+from decoder.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventFlag, EventType, event_name
 from decoder.crc32 import TABLES, crc32
-from decoder.errors import BinlogError, ChecksumError, MalformedError
-from decoder.memory import Array, Bytes, kernel, load_u8, load_u16, load_u32, store_8
+from decoder.errors import BinlogError, ChecksumError, MalformedError, UnsupportedError
+from decoder.format_reader import checksum_of_format, is_known, learn, todays_type
+from decoder.header import EventHeader, event_type as type_of
+from decoder.layout import POST_HEADERS, V4, VERSION, Layout
+from decoder.memory import (
+    Array,
+    Bytes,
+    inline_kernel,
+    kernel,
+    load_u8,
+    load_u16,
+    load_u32,
+    store_8,
+)
 
 Column = npt.NDArray[np.int64]
 
 _FORMAT_DESCRIPTION = int(EventType.FORMAT_DESCRIPTION)
 _IN_USE = 0x1
 # Rows of `Frames.table`.
-OFFSET, TYPE, SIZE, TIMESTAMP, SERVER_ID, LOG_POS, FLAGS, END, VALID = range(9)
-# Where a FORMAT_DESCRIPTION holds the server's version, and the least bytes of one with a checksum.
-_VERSION = HEADER_LENGTH + 2
-_FORMAT_LENGTH = HEADER_LENGTH + 57
+OFFSET, TYPE, SIZE, TIMESTAMP, SERVER_ID, LOG_POS, FLAGS, END, VALID, BODY, POST_HEADER = range(11)
+_ROWS_OF_TABLE = 11
 _LAST_MYSQL_TYPE = 42
 _FIRST_MARIADB_TYPE, _LAST_MARIADB_TYPE = 160, 171
+SHORT_TABLE_ID = 6
+"""Bytes of the fixed part of TABLE_MAP and rows events whose table ids have 4 bytes, not 6."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frames:
     """Events in the order of the buffer: one int64 array per header field, index = event.
 
-    `offset` of the header in the buffer; `end` is where the body ends (the checksum's offset);
-    `valid` is 0 for an event whose checksum does not match, whose fields are then guesses.
-    `next_offset` is the first byte not consumed: an incomplete event, a header that cannot be
-    one, or `limit`. `fault` is the first event at fault, or that header. With `stopped`, framing
-    cannot go on behind `next_offset`. `checksum` tells whether the next event has one.
+    `offset` of the header in the buffer, `body` of what follows it; `end` is where the body ends
+    (the checksum's offset); `valid` is 0 for an event whose checksum does not match, whose fields
+    are then guesses. `next_offset` is the first byte not consumed: an incomplete event, a header
+    that cannot be one, or `limit`. `fault` is the first event at fault, or that header. `stop`:
+    why framing cannot go on behind `next_offset`. `checksum` tells whether the next event has one,
+    `layout` how it is laid out.
     """
 
     table: npt.NDArray[np.int64]
     next_offset: int
     checksum: bool
-    stopped: bool
-    fault: BinlogError | None
+    layout: Layout
+    fault: BinlogError | None = None
+    stop: BinlogError | None = None
+
+    @property
+    def stopped(self) -> bool:
+        """Whether framing cannot go on behind `next_offset`."""
+        return self.stop is not None
 
     def __len__(self) -> int:
         return int(self.table.shape[1])
@@ -64,7 +84,7 @@ class Frames:
 
     @property
     def type(self) -> Column:
-        """`EventType`, or a code that we do not know."""
+        """`EventType` in today's numbers, or a code that we do not know."""
         return self._row(TYPE)
 
     @property
@@ -102,56 +122,98 @@ class Frames:
         """1, or 0 where the checksum does not match."""
         return self._row(VALID)
 
+    @property
+    def body(self) -> Column:
+        """Offset behind the header."""
+        return self._row(BODY)
+
+    @property
+    def post_header(self) -> Column:
+        """Bytes of the fixed part with which the body starts, as the log itself says."""
+        return self._row(POST_HEADER)
+
 
 def frame(
-    buffer: Bytes, start: int, limit: int, *, base: int, checksum: bool, verify: bool = True
+    buffer: Bytes,
+    start: int,
+    limit: int,
+    *,
+    base: int,
+    checksum: bool,
+    layout: Layout = V4,
+    verify: bool = True,
 ) -> Frames:
     """The whole events in `buffer[start:limit]`; `start` is the first one's header.
 
-    `base` is the file position of `buffer[0]`, for errors. `checksum`: events have one, until a
-    FORMAT_DESCRIPTION among them says otherwise. `verify=False` trusts checksums. `buffer` must
-    be writable (it comes back unchanged).
+    `base` is the file position of `buffer[0]`, for errors. `checksum` and `layout`: events have
+    one and are laid out so, until a FORMAT_DESCRIPTION among them says otherwise. `verify=False`
+    trusts checksums. `buffer` must be writable (it comes back unchanged).
     """
-    count = _count_events(buffer, start, limit)
-    table = np.empty((9, count), np.int64)
+    header_length = layout.header_length
+    count = _count_events(buffer, start, limit, header_length)
+    table = np.empty((_ROWS_OF_TABLE, count), np.int64)
+    after = Layout(layout.cells.copy())
     framed, next_offset, last_checksum, stopped = _fill(
-        buffer, start, limit, int(checksum), verify, TABLES, table
+        buffer, start, limit, int(checksum), verify, TABLES, header_length, after.cells, table
     )
     table = table[:, :framed]
-    fault = _first_fault(buffer, table, int(next_offset), bool(stopped), base)
-    return Frames(table, int(next_offset), bool(last_checksum), bool(stopped), fault)
+    stop = _stop_error(buffer, int(next_offset), base, after) if stopped else None
+    fault = _first_wrong_checksum(table, base) or stop
+    return Frames(table, int(next_offset), bool(last_checksum), after, fault, stop)
 
 
-def _first_fault(
-    buffer: Bytes, table: npt.NDArray[np.int64], next_offset: int, stopped: bool, base: int
-) -> BinlogError | None:
+def header_of(table: npt.NDArray[np.int64], event: int, position: int) -> EventHeader:
+    """The header of an event of `Frames.table`, which is at that position of the file."""
+    offset, code, size, timestamp, server_id, log_pos, flags, _, _, body, _ = table[
+        :, event
+    ].tolist()
+    kind, length = type_of(code), body - offset
+    flag = EventFlag(flags)
+    return EventHeader(position, timestamp, kind, server_id, size, log_pos, flag, length)
+
+
+def _first_wrong_checksum(table: npt.NDArray[np.int64], base: int) -> BinlogError | None:
     wrong = np.flatnonzero(table[VALID] == 0)
-    if len(wrong):
-        first = int(wrong[0])
-        return ChecksumError(
-            "the checksum does not match",
-            position=base + int(table[OFFSET, first]),
-            event_type=event_name(int(table[TYPE, first])),
-        )
-    if not stopped:
+    if not len(wrong):
         return None
-    event_type = event_name(int(buffer[next_offset + 4]))
-    size = load_u32(buffer, next_offset + 9)
-    return MalformedError(
-        f"the header says {size} bytes, and what follows them is no event",
-        position=base + next_offset,
-        event_type=event_type,
+    first = int(wrong[0])
+    return ChecksumError(
+        "the checksum does not match",
+        position=base + int(table[OFFSET, first]),
+        event_type=event_name(int(table[TYPE, first])),
     )
+
+
+def _stop_error(buffer: Bytes, next_offset: int, base: int, layout: Layout) -> BinlogError:
+    position = base + next_offset
+    if layout.encrypted:
+        return UnsupportedError(
+            "MariaDB encrypted the events from here on, which is not decrypted: with"
+            " encrypt_binlog=OFF the server's next file is in the clear",
+            position=position,
+        )
+    name = event_name(int(buffer[next_offset + 4]))
+    size = load_u32(buffer, next_offset + 9)
+    reason = f"the header says {size} bytes, and what follows them is no event"
+    if layout.version < V4.version and size >= layout.header_length:
+        reason = f"version {layout.version} of the format has no such event"
+    return MalformedError(reason, position=position, event_type=name)
+
+
+@inline_kernel
+def table_id_size(post_header_length: int) -> int:
+    """Bytes of the table id in a TABLE_MAP or rows event whose fixed part has that length."""
+    return 4 if post_header_length == SHORT_TABLE_ID else 6
 
 
 @kernel
-def _count_events(buffer: Bytes, start: int, limit: int) -> int:
+def _count_events(buffer: Bytes, start: int, limit: int, header_length: int) -> int:
     """How many whole events there are at most."""
     count = 0
     position = start
-    while position + HEADER_LENGTH <= limit:
+    while position + header_length <= limit:
         size = load_u32(buffer, position + 9)
-        if size < HEADER_LENGTH or position + size > limit:
+        if size < header_length or position + size > limit:
             break
         position += size
         count += 1
@@ -160,22 +222,30 @@ def _count_events(buffer: Bytes, start: int, limit: int) -> int:
 
 @kernel
 def _fill(
-    buffer: Bytes, start: int, limit: int, checksum: int, verify: bool, tables: Array, table: Array
+    buffer: Bytes,
+    start: int,
+    limit: int,
+    checksum: int,
+    verify: bool,
+    tables: Array,
+    header_length: int,
+    layout: Array,
+    table: Array,
 ) -> tuple[int, int, int, bool]:
     """Headers into `table`; (events, next offset, checksum state, stopped)."""
     position = start
     count = 0
-    while position + HEADER_LENGTH <= limit:
+    while position + header_length <= limit:
         size = load_u32(buffer, position + 9)
-        event_type = load_u8(buffer, position + 4)
+        event_type = todays_type(load_u8(buffer, position + 4), layout)
         event_checksum = checksum
-        if size < HEADER_LENGTH:
+        if size < header_length or not is_known(event_type, layout):
             return count, position, checksum, True
         if position + size > limit:
             break
         if event_type == _FORMAT_DESCRIPTION:
-            event_checksum, checksum = _checksum_of_format(buffer, position, size, checksum)
-        if size < HEADER_LENGTH + CHECKSUM_LENGTH * event_checksum:
+            event_checksum, checksum = checksum_of_format(buffer, position, size, checksum)
+        if size < header_length + CHECKSUM_LENGTH * event_checksum:
             return count, position, checksum, True
         end = position + size - CHECKSUM_LENGTH * event_checksum
         valid = 1
@@ -183,18 +253,36 @@ def _fill(
             valid = _matches(buffer, position, end, event_type, tables)
             if not valid and not _plausible(buffer, position + size, limit):
                 return count, position, checksum, True
-        table[OFFSET, count] = position
+        if valid:
+            learn(buffer, position, end, event_type, event_checksum, layout)
+        _set_header(buffer, position, header_length, layout, table, count)
         table[TYPE, count] = event_type
         table[SIZE, count] = size
-        table[TIMESTAMP, count] = load_u32(buffer, position)
-        table[SERVER_ID, count] = load_u32(buffer, position + 5)
-        table[LOG_POS, count] = load_u32(buffer, position + 13)
-        table[FLAGS, count] = load_u16(buffer, position + 17)
         table[END, count] = end
         table[VALID, count] = valid
+        table[POST_HEADER, count] = layout[POST_HEADERS + event_type]
         count += 1
         position += size
     return count, position, checksum, False
+
+
+@inline_kernel
+def _set_header(
+    buffer: Bytes, position: int, header_length: int, layout: Array, table: Array, event: int
+) -> None:
+    """The fields that are as the header has them; `log_pos` becomes the event's end everywhere."""
+    table[OFFSET, event] = position
+    table[BODY, event] = position + header_length
+    table[TIMESTAMP, event] = load_u32(buffer, position)
+    table[SERVER_ID, event] = load_u32(buffer, position + 5)
+    table[LOG_POS, event] = 0
+    table[FLAGS, event] = 0
+    if header_length == HEADER_LENGTH:
+        log_pos = load_u32(buffer, position + 13)
+        if layout[VERSION] == 3 and log_pos != 0:
+            log_pos = (log_pos + load_u32(buffer, position + 9)) & 0xFFFFFFFF
+        table[LOG_POS, event] = log_pos
+        table[FLAGS, event] = load_u16(buffer, position + 17)
 
 
 @kernel
@@ -220,50 +308,3 @@ def _plausible(buffer: Bytes, position: int, limit: int) -> bool:
     mysql = 0 < event_type <= _LAST_MYSQL_TYPE
     mariadb = _FIRST_MARIADB_TYPE <= event_type <= _LAST_MARIADB_TYPE
     return size >= HEADER_LENGTH and (mysql or mariadb)
-
-
-@kernel
-def _checksum_of_format(buffer: Bytes, position: int, size: int, checksum: int) -> tuple[int, int]:
-    """Whether this FORMAT_DESCRIPTION has a checksum, and whether the events after it have.
-
-    An event that cannot be one (another's type byte was damaged) changes nothing.
-    """
-    if size < _FORMAT_LENGTH or not _describes_format(buffer, position):
-        return checksum, checksum
-    if size < _FORMAT_LENGTH + 1 + CHECKSUM_LENGTH:
-        return 0, 0
-    if not _writes_checksums(buffer, position + _VERSION):
-        return 0, 0
-    algorithm = load_u8(buffer, position + size - CHECKSUM_LENGTH - 1)
-    return 1, int(algorithm == 1)
-
-
-@kernel
-def _describes_format(buffer: Bytes, position: int) -> bool:
-    """Whether it says that this is version 4 of the format, with headers of 19 bytes."""
-    version = load_u16(buffer, position + HEADER_LENGTH)
-    header_length = load_u8(buffer, position + _FORMAT_LENGTH - 1)
-    return version == 4 and header_length == HEADER_LENGTH
-
-
-@kernel
-def _writes_checksums(buffer: Bytes, position: int) -> bool:
-    """Whether the server version (50 bytes, zero-padded) is MySQL ≥ 5.6.1 or MariaDB ≥ 5.3."""
-    number = 0
-    version = 0
-    parts = 0
-    for k in range(50):
-        byte = load_u8(buffer, position + k)
-        if 48 <= byte <= 57:
-            number = min(number * 10 + byte - 48, 255)
-            continue
-        if parts < 3:
-            version = version << 8 | number
-            parts += 1
-            number = 0
-        if byte == 0:
-            break
-        # "MariaDB" somewhere behind the number: the only versions with a capital D after "aria"
-        if byte == 77 and k < 43 and load_u32(buffer, position + k + 1) == 0x61697261:
-            return version >= 0x050300
-    return version >= 0x050601

@@ -10,14 +10,15 @@ import numpy as np
 
 from decoder.constants import CHECKSUM_LENGTH, HEADER_LENGTH, MAGIC, EventFlag, EventType
 from decoder.crc32 import HEAD
-from decoder.encryption.mariadb import refuse_mariadb_encryption
+from decoder.descriptor import descriptor_of, read_descriptor
 from decoder.errors import ChecksumError, TruncatedError
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.previous_gtids import PreviousGtidsEvent
 from decoder.events.registry import parse
-from decoder.framer import FLAGS_POSITION, magic_fault
+from decoder.framer import FLAGS_POSITION, has_in_use_flag, magic_fault
 from decoder.framing import frame
 from decoder.header import EventHeader
+from decoder.layout import V4, Layout, first_layout
 
 _ALWAYS_PREVIOUS_GTIDS = (5, 7, 0)
 
@@ -49,37 +50,34 @@ def read_head(data: bytes) -> Head:
     """The head of a file of which `data` is the beginning.
 
     Raises BinlogError for what is no binary log or is damaged; TruncatedError where `data` ends
-    before the head does.
+    before the head does. A version 3 file without START_V3 is identified by its first event.
     """
     fault = magic_fault(data[: len(MAGIC)])
     if fault is not None:
         raise fault
     cleared = bytearray(data)
-    if len(cleared) > FLAGS_POSITION:
+    if has_in_use_flag(data):
         cleared[FLAGS_POSITION] &= 0xFF ^ EventFlag.BINLOG_IN_USE
-    first, body = _event(bytes(cleared), len(MAGIC))
-    header = EventHeader.parse(memoryview(data), len(MAGIC), len(MAGIC))
-    if header.type != EventType.FORMAT_DESCRIPTION:
-        raise header.malformed("the first event is no FORMAT_DESCRIPTION")
-    description = FormatDescriptionEvent.parse(memoryview(body), header, None)
-    _verify_description(first, description)
-    end = len(MAGIC) + len(first)
-    second = _previous_gtids(bytes(cleared), end, description)
+    log = data[len(MAGIC) :]
+    layout = first_layout(log)
+    first = _event(bytes(cleared), len(MAGIC), layout)
+    description = read_descriptor(descriptor_of(log, len(MAGIC)), len(MAGIC))
     digest = hashlib.sha256(first)
     previous = None
-    if second is not None:
-        raw, event = second
-        digest.update(raw)
-        previous = str(event.gtid_set)
+    if layout.version == V4.version:
+        _verify_description(first, description)
+        second = _previous_gtids(bytes(cleared), len(MAGIC) + len(first), description)
+        if second is not None:
+            raw, event = second
+            digest.update(raw)
+            previous = str(event.gtid_set)
     return Head(digest.hexdigest()[:32], description, previous)
 
 
 def read_description(events: bytes) -> FormatDescriptionEvent:
-    """The FORMAT_DESCRIPTION that a segment, its preamble or a file starts with."""
+    """How the events of a segment, its preamble or a file are laid out, by what they start with."""
     position = len(MAGIC) if events[: len(MAGIC)] == MAGIC else 0
-    header = EventHeader.parse(memoryview(events), position, position)
-    body = events[position + HEADER_LENGTH : position + header.size]
-    return FormatDescriptionEvent.parse(memoryview(body), header, None)
+    return read_descriptor(descriptor_of(events[position:], position), position)
 
 
 def _verify_description(event: bytes, description: FormatDescriptionEvent) -> None:
@@ -101,22 +99,19 @@ def _previous_gtids(
     if len(data) == position and not version_has_it:
         return None
     header = EventHeader.parse(memoryview(data), position, position)
-    refuse_mariadb_encryption(header)
     if header.type != EventType.PREVIOUS_GTIDS:
         if len(data) - position >= header.size:
-            _event(data, position, checksum=bool(description.checksum_length))
+            _event(data, position, V4, checksum=bool(description.checksum_length))
         return None
-    raw, body = _event(data, position, checksum=bool(description.checksum_length))
+    raw = _event(data, position, V4, checksum=bool(description.checksum_length))
+    body = raw[HEADER_LENGTH : len(raw) - description.checksum_length]
     event = parse(memoryview(body), header, description)
     return (raw, event) if isinstance(event, PreviousGtidsEvent) else None
 
 
-def _event(data: bytes, position: int, *, checksum: bool = False) -> tuple[bytes, bytes]:
-    """An event's bytes and its body, its checksum verified.
-
-    The body of a FORMAT_DESCRIPTION keeps the checksum.
-    """
-    header = EventHeader.parse(memoryview(data), position, position)
+def _event(data: bytes, position: int, layout: Layout, *, checksum: bool = False) -> bytes:
+    """An event's bytes, its checksum verified."""
+    header = EventHeader.parse(memoryview(data), position, position, layout.version)
     content = data[position : position + header.size]
     if len(content) < header.size:
         raise TruncatedError(
@@ -124,10 +119,9 @@ def _event(data: bytes, position: int, *, checksum: bool = False) -> tuple[bytes
         )
     window = np.zeros(HEAD + len(content), np.uint8)
     window[HEAD:] = np.frombuffer(content, np.uint8)
-    frames = frame(window, HEAD, len(window), base=position - HEAD, checksum=checksum)
+    frames = frame(
+        window, HEAD, len(window), base=position - HEAD, checksum=checksum, layout=layout
+    )
     if frames.fault is not None:
         raise frames.fault
-    end = header.size
-    if header.type != EventType.FORMAT_DESCRIPTION:
-        end = int(frames.end[0]) - HEAD
-    return content, content[HEADER_LENGTH:end]
+    return content

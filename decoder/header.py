@@ -1,6 +1,7 @@
-"""The 19 bytes that every v4 event starts with.
+"""The bytes that every event starts with: 19, or 13 in version 1 of the format.
 
-Format: MySQL `libs/mysql/binlog/event/binlog_event.h`, `Log_event_header`.
+Format: MySQL `libs/mysql/binlog/event/binlog_event.h`, `Log_event_header`; for versions 1 and 3
+MariaDB `sql/log_event.cc`, `Log_event::Log_event`.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from dataclasses import dataclass, replace
 
 from decoder.constants import HEADER_LENGTH, EventFlag, EventType, event_name
 from decoder.errors import MalformedError, TruncatedError
+from decoder.layout import LAST_TYPE_BEFORE_V4, header_length
 
-_LAYOUT = struct.Struct("<IBIIIH")
+_FIELDS = struct.Struct("<IBIIIH")
+_FIELDS_V1 = struct.Struct("<IBII")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +36,13 @@ class EventHeader:
     size: int
     """u32: bytes of the whole event, with header and checksum."""
     log_pos: int
-    """u32: where the event ends in the log it was first written to; wraps at 4 GiB, 0 in some."""
+    """u32: where the event ends in the log it was first written to; wraps at 4 GiB, 0 in some.
+
+    Version 3 has where it starts, which is made its end here; version 1 has none, which is 0."""
     flags: EventFlag
-    """u16."""
+    """u16; none in version 1."""
+    length: int = HEADER_LENGTH
+    """Bytes of the header itself."""
     payload_offset: int | None = None
 
     @property
@@ -44,24 +51,30 @@ class EventHeader:
         return event_name(self.type)
 
     @classmethod
-    def parse(cls, buffer: memoryview, offset: int, position: int) -> EventHeader:
+    def parse(cls, buffer: memoryview, offset: int, position: int, version: int = 4) -> EventHeader:
         """The header at `offset` of the buffer, which is `position` of the file.
+
+        `version` is the log's: 1, 3 or 4.
 
         Raises TruncatedError where fewer bytes are left, MalformedError for a size that is smaller
         than the header itself.
         """
-        if len(buffer) - offset < HEADER_LENGTH:
+        length = header_length(version)
+        if len(buffer) - offset < length:
             left = len(buffer) - offset
             raise TruncatedError(f"{left} bytes are left for an event header", position=position)
-        timestamp, code, server_id, size, log_pos, flags = _LAYOUT.unpack_from(buffer, offset)
-        header = cls(position, timestamp, _type(code), server_id, size, log_pos, EventFlag(flags))
-        if size < HEADER_LENGTH:
+        if version == 1:
+            timestamp, code, server_id, size = _FIELDS_V1.unpack_from(buffer, offset)
+            log_pos = flags = 0
+        else:
+            timestamp, code, server_id, size, log_pos, flags = _FIELDS.unpack_from(buffer, offset)
+        if version == 3 and log_pos and code <= LAST_TYPE_BEFORE_V4:
+            log_pos = (log_pos + size) & 0xFFFFFFFF
+        kind = event_type(code)
+        header = cls(position, timestamp, kind, server_id, size, log_pos, EventFlag(flags), length)
+        if size < length:
             raise header.malformed(f"its size {size} is smaller than an event header")
         return header
-
-    def renumbered(self, event_type: int) -> EventHeader:
-        """The same header with a type as it is numbered since (see FORMAT_DESCRIPTION)."""
-        return self if event_type == self.type else replace(self, type=_type(event_type))
 
     def inside(self, payload: EventHeader, payload_offset: int) -> EventHeader:
         """The same header for an event found inside the event that `payload` heads."""
@@ -72,8 +85,9 @@ class EventHeader:
         return MalformedError(reason, position=self.position, event_type=self.name)
 
 
-_CODES = frozenset(int(code) for code in EventType)
-
-
-def _type(code: int) -> EventType | int:
+def event_type(code: int) -> EventType | int:
+    """The type with that code; the code itself where no server we know of writes it."""
     return EventType(code) if code in _CODES else code
+
+
+_CODES = frozenset(int(code) for code in EventType)

@@ -11,23 +11,18 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from decoder.constants import HEADER_LENGTH, MAGIC, EventType
+from decoder.constants import HEADER_LENGTH, EventType
 from decoder.crc32 import HEAD
+from decoder.descriptor import DESCRIPTORS, describe, descriptor_of, log_start, read_descriptor
 from decoder.encryption.keys import NO_KEYS, Keys
-from decoder.encryption.mariadb import refuse_mariadb_encryption
-from decoder.errors import (
-    BinlogError,
-    MalformedError,
-    NotABinlogError,
-    TruncatedError,
-    UnsupportedError,
-)
+from decoder.errors import BinlogError, TruncatedError
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.registry import parse
 from decoder.events.transaction_payload import TransactionPayloadEvent
-from decoder.framing import Frames, frame
+from decoder.framing import Frames, frame, header_of
 from decoder.header import EventHeader
+from decoder.layout import Layout, first_layout
 from decoder.memory import Bytes
 from decoder.payload import inner_events
 
@@ -51,43 +46,48 @@ def events(data: Data, *, file: str = "", keys: Keys = NO_KEYS) -> Iterator[Even
 
 
 def _events(data: memoryview) -> Iterator[Event]:
-    position = _first_event(data)
-    description: FormatDescriptionEvent | None = None
+    position = log_start(data)
+    if position == len(data):
+        return
+    log = bytes(data[position : position + HEADER_LENGTH])
+    layout = first_layout(log)
+    description = _description_before(log, position, layout)
+    checksum = False
     size = _WINDOW
     while position < len(data):
         window = _window(data, position, size)
-        checksum = bool(description and description.checksum_length)
         base = position - HEAD
-        frames = frame(window, HEAD, len(window), base=base, checksum=checksum)
+        frames = frame(window, HEAD, len(window), base=base, checksum=checksum, layout=layout)
         for header, body in _framed(window, frames, base):
-            description = _description(header, body, description)
-            header = header.renumbered(description.todays_type(header.type))
-            event = parse(body, header, description)
-            yield event
-            refuse_mariadb_encryption(header)
-            if isinstance(event, TransactionPayloadEvent):
-                content = body[event.payload_offset - HEADER_LENGTH :]
-                for inner_header, inner_body in inner_events(event, content):
-                    yield parse(inner_body, inner_header, description)
+            if header.type in DESCRIPTORS:
+                description = describe(body, header)
+            yield from _parsed(body, header, description)
         if frames.fault:
             raise frames.fault
+        checksum, layout = frames.checksum, frames.layout
         consumed = frames.next_offset - HEAD
         position += consumed
-        size = _WINDOW if consumed else _next_size(data, position)
+        size = _WINDOW if consumed else _next_size(data, position, layout)
 
 
-def _first_event(data: memoryview) -> int:
-    """Where the first event stands: behind the magic number, or at once in a segment."""
-    magic = bytes(data[: len(MAGIC)])
-    if magic == MAGIC:
-        return len(MAGIC)
-    if len(data) > HEADER_LENGTH and data[4] == EventType.FORMAT_DESCRIPTION:
-        return 0
-    if not data:
-        raise NotABinlogError("it is empty", position=0)
-    raise NotABinlogError(
-        f"it starts with {magic.hex(' ')}, not with a binary log's fe 62 69 6e", position=0
-    )
+def _description_before(log: bytes, position: int, layout: Layout) -> FormatDescriptionEvent | None:
+    """The description that holds for the first event, if it does not begin with its own."""
+    descriptor = descriptor_of(log, position)
+    return None if log[4] in DESCRIPTORS else read_descriptor(descriptor, position)
+
+
+def _parsed(
+    body: memoryview, header: EventHeader, description: FormatDescriptionEvent | None
+) -> Iterator[Event]:
+    """The event, and those inside it if it is a TRANSACTION_PAYLOAD."""
+    if description is None:
+        raise header.malformed("the log does not start with FORMAT_DESCRIPTION")
+    event = parse(body, header, description)
+    yield event
+    if isinstance(event, TransactionPayloadEvent):
+        content = body[event.payload_offset - HEADER_LENGTH :]
+        for inner_header, inner_body in inner_events(event, content):
+            yield parse(inner_body, inner_header, description)
 
 
 def _window(data: memoryview, position: int, size: int) -> Bytes:
@@ -101,42 +101,19 @@ def _window(data: memoryview, position: int, size: int) -> Bytes:
 def _framed(window: Bytes, frames: Frames, base: int) -> Iterator[tuple[EventHeader, memoryview]]:
     """Header and body of the framed events, up to the first whose checksum does not match."""
     buffer = memoryview(window.data)
-    for offset, end, size, valid in zip(
-        frames.offset.tolist(),
-        frames.end.tolist(),
-        frames.size.tolist(),
-        frames.valid.tolist(),
-        strict=True,
-    ):
-        if not valid:
+    for index in range(len(frames)):
+        if not frames.valid[index]:
             return
-        header = EventHeader.parse(buffer, offset, base + offset)
+        offset, body, end = (int(row[index]) for row in (frames.offset, frames.body, frames.end))
+        header = header_of(frames.table, index, base + offset)
         if header.type == EventType.FORMAT_DESCRIPTION:
-            end = offset + size
-        yield header, buffer[offset + HEADER_LENGTH : end]
+            end = offset + header.size
+        yield header, buffer[body:end]
 
 
-def _description(
-    header: EventHeader, body: memoryview, description: FormatDescriptionEvent | None
-) -> FormatDescriptionEvent:
-    """The description in force for an event: its own if it is one."""
-    if header.type == EventType.FORMAT_DESCRIPTION:
-        return FormatDescriptionEvent.parse(body, header, description)
-    if description is not None:
-        return description
-    if header.type == EventType.START_V3:
-        reason = "the log is older than MySQL 5.0 (binlog version 3 or less)"
-        raise UnsupportedError(reason, position=header.position, event_type=header.name)
-    raise MalformedError(
-        "the log does not start with FORMAT_DESCRIPTION",
-        position=header.position,
-        event_type=header.name,
-    )
-
-
-def _next_size(data: memoryview, position: int) -> int:
+def _next_size(data: memoryview, position: int, layout: Layout) -> int:
     """Bytes of the event that did not fit in a window; TruncatedError if not all of it is there."""
-    header = EventHeader.parse(data, position, position)
+    header = EventHeader.parse(data, position, position, layout.version)
     left = len(data) - position
     if header.size > left:
         raise TruncatedError(

@@ -3,7 +3,8 @@
 A segment is a run of whole events that starts and ends between transactions, as soon as it holds
 `target` bytes. A transaction that is larger than `limit` is a run of segments of its own, cut
 between events every `target` bytes; what they need from before them is their `preamble`:
-FORMAT_DESCRIPTION, the transaction's GTID and BEGIN, and the table maps of the statement under way.
+FORMAT_DESCRIPTION (before MySQL 5.0, START_V3), the transaction's GTID and BEGIN, and the table
+maps of the statement under way.
 
 A cut is positions and marks, not bytes: memory does not grow with the file.
 """
@@ -14,9 +15,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from decoder.constants import HEADER_LENGTH, EventType
+from decoder.constants import MAGIC, EventType
+from decoder.descriptor import DESCRIPTORS
 from decoder.errors import BinlogError, MalformedError
+from decoder.events.start_v3 import artificial_start
 from decoder.framer import Framer, Mark, Window
+from decoder.framing import SHORT_TABLE_ID
 from decoder.transactions import Statement
 
 _GTIDS = (
@@ -29,7 +33,6 @@ _ROWS = [
     if "_ROWS" in kind.name and kind != EventType.MARIADB_ANNOTATE_ROWS
 ]
 _STATEMENT_END = 0x1
-_ROWS_FLAGS = HEADER_LENGTH + 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +104,7 @@ class Segmenter:
 
     def _follow(self, window: Window) -> None:
         """Cut what these events complete."""
-        for index in np.flatnonzero(window.frames.type == EventType.FORMAT_DESCRIPTION):
-            self._formats.append((int(window.ends[index]), window.event(int(index))))
+        self._note_formats(window)
         first = 0
         if window.marks.starts[0]:
             self._set_boundary(window.first)
@@ -116,6 +118,14 @@ class Segmenter:
             first = self._go_to_boundary(window, -1)
         if first < len(window):
             self._note_inside(window, first, len(window))
+
+    def _note_formats(self, window: Window) -> None:
+        """Keep what says how the events behind it are laid out."""
+        types = window.frames.type
+        if window.first.position == len(MAGIC) and types[0] not in DESCRIPTORS:
+            self._formats.append((len(MAGIC), artificial_start()))
+        for index in np.flatnonzero(np.isin(types, list(DESCRIPTORS))):
+            self._formats.append((int(window.ends[index]), window.event(int(index))))
 
     def _go_to_boundary(self, window: Window, index: int) -> int:
         """Set the last boundary; gives the first event behind it."""
@@ -200,7 +210,8 @@ def _carry(transaction: _Transaction, window: Window, first: int, last: int) -> 
     types = window.frames.type[first:last]
     opening = np.isin(types, _GTIDS) | np.isin(window.marks.statement[first:last], _BEGINS)
     transaction.head += [window.event(first + int(k)) for k in np.flatnonzero(opening)]
-    flags = window.bytes_at(np.arange(first, last), _ROWS_FLAGS, 1)[:, 0]
+    flags_at = np.where(window.frames.post_header[first:last] == SHORT_TABLE_ID, 4, 6)
+    flags = window.bytes_at(np.arange(first, last), flags_at, 1)[:, 0]
     ends = np.flatnonzero(np.isin(types, _ROWS) & (flags & _STATEMENT_END != 0))
     if len(ends):
         transaction.maps.clear()

@@ -10,18 +10,22 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from decoder.constants import HEADER_LENGTH, EventFlag, EventType
-from decoder.framing import END, FLAGS, OFFSET, SERVER_ID, SIZE, TIMESTAMP, TYPE, VALID, Frames
-from decoder.memory import (
-    Array,
-    Bytes,
-    kernel,
-    load_i64,
-    load_u8,
-    load_u24,
-    load_u32,
-    store_8,
+from decoder.constants import EventFlag, EventType
+from decoder.framing import (
+    BODY,
+    END,
+    FLAGS,
+    OFFSET,
+    POST_HEADER,
+    SERVER_ID,
+    SIZE,
+    TIMESTAMP,
+    TYPE,
+    VALID,
+    Frames,
 )
+from decoder.gtid_text import GTID_WIDTH, write_gtid, write_mariadb_gtid
+from decoder.memory import Array, Bytes, kernel, load_i64, load_u24, load_u32
 from decoder.transactions import WORDS, Marks, Statement, classify_query
 from decoder.window import Window
 
@@ -29,9 +33,6 @@ from decoder.window import Window
 START, STOP, COMMITTED, ORIGINAL, SERVER, SECOND, XID, HAS_XID = range(8)
 BYTES, FAULTY, ROLLED_BACK, PREPARED, GTID, GTID_LENGTH = range(8, 14)
 TRANSACTION_FIELDS = 14
-
-GTID_WIDTH = 64
-"""Bytes set aside for the text of a GTID without a tag (36 + 1 + up to 19)."""
 
 # What `open_transactions` does about a type: nothing, list it, list it unless flagged ignorable.
 _PASS, _LIST, _LIST_UNLESS_IGNORABLE = range(3)
@@ -43,7 +44,8 @@ _PASSED = (
     *(_T.WRITE_ROWS, _T.UPDATE_ROWS, _T.DELETE_ROWS, _T.GTID, _T.ANONYMOUS_GTID, _T.ROWS_QUERY),
     *(_T.PREVIOUS_GTIDS, _T.TRANSACTION_CONTEXT, _T.VIEW_CHANGE, _T.BEGIN_LOAD_QUERY),
     *(_T.APPEND_BLOCK, _T.DELETE_FILE, _T.QUERY, _T.MARIADB_ANNOTATE_ROWS),
-    *(_T.MARIADB_BINLOG_CHECKPOINT, _T.MARIADB_GTID_LIST),
+    *(_T.MARIADB_BINLOG_CHECKPOINT, _T.MARIADB_GTID_LIST, _T.MARIADB_GTID),
+    _T.MARIADB_START_ENCRYPTION,  # framing stops behind it
 )
 ATTENTION: npt.NDArray[np.int64] = np.full(256, _LIST_UNLESS_IGNORABLE, np.int64)
 ATTENTION[[int(code) for code in _T]] = _LIST
@@ -51,11 +53,13 @@ ATTENTION[[int(code) for code in _PASSED]] = _PASS
 _IGNORABLE = int(EventFlag.IGNORABLE)
 
 _GTID, _ANONYMOUS, _XID = int(_T.GTID), int(_T.ANONYMOUS_GTID), int(_T.XID)
+_MARIADB_GTID = int(_T.MARIADB_GTID)
 _QUERY = int(_T.QUERY)
 _XA_PREPARE = int(_T.XA_PREPARE)
 _ROLLBACK = Statement.ROLLBACK.value
 _PLAIN_STATEMENTS = Statement.ROLLBACK.value  # BEGIN, COMMIT, ROLLBACK need no look
 _GTID_LENGTH = 25  # flags, UUID, number
+_MARIADB_GTID_LENGTH = 13  # number, domain, flags
 _HAS_ORIGINAL = 1 << 55
 # Cells of the counters that `open_transactions` takes: transactions, the open one, GTID bytes,
 # events listed.
@@ -245,8 +249,8 @@ def note_inner(
     for event in range(table.shape[1]):
         owner = owners[event]
         if table[TYPE, event] == _QUERY:
-            body = table[OFFSET, event] + HEADER_LENGTH
-            statement[event] = classify_query(buffer, body, table[END, event], words)
+            body, post_header = table[BODY, event], table[POST_HEADER, event]
+            statement[event] = classify_query(buffer, body, table[END, event], post_header, words)
         if _needs_attention(table, event, statement[event], attention):
             listed[count] = event
             count += 1
@@ -269,9 +273,11 @@ def _begin(transactions: Array, index: int, start: int, server_id: int) -> None:
 def _needs_attention(table: Array, event: int, statement: int, attention: Array) -> bool:
     if table[VALID, event] == 0 or statement > _PLAIN_STATEMENTS:
         return True
+    length = table[END, event] - table[BODY, event]
     if table[TYPE, event] in (_GTID, _ANONYMOUS):
-        body = table[OFFSET, event] + HEADER_LENGTH
-        return bool(body + _GTID_LENGTH > table[END, event])
+        return bool(length < _GTID_LENGTH)
+    if table[TYPE, event] == _MARIADB_GTID:
+        return bool(length < _MARIADB_GTID_LENGTH)
     action = attention[table[TYPE, event]]
     if action == _LIST_UNLESS_IGNORABLE:
         return bool(table[FLAGS, event] & _IGNORABLE == 0)
@@ -291,12 +297,18 @@ def note_event(
 ) -> None:
     """Notes what an event tells about its transaction as a whole."""
     event_type = table[TYPE, event]
-    body = table[OFFSET, event] + HEADER_LENGTH
+    body = table[BODY, event]
     end = table[END, event]
     if table[VALID, event] == 0:
         return
     if event_type in (_GTID, _ANONYMOUS) and body + _GTID_LENGTH <= end:
         _read_gtid(buffer, body, end, event_type == _GTID, transactions, owner, gtids, counters)
+    elif event_type == _MARIADB_GTID and body + _MARIADB_GTID_LENGTH <= end:
+        start = counters[_TEXT]
+        length = write_mariadb_gtid(buffer, body, table[SERVER_ID, event], gtids, start)
+        transactions[owner, GTID] = start
+        transactions[owner, GTID_LENGTH] = length
+        counters[_TEXT] = start + length
     elif event_type == _XID and body + 8 <= end:
         transactions[owner, XID] = load_i64(buffer, body)
         transactions[owner, HAS_XID] = 1
@@ -324,7 +336,7 @@ def _read_gtid(
     """
     if named:
         start = counters[_TEXT]
-        length = _write_gtid(buffer, body + 1, load_i64(buffer, body + 17), gtids, start)
+        length = write_gtid(buffer, body + 1, load_i64(buffer, body + 17), gtids, start)
         transactions[owner, GTID] = start
         transactions[owner, GTID_LENGTH] = length
         counters[_TEXT] = start + length
@@ -343,34 +355,3 @@ def _read_gtid(
 @kernel
 def _load_7(buffer: Bytes, position: int) -> int:
     return load_u32(buffer, position) | load_u24(buffer, position + 4) << 32
-
-
-@kernel
-def _write_gtid(buffer: Bytes, uuid: int, number: int, text: Bytes, to: int) -> int:
-    """Writes `uuid:number` and returns its length."""
-    position = to
-    for k in range(16):
-        if k == 4 or k == 6 or k == 8 or k == 10:
-            store_8(text, position, 45)
-            position += 1
-        byte = load_u8(buffer, uuid + k)
-        store_8(text, position, _hexadecimal(byte >> 4))
-        store_8(text, position + 1, _hexadecimal(byte & 15))
-        position += 2
-    store_8(text, position, 58)
-    position += 1
-    digits = 1
-    rest = number // 10
-    while rest > 0:
-        rest //= 10
-        digits += 1
-    rest = max(number, 0)
-    for k in range(digits):
-        store_8(text, position + digits - 1 - k, 48 + rest % 10)
-        rest //= 10
-    return position + digits - to
-
-
-@kernel
-def _hexadecimal(digit: int) -> int:
-    return digit + 48 if digit < 10 else digit + 87

@@ -24,14 +24,17 @@ from decoder.attention import Attention
 from decoder.batches import Origin
 from decoder.constants import MAGIC, EventType, event_name
 from decoder.definition import TableDefinition
+from decoder.descriptor import DESCRIPTORS
 from decoder.errors import BinlogError, TruncatedError
+from decoder.events.start_v3 import artificial_start
 from decoder.faults import CONTENT_LIMIT, Fault, FaultLog, kind_of
 from decoder.feed import Feed
 from decoder.framing import OFFSET, SIZE, TYPE, Frames, frame
 from decoder.holding import Holding
+from decoder.layout import V4, first_layout
 from decoder.options import TypeOptions
 from decoder.payloads import PayloadDecoder
-from decoder.refusals import content, end_error, head_error, stop_error
+from decoder.refusals import content, end_error, head_error
 from decoder.results import Changes, Definitions, Faults, Result, Statements, Transactions
 from decoder.rows import RowDecoder
 from decoder.session import BYTES, FAULTY, START, STOP, Session
@@ -104,6 +107,7 @@ class SegmentDecoder:
         )
         self._window: Window | None = None
         self._checksum = False
+        self._layout = V4
         self._holding = Holding(trusted=trusted)
         self._feed = Feed([], segment.start_pos)
         self._definitions: list[tuple[int, int, TableDefinition]] = []
@@ -143,12 +147,15 @@ class SegmentDecoder:
         feed.fill()
         if bytes(feed.buffer[feed.start : feed.start + len(MAGIC)]) == MAGIC:
             feed.consume(feed.start + len(MAGIC))
-        frames = frame(feed.buffer, feed.start, feed.end, base=feed.base, checksum=False)
+        layout = first_layout(content(feed))
+        frames = frame(
+            feed.buffer, feed.start, feed.end, base=feed.base, checksum=False, layout=layout
+        )
         if frames.fault is not None or frames.next_offset != feed.end:
             error = frames.fault or TruncatedError("the preamble ends inside an event")
             self._lose(error, b"")
             return False
-        self._checksum = frames.checksum
+        self._checksum, self._layout = frames.checksum, frames.layout
         window = self._enter(feed, frames)
         window.position[:] = self._segment.start_pos
         start = self._segment.transaction_pos
@@ -168,25 +175,39 @@ class SegmentDecoder:
         error = head_error(feed) if is_first else None
         if error is not None:
             self._lose(error, content(feed))
-        elif content(feed).startswith(MAGIC):
+            return False
+        if content(feed).startswith(MAGIC):
             feed.consume(feed.start + len(MAGIC))
-        return error is None
+        if is_first:
+            self._begin_log(content(feed))
+        return True
+
+    def _begin_log(self, log: bytes) -> None:
+        """Notes how the first events are laid out; before MySQL 5.0, none of them may say it."""
+        self._layout = first_layout(log)
+        if self._layout.version == 3 and log[4] not in DESCRIPTORS:
+            self._attention.begin(artificial_start())
 
     def _decode_feed(self, feed: Feed) -> Iterator[Result]:
         while True:
             feed.fill()
             frames = frame(
-                feed.buffer, feed.start, feed.end, base=feed.base, checksum=self._checksum
+                feed.buffer,
+                feed.start,
+                feed.end,
+                base=feed.base,
+                checksum=self._checksum,
+                layout=self._layout,
             )
-            self._checksum = frames.checksum
+            self._checksum, self._layout = frames.checksum, frames.layout
             if len(frames):
                 yield from self._process(self._enter(feed, frames))
                 feed.consume(frames.next_offset)
-                if frames.stopped and frames.fault is not None:
-                    self._lose(stop_error(feed), content(feed))
+                if frames.stop is not None:
+                    self._lose(frames.stop, content(feed))
                 yield from self._release(final=False)
-            elif frames.stopped:
-                self._lose(stop_error(feed), content(feed))
+            elif frames.stop is not None:
+                self._lose(frames.stop, content(feed))
             elif feed.left == 0 and feed.exhausted:
                 return
             elif not feed.extend():

@@ -20,7 +20,7 @@ from decoder.framer import Window
 from decoder.header import EventHeader
 
 _GTID_TYPES = (EventType.GTID, EventType.ANONYMOUS_GTID, EventType.GTID_TAGGED)
-_UUID, _GNO = HEADER_LENGTH + 1, HEADER_LENGTH + 17
+_UUID, _GNO = 1, 17
 _SECOND = 1_000_000
 Numbers = npt.NDArray[np.int64]
 

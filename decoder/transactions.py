@@ -20,8 +20,8 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-from decoder.constants import HEADER_LENGTH, EventType
-from decoder.framing import END, OFFSET, TYPE, VALID, Frames
+from decoder.constants import EventType
+from decoder.framing import BODY, END, OFFSET, POST_HEADER, TYPE, VALID, Frames, table_id_size
 from decoder.memory import Array, Bytes, kernel, load_u8, load_u16
 
 
@@ -127,7 +127,7 @@ for _row, (_statement, _text) in enumerate(_WORDS):
     WORDS[_row, 2 : 2 + len(_text)] = np.frombuffer(_text, np.uint8)
 
 _QUERY = int(_T.QUERY)
-_QUERY_POST_HEADER = 13
+_QUERY_POST_HEADER, _QUERY_POST_HEADER_BEFORE_V4 = 13, 11
 _MARIADB_GTID = int(_T.MARIADB_GTID)
 _TABLE_MAP = int(_T.TABLE_MAP)
 _UNREADABLE, _LAST_ROWS = _Class.UNREADABLE.value, _Class.LAST_ROWS.value
@@ -210,6 +210,7 @@ def _follow(
     transaction = state[_START]
     for event in range(table.shape[1]):
         offset = table[OFFSET, event]
+        body = table[BODY, event]
         end = table[END, event]
         event_type = table[TYPE, event]
         kind = classes[event_type]
@@ -218,15 +219,15 @@ def _follow(
             if kind != _Class.GTID and kind != _Class.END:
                 kind = _UNREADABLE
         elif event_type == _QUERY:
-            statement = classify_query(buffer, offset + HEADER_LENGTH, end, words)
+            post_header = table[POST_HEADER, event]
+            statement = classify_query(buffer, body, end, post_header, words)
             kind = _class_of_statement(statement, mode)
         elif kind == _Class.ROWS and event_type != _TABLE_MAP:
-            # The flags stand behind a table id of 6 bytes; of 4 in logs older than 5.1.4.
-            flags = offset + HEADER_LENGTH + 6
+            flags = body + table_id_size(table[POST_HEADER, event])
             if flags + 2 <= end and load_u16(buffer, flags) & _STATEMENT_END:
                 kind = _LAST_ROWS
         elif event_type == _MARIADB_GTID:
-            flags = offset + HEADER_LENGTH + 12
+            flags = body + 12
             if flags < end and load_u8(buffer, flags) & _MARIADB_STANDALONE == 0:
                 kind = _GTID_GROUP
         rule = rules[kind * 4 + mode]
@@ -258,16 +259,24 @@ def _class_of_statement(statement: int, mode: int) -> int:
 
 
 @kernel
-def classify_query(buffer: Bytes, start: int, end: int, words: Array) -> int:
-    """The `Statement` of a QUERY whose body is `buffer[start:end]` (`words`: `WORDS`).
+def classify_query(buffer: Bytes, body: int, end: int, post_header: int, words: Array) -> int:
+    """The `Statement` of a QUERY whose body is `buffer[body:end]` (`words`: `WORDS`).
 
-    Layout: thread id 4, execution time 4, length of the schema's name 1, error code 2, length of
-    the status variables 2; the status variables, the name, a zero byte, the text.
+    Layout: thread id 4, execution time 4, length of the schema's name 1, error code 2, and from 5.0
+    on the length of the status variables 2, all of it `post_header` bytes; then the status
+    variables, the name, a zero byte, the text.
     """
-    if start + _QUERY_POST_HEADER > end:
+    if post_header < _QUERY_POST_HEADER_BEFORE_V4 or body + post_header > end:
         return Statement.OTHER.value
-    text = start + _QUERY_POST_HEADER + 1
-    text += load_u8(buffer, start + 8) + load_u16(buffer, start + 11)
+    text = body + post_header + load_u8(buffer, body + 8) + 1
+    if post_header >= _QUERY_POST_HEADER:
+        text += load_u16(buffer, body + 11)
+    return classify_text(buffer, text, end, words)
+
+
+@kernel
+def classify_text(buffer: Bytes, text: int, end: int, words: Array) -> int:
+    """The `Statement` whose text is `buffer[text:end]`."""
     for row in range(words.shape[0]):
         if _begins_with(buffer, text, end, words, row):
             return int(words[row, 0])

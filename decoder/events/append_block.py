@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
+from decoder.events.post_header import read_post_header
 from decoder.header import EventHeader
 
 
@@ -28,4 +29,5 @@ class AppendBlockEvent(Event):
     ) -> AppendBlockEvent:
         """Read the event from its bytes after the common header, without the checksum."""
         cursor = Cursor(body, header)
-        return cls(header, cursor.u32(), cursor.rest())
+        file_id = read_post_header(cursor, header, description, 4).u32()
+        return cls(header, file_id, cursor.rest())

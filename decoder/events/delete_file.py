@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
+from decoder.events.post_header import read_post_header
 from decoder.header import EventHeader
 
 
@@ -25,4 +26,5 @@ class DeleteFileEvent(Event):
         cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
     ) -> DeleteFileEvent:
         """Read the event from its bytes after the common header, without the checksum."""
-        return cls(header, Cursor(body, header).u32())
+        post_header = read_post_header(Cursor(body, header), header, description, 4)
+        return cls(header, post_header.u32())

@@ -5,12 +5,15 @@ Format: MySQL `load_data_events.cpp`, `Execute_load_query_event`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from decoder.events.cursor import Cursor
 from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.query import QUERY_POST_HEADER_LENGTH, QueryEvent
+from decoder.events.post_header import read_post_header
+from decoder.events.query import QueryEvent, read_query
 from decoder.header import EventHeader
+
+_LENGTH_OF_QUERY, _LENGTH = 13, 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +34,14 @@ class ExecuteLoadQueryEvent(QueryEvent):
         cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
     ) -> ExecuteLoadQueryEvent:
         """Read the event from its bytes after the common header, without the checksum."""
-        statement = QueryEvent.parse(body, header, description)
-        cursor = Cursor(body, header)
-        cursor.skip(QUERY_POST_HEADER_LENGTH)
+        statement = read_query(Cursor(body, header), header, description)
+        post_header = read_post_header(Cursor(body, header), header, description, _LENGTH)
+        post_header.skip(_LENGTH_OF_QUERY)
         return cls(
-            **{field.name: getattr(statement, field.name) for field in fields(QueryEvent)},
-            file_id=cursor.u32(),
-            file_name_start=cursor.u32(),
-            file_name_end=cursor.u32(),
-            duplicates=cursor.u8(),
+            header,
+            **statement,
+            file_id=post_header.u32(),
+            file_name_start=post_header.u32(),
+            file_name_end=post_header.u32(),
+            duplicates=post_header.u8(),
         )

@@ -15,6 +15,7 @@ from decoder.errors import UnsupportedError
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
 from decoder.header import EventHeader
+from decoder.layout import post_header_lengths
 
 _SERVER_VERSION_LENGTH = 50
 _ALGORITHM_LENGTH = 1
@@ -33,13 +34,13 @@ class FormatDescriptionEvent(Event):
     """The description that holds until the next one (a relay log has several)."""
 
     binlog_version: int
-    """u16: always 4 from MySQL 5.0 on."""
+    """u16: 4 from MySQL 5.0 on; 1 or 3 where it stands for an older log's START_V3."""
     server_version: str
     """50 bytes, padded with zeros."""
     created: int
     """u32: seconds since 1970 when the server started with this file, else 0."""
     header_length: int
-    """u8: 19."""
+    """u8: 19; 13 in version 1."""
     post_header_lengths: bytes
     """One u8 for each event type from 1 on, in today's numbers: bytes of its fixed part."""
     checksum_algorithm: ChecksumAlgorithm
@@ -75,12 +76,20 @@ class FormatDescriptionEvent(Event):
         known = 0 < event_type <= len(self.post_header_lengths)
         return self.post_header_lengths[event_type - 1] if known else default
 
-    def todays_type(self, event_type: int) -> int:
-        """The type as it is numbered since; only the trees of `_RENUMBERED_TREE` differ."""
-        index = event_type - _RENUMBERED_FIRST
-        if 0 <= index < len(_RENUMBERED) and _RENUMBERED_TREE.match(self.server_version):
-            return _RENUMBERED[index]
-        return event_type
+    @classmethod
+    def before_v4(
+        cls, header: EventHeader, binlog_version: int, server_version: str, created: int
+    ) -> FormatDescriptionEvent:
+        """What a log of version 1 or 3 would say if it could; `header` is that of its START_V3."""
+        return cls(
+            header,
+            binlog_version,
+            server_version,
+            created,
+            header.length,
+            post_header_lengths(binlog_version),
+            ChecksumAlgorithm.UNDEFINED,
+        )
 
     @classmethod
     def parse(
@@ -91,7 +100,7 @@ class FormatDescriptionEvent(Event):
         binlog_version = cursor.u16()
         if binlog_version != 4:
             raise UnsupportedError(
-                f"binlog version {binlog_version} is older than MySQL 5.0",
+                f"binlog version {binlog_version} is not known",
                 position=header.position,
                 event_type=header.name,
             )
@@ -104,13 +113,13 @@ class FormatDescriptionEvent(Event):
         footer = _ALGORITHM_LENGTH + CHECKSUM_LENGTH if _has_checksum(server_version) else 0
         if cursor.remaining <= footer:
             raise header.malformed("it has no post-header lengths")
-        post_header_lengths = cursor.take(cursor.remaining - footer)
-        if not footer and len(post_header_lengths) > _MOST_TYPES_WITHOUT_CHECKSUM:
+        lengths = cursor.take(cursor.remaining - footer)
+        if not footer and len(lengths) > _MOST_TYPES_WITHOUT_CHECKSUM:
             raise header.malformed(
-                f"version {server_version} does not know {len(post_header_lengths)} event types"
+                f"version {server_version} does not know {len(lengths)} event types"
             )
         if _RENUMBERED_TREE.match(server_version):
-            post_header_lengths = _renumber(post_header_lengths)
+            lengths = _renumber(lengths)
         algorithm = _algorithm(cursor.u8(), header) if footer else ChecksumAlgorithm.UNDEFINED
         return cls(
             header,
@@ -118,16 +127,14 @@ class FormatDescriptionEvent(Event):
             server_version,
             created,
             header_length,
-            post_header_lengths,
+            lengths,
             algorithm,
         )
 
 
-def _renumber(post_header_lengths: bytes) -> bytes:
-    lengths = bytearray(post_header_lengths)
-    for today, length in zip(
-        _RENUMBERED, post_header_lengths[_RENUMBERED_FIRST - 1 :], strict=False
-    ):
+def _renumber(logged: bytes) -> bytes:
+    lengths = bytearray(logged)
+    for today, length in zip(_RENUMBERED, logged[_RENUMBERED_FIRST - 1 :], strict=False):
         lengths[today - 1 : today] = [length]
     return bytes(lengths)
 

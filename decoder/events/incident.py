@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
+from decoder.events.post_header import read_post_header
 from decoder.header import EventHeader
 
 
@@ -28,5 +29,5 @@ class IncidentEvent(Event):
     ) -> IncidentEvent:
         """Read the event from its bytes after the common header, without the checksum."""
         cursor = Cursor(body, header)
-        incident = cursor.u16()
+        incident = read_post_header(cursor, header, description, 2).u16()
         return cls(header, incident, cursor.text(cursor.u8()))

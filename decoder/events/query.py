@@ -1,21 +1,25 @@
 """QUERY: a statement as text, with the session it ran in.
 
-Format: MySQL `statement_events.cpp`, `Query_event`.
+Format: MySQL `statement_events.cpp`, `Query_event`. Before MySQL 5.0 it has no status variables,
+and no length of them in its post-header.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from decoder.charsets import decode
 from decoder.errors import UnsupportedError
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
+from decoder.events.post_header import read_post_header
 from decoder.events.status_variables import StatusVariables, parse_status_variables
 from decoder.header import EventHeader
 
-QUERY_POST_HEADER_LENGTH = 13
+_POST_HEADER_LENGTH, _POST_HEADER_LENGTH_BEFORE_V4 = 13, 11
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +44,31 @@ class QueryEvent(Event):
         cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
     ) -> QueryEvent:
         """Read the event from its bytes after the common header, without the checksum."""
-        cursor = Cursor(body, header)
-        post_header_length = description.post_header_length(header.type, QUERY_POST_HEADER_LENGTH)
-        if post_header_length < QUERY_POST_HEADER_LENGTH:
-            raise header.malformed(f"a post-header of {post_header_length} bytes is too short")
-        post_header = cursor.part(post_header_length)
-        thread_id = post_header.u32()
-        execution_time = post_header.u32()
-        schema_length = post_header.u8()
-        error_code = post_header.u16()
-        status = parse_status_variables(cursor.part(post_header.u16()))
-        schema = cursor.text(schema_length)
-        cursor.skip(1)
-        query = _decode(cursor.rest(), status.client_collation)
-        return cls(header, thread_id, execution_time, error_code, status, schema, query)
+        return cls(header, **read_query(Cursor(body, header), header, description))
+
+
+def read_query(
+    cursor: Cursor,
+    header: EventHeader,
+    description: FormatDescriptionEvent,
+    restore: Callable[[bytes], bytes] = bytes,
+) -> dict[str, Any]:
+    """QUERY's fields; `restore` gives a statement's text out of what is logged of it."""
+    post_header = read_post_header(
+        cursor, header, description, _POST_HEADER_LENGTH, shortest=_POST_HEADER_LENGTH_BEFORE_V4
+    )
+    values: dict[str, Any] = {
+        "thread_id": post_header.u32(),
+        "execution_time": post_header.u32(),
+    }
+    schema_length = post_header.u8()
+    values["error_code"] = post_header.u16()
+    status_length = post_header.u16() if post_header.remaining else 0
+    status = values["status"] = parse_status_variables(cursor.part(status_length))
+    values["schema"] = cursor.text(schema_length)
+    cursor.skip(1)
+    values["query"] = _decode(restore(cursor.rest()), status.client_collation)
+    return values
 
 
 def _decode(text: bytes, collation: int | None) -> str:

@@ -8,8 +8,10 @@ from decoder.constants import EventType
 from decoder.errors import BinlogError
 from decoder.events.append_block import AppendBlockEvent
 from decoder.events.begin_load_query import BeginLoadQueryEvent
+from decoder.events.create_file import CreateFileEvent
 from decoder.events.delete_file import DeleteFileEvent
 from decoder.events.event import Event
+from decoder.events.exec_load import ExecLoadEvent
 from decoder.events.execute_load_query import ExecuteLoadQueryEvent
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.gtid import AnonymousGtidEvent, GtidEvent
@@ -19,12 +21,21 @@ from decoder.events.heartbeat_v2 import HeartbeatV2Event
 from decoder.events.ignorable import IgnorableEvent
 from decoder.events.incident import IncidentEvent
 from decoder.events.intvar import IntvarEvent
+from decoder.events.load import LoadEvent
+from decoder.events.mariadb_annotate_rows import MariadbAnnotateRowsEvent
+from decoder.events.mariadb_binlog_checkpoint import MariadbBinlogCheckpointEvent
+from decoder.events.mariadb_gtid import MariadbGtidEvent
+from decoder.events.mariadb_gtid_list import MariadbGtidListEvent
+from decoder.events.mariadb_start_encryption import MariadbStartEncryptionEvent
 from decoder.events.previous_gtids import PreviousGtidsEvent
 from decoder.events.query import QueryEvent
+from decoder.events.query_compressed import QueryCompressedEvent
 from decoder.events.rand import RandEvent
 from decoder.events.rotate import RotateEvent
 from decoder.events.rows import RowsEvent
 from decoder.events.rows_query import RowsQueryEvent
+from decoder.events.slave import SlaveEvent
+from decoder.events.start_v3 import StartV3Event
 from decoder.events.stop import StopEvent
 from decoder.events.table_map import TableMapEvent
 from decoder.events.transaction_context import TransactionContextEvent
@@ -47,12 +58,19 @@ class EventClass(Protocol):
 
 
 EVENTS: dict[int, EventClass] = {
+    EventType.UNKNOWN: UnknownEvent,
+    EventType.START_V3: StartV3Event,
     EventType.QUERY: QueryEvent,
     EventType.STOP: StopEvent,
     EventType.ROTATE: RotateEvent,
     EventType.INTVAR: IntvarEvent,
+    EventType.LOAD: LoadEvent,
+    EventType.SLAVE: SlaveEvent,
+    EventType.CREATE_FILE: CreateFileEvent,
     EventType.APPEND_BLOCK: AppendBlockEvent,
+    EventType.EXEC_LOAD: ExecLoadEvent,
     EventType.DELETE_FILE: DeleteFileEvent,
+    EventType.NEW_LOAD: LoadEvent,
     EventType.RAND: RandEvent,
     EventType.USER_VAR: UserVarEvent,
     EventType.FORMAT_DESCRIPTION: FormatDescriptionEvent,
@@ -60,6 +78,9 @@ EVENTS: dict[int, EventClass] = {
     EventType.BEGIN_LOAD_QUERY: BeginLoadQueryEvent,
     EventType.EXECUTE_LOAD_QUERY: ExecuteLoadQueryEvent,
     EventType.TABLE_MAP: TableMapEvent,
+    EventType.PRE_GA_WRITE_ROWS: RowsEvent,
+    EventType.PRE_GA_UPDATE_ROWS: RowsEvent,
+    EventType.PRE_GA_DELETE_ROWS: RowsEvent,
     EventType.WRITE_ROWS_V1: RowsEvent,
     EventType.UPDATE_ROWS_V1: RowsEvent,
     EventType.DELETE_ROWS_V1: RowsEvent,
@@ -80,8 +101,20 @@ EVENTS: dict[int, EventClass] = {
     EventType.TRANSACTION_PAYLOAD: TransactionPayloadEvent,
     EventType.HEARTBEAT_V2: HeartbeatV2Event,
     EventType.GTID_TAGGED: GtidTaggedEvent,
+    EventType.MARIADB_ANNOTATE_ROWS: MariadbAnnotateRowsEvent,
+    EventType.MARIADB_BINLOG_CHECKPOINT: MariadbBinlogCheckpointEvent,
+    EventType.MARIADB_GTID: MariadbGtidEvent,
+    EventType.MARIADB_GTID_LIST: MariadbGtidListEvent,
+    EventType.MARIADB_START_ENCRYPTION: MariadbStartEncryptionEvent,
+    EventType.MARIADB_QUERY_COMPRESSED: QueryCompressedEvent,
+    EventType.MARIADB_WRITE_ROWS_COMPRESSED_V1: RowsEvent,
+    EventType.MARIADB_UPDATE_ROWS_COMPRESSED_V1: RowsEvent,
+    EventType.MARIADB_DELETE_ROWS_COMPRESSED_V1: RowsEvent,
+    EventType.MARIADB_WRITE_ROWS_COMPRESSED: RowsEvent,
+    EventType.MARIADB_UPDATE_ROWS_COMPRESSED: RowsEvent,
+    EventType.MARIADB_DELETE_ROWS_COMPRESSED: RowsEvent,
 }
-"""Types that are not here (pre-GA rows, LOAD of 4.x, MariaDB's) become `UnknownEvent`."""
+"""Every type of `EventType`; a code that no server we know of writes becomes an `UnknownEvent`."""
 
 
 def parse(body: memoryview, header: EventHeader, description: FormatDescriptionEvent) -> Event:

@@ -1,8 +1,10 @@
 """WRITE_ROWS, UPDATE_ROWS, DELETE_ROWS, PARTIAL_UPDATE_ROWS: what stands before the row images.
 
 Format: MySQL `rows_event.cpp`, `Rows_event`. Version 2 (5.6 on) differs from version 1 only by the
-extra data; MySQL 5.1 to 5.5 and MariaDB write version 1. The images themselves are read by
-`decoder.walk`.
+extra data; MySQL 5.1 to 5.5 and MariaDB write version 1. Before 5.1.18 an update had one bitmap of
+columns for both images (PRE_GA_…: MariaDB `sql/log_event_old.cc`, `Old_rows_log_event`). MariaDB
+can compress the images (`row_log_event_uncompress`); what stands before them is as ever. The images
+themselves are read by `decoder.walk`.
 """
 
 from __future__ import annotations
@@ -23,10 +25,21 @@ _EXTRA_LENGTH_BYTES = 2
 _MAX_COLUMNS = 4096
 _NDB = 0
 _PARTITION = 1
-_AFTER_ONLY = frozenset({EventType.WRITE_ROWS, EventType.WRITE_ROWS_V1})
-_TWO_IMAGES = frozenset(
-    {EventType.UPDATE_ROWS, EventType.UPDATE_ROWS_V1, EventType.PARTIAL_UPDATE_ROWS}
+_T = EventType
+_AFTER_ONLY = frozenset(
+    {
+        *(_T.WRITE_ROWS, _T.WRITE_ROWS_V1, _T.PRE_GA_WRITE_ROWS),
+        *(_T.MARIADB_WRITE_ROWS_COMPRESSED, _T.MARIADB_WRITE_ROWS_COMPRESSED_V1),
+    }
 )
+_TWO_BITMAPS = frozenset(
+    {
+        *(_T.UPDATE_ROWS, _T.UPDATE_ROWS_V1, _T.PARTIAL_UPDATE_ROWS),
+        *(_T.MARIADB_UPDATE_ROWS_COMPRESSED, _T.MARIADB_UPDATE_ROWS_COMPRESSED_V1),
+    }
+)
+_ONE_BITMAP_FOR_BOTH = _T.PRE_GA_UPDATE_ROWS
+_COMPRESSED = frozenset(kind for kind in EventType if "_ROWS_COMPRESSED" in kind.name)
 
 
 class RowsFlag(IntFlag):
@@ -63,6 +76,9 @@ class RowsEvent(Event):
     """The same for the image after; None for a delete."""
     rows_offset: int
     """Where the row images begin, in bytes from the event's own start."""
+    compressed: bool = False
+    """Whether, from there to the event's end, they are one piece for
+    `decoder.mariadb_compression.uncompress`."""
 
     @classmethod
     def parse(
@@ -79,9 +95,9 @@ class RowsEvent(Event):
             raise header.malformed(f"it has {column_count} columns, more than a table can have")
         bitmap = cursor.take((column_count + 7) // 8)
         columns_after: bytes | None = None
-        if header.type in _TWO_IMAGES:
+        if header.type in _TWO_BITMAPS:
             columns_after = cursor.take(len(bitmap))
-        elif header.type in _AFTER_ONLY:
+        elif header.type in _AFTER_ONLY or header.type == _ONE_BITMAP_FOR_BOTH:
             columns_after = bitmap
         return cls(
             header=header,
@@ -94,6 +110,7 @@ class RowsEvent(Event):
             columns_before=None if header.type in _AFTER_ONLY else bitmap,
             columns_after=columns_after,
             rows_offset=HEADER_LENGTH + cursor.offset,
+            compressed=header.type in _COMPRESSED,
         )
 
 
@@ -119,7 +136,7 @@ def _extra(cursor: Cursor, header: EventHeader) -> _Extra:
             ndb = data.take(max(ndb_length - 1, 0))
         elif code == _PARTITION:
             partition = data.u16()
-            source_partition = data.u16() if header.type in _TWO_IMAGES else None
+            source_partition = data.u16() if header.type in _TWO_BITMAPS else None
         else:  # of a younger server: its length is not known, so nothing behind it can be read
             break
     return _Extra(partition, source_partition, ndb)

@@ -1,8 +1,8 @@
 """The status variables of a QUERY event: the session in which the statement ran.
 
-Format: MySQL `statement_events.h`, `Query_event`: a u8 code and its value, repeated, in growing
-order of code. Values carry no length, so a code that is not known ends the reading; what is left is
-kept as `unread`.
+Format: MySQL `statement_events.h`, `Query_event`, and for 128 on MariaDB `sql/log_event.h`: a u8
+code and its value, repeated. Values carry no length, so a code that is not known ends the reading;
+what is left is kept as `unread`. (MariaDB fills up with 255, which is such a code.)
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 from decoder.events.cursor import Cursor
 
 _MAX_UPDATED_SCHEMAS = 16
+_ENDS_ALTER = 0x4 | 0x8
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,12 @@ class StatusVariables:
     """128, u24: MariaDB's microseconds."""
     xid: int | None = None
     """129, u64: MariaDB's XID of a DDL statement."""
+    gtid_flags_extra: int | None = None
+    """130, u8: MariaDB's extra flags of the statement's GTID."""
+    start_alter_number: int | None = None
+    """130, u64 behind the flags if bit 2 or 3 is set: the START ALTER that this one ends."""
+    character_set_collations: tuple[tuple[int, int], ...] | None = None
+    """131, u8 count, a u16 collation and the u16 collation that MariaDB has in its place."""
     unread: bytes = b""
     """From the first code that is not known on."""
 
@@ -128,6 +135,18 @@ def _updated_schemas(cursor: Cursor) -> dict[str, Any]:
     return {"updated_schemas": tuple(cursor.null_terminated() for _ in range(count))}
 
 
+def _gtid_flags_extra(cursor: Cursor) -> dict[str, Any]:
+    flags = cursor.u8()
+    if not flags & _ENDS_ALTER:
+        return {"gtid_flags_extra": flags}
+    return {"gtid_flags_extra": flags, "start_alter_number": cursor.u64()}
+
+
+def _character_set_collations(cursor: Cursor) -> dict[str, Any]:
+    pairs = tuple((cursor.u16(), cursor.u16()) for _ in range(cursor.u8()))
+    return {"character_set_collations": pairs}
+
+
 def _explicit_defaults(cursor: Cursor) -> dict[str, Any]:
     return {"explicit_defaults_for_timestamp": cursor.u8() != 0}
 
@@ -155,4 +174,6 @@ _READERS: dict[int, Callable[[Cursor], dict[str, Any]]] = {
     21: _integer("enable_cascade_triggers", 1),
     128: _integer("hrnow", 3),
     129: _integer("xid", 8),
+    130: _gtid_flags_extra,
+    131: _character_set_collations,
 }

@@ -5,16 +5,34 @@ Format: MySQL `statement_events.cpp`, `User_var_event`.
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Callable
 from dataclasses import dataclass
+from enum import IntEnum
+from typing import TypeAlias
 
+from decoder.charsets import decode
 from decoder.constants import BINARY_COLLATION
+from decoder.errors import UnsupportedError
 from decoder.events.cursor import Cursor
+from decoder.events.decimal_value import read_decimal
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.header import EventHeader
 
-_STRING = 0
-_TYPES = (_STRING, 1, 2, 4)
+_UNSIGNED = 0x1
+_REAL_LENGTH = _INTEGER_LENGTH = 8
+
+Value: TypeAlias = str | bytes | float | int | None
+
+
+class UserVarType(IntEnum):
+    """`Item_result`; 3 is a row, which no variable can be."""
+
+    STRING = 0
+    REAL = 1
+    INTEGER = 2
+    DECIMAL = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +41,11 @@ class UserVarEvent(Event):
 
     variable: str
     """u32 length and name."""
-    value: bytes | None
-    """u8, 1 for NULL, which ends the event. Else u8 type, u32 collation, u32 length and value."""
-    value_type: int
-    """0 string, 1 double, 2 integer, 4 decimal."""
+    value: Value
+    """u8, 1 for NULL, which ends the event. Else u8 type, u32 collation, u32 length and value: text
+    (bytes where its collation is binary or not known), f64, i64 or u64, or a decimal (as text)."""
+    value_type: UserVarType
+    """Of the value; STRING for NULL."""
     collation: int
     """Collation id of the value."""
     value_flags: int
@@ -41,11 +60,46 @@ class UserVarEvent(Event):
         name_length = cursor.u32()
         variable = cursor.text(name_length)
         if cursor.u8():
-            return cls(header, variable, None, _STRING, BINARY_COLLATION, 0)
+            return cls(header, variable, None, UserVarType.STRING, BINARY_COLLATION, 0)
         value_type = cursor.u8()
-        if value_type not in _TYPES:
+        if value_type not in _READERS:
             raise header.malformed(f"a value has the type {value_type}")
         collation = cursor.u32()
-        value = cursor.take(cursor.u32())
+        content = cursor.part(cursor.u32())
         value_flags = cursor.u8() if cursor.remaining else 0
-        return cls(header, variable, value, value_type, collation, value_flags)
+        value = _READERS[value_type](content, collation, value_flags)
+        if content.remaining:
+            raise header.malformed(f"{content.remaining} bytes follow its value")
+        return cls(header, variable, value, UserVarType(value_type), collation, value_flags)
+
+
+def _string(content: Cursor, collation: int, flags: int) -> str | bytes:
+    text = content.rest()
+    if collation == BINARY_COLLATION:
+        return text
+    try:
+        return decode(text, collation)
+    except UnsupportedError:
+        return text
+
+
+def _real(content: Cursor, collation: int, flags: int) -> float:
+    (value,) = struct.unpack("<d", content.take(_REAL_LENGTH))
+    return float(value)
+
+
+def _integer(content: Cursor, collation: int, flags: int) -> int:
+    signed = not flags & _UNSIGNED
+    return int.from_bytes(content.view(_INTEGER_LENGTH), "little", signed=signed)
+
+
+def _decimal(content: Cursor, collation: int, flags: int) -> str:
+    return read_decimal(content)
+
+
+_READERS: dict[int, Callable[[Cursor, int, int], Value]] = {
+    UserVarType.STRING: _string,
+    UserVarType.REAL: _real,
+    UserVarType.INTEGER: _integer,
+    UserVarType.DECIMAL: _decimal,
+}

@@ -21,7 +21,7 @@ from decoder.errors import (
     TruncatedError,
     UnsupportedError,
 )
-from decoder.framer import FLAGS_POSITION
+from decoder.framer import FLAGS_POSITION, has_in_use_flag
 from decoder.head import Head, read_head
 from pipeline.bronze.encrypted import GIVE_A_KEY, find_cipher
 from pipeline.bronze.storage import THREADS, StoredFile, decrypted, list_files, opened
@@ -122,7 +122,7 @@ def _read_head(stream: BinaryIO, size: int) -> Head:
         except TruncatedError:
             return read_head(beginning + stream.read(size - len(beginning)))
     except TruncatedError as error:
-        flags = beginning[FLAGS_POSITION] if len(beginning) > FLAGS_POSITION else 0
+        flags = beginning[FLAGS_POSITION] if has_in_use_flag(beginning) else 0
         if flags & EventFlag.BINLOG_IN_USE:
             raise _JustBegunError("the server is beginning it") from error
         raise

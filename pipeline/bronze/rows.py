@@ -14,7 +14,7 @@ from decoder.constants import EventFlag
 from decoder.encryption.stream_cipher import StreamCipher
 from decoder.errors import BinlogError
 from decoder.events.format_description import FormatDescriptionEvent
-from decoder.framer import FLAGS_POSITION, Framer
+from decoder.framer import FLAGS_POSITION, Framer, has_in_use_flag
 from decoder.head import read_description
 from decoder.segments import Cut
 from decoder.tally import Tally
@@ -93,7 +93,7 @@ def _parts(stream: BinaryIO, stretch: Stretch) -> Iterator[bytes]:
 
 def masked(content: bytes, position: int, *, in_use: bool = False) -> bytes:
     """The bytes from `position` of the file on, with its in-use flag cleared (or set)."""
-    if position or len(content) <= FLAGS_POSITION:
+    if position or not has_in_use_flag(content[: FLAGS_POSITION + 1]):
         return content
     changed = bytearray(content)
     cleared = changed[FLAGS_POSITION] & (0xFF ^ EventFlag.BINLOG_IN_USE)

@@ -18,6 +18,14 @@ POST_HEADER_LENGTHS = bytes.fromhex(
     "000d0008000000000400040000006300041a08000000000000020000000a0a0a2a2a001234000a280000"
 )
 """What MySQL 9.7 writes."""
+MARIADB_POST_HEADER_LENGTHS = b"".join(
+    [
+        bytes.fromhex("380d0008001200040404041200003800041a08000000080808020000000a0a0a"),
+        bytes(EventType.MARIADB_ANNOTATE_ROWS - EventType.DELETE_ROWS - 1),
+        bytes.fromhex("00041304000d0808080a0a0a"),
+    ]
+)
+"""What MariaDB 10.11 writes: its own types begin at 160."""
 TYPES_OF_5_5 = 27
 
 

@@ -20,9 +20,9 @@ BANNED_IN_DECODER = frozenset(
 
 DECODER_ORDER = (
     ("errors", "constants", "definition", "options", "schemas"),
-    ("instructions", "memory", "crc32", "charsets", "header"),
-    ("framing",),
-    ("events", "payload", "inspect"),
+    ("instructions", "memory", "crc32", "charsets", "layout", "header", "mariadb_compression"),
+    ("format_reader", "framing"),
+    ("events", "descriptor", "payload", "inspect"),
 )
 """Modules of the decoder that come before all the others."""
 

@@ -219,8 +219,8 @@ ZOO = recorded("plain")
         (ZOO[:-1], TruncatedError, len(ZOO) - 23, "22 bytes into an event of 23"),
         (ZOO + bytes(19), MalformedError, len(ZOO), "0 bytes"),
         (ZOO[:-1] + b"\0", ChecksumError, len(ZOO) - 23, "checksum"),
-        (b"\xfebin" + event_bytes(EventType.STOP, b""), MalformedError, 4, "not start with FORMAT"),
-        (b"\xfebin" + event_bytes(EventType.START_V3, bytes(56)), UnsupportedError, 4, "older"),
+        (b"\xfebin" + event_bytes(EventType.XID, bytes(8)), MalformedError, 4, "start with FORMAT"),
+        (b"\xfebin" + event_bytes(EventType.START_V3, bytes(56)), UnsupportedError, 4, "version 0"),
     ],
 )
 def test_what_is_no_log_or_damaged(

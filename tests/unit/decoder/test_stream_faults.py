@@ -16,6 +16,7 @@ from decoder.errors import (
     TruncatedError,
     UnsupportedError,
 )
+from tests.support import encrypted_log
 from tests.support.event_bytes import event_bytes, format_description, log_bytes, recorded
 from tests.support.logs import (
     CUP,
@@ -76,7 +77,7 @@ def ignorable(flags: int) -> bytes:
         ([event_bytes(EventType.INCIDENT, struct.pack("<HB", 1, 0))], "incident", "INCIDENT", None),
         (
             [event_bytes(EventType.MARIADB_QUERY_COMPRESSED, bytes(20))],
-            "unsupported",
+            "undecodable",
             "MARIADB_QUERY_COMPRESSED",
             None,
         ),
@@ -187,7 +188,7 @@ def test_a_wrong_size_loses_the_rest_of_the_segment() -> None:
     [
         (b"", NotABinlogError),
         (b"PAR1", NotABinlogError),
-        (b"\xfdbin" + bytes(600), EncryptedError),
+        (encrypted_log.LOG, EncryptedError),
         (recorded("plain")[:300], TruncatedError),
         (recorded("plain")[:60], TruncatedError),
         (MAGIC + bytes(100), BinlogError),

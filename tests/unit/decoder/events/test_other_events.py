@@ -13,7 +13,7 @@ from decoder.events.registry import EVENTS
 from decoder.events.stop import StopEvent
 from decoder.events.transaction_payload import Compression, TransactionPayloadEvent
 from decoder.events.unknown import UnknownEvent
-from decoder.events.user_var import UserVarEvent
+from decoder.events.user_var import UserVarEvent, UserVarType
 from decoder.events.xa_prepare import XaPrepareEvent
 from decoder.events.xid import XidEvent
 from decoder.inspect import events
@@ -39,8 +39,8 @@ BODIES: dict[str, tuple[EventType, bytes, dict[str, Any]]] = {
         struct.pack("<I", 1) + b"v\0\x02" + struct.pack("<IIq", 63, 8, -5),
         {
             "variable": "v",
-            "value": struct.pack("<q", -5),
-            "value_type": 2,
+            "value": -5,
+            "value_type": UserVarType.INTEGER,
             "collation": 63,
             "value_flags": 0,
         },
@@ -154,9 +154,12 @@ def test_contradictions_are_refused(event_type: EventType, body: bytes, reason: 
         parsed(event_type, body)
 
 
-@pytest.mark.parametrize(
-    "event_type", [0, 1, 20, 43, 100, 255, EventType.MARIADB_GTID, EventType.PRE_GA_WRITE_ROWS]
-)
+def test_every_type_that_a_server_writes_has_a_class() -> None:
+    assert set(EVENTS) == set(EventType)
+    assert [code for code, kind in EVENTS.items() if kind is UnknownEvent] == [EventType.UNKNOWN]
+
+
+@pytest.mark.parametrize("event_type", [0, 43, 100, 159, 172, 255])
 def test_other_types_are_unknown_and_keep_their_bytes(event_type: int) -> None:
     event = parsed(event_type, b"content")
     assert isinstance(event, UnknownEvent)
@@ -179,11 +182,57 @@ def only(name: str, kind: type[Event]) -> list[Any]:
 
 def test_user_variables_of_every_type() -> None:
     found = {event.variable: event for event in only("statements", UserVarEvent)}
-    assert (found["text"].value, found["text"].value_type) == ("ü".encode(), 0)
-    assert (found["number"].value, found["number"].value_type) == (struct.pack("<q", -5), 2)
-    assert (found["real"].value, found["real"].value_type) == (struct.pack("<d", 1e10), 1)
-    assert found["decimal"].value_type == 4
+    assert (found["text"].value, found["text"].value_type) == ("ü", UserVarType.STRING)
+    assert (found["number"].value, found["number"].value_type) == (-5, UserVarType.INTEGER)
+    assert (found["real"].value, found["real"].value_type) == (1e10, UserVarType.REAL)
+    assert found["decimal"].value_type == UserVarType.DECIMAL
+    assert found["decimal"].value == "1.50"
     assert found["nothing"].value is None
+
+
+def user_var(kind: int, content: bytes, *, collation: int = 63, flags: bytes = b"\0") -> Any:
+    head = struct.pack("<I", 1) + b"v\0" + struct.pack("<BII", kind, collation, len(content))
+    return parsed(EventType.USER_VAR, head + content + flags)
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "options", "value"),
+    [
+        (0, b"\xff\xfe", {}, b"\xff\xfe"),
+        (0, b"\xfc", {"collation": 8}, "ü"),
+        (0, b"\xfc", {"collation": 60_000}, b"\xfc"),
+        (1, struct.pack("<d", -0.5), {}, -0.5),
+        (2, b"\xff" * 8, {}, -1),
+        (2, b"\xff" * 8, {"flags": b"\x01"}, 2**64 - 1),
+        (2, b"\xff" * 8, {"flags": b""}, -1),
+        (4, b"\x0e\x04" + bytes.fromhex("810dfb38d204d2"), {}, "1234567890.1234"),
+        (4, b"\x0e\x04" + bytes.fromhex("7ef204c72dfb2d"), {}, "-1234567890.1234"),
+        (4, b"\x01\x00\x80", {}, "0"),
+        (4, b"\x02\x02\x85", {}, "0.05"),
+    ],
+)
+def test_values_of_user_variables(
+    kind: int, content: bytes, options: dict[str, Any], value: object
+) -> None:
+    found = user_var(kind, content, **options).value
+    assert (found, type(found)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "reason"),
+    [
+        (1, bytes(7), "8 bytes are announced"),
+        (1, bytes(9), "1 bytes follow"),
+        (2, bytes(7), "8 bytes are announced"),
+        (4, b"\x00\x00", r"DECIMAL\(0,0\)"),
+        (4, b"\x42\x00", r"DECIMAL\(66,0\)"),
+        (4, b"\x02\x03", r"DECIMAL\(2,3\)"),
+        (4, b"\x02\x00\xff", "2 digits of a decimal hold 127"),
+    ],
+)
+def test_values_that_are_none_of_their_type(kind: int, content: bytes, reason: str) -> None:
+    with pytest.raises(MalformedError, match=reason):
+        user_var(kind, content)
 
 
 def test_xa_transactions_end_prepared_or_in_one_phase() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import pytest
 
@@ -112,10 +113,51 @@ def test_lengths_beyond_the_event_are_refused(content: bytes) -> None:
         query(content)
 
 
-def test_a_post_header_of_mysql_4_is_refused() -> None:
-    lengths = bytes([56, 11]) + bytes(30)
-    with pytest.raises(MalformedError, match="11 bytes"):
+def test_a_post_header_that_is_shorter_than_any_is_refused() -> None:
+    lengths = bytes([56, 10]) + bytes(30)
+    with pytest.raises(MalformedError, match="10 bytes"):
         parsed(EventType.QUERY, body(), described("5.0.1", lengths, None))
+
+
+def test_a_statement_of_mysql_4_has_no_status_variables() -> None:
+    lengths = bytes([56, 11]) + bytes(30)
+    content = struct.pack("<IIBH", 9, 1, 4, 0) + b"shop\0DROP TABLE t"
+    event = parsed(EventType.QUERY, content, described("5.0.1", lengths, None))
+    assert isinstance(event, QueryEvent)
+    assert (event.schema, event.query, event.status) == ("shop", "DROP TABLE t", StatusVariables())
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        (b"\x80\x01\x02\x03", {"hrnow": 0x030201}),
+        (b"\x81" + struct.pack("<Q", 7), {"xid": 7}),
+        (b"\x82\x01", {"gtid_flags_extra": 1}),
+        (
+            b"\x82\x04" + struct.pack("<Q", 9),
+            {"gtid_flags_extra": 4, "start_alter_number": 9},
+        ),
+        # MariaDB writes 131 before 4, for all that is said of growing codes.
+        (
+            b"\x83\x02"
+            + struct.pack("<4H", 45, 2347, 8, 8)
+            + b"\x04"
+            + struct.pack("<3H", 1, 2, 3),
+            {
+                "character_set_collations": ((45, 2347), (8, 8)),
+                "client_collation": 1,
+                "connection_collation": 2,
+                "server_collation": 3,
+            },
+        ),
+        (b"\x80\x01\x02\x03\xff\xff", {"hrnow": 0x030201, "unread": b"\xff\xff"}),
+    ],
+)
+def test_mariadbs_status_variables(variables: bytes, expected: dict[str, Any]) -> None:
+    content = struct.pack("<IIBHH", 9, 1, 0, 0, len(variables)) + variables + b"\0COMMIT"
+    event = parsed(EventType.QUERY, content)
+    assert isinstance(event, QueryEvent)
+    assert event.status == StatusVariables(**expected)
 
 
 def test_what_a_server_logs_of_a_session() -> None:

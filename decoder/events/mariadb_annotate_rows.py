@@ -1,0 +1,28 @@
+"""MARIADB_ANNOTATE_ROWS: the statement behind the rows events that follow it.
+
+Format: MariaDB `sql/log_event.cc`, `Annotate_rows_log_event`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from decoder.events.cursor import Cursor
+from decoder.events.event import Event
+from decoder.events.format_description import FormatDescriptionEvent
+from decoder.header import EventHeader
+
+
+@dataclass(frozen=True, slots=True)
+class MariadbAnnotateRowsEvent(Event):
+    """Logged with `binlog_annotate_row_events=ON`; it changes nothing by itself."""
+
+    query: str
+    """To the end, with no length before it."""
+
+    @classmethod
+    def parse(
+        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
+    ) -> MariadbAnnotateRowsEvent:
+        """Read the event from its bytes after the common header, without the checksum."""
+        return cls(header, Cursor(body, header).text(len(body)))

@@ -1,0 +1,27 @@
+"""MARIADB_QUERY_COMPRESSED: a QUERY whose text is compressed (`log_bin_compress=ON`).
+
+Format: MariaDB `sql/log_event.cc`, `query_event_uncompress`: laid out as QUERY is, and in place of
+the text what `decoder.mariadb_compression` describes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from decoder.events.cursor import Cursor
+from decoder.events.format_description import FormatDescriptionEvent
+from decoder.events.query import QueryEvent, read_query
+from decoder.header import EventHeader
+from decoder.mariadb_compression import uncompress
+
+
+@dataclass(frozen=True, slots=True)
+class QueryCompressedEvent(QueryEvent):
+    """The same fields as QUERY, its text decompressed."""
+
+    @classmethod
+    def parse(
+        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
+    ) -> QueryCompressedEvent:
+        """Read the event from its bytes after the common header, without the checksum."""
+        return cls(header, **read_query(Cursor(body, header), header, description, uncompress))

@@ -1,0 +1,64 @@
+"""START_V3: the first event of a log before MySQL 5.0, in place of FORMAT_DESCRIPTION.
+
+Format: MySQL internals manual, `START_EVENT_V3`; MariaDB `sql/log_event.cc`, `Start_log_event_v3`.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+from decoder.constants import EventType
+from decoder.errors import UnsupportedError
+from decoder.events.cursor import Cursor
+from decoder.events.event import Event
+from decoder.events.format_description import FormatDescriptionEvent
+from decoder.header import EventHeader
+from decoder.layout import START_LENGTH_V3
+
+_VERSIONS = (1, 3)
+_SERVER_VERSION_LENGTH = 50
+
+
+@dataclass(frozen=True, slots=True)
+class StartV3Event(Event):
+    """Written when the server starts; version 3 files after it may have none."""
+
+    binlog_version: int
+    """u16: 1 for MySQL 3.23, 3 for 4.0.2 to 4.1."""
+    server_version: str
+    """50 bytes, padded with zeros."""
+    created: int
+    """u32: seconds since 1970 when the server started."""
+
+    @classmethod
+    def parse(
+        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent | None
+    ) -> StartV3Event:
+        """Read the event from its bytes after the common header; `description` is unused."""
+        cursor = Cursor(body, header)
+        binlog_version = cursor.u16()
+        padded_version = cursor.take(_SERVER_VERSION_LENGTH)
+        server_version = padded_version.partition(b"\0")[0].decode("ascii", "replace")
+        return cls(header, binlog_version, server_version, cursor.u32())
+
+    def description(self) -> FormatDescriptionEvent:
+        """How the events after it are laid out; UnsupportedError for a version that is not known.
+
+        Version 2 was written by 4.0.0 and 4.0.1 only, and no server since can read it.
+        """
+        if self.binlog_version not in _VERSIONS:
+            raise UnsupportedError(
+                f"binlog version {self.binlog_version} is not known",
+                position=self.position,
+                event_type=self.name,
+            )
+        return FormatDescriptionEvent.before_v4(
+            self.header, self.binlog_version, self.server_version, self.created
+        )
+
+
+def artificial_start() -> bytes:
+    """A START_V3 for a version 3 log that has none, as MySQL's own readers make one."""
+    body = struct.pack(f"<H{_SERVER_VERSION_LENGTH}sI", 3, b"4.0", 0)
+    return struct.pack("<IBIIIH", 0, EventType.START_V3, 0, START_LENGTH_V3, 0, 0) + body
