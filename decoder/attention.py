@@ -18,12 +18,13 @@ from decoder.errors import BinlogError, ChecksumError, MalformedError, Unsupport
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.gtid import GtidEvent
+from decoder.events.mariadb_gtid import MariadbGtidExtraFlag
 from decoder.events.query import QueryEvent
 from decoder.events.query_compressed import QueryCompressedEvent
 from decoder.events.registry import parse
 from decoder.events.table_map import TableMapEvent
 from decoder.faults import INCIDENT, STATEMENT_DML, UNDECODABLE, UNSUPPORTED, kind_of
-from decoder.framing import BODY, END, OFFSET, SIZE, TYPE, VALID, header_of
+from decoder.framing import BODY, END, OFFSET, SHORT_TABLE_ID, SIZE, TYPE, VALID, header_of
 from decoder.header import EventHeader
 from decoder.session import COMMITTED, ORIGINAL, START, Session
 from decoder.statements import StatementLog, excerpt, is_dml, savepoint_name
@@ -43,7 +44,8 @@ _ROWS = frozenset(
 # Not decoded, but what they touch is in TABLE_MAPs.
 _TABLES_ARE_MAPPED = _ROWS | {_T.XA_PREPARE}
 _LOADS = (*(_T.LOAD, _T.NEW_LOAD, _T.CREATE_FILE, _T.EXEC_LOAD, _T.EXECUTE_LOAD_QUERY),)
-_SHORT_TABLE_ID = 6
+_WITHOUT_EFFECT = MariadbGtidExtraFlag.START_ALTER | MariadbGtidExtraFlag.ROLLBACK_ALTER
+"""`binlog_alter_two_phase=ON` logs an ALTER twice; only its COMMIT ALTER changes a table."""
 
 
 @dataclass(slots=True)
@@ -86,7 +88,7 @@ class Attention:
         if self.description is None:
             return 6
         length = self.description.post_header_length(_T.TABLE_MAP, 8)
-        return 4 if length == _SHORT_TABLE_ID else 6
+        return 4 if length == SHORT_TABLE_ID else 6
 
     def look(self, window: Window, event: int) -> None:
         """Deals with one event; whatever is wrong with it is reported."""
@@ -191,10 +193,12 @@ class Attention:
             raise MalformedError("it is no QUERY_COMPRESSED")
         text = np.frombuffer(bytearray(found.query.encode()), np.uint8)
         if classify_text(text, 0, len(text), WORDS) != Statement.OTHER:
-            raise MalformedError(f"it is compressed, which no server does: {found.query}")
+            raise MalformedError(f"it is compressed, which no server does: {excerpt(found.query)}")
         self._statement(window, event, found)
 
     def _statement(self, window: Window, event: int, query: QueryEvent) -> None:
+        if (query.status.gtid_flags_extra or 0) & _WITHOUT_EFFECT:
+            return
         transaction = int(window.transaction[event])
         row = self._session.transactions[transaction]
         self._statements.add(

@@ -14,6 +14,8 @@ from decoder.definition import TableDefinition
 from decoder.options import TypeOptions
 from pipeline.silver.blobs import unpack
 from pipeline.silver.decode import FAULTS, STATEMENTS, TRANSACTIONS, Decode, Survey, server_version
+from tests.support.event_bytes import format_description
+from tests.support.old_logs import V1, V3
 
 Segments = Callable[..., Iterator[pa.RecordBatch]]
 
