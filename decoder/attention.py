@@ -19,6 +19,7 @@ from decoder.errors import BinlogError, ChecksumError, MalformedError, Unsupport
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.gtid import GtidEvent
+from decoder.events.mariadb_gtid import MariadbGtidExtraFlag
 from decoder.events.query import QueryEvent
 from decoder.events.query_compressed import QueryCompressedEvent
 from decoder.events.registry import parse
@@ -50,6 +51,8 @@ _POST_HEADERS = {
     **dict.fromkeys((_T.PRE_GA_WRITE_ROWS, _T.PRE_GA_UPDATE_ROWS, _T.PRE_GA_DELETE_ROWS), 8),
 }
 """Bytes of the fixed part where FORMAT_DESCRIPTION does not tell it."""
+_WITHOUT_EFFECT = MariadbGtidExtraFlag.START_ALTER | MariadbGtidExtraFlag.ROLLBACK_ALTER
+"""`binlog_alter_two_phase=ON` logs an ALTER twice; only its COMMIT ALTER changes a table."""
 
 
 @dataclass(slots=True)
@@ -198,10 +201,12 @@ class Attention:
             raise MalformedError("it is no QUERY_COMPRESSED")
         text = np.frombuffer(bytearray(found.query.encode()), np.uint8)
         if classify_text(text, 0, len(text), WORDS) != Statement.OTHER:
-            raise MalformedError(f"it is compressed, which no server does: {found.query}")
+            raise MalformedError(f"it is compressed, which no server does: {excerpt(found.query)}")
         self._statement(window, event, found)
 
     def _statement(self, window: Window, event: int, query: QueryEvent) -> None:
+        if (query.status.gtid_flags_extra or 0) & _WITHOUT_EFFECT:
+            return
         transaction = int(window.transaction[event])
         row = self._session.transactions[transaction]
         self._statements.add(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from decoder.constants import CHECKSUM_LENGTH, HEADER_LENGTH, MAGIC, EventFlag, EventType
 from decoder.crc32 import HEAD
-from decoder.descriptor import descriptor_of, read_descriptor
+from decoder.descriptor import DESCRIPTORS, descriptor_of, read_descriptor
 from decoder.errors import ChecksumError, TruncatedError
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.previous_gtids import PreviousGtidsEvent
@@ -62,6 +62,9 @@ def read_head(data: bytes) -> Head:
     layout = first_layout(log)
     first = _event(bytes(cleared), len(MAGIC), layout)
     description = read_descriptor(descriptor_of(log, len(MAGIC)), len(MAGIC))
+    if log[4] not in DESCRIPTORS:
+        header = EventHeader.parse(memoryview(log), 0, len(MAGIC), layout.version)
+        description = replace(description, header=header)
     digest = hashlib.sha256(first)
     previous = None
     if layout.version == V4.version:

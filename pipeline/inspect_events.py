@@ -8,16 +8,23 @@ from datetime import datetime, timezone
 from enum import Enum, Flag
 from typing import Any
 
+from decoder.events.create_file import CreateFileEvent
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.gtid import AnonymousGtidEvent, GtidEvent
 from decoder.events.gtid_set import GtidSet
 from decoder.events.gtid_tagged import GtidTaggedEvent
+from decoder.events.load import LoadEvent
+from decoder.events.mariadb_annotate_rows import MariadbAnnotateRowsEvent
+from decoder.events.mariadb_gtid import MariadbGtidEvent
+from decoder.events.mariadb_gtid_list import MariadbGtidListEvent
 from decoder.events.previous_gtids import PreviousGtidsEvent
 from decoder.events.query import QueryEvent
+from decoder.events.query_compressed import QueryCompressedEvent
 from decoder.events.rotate import RotateEvent
 from decoder.events.rows import RowsEvent
 from decoder.events.rows_query import RowsQueryEvent
+from decoder.events.start_v3 import StartV3Event
 from decoder.events.table_map import TableMapEvent
 from decoder.events.transaction_payload import TransactionPayloadEvent
 from decoder.events.unknown import UnknownEvent
@@ -102,6 +109,14 @@ def _gtid(event: GtidEvent, tables: dict[int, str]) -> str:
     return f"{event.gtid or 'anonymous'} {committed:%H:%M:%S.%f}"
 
 
+def _mariadb_gtid(event: MariadbGtidEvent, tables: dict[int, str]) -> str:
+    return f"{event.gtid} {' '.join(_flag_names(event.flags2)).lower()}".strip()
+
+
+def _load(event: LoadEvent, tables: dict[int, str]) -> str:
+    return f"{event.schema}.{event.table} ({', '.join(event.columns)}) from {event.file_name}"
+
+
 def _query(event: QueryEvent, tables: dict[int, str]) -> str:
     return _short(f"{event.schema}: {event.query}" if event.schema else event.query)
 
@@ -113,7 +128,8 @@ def _table_map(event: TableMapEvent, tables: dict[int, str]) -> str:
 
 def _rows(event: RowsEvent, tables: dict[int, str]) -> str:
     flags = " ".join(_flag_names(event.rows_flags)).lower()
-    return f"{event.table_id} {tables.get(event.table_id, '')} {flags}".strip()
+    compressed = " compressed" if event.compressed else ""
+    return f"{event.table_id} {tables.get(event.table_id, '')} {flags}{compressed}".strip()
 
 
 def _payload(event: TransactionPayloadEvent, tables: dict[int, str]) -> str:
@@ -148,7 +164,14 @@ _DETAILS: dict[type[Event], Callable[[Any, dict[int, str]], str]] = {
     AnonymousGtidEvent: _gtid,
     GtidTaggedEvent: _gtid,
     PreviousGtidsEvent: lambda event, tables: str(event.gtid_set),
+    MariadbGtidEvent: _mariadb_gtid,
+    MariadbGtidListEvent: lambda event, tables: ",".join(event.gtids),
     QueryEvent: _query,
+    QueryCompressedEvent: _query,
+    LoadEvent: _load,
+    CreateFileEvent: _load,
+    StartV3Event: lambda event, tables: f"{event.server_version}, version {event.binlog_version}",
+    MariadbAnnotateRowsEvent: lambda event, tables: _short(event.query),
     RowsQueryEvent: lambda event, tables: _short(event.query),
     RotateEvent: lambda event, tables: event.next_file,
     TableMapEvent: _table_map,

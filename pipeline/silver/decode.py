@@ -18,8 +18,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoder import schemas
-from decoder.constants import HEADER_LENGTH, MAGIC
+from decoder.constants import MAGIC
 from decoder.definition import TableDefinition
+from decoder.descriptor import DESCRIPTORS
+from decoder.events.start_v3 import artificial_start
+from decoder.layout import first_layout
 from decoder.options import TypeOptions
 from decoder.results import Changes, Definitions, Faults, Result, Statements, Transactions
 from decoder.stream import Segment, SegmentDecoder
@@ -204,12 +207,16 @@ def _segment_of(row: Mapping[str, Any]) -> Segment:
 
 
 def server_version(head: bytes) -> str:
-    """The server's version as FORMAT_DESCRIPTION has it, from the first bytes of a log.
+    """The server's version as the first event of a log has it, from the log's first bytes.
 
-    Layout: magic number 4 (if at all), header 19, binlog version u16, then 50 bytes of text.
+    Layout: magic number 4 (if at all), header 19 (13 in version 1), binlog version u16, then 50
+    bytes of text.
     """
-    start = (len(MAGIC) if head.startswith(MAGIC) else 0) + HEADER_LENGTH + 2
-    return head[start : start + 50].split(b"\0", 1)[0].decode("ascii", "replace")
+    log = head.removeprefix(MAGIC)
+    if log[4] not in DESCRIPTORS:
+        log = artificial_start()
+    start = first_layout(log).header_length + 2
+    return log[start : start + 50].split(b"\0", 1)[0].decode("ascii", "replace")
 
 
 def _ddl(batch: pa.RecordBatch, server: str) -> Iterator[dict[str, Any]]:

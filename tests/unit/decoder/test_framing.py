@@ -13,6 +13,7 @@ from hypothesis import given, settings, strategies as st
 from decoder.constants import MAGIC, EventType
 from decoder.errors import ChecksumError, MalformedError
 from decoder.framing import Frames, frame
+from decoder.layout import Layout
 from tests.support.event_bytes import event_bytes, format_description, recorded
 
 HEAD, SLACK = 16, 64
@@ -142,6 +143,40 @@ def test_a_relay_log_changes_its_checksums_in_the_middle() -> None:
     assert frames.next_offset == HEAD + len(content)
 
 
+@pytest.mark.parametrize(
+    ("version", "types"),
+    [("5.2.2-a_drop6p13-log", [15, 19, 22, 16, 18, 23]), ("5.1.50", [15, 16, 19, 20, 22, 23])],
+)
+def test_trees_of_2006_numbered_types_otherwise(version: str, types: list[int]) -> None:
+    lengths = bytes(15) + bytes([6, 7, 8, 9, 10, 11, 12])
+    follower = [event_bytes(code, b"body") for code in (16, 19, 20, 22, 23)]
+    frames = framed(format_description(version, None, lengths) + b"".join(follower))
+    assert frames.type.tolist() == types
+    assert frames.post_header.tolist()[1:3] == [6, 9]
+    assert framed(follower[0], layout=frames.layout).type.tolist() == types[1:2]
+
+
+def test_post_header_lengths_are_those_of_the_description_before() -> None:
+    short = bytes([56, 11]) + bytes(16) + b"\x06"
+    frames = framed(
+        event_bytes(2, b"")
+        + format_description("5.1.3", None, short)
+        + event_bytes(2, b"")
+        + event_bytes(19, b"")
+        + format_description()
+        + event_bytes(2, b"")
+    )
+    assert frames.post_header.tolist() == [13, 0, 11, 6, 99, 13]
+
+
+def test_a_damaged_description_teaches_nothing() -> None:
+    damaged = bytearray(format_description())
+    damaged[19 + 57 + 1] = 11
+    frames = framed(bytes(damaged) + event_bytes(2, b""))
+    assert frames.valid.tolist() == [0, 1]
+    assert frames.post_header.tolist()[1] == 13
+
+
 @settings(deadline=None)
 @given(cut=st.integers(4, len(recorded("plain"))))
 def test_windows_give_what_the_whole_gives(cut: int) -> None:
@@ -149,16 +184,16 @@ def test_windows_give_what_the_whole_gives(cut: int) -> None:
     whole = framed(content)
     first = framed(content[:cut])
     at = first.next_offset - HEAD
-    second = framed(content[at:], checksum=first.checksum)
+    second = framed(content[at:], checksum=first.checksum, layout=first.layout)
     sizes = first.size.tolist() + second.size.tolist()
     assert sizes == whole.size.tolist()
     assert sum(sizes) == len(content)
 
 
 @settings(deadline=None)
-@given(content=st.binary(max_size=200), checksum=st.booleans())
-def test_any_bytes_are_framed_or_refused(content: bytes, checksum: bool) -> None:
-    frames = framed(content, checksum=checksum)
+@given(content=st.binary(max_size=200), checksum=st.booleans(), version=st.sampled_from([1, 3, 4]))
+def test_any_bytes_are_framed_or_refused(content: bytes, checksum: bool, version: int) -> None:
+    frames = framed(content, checksum=checksum, layout=Layout.of_version(version))
     assert HEAD <= frames.next_offset <= HEAD + len(content)
     assert frames.stopped <= (frames.fault is not None)
     assert sum(frames.size.tolist()) == frames.next_offset - HEAD

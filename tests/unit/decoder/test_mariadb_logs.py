@@ -93,10 +93,25 @@ def test_a_compressed_statement_is_as_one_that_is_not(text: str, kind: str | Non
     results = decoded(log(gtid(1, STANDALONE), compressed(text)))
     assert [fault["kind"] for fault in faults(results)] == ([kind] if kind else [])
     logged = [r.batch.to_pylist() for r in results if isinstance(r, Statements)]
-    if kind != "undecodable":
-        assert [(row["query"], row["schema"]) for rows in logged for row in rows] == [
-            (text, "shop")
-        ]
+    texts = [(row["query"], row["schema"]) for rows in logged for row in rows]
+    assert texts == ([] if kind == "undecodable" else [(text, "shop")])
+
+
+def test_an_alter_in_two_phases_takes_effect_at_its_commit() -> None:
+    phases = [
+        (b"\x82\x02", "ALTER TABLE pot ADD COLUMN b INT"),
+        (b"\x82\x04" + struct.pack("<Q", 1), "ALTER TABLE pot ADD COLUMN b INT"),
+        (b"\x82\x08" + struct.pack("<Q", 1), "ALTER TABLE pot ADD COLUMN c INT"),
+    ]
+    events = []
+    for number, (status, text) in enumerate(phases, 1):
+        head = struct.pack("<IIBHH", 9, 0, 0, 0, len(status)) + status + b"\0"
+        events.append(gtid(number, STANDALONE))
+        events.append(event_bytes(EventType.QUERY, head + text.encode()))
+    results = decoded(log(*events))
+    (statements,) = (r.batch.to_pylist() for r in results if isinstance(r, Statements))
+    assert [row["gtid"] for row in statements] == ["0-1-2"]
+    assert len(transactions(results)) == 3
 
 
 def encrypted_log() -> tuple[bytes, int]:

@@ -10,7 +10,7 @@ import pytest
 from decoder.constants import EventType
 from decoder.framing import frame
 from decoder.transactions import Marks, Statement, TransactionTracker
-from tests.support.event_bytes import event_bytes
+from tests.support.event_bytes import event_bytes, format_description
 from tests.support.logs import INT, Table, gtid, query, xid
 
 T = Table(3, "t", (INT,))
@@ -114,6 +114,15 @@ CASES = {
 @pytest.mark.parametrize(("events", "expected"), CASES.values(), ids=CASES)
 def test_transactions(events: list[bytes], expected: list[tuple[int, int | None]]) -> None:
     assert spans(events) == expected
+
+
+def test_rows_flags_stand_behind_a_table_id_of_any_size() -> None:
+    """Before 5.1.4 a table id had four bytes, and two more come before the columns now."""
+    lengths = bytearray(27)
+    lengths[EventType.TABLE_MAP - 1 : EventType.DELETE_ROWS_V1] = b"\x06" * 7
+    old = format_description("5.1.3", None, bytes(lengths))
+    more, last = (named(V1, struct.pack("<IH", 3, end) + b"\x01\xff" + bytes(9)) for end in (0, 1))
+    assert spans([old, last, more, last]) == [(1, 1), (2, 3)]
 
 
 @pytest.mark.parametrize("window", [1, 2, 3])

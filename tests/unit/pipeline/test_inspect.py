@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -10,11 +11,20 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from decoder.constants import EventType
 from pipeline.cli import app
 from pipeline.inspect import inspect_files
 from pipeline.inspect_rows import to_json
 from tests.support import encrypted_log
-from tests.support.event_bytes import DATA, format_description, recorded
+from tests.support.event_bytes import (
+    DATA,
+    MARIADB_POST_HEADER_LENGTHS,
+    event_bytes,
+    format_description,
+    log_bytes,
+    recorded,
+)
+from tests.support.old_logs import LOAD_HEAD, LOAD_NAMES, NEW_OPTIONS, V3, query
 
 PLAIN = DATA / "plain.binlog"
 
@@ -205,3 +215,33 @@ def test_a_reader_that_stops_early_is_no_error() -> None:
 
 def test_json_of_values_that_json_lacks() -> None:
     assert to_json({"v": [float("inf"), 1.5], "b": b"\xff"}) == '{"v": ["inf", 1.5], "b": "ff"}'
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_events_that_no_server_here_writes_are_shown(
+    tmp_path: Path, as_json: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, mariadb = tmp_path / "log.001", tmp_path / "mariadb-bin.000001"
+    new_load = LOAD_HEAD + NEW_OPTIONS + LOAD_NAMES + b"cups.txt"
+    old.write_bytes(V3.log(query("DROP TABLE cups"), (EventType.NEW_LOAD, new_load)))
+    gtid = struct.pack("<QIB", 7, 3, 1) + bytes(6)
+    mariadb.write_bytes(
+        log_bytes(
+            event_bytes(EventType.MARIADB_GTID_LIST, struct.pack("<IIIQ", 1, 3, 1, 6)),
+            event_bytes(EventType.MARIADB_GTID, gtid),
+            event_bytes(EventType.MARIADB_ANNOTATE_ROWS, b"INSERT INTO cups VALUES (1)"),
+            description=format_description("10.11.6-MariaDB", 0, MARIADB_POST_HEADER_LENGTHS),
+        )
+    )
+    assert inspect_files([old, mariadb], json=as_json) == 0
+    shown = capsys.readouterr().out
+    as_text = (
+        "4.1.22-log, version 3",
+        "shop: DROP TABLE cups",
+        "shop.cups (a, name) from cups.txt",
+    )
+    for text in (
+        *(("REPLACE", '"binlog_version": 3', '"domain_id": 3') if as_json else as_text),
+        *("3-1-6", "STANDALONE" if as_json else "3-1-7 standalone", "INSERT INTO cups VALUES (1)"),
+    ):
+        assert text in shown

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from decoder.constants import EventType
 from pipeline import delta
 from pipeline.bronze.batch import carry_out
 from pipeline.bronze.files import FileRow, read_files
@@ -23,6 +24,7 @@ from pipeline.ledger import Ledger
 from pipeline.progress import QuietProgress
 from pipeline.report import LayerReport
 from pipeline.settings import Settings
+from tests.support.old_logs import SERVER_ID, V3, OldLog, query
 
 DEMO = Path(__file__).parents[4] / "demo" / "binlogs"
 FILES = sorted(DEMO.glob("binlog.0*"))
@@ -103,6 +105,28 @@ def test_files_come_back_byte_for_byte_and_only_once(bronze: Bronze) -> None:
     assert bronze.restored(FILES[1].name) == FILES[1].read_bytes()
     assert bronze.restored(FILES[1].name, 70_000) == FILES[1].read_bytes()
     assert [row.state for row in bronze.rows().values()] == ["complete"] * 3
+
+
+def test_logs_of_before_mysql_5_come_back_byte_for_byte(bronze: Bronze, tmp_path: Path) -> None:
+    """At the place of the in-use flag they have other bytes; here an odd one, of the version."""
+    statements = [query(f"INSERT INTO cups VALUES ({n})") for n in range(900)]
+    files = {
+        "log.001": OldLog(1, "3.19.5").log(*statements, (EventType.STOP, b"")),
+        "log.002": V3.log(*statements, V3.rotate("log.003")),
+        "log.003": V3.log(*statements, (EventType.STOP, b""), start=False),
+    }
+    paths = [tmp_path / name for name in files]
+    for path in paths:
+        path.write_bytes(files[path.name])
+        shutil.copy(path, bronze.input)
+    report = bronze.run()
+    assert (report.clean, report.counts["files"]) == (True, 3)
+    assert len(bronze.segments()) > 3
+    assert bronze.holds(*paths)
+    rows = bronze.rows()
+    assert [rows[name].server_version for name in files] == ["3.19.5", "4.1.22-log", "4.0"]
+    assert {(row.state, row.server_id) for row in rows.values()} == {("complete", SERVER_ID)}
+    assert bronze.run().counts == {}
 
 
 def test_a_growing_file_is_taken_by_whole_transactions_and_ends_as_the_servers(

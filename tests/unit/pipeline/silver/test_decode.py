@@ -9,10 +9,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from decoder.constants import EventType
 from decoder.definition import TableDefinition
 from decoder.options import TypeOptions
 from pipeline.silver.blobs import unpack
 from pipeline.silver.decode import FAULTS, STATEMENTS, TRANSACTIONS, Decode, Survey, server_version
+from tests.support.event_bytes import format_description
+from tests.support.old_logs import V1, V3
 
 Segments = Callable[..., Iterator[pa.RecordBatch]]
 
@@ -130,6 +133,16 @@ def test_the_survey_tells_the_last_transaction(segments: Segments) -> None:
 
 
 @pytest.mark.parametrize("magic", [b"", b"\xfebin"])
-def test_the_servers_version_is_read_from_the_format_description(magic: bytes) -> None:
-    head = magic + bytes(19) + b"\4\0" + b"8.0.45-log".ljust(50, b"\0")
-    assert server_version(head) == "8.0.45-log"
+@pytest.mark.parametrize(
+    ("log", "version"),
+    [
+        (format_description("8.0.45-log"), "8.0.45-log"),
+        (V1.start(), "3.23.58-log"),
+        (V3.start(), "4.1.22-log"),
+        (V3.event(EventType.STOP, b"", position=4), "4.0"),
+    ],
+)
+def test_the_servers_version_is_read_from_the_first_event(
+    magic: bytes, log: bytes, version: str
+) -> None:
+    assert server_version(magic + log) == version
