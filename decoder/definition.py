@@ -43,16 +43,14 @@ class ColumnDefinition:
     dimension: int | None = None
     visible: bool = True
 
-    @property
-    def known_fraction(self) -> int:
-        """`fraction`; UnsupportedError where the log does not tell it."""
+    def require_fraction(self) -> None:
+        """UnsupportedError where `fraction` is not known, and so not how long a value is."""
         if not self.fraction_logged:
             raise UnsupportedError(
                 f"column {self.name} is a {self.type.name} of MariaDB's old format"
                 " (mysql56_temporal_format=OFF), and the log does not tell how long its values are;"
                 " rows are read from an ALTER TABLE … FORCE with mysql56_temporal_format=ON on"
             )
-        return self.fraction
 
 
 @dataclass(frozen=True, slots=True)

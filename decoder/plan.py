@@ -46,12 +46,17 @@ def _decimal_width(column: ColumnDefinition) -> int:
 
 
 def _fraction_width(column: ColumnDefinition) -> int:
-    return (column.known_fraction + 1) // 2
+    return (column.fraction + 1) // 2
 
 
 def _whole_seconds(width: int) -> Callable[[ColumnDefinition], int]:
-    """The forms of before 5.6.4, which have no fractions: `width`, where that is what it is."""
-    return lambda column: width + column.known_fraction
+    """The forms of before 5.6.4, which have no fractions, where it is certain that it is one."""
+
+    def checked(column: ColumnDefinition) -> int:
+        column.require_fraction()
+        return width
+
+    return checked
 
 
 def _old_decimal(column: ColumnDefinition) -> int:

@@ -170,7 +170,8 @@ def temporal_reader(column: ColumnDefinition, options: TypeOptions) -> ColumnRea
     text = options.zero_dates == "string"
     if column.type in (ColumnType.DATE, ColumnType.NEWDATE):
         return _date_reader(text)
-    digits = column.known_fraction
+    column.require_fraction()
+    digits = column.fraction
     if column.type in _OLD_FORMS:
         unpack = _unpack(_OLD_FORMS[column.type])
     else:

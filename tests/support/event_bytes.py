@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
 from decoder.constants import HEADER_LENGTH, ChecksumAlgorithm, EventFlag, EventType
@@ -91,6 +92,34 @@ def length_encoded(value: int) -> bytes:
         if value < limit:
             return prefix + value.to_bytes(size, "little")
     return b"\xfe" + value.to_bytes(8, "little")
+
+
+def table_map(
+    types: Sequence[int],
+    metadata: bytes,
+    optional: bytes = b"",
+    *,
+    nullable: bytes = b"\xff" * 8,
+    names: bytes = b"\x01s\0\x01t\0",
+) -> bytes:
+    """The body of a TABLE_MAP of the table s.t under the id 7, all its columns nullable."""
+    return b"".join(
+        [
+            struct.pack("<IHH", 7, 0, 1),
+            names,
+            length_encoded(len(types)),
+            bytes(types),
+            length_encoded(len(metadata)),
+            metadata,
+            nullable[: (len(types) + 7) // 8],
+            optional,
+        ]
+    )
+
+
+def metadata_field(code: int, value: bytes) -> bytes:
+    """A field of a TABLE_MAP's optional metadata."""
+    return bytes([code]) + length_encoded(len(value)) + value
 
 
 def varint(value: int) -> bytes:

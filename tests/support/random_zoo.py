@@ -12,6 +12,8 @@ COLUMNS = {
     "d38": "DECIMAL(38,10)", "d65": "DECIMAL(65,30)", "dt": "DATETIME(6)",
     "ts": "TIMESTAMP(6) NULL", "t": "TIME(6)", "s": "VARCHAR(100)", "b": "VARBINARY(300)",
     "j": "JSON", "e": "ENUM('x', 'yy', 'zzz')", "st": "SET('x', 'yy', 'zzz')", "b40": "BIT(40)",
+    "i": "INT", "f": "FLOAT", "dt3": "DATETIME(3)", "ts1": "TIMESTAMP(1) NULL", "t4": "TIME(4)",
+    "da": "DATE", "y": "YEAR", "l1": "CHAR(60) CHARACTER SET latin1", "mt": "MEDIUMTEXT",
 }  # fmt: skip
 
 
@@ -65,6 +67,15 @@ class Chance:
             self.some(chance.randint(0, 3)),
             self.some(chance.randint(0, 7)),
             self.some(chance.getrandbits(40)),
+            self.some(chance.randint(-(1 << 31), (1 << 31) - 1)),
+            self.some(repr(chance.uniform(-1, 1) * 10.0 ** chance.randint(-37, 37))),
+            self.some(self.moment(1, 9998)),
+            self.some(self.moment(1971, 2036)),
+            self.some(f"'{chance.randint(-837, 837)}:{self.clock()}'"),
+            self.some(self.moment(1, 9998)[:11] + "'"),
+            self.some(chance.choice((0, chance.randint(1901, 2155)))),
+            self.some(literal("".join(chance.choices("abc éÿ€", k=chance.randint(0, 60))))),
+            self.some(f"REPEAT({literal(self.text())}, {chance.randint(0, 9)})"),
         ]
 
 

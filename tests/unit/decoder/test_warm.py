@@ -17,6 +17,7 @@ RECORDED = Path(warm.__file__).parent / "warm.binlog.zst"
 NOT_WRITTEN_BY_MYSQL_9 = {
     *("DECIMAL", "NULL", "TIMESTAMP", "TIME", "DATETIME", "NEWDATE", "TYPED_ARRAY", "INVALID"),
     *("BOOL", "TINY_BLOB", "MEDIUM_BLOB", "LONG_BLOB", "VAR_STRING"),
+    *("BLOB_COMPRESSED", "VARCHAR_COMPRESSED"),
 }
 
 

@@ -15,8 +15,10 @@ from tests.support.event_bytes import (
     POST_HEADER_LENGTHS,
     described,
     length_encoded,
+    metadata_field as field,
     parsed,
     recorded,
+    table_map,
 )
 
 LATIN1, UTF8MB4, UTF8MB3, GBK, BINARY = 8, 255, 33, 28, 63
@@ -121,32 +123,6 @@ def test_the_same_table_has_one_definition_whatever_its_id() -> None:
     maps = [event for event in events(recorded("plain")) if isinstance(event, TableMapEvent)]
     assert len(maps) == 3
     assert len({event.definition.fingerprint() for event in maps}) == 1
-
-
-def table_map(
-    types: list[int],
-    metadata: bytes,
-    optional: bytes = b"",
-    *,
-    nullable: bytes = b"\xff",
-    names: bytes = b"\x01s\0\x01t\0",
-) -> bytes:
-    return b"".join(
-        [
-            struct.pack("<IHH", 7, 0, 1),
-            names,
-            length_encoded(len(types)),
-            bytes(types),
-            length_encoded(len(metadata)),
-            metadata,
-            nullable[: (len(types) + 7) // 8],
-            optional,
-        ]
-    )
-
-
-def field(code: int, value: bytes) -> bytes:
-    return bytes([code]) + length_encoded(len(value)) + value
 
 
 def define(
@@ -255,7 +231,7 @@ def test_mariadbs_compressed_columns() -> None:
 @pytest.mark.parametrize("kind", [ColumnType.TIME, ColumnType.DATETIME, ColumnType.TIMESTAMP])
 def test_only_mysql_tells_that_the_old_temporal_types_have_no_fraction(kind: ColumnType) -> None:
     (column,) = define([kind], b"").columns
-    assert (column.known_fraction, column.fraction_logged) == (0, True)
+    assert (column.fraction, column.fraction_logged) == (0, True)
     (column,) = define([kind], b"", description=MARIADB).columns
     assert not column.fraction_logged
 
