@@ -16,6 +16,7 @@ from decoder.errors import (
     TruncatedError,
     UnsupportedError,
 )
+from tests.support import encrypted_log
 from tests.support.event_bytes import event_bytes, format_description, log_bytes, recorded
 from tests.support.logs import (
     CUP,
@@ -182,7 +183,8 @@ def test_a_wrong_size_loses_the_rest_of_the_segment() -> None:
     [
         (b"", NotABinlogError),
         (b"PAR1", NotABinlogError),
-        (b"\xfdbin" + bytes(600), EncryptedError),
+        (encrypted_log.LOG, EncryptedError),
+        (b"\xfdbin" + bytes(600), UnsupportedError),
         (recorded("plain")[:300], TruncatedError),
         (recorded("plain")[:60], TruncatedError),
         (MAGIC + bytes(100), BinlogError),
