@@ -1,45 +1,35 @@
-"""The file in which MySQL's component_keyring_file keeps its keys: JSON, the keys in hex.
+"""The file in which a server keeps its keys: component_keyring_file's, or its forerunner's.
 
-Format: MySQL `components/keyrings/common/json_data/json_reader.cc`, version 1.0. The file of the
-older keyring_file plugin is another one, which a server can migrate.
+The component's is JSON, the keys in hex.
+Format: MySQL `components/keyrings/common/json_data/json_reader.cc`, version 1.0.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any
 
-from decoder.errors import MalformedError, UnsupportedError
+from decoder.encryption.plugin_keyring import PREFIX, plugin_keys
+from decoder.errors import MalformedError
 
 REPLICATION_KEYS = "MySQLReplicationKey_"
 """How the ids of keys for logs begin; others are for tablespaces, and not ours to hold."""
-_PLUGIN = b"Keyring file version:"
 
 
 def replication_keys(data: bytes) -> dict[str, bytes]:
     """The keys for logs in a keyring file, by id.
 
-    Raises MalformedError where it is no such file, UnsupportedError for the older plugin's. The
-    message has nothing of the content.
+    Raises BinlogError where it is no such file; the message has nothing of the content.
     """
-    if data.startswith(_PLUGIN):
-        raise UnsupportedError(
-            "it is a keyring file of the keyring_file plugin: migrate it to component_keyring_file"
-            " (mysqld --keyring-migration-to-component)"
-        )
+    keys = plugin_keys(data) if data.startswith(PREFIX) else _component_keys(data)
+    return {key_id: key for key_id, key in keys.items() if key_id.startswith(REPLICATION_KEYS)}
+
+
+def _component_keys(data: bytes) -> dict[str, bytes]:
     try:
-        return {
-            element["data_id"]: bytes.fromhex(element["data"])
-            for element in _elements(data)
-            if element["data_id"].startswith(REPLICATION_KEYS)
-        }
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        elements = json.loads(data)["elements"]
+        if not isinstance(elements, list):
+            raise TypeError
+        return {str(element["data_id"]): bytes.fromhex(element["data"]) for element in elements}
+    except (ValueError, KeyError, TypeError, RecursionError):
         # Not chained: these errors hold the content.
         raise MalformedError("it is no keyring file of MySQL's") from None
-
-
-def _elements(data: bytes) -> list[Any]:
-    elements = json.loads(data)["elements"]
-    if not isinstance(elements, list):
-        raise TypeError
-    return elements

@@ -28,7 +28,7 @@ class Keys:
 
     @classmethod
     def of_keyring(cls, data: bytes) -> Keys:
-        """The keys in component_keyring_file's file. Raises BinlogError where it is none."""
+        """The keys in a keyring file of MySQL's. Raises BinlogError where it is none."""
         return cls(replication_keys(data))
 
     def unlock(self, head: bytes, *, file: str = "") -> StreamCipher | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from dataclasses import dataclass
@@ -111,8 +112,10 @@ def test_bronze_holds_what_the_server_sends_and_a_rotated_key_changes_nothing(
     }
     sent = tmp_path / "sent"
     sent.mkdir()
-    for file in server.binlogs()[:-1]:
-        assert ingest.restored(rows[file.name]) == server.sent_log(file.name, sent).read_bytes()
+    logs = [server.sent_log(file.name, sent) for file in server.binlogs()[:-1]]
+    for log in logs:
+        assert rows[log.name].sha256 == hashlib.sha256(log.read_bytes()).hexdigest()
+    assert ingest.restored(rows[logs[0].name]) == logs[0].read_bytes()
 
 
 def test_a_copy_from_before_a_rotation_names_the_key_that_is_gone(

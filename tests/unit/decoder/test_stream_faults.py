@@ -189,6 +189,7 @@ def test_a_wrong_size_loses_the_rest_of_the_segment() -> None:
         (b"", NotABinlogError),
         (b"PAR1", NotABinlogError),
         (encrypted_log.LOG, EncryptedError),
+        (b"\xfdbin" + bytes(600), UnsupportedError),
         (recorded("plain")[:300], TruncatedError),
         (recorded("plain")[:60], TruncatedError),
         (MAGIC + bytes(100), BinlogError),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from decoder.encryption.keyring import replication_keys
-from decoder.errors import BinlogError, MalformedError, UnsupportedError
+from decoder.errors import BinlogError, MalformedError
 from tests.support.encrypted_log import HEADER, KEYRING
 
 SECRET = "00FF" * 16
@@ -44,7 +44,6 @@ def test_keys_of_tablespaces_are_left_out() -> None:
         b'{"elements": {}}',
         b'{"elements": "MySQL"}',
         keyring("text"),
-        keyring(element(data_id=1)),
         keyring(element(data="xyz")),
         keyring(element(data=None)),
         keyring({"data_id": "MySQLReplicationKey_1"}),
@@ -56,11 +55,6 @@ def test_what_is_no_keyring_is_refused_without_showing_it(content: bytes) -> Non
         replication_keys(content)
     assert str(caught.value) == "it is no keyring file of MySQL's"
     assert caught.value.__cause__ is None
-
-
-def test_the_older_plugin_s_file_is_told_from_damage() -> None:
-    with pytest.raises(UnsupportedError, match="keyring-migration-to-component"):
-        replication_keys(b"Keyring file version:2.0" + bytes(100))
 
 
 @given(st.integers(0, len(KEYRING) - 1), st.binary(max_size=3))

@@ -16,66 +16,10 @@ from pyspark.sql import SparkSession
 from decoder.constants import EventType
 from pipeline import delta
 from pipeline.bronze.batch import carry_out
-from pipeline.bronze.files import FileRow, read_files
-from pipeline.bronze.job import run
-from pipeline.bronze.restore import FETCH_BYTES, restore
-from pipeline.lake import Lake
 from pipeline.ledger import Ledger
 from pipeline.progress import QuietProgress
-from pipeline.report import LayerReport
-from pipeline.settings import Settings
+from tests.support.bronze_input import FILES, IN_USE, Bronze, KilledError
 from tests.support.old_logs import SERVER_ID, V3, OldLog, query
-
-DEMO = Path(__file__).parents[4] / "demo" / "binlogs"
-FILES = sorted(DEMO.glob("binlog.0*"))
-IN_USE = 21
-"""Where a file's in-use flag is."""
-
-
-class Bronze:
-    """A folder of input and a lake; small segments, so that there are several to a file."""
-
-    def __init__(self, spark: SparkSession, folder: Path) -> None:
-        self.spark = spark
-        self.input = folder / "logs"
-        self.lake = Lake(str(folder / "lake"))
-        self.input.mkdir()
-        self.settings = Settings.load(
-            None,
-            source="shop",
-            binlogs=str(self.input),
-            lake=self.lake.root,
-            segments={"target": 40_000, "limit": 90_000},
-        )
-
-    def put(self, file: Path, upto: int | None = None, *, in_use: bool = False) -> None:
-        content = bytearray(file.read_bytes()[:upto])
-        content[IN_USE] |= in_use
-        (self.input / file.name).write_bytes(content)
-
-    def run(self) -> LayerReport:
-        return run(self.spark, self.settings, QuietProgress())
-
-    def rows(self) -> dict[str, FileRow]:
-        return {row.file: row for row in read_files(self.spark, self.lake, "shop")}
-
-    def restored(self, file: str, fetch_bytes: int = FETCH_BYTES) -> bytes:
-        return b"".join(restore(self.spark, self.lake, "shop", file, fetch_bytes=fetch_bytes))
-
-    def segments(self) -> list[tuple[Any, ...]]:
-        """Everything but which batch wrote it."""
-        columns = ("file", "ordinal", "start_pos", "end_pos", "part", "sha256", "transactions")
-        rows = delta.read(self.spark, self.lake.segments).select(*columns).collect()
-        return sorted(tuple(row) for row in rows)
-
-    def holds(self, *files: Path) -> bool:
-        """Whether the segments, one after the other, are these files."""
-        columns = ("file", "start_pos", "part", "content")
-        rows = delta.read(self.spark, self.lake.segments).select(*columns).collect()
-        held: dict[str, bytes] = {}
-        for row in sorted(rows, key=lambda row: row[:3]):
-            held[row["file"]] = held.get(row["file"], b"") + bytes(row["content"])
-        return all(held[file.name] == file.read_bytes() for file in files)
 
 
 @pytest.fixture
@@ -243,10 +187,7 @@ def test_a_file_that_vanishes_between_plan_and_reading_is_left_out(bronze: Bronz
     for file in FILES[:2]:
         bronze.put(file)
     ledger = Ledger(bronze.spark, bronze.lake, "shop")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipeline.bronze.job.carry_out", _die)
-        with pytest.raises(KilledError):
-            bronze.run()
+    bronze.plan()
     (bronze.input / FILES[1].name).unlink()
     plan = ledger.open("bronze")
     assert plan is not None
@@ -257,14 +198,6 @@ def test_a_file_that_vanishes_between_plan_and_reading_is_left_out(bronze: Bronz
     bronze.put(FILES[1])
     assert bronze.run().clean
     assert bronze.holds(*FILES[:2])
-
-
-class KilledError(BaseException):
-    """The process is gone: nothing after this line of it runs."""
-
-
-def _die(*_: object, **__: object) -> None:
-    raise KilledError
 
 
 def test_a_run_killed_before_any_commit_is_finished_by_the_next(
