@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from decoder.constants import EventType, event_name
 from decoder.definition import TableDefinition
@@ -45,12 +44,6 @@ _ROWS = frozenset(
 # Not decoded, but what they touch is in TABLE_MAPs.
 _TABLES_ARE_MAPPED = _ROWS | {_T.XA_PREPARE}
 _LOADS = (*(_T.LOAD, _T.NEW_LOAD, _T.CREATE_FILE, _T.EXEC_LOAD, _T.EXECUTE_LOAD_QUERY),)
-_POST_HEADERS = {
-    **dict.fromkeys((_T.WRITE_ROWS, _T.UPDATE_ROWS, _T.DELETE_ROWS, _T.PARTIAL_UPDATE_ROWS), 10),
-    **dict.fromkeys((_T.WRITE_ROWS_V1, _T.UPDATE_ROWS_V1, _T.DELETE_ROWS_V1, _T.TABLE_MAP), 8),
-    **dict.fromkeys((_T.PRE_GA_WRITE_ROWS, _T.PRE_GA_UPDATE_ROWS, _T.PRE_GA_DELETE_ROWS), 8),
-}
-"""Bytes of the fixed part where FORMAT_DESCRIPTION does not tell it."""
 _WITHOUT_EFFECT = MariadbGtidExtraFlag.START_ALTER | MariadbGtidExtraFlag.ROLLBACK_ALTER
 """`binlog_alter_two_phase=ON` logs an ALTER twice; only its COMMIT ALTER changes a table."""
 
@@ -88,15 +81,6 @@ class Attention:
             _T.INCIDENT: self._incident,
             **dict.fromkeys(_LOADS, self._load),
         }
-
-    @property
-    def post_headers(self) -> npt.NDArray[np.int64]:
-        """By type, the bytes of the fixed part of TABLE_MAP and rows events."""
-        lengths = np.zeros(256, np.int64)
-        for kind, usual in _POST_HEADERS.items():
-            told = self.description.post_header_length(kind, usual) if self.description else usual
-            lengths[kind] = told or usual  # 0: a type that its server does not write
-        return lengths
 
     def look(self, window: Window, event: int) -> None:
         """Deals with one event; whatever is wrong with it is reported."""

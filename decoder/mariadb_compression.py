@@ -16,6 +16,8 @@ _RESERVED = 0x08
 _ALGORITHM = 0x70
 _LENGTH_BYTES = 0x07
 _MAX_LENGTH_BYTES = 4
+LARGEST = 1 << 30
+"""Bytes of the largest event, as `max_allowed_packet` bounds them: no piece of one is longer."""
 
 
 def uncompress(data: bytes | memoryview) -> bytes:
@@ -56,6 +58,6 @@ def _announced(view: memoryview) -> tuple[int, memoryview]:
     if not 1 <= length_bytes <= _MAX_LENGTH_BYTES:
         raise MalformedError(f"its length before compression is told in {length_bytes} bytes")
     length = int.from_bytes(view[1 : 1 + length_bytes], "big")
-    if not length:
-        raise MalformedError("it announces no content")
+    if not 0 < length <= LARGEST:
+        raise MalformedError(f"it announces {length} bytes of content")
     return length, view[1 + length_bytes :]

@@ -13,11 +13,11 @@ from decoder.batches import Origin, changes_batch
 from decoder.blocks import Blocks
 from decoder.columns.cells import CellError
 from decoder.columns.registry import LossyKeyError
-from decoder.constants import HEADER_LENGTH, EventType
+from decoder.constants import HEADER_LENGTH
 from decoder.definition import TableDefinition
 from decoder.errors import BinlogError, MalformedError, UnsupportedError
 from decoder.faults import LOSSY_KEY, kind_of
-from decoder.framing import END, OFFSET, TYPE
+from decoder.framing import END, OFFSET, POST_HEADER, TYPE
 from decoder.grouping import table_id_size
 from decoder.images import BlockImages, Group
 from decoder.locate import clear_masks, drop_faulty
@@ -29,7 +29,7 @@ from decoder.session import FAULTY, Session
 from decoder.table_maps import TableMaps
 from decoder.table_reader import TableReader
 from decoder.tables import META_POSITION, META_TRANSACTION
-from decoder.walk import STEPS, scan
+from decoder.walk import CONSTANTS, scan
 from decoder.window import Window
 
 _BITMAPS = {t.INSERT: 1, t.UPDATE: 2, t.DELETE: 1, t.PARTIAL_UPDATE: 2, t.PRE_GA_UPDATE: 1}
@@ -78,13 +78,8 @@ class RowDecoder:
         self._state[t.WALKS] = walks
         self._state[t.ROW_POSITION] = -1
         self._buffer: npt.NDArray[np.uint8] = np.zeros(0, np.uint8)
-        self._post_headers: npt.NDArray[np.int64] = np.zeros(256, np.int64)
 
     # --- scanning ---------------------------------------------------------------------------------
-
-    def set_post_headers(self, lengths: npt.NDArray[np.int64]) -> None:
-        """The bytes of the fixed part of each type of event, as FORMAT_DESCRIPTION has them."""
-        self._post_headers = lengths
 
     def restart_rows(self) -> None:
         """The next rows are numbered from 0, even at the file position of those before."""
@@ -118,7 +113,7 @@ class RowDecoder:
                 self._blocks.groups,
                 self._blocks.arrays,
                 self.counts,
-                (STEPS, self._post_headers),
+                CONSTANTS,
                 state,
             )
             if result == t.DONE:
@@ -149,7 +144,7 @@ class RowDecoder:
         event = int(self._state[t.EVENT])
         body = int(window.table[OFFSET, event]) + HEADER_LENGTH
         end = int(window.table[END, event])
-        id_size = table_id_size(int(self._post_headers[EventType.TABLE_MAP]))
+        id_size = table_id_size(int(window.table[POST_HEADER, event]))
         owner = int(window.transaction[event])
         if body + id_size > end:
             self._skip(owner, MalformedError(t.FAULT_REASONS[t.TOO_SHORT]), event)

@@ -46,6 +46,7 @@ _PASSED = (
     *(_T.APPEND_BLOCK, _T.DELETE_FILE, _T.QUERY, _T.MARIADB_ANNOTATE_ROWS),
     *(_T.MARIADB_BINLOG_CHECKPOINT, _T.MARIADB_GTID_LIST, _T.MARIADB_GTID),
     _T.MARIADB_START_ENCRYPTION,  # framing stops behind it
+    *(kind for kind in _T if "_ROWS_COMPRESSED" in kind.name),  # rewritten (`compressed_rows`)
 )
 ATTENTION: npt.NDArray[np.int64] = np.full(256, _LIST_UNLESS_IGNORABLE, np.int64)
 ATTENTION[[int(code) for code in _T]] = _LIST

@@ -22,6 +22,7 @@ import numpy as np
 
 from decoder.attention import Attention
 from decoder.batches import Origin
+from decoder.compressed_rows import uncompressed
 from decoder.constants import MAGIC, EventType, event_name
 from decoder.definition import TableDefinition
 from decoder.descriptor import DESCRIPTORS
@@ -221,6 +222,10 @@ class SegmentDecoder:
         return self._session.enter(feed.buffer, frames, marks, base=feed.base)
 
     def _process(self, window: Window) -> Iterator[Result]:
+        for part in uncompressed(window, self._attention.parse, self._refuse_rows):
+            yield from self._process_events(part)
+
+    def _process_events(self, window: Window) -> Iterator[Result]:
         """Rows events in runs between the events that need a look, in order."""
         done = 0
         payloads: list[int] = []
@@ -236,8 +241,6 @@ class SegmentDecoder:
                 payloads.append(event)
             else:
                 self._attention.look(window, event)
-                if window.table[TYPE, event] == EventType.FORMAT_DESCRIPTION:
-                    self._rows.set_post_headers(self._attention.post_headers)
         if payloads:
             yield from self._payloads.decode(window, payloads)
         self._scan(window, done, len(window))
@@ -279,6 +282,10 @@ class SegmentDecoder:
         else:
             fault.lsn = self._segment.ordinal << 40 | position
         self._faults.add(transaction, fault)
+
+    def _refuse_rows(self, window: Window, event: int, error: BinlogError) -> None:
+        """A compressed rows event cannot be decompressed."""
+        self._report(window, event, kind_of(error), error, True)
 
     def _report_rows(self, transaction: int, kind: str, error: BinlogError, event: int) -> None:
         """A rows event is at fault, or (−1) a value in one."""

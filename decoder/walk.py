@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from decoder.constants import HEADER_LENGTH, EventType
-from decoder.framing import END, OFFSET, TIMESTAMP, TYPE, VALID
+from decoder.framing import END, OFFSET, POST_HEADER, TIMESTAMP, TYPE, VALID
 from decoder.grouping import Maps, find_group, find_map
 from decoder.memory import (
     Array,
@@ -94,6 +94,11 @@ _NOTHING, _MAP, _FIRST_KIND = range(3)
 STEPS: npt.NDArray[np.int64] = np.full(256, _NOTHING, np.int64)
 STEPS[EventType.TABLE_MAP] = _MAP
 STEPS[list(KIND_OF_TYPE)] = _FIRST_KIND + np.array(list(KIND_OF_TYPE.values()))
+# The bytes of the fixed part, where FORMAT_DESCRIPTION has none since its server does not write it.
+USUAL_POST_HEADERS: npt.NDArray[np.int64] = np.where(STEPS == _NOTHING, 0, 8)
+USUAL_POST_HEADERS[EventType.WRITE_ROWS :] = np.where(STEPS[EventType.WRITE_ROWS :], 10, 0)
+CONSTANTS = (STEPS, USUAL_POST_HEADERS)
+"""What `scan` needs to know of types of events: what to do, the usual bytes of the fixed part."""
 _MICROSECONDS = 1_000_000
 _NOWHERE = 1 << 40
 """A position behind every event."""
@@ -114,9 +119,9 @@ def scan(
 ) -> int:
     """Goes over the events `state[EVENT]` to `stop`; returns what it needs, DONE at the end.
 
-    `constants`: `STEPS`, and by type of event the bytes of its fixed part.
+    `constants`: `CONSTANTS`.
     """
-    steps, post_headers = constants
+    steps, usual = constants
     table, owners, _ = events
     for event in range(state[EVENT], stop):
         step = item(steps, table[TYPE, event])
@@ -124,7 +129,7 @@ def scan(
             continue
         state[EVENT] = event
         owner = item(owners, event)
-        post_header = item(post_headers, table[TYPE, event])
+        post_header = table[POST_HEADER, event] or item(usual, table[TYPE, event])
         if step == _MAP:
             body = table[OFFSET, event] + HEADER_LENGTH
             slot = find_map(buffer, body, table[END, event], owner, post_header, maps)
