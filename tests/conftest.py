@@ -52,10 +52,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         (NEWEST_MARIADB_FIXTURES, mariadb_install.why_newest_unavailable),
     ]
     for fixtures, why_unavailable in servers:
-        needy = [i for i in items if fixtures & set(getattr(i, "fixturenames", ()))]
+        needy = [item for item in items if fixtures & _fixtures_of(item)]
         if needy and (reason := why_unavailable()):
             for item in needy:
                 item.add_marker(pytest.mark.skipif(True, reason=reason))
+
+
+def _fixtures_of(item: pytest.Item) -> set[str]:
+    """The fixtures that a test names, as arguments or as parameters to get them by."""
+    names = set(getattr(item, "fixturenames", ()))
+    if call := getattr(item, "callspec", None):
+        names |= {value for value in call.params.values() if isinstance(value, str)}
+    return names
 
 
 @pytest.fixture(scope="session")

@@ -64,6 +64,18 @@ def test_random_rows_of_more_than_a_block(mysql: MySQLServer) -> None:
     assert_same(mysql, definition, arrays)
 
 
+def test_columns_of_functional_indexes_are_none_of_ours(mysql: MySQLServer) -> None:
+    create = (
+        "CREATE TABLE indexed (id INT PRIMARY KEY, a INT, j JSON, v INT AS (a * 2) VIRTUAL,"
+        " s INT AS (a * 3) STORED, i INT DEFAULT 7 INVISIBLE,"
+        " INDEX ((a + 1)), INDEX ((CAST(j->'$.x' AS UNSIGNED ARRAY))))"
+    )
+    rows = "INSERT INTO indexed (id, a, j) VALUES (1, 2, '{\"x\": [1, 2]}'), (2, NULL, NULL)"
+    definition, arrays = inserted(log_of(mysql, [(create, [rows])]))["indexed"]
+    assert [column.name for column in definition.columns] == ["id", "a", "j", "v", "s", "i"]
+    assert_same(mysql, definition, arrays)
+
+
 CHANGES_IN_PLACE = [
     "JSON_SET(j, '$.a', 'short')",
     "JSON_REPLACE(j, '$.b[1]', 7, '$.c.d', -1)",
