@@ -18,15 +18,15 @@ import numpy.typing as npt
 
 from decoder.columns.cells import HEAD_SLACK, SLACK
 from decoder.constants import EventType as T
-from decoder.errors import BinlogError, MalformedError
-from decoder.events.event import Event
-from decoder.events.rows import RowsEvent
-from decoder.framing import BODY, END, OFFSET, SIZE, TYPE, VALID
+from decoder.errors import BinlogError
+from decoder.events.cursor import Cursor
+from decoder.framing import BODY, END, OFFSET, POST_HEADER, SIZE, TYPE, VALID
+from decoder.header import EventHeader
 from decoder.inner_windows import INNER_WINDOW
 from decoder.mariadb_compression import uncompress
 from decoder.window import Window
 
-_PLAIN = {
+_PLAIN: dict[int, T] = {
     T.MARIADB_WRITE_ROWS_COMPRESSED_V1: T.WRITE_ROWS_V1,
     T.MARIADB_UPDATE_ROWS_COMPRESSED_V1: T.UPDATE_ROWS_V1,
     T.MARIADB_DELETE_ROWS_COMPRESSED_V1: T.DELETE_ROWS_V1,
@@ -37,11 +37,14 @@ _PLAIN = {
 _IS_COMPRESSED: npt.NDArray[np.bool_] = np.zeros(256, np.bool_)
 _IS_COMPRESSED[list(_PLAIN)] = True
 
-Parse = Callable[[Window, int], Event]
+_TWO_BITMAPS = (T.UPDATE_ROWS, T.UPDATE_ROWS_V1)
+_VERSION_2 = 10
+"""Bytes of a fixed part that ends in the length of extra data."""
+
 Refuse = Callable[[Window, int, BinlogError], None]
 
 
-def uncompressed(window: Window, parse: Parse, refuse: Refuse) -> Iterator[Window]:
+def uncompressed(window: Window, refuse: Refuse) -> Iterator[Window]:
     """The window itself, or where rows events in it are compressed, windows that follow each other.
 
     `refuse` is told of an event that cannot be decompressed; it stays as it is.
@@ -54,7 +57,7 @@ def uncompressed(window: Window, parse: Parse, refuse: Refuse) -> Iterator[Windo
     rewriting = _Rewriting(window)
     for event in events:
         try:
-            content = _plain(window, event, parse)
+            content = _plain(window, event)
         except BinlogError as error:
             refuse(window, event, error)
             continue
@@ -64,14 +67,21 @@ def uncompressed(window: Window, parse: Parse, refuse: Refuse) -> Iterator[Windo
     yield from rewriting.close(len(window))
 
 
-def _plain(window: Window, event: int, parse: Parse) -> bytes:
+def _plain(window: Window, event: int) -> bytes:
     """The bytes of the event with its rows decompressed; the header tells its old type and size."""
-    found = parse(window, event)
-    if not isinstance(found, RowsEvent):
-        raise MalformedError("it is no rows event")
-    offset, end = int(window.table[OFFSET, event]), int(window.table[END, event])
-    rows = offset + found.rows_offset
+    code, offset, body, end, post_header = window.table[
+        [TYPE, OFFSET, BODY, END, POST_HEADER], event
+    ].tolist()
     view = memoryview(window.buffer.data)
+    header = EventHeader.parse(view, offset, int(window.position[event]))
+    cursor = Cursor(view[body:end], header)
+    cursor.skip(post_header)
+    if post_header == _VERSION_2:
+        extra = int.from_bytes(view[body + post_header - 2 : body + post_header], "little")
+        cursor.skip(max(extra - 2, 0))
+    columns = cursor.length_encoded()
+    cursor.skip((columns + 7) // 8 * (2 if _PLAIN[code] in _TWO_BITMAPS else 1))
+    rows = body + cursor.offset
     return bytes(view[offset:rows]) + (uncompress(view[rows:end]) if rows < end else b"")
 
 

@@ -222,7 +222,7 @@ class SegmentDecoder:
         return self._session.enter(feed.buffer, frames, marks, base=feed.base)
 
     def _process(self, window: Window) -> Iterator[Result]:
-        for part in uncompressed(window, self._attention.parse, self._refuse_rows):
+        for part in uncompressed(window, self._refuse_rows):
             yield from self._process_events(part)
 
     def _process_events(self, window: Window) -> Iterator[Result]:
