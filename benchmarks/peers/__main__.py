@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.markdown import Markdown
 
 from benchmarks.bulk import bulk
-from benchmarks.peers import bound, first_use, folding, stages
+from benchmarks.peers import first_use, folding, stages
 from benchmarks.peers.build import CannotBuildError
 from benchmarks.peers.catalogue import BULK, MIXED, PEERS
 from benchmarks.peers.compare import OURS, UNFOLDED
@@ -32,8 +32,9 @@ ROUNDS = 5
 OUR_PASSES = 3
 STARTS = 3
 CONDITIONS = """\
-{}; load {} before and {} after. In each of {} rounds every decoder ran once in turn, on one core, with
-the file in memory. Seconds are medians over the rounds, "times ours" the median of the rounds' ratios.
+{}; load {} before and {} after. In each of {} rounds every decoder ran once in turn, on one core,
+with the file in memory. Seconds are medians over the rounds, and "times ours" is the median of the
+rounds' ratios.
 """
 _OUR_COMMAND = (sys.executable, "-m", "benchmarks.peers.ours")
 
@@ -114,8 +115,7 @@ def measure(
                 if peer.name in programs and name not in peer.refuses
             )
             runs[name] = run_rounds(entries, file, rounds, progress)
-        progress("bounds, stages, first use")
-        bounds = {name: bound.run_bound(file) for name, file in files.items()}
+        progress("stages and the bound, first use")
         profiles = {name: stages.run_stages(file) for name, file in files.items()}
         compile_seconds = first_use.seconds_to_compile(cache / "fresh")
         starts = [first_use.seconds_to_start(files[MIXED]) for _ in range(STARTS)]
@@ -124,7 +124,6 @@ def measure(
     return Measured(
         megabytes={name: file.stat().st_size / 1e6 for name, file in files.items()},
         runs=runs,
-        bounds=bounds,
         stages=profiles,
         two_workers=json.loads(output(command)),
         same_unfolded=folding.same_results(files[MIXED], unfolded),

@@ -1,28 +1,22 @@
 """What no decoder that verifies and copies can beat: one pass of CRC32 and memcpy over the events.
 
-Run: `python -m benchmarks.peers.bound FILE PASSES` prints seconds of three passes as JSON: CRC32 of
-every event by the decoder's own kernel, CRC32 of the file by zlib, and a copy of the file.
+Three passes are timed: CRC32 of every event by the decoder's own kernel, CRC32 of the whole file by
+zlib, and a copy of the file.
 """
 
 from __future__ import annotations
 
-import json
-import sys
 import time
 import zlib
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 
 from benchmarks.peers.ours import framed
-from benchmarks.peers.programs import output
 from decoder.crc32 import TABLES, crc32
 from decoder.framing import Column
 from decoder.memory import Array, Bytes, kernel
-
-PASSES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +38,6 @@ class Bound:
         return self.zlib + self.memcpy
 
 
-def run_bound(file: Path) -> Bound:
-    """The bound, measured in a process of its own. Raises ProgramError."""
-    command = [sys.executable, "-m", __name__, str(file), str(PASSES)]
-    return Bound(**json.loads(output(command)))
-
-
 @kernel
 def crc32_of_events(buffer: Bytes, offsets: Column, ends: Column, tables: Array) -> int:
     """The CRC32 of each event without the checksum behind it, all of them combined."""
@@ -59,29 +47,30 @@ def crc32_of_events(buffer: Bytes, offsets: Column, ends: Column, tables: Array)
     return combined
 
 
-def fastest(work: Callable[[], object], passes: int) -> float:
-    """Seconds of the fastest pass; one before them does not count."""
+class BoundPasses:
+    """The passes over a file in memory, ready to run."""
+
+    def __init__(self, file: bytes) -> None:
+        frames = framed(file)
+        self._file = file
+        self._buffer = np.frombuffer(bytearray(file), np.uint8)
+        self._target = np.zeros_like(self._buffer)
+        self._offsets, self._ends = frames.offset.copy(), frames.end.copy()
+
+    def run(self) -> Bound:
+        """Each pass once."""
+        return Bound(
+            crc32=seconds(self._crc32),
+            zlib=seconds(lambda: zlib.crc32(self._file)),
+            memcpy=seconds(lambda: np.copyto(self._target, self._buffer)),
+        )
+
+    def _crc32(self) -> None:
+        crc32_of_events(self._buffer, self._offsets, self._ends, TABLES)
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """How long it takes."""
+    began = time.perf_counter()
     work()
-    seconds = []
-    for _ in range(passes):
-        began = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - began)
-    return min(seconds)
-
-
-def measure(file: bytes, passes: int) -> Bound:
-    """The three passes over a file in memory."""
-    frames = framed(file)
-    buffer = np.frombuffer(bytearray(file), np.uint8)
-    offsets, ends = frames.offset.copy(), frames.end.copy()
-    target = np.zeros_like(buffer)
-    return Bound(
-        crc32=fastest(lambda: crc32_of_events(buffer, offsets, ends, TABLES), passes),
-        zlib=fastest(lambda: zlib.crc32(file), passes),
-        memcpy=fastest(lambda: np.copyto(target, buffer), passes),
-    )
-
-
-if __name__ == "__main__":
-    print(json.dumps(asdict(measure(Path(sys.argv[1]).read_bytes(), int(sys.argv[2])))))
+    return time.perf_counter() - began

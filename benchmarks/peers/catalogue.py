@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, field
 
 from benchmarks.peers import build
 from benchmarks.peers.programs import Program
@@ -25,7 +24,7 @@ class Peer:
     version: str
     build: Callable[[], Program]
     undone: str
-    refuses: Mapping[str, str] = MappingProxyType({})
+    refuses: Mapping[str, str] = field(default_factory=dict)
     rounds: int | None = None
 
 
@@ -37,7 +36,7 @@ PEERS = (
         "checksums cut off unread; JSON left as bytes; VARCHAR read in one charset for all columns",
     ),
     Peer(
-        "the same, JSON as text",
+        "mysql-binlog-connector-java, JSON as text",
         "0.30.1 (Maven)",
         build.mysql_binlog_connector_java_with_json,
         "checksums cut off unread; VARCHAR read in one charset for all columns",

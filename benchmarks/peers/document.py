@@ -28,6 +28,9 @@ def block(measured: Measured, conditions: str) -> str:
     parts = [
         conditions,
         _peers(measured),
+        "What each leaves undone:",
+        _undone(measured),
+        "What they counted:",
         _counted(measured),
         "What is asked of it:",
         _demands(measured),
@@ -47,13 +50,10 @@ def _peers(measured: Measured) -> str:
     head = ["decoder", "version"]
     for file, size in measured.megabytes.items():
         head += [f"{file}, {size:.0f} MB: s", "MB/s", "times ours"]
-    rows = [[OURS, "this", *_figures(measured, OURS), "nothing"]]
-    rows.append([UNFOLDED, "this", *_figures(measured, UNFOLDED), "nothing"])
-    rows += [
-        [peer.name, peer.version, *_figures(measured, peer.name), _undone(measured, peer)]
-        for peer in PEERS
-    ]
-    return table([*head, "leaves undone"], rows)
+    rows = [[OURS, "this", *_figures(measured, OURS)]]
+    rows.append([UNFOLDED, "this", *_figures(measured, UNFOLDED)])
+    rows += [[peer.name, peer.version, *_figures(measured, peer.name)] for peer in PEERS]
+    return table(head, rows)
 
 
 def _figures(measured: Measured, name: str) -> list[str]:
@@ -69,10 +69,15 @@ def _figures(measured: Measured, name: str) -> list[str]:
     return figures
 
 
-def _undone(measured: Measured, peer: Peer) -> str:
+def _undone(measured: Measured) -> str:
+    lines = [f"- {peer.name}: {_undone_by(measured, peer)}." for peer in PEERS]
+    return "\n".join([f"- {OURS}: nothing.", *lines])
+
+
+def _undone_by(measured: Measured, peer: Peer) -> str:
     if peer.name in measured.unbuilt:
         return f"not built: {measured.unbuilt[peer.name]}"
-    refused = [f"{file}: {reason}" for file, reason in peer.refuses.items()]
+    refused = [f"of the {file} file all: {reason}" for file, reason in peer.refuses.items()]
     return "; ".join([peer.undone, *refused])
 
 
@@ -134,8 +139,8 @@ BOUNDS = {
 def _bound(measured: Measured, name: str) -> list[str]:
     return [
         cell
-        for file in measured.stages
-        for cell in (_ms(getattr(measured.bounds[file], BOUNDS[name])), "")
+        for stages in measured.stages.values()
+        for cell in (_ms(getattr(stages.bound, BOUNDS[name])), "")
     ]
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from benchmarks.peers.bound import Bound
 from benchmarks.peers.catalogue import MIXED, PEERS
 from benchmarks.peers.compare import (
     OURS,
     UNFOLDED,
     disagreements,
     fastest_peer,
-    median_seconds,
     ratio,
 )
 from benchmarks.peers.rounds import Run
@@ -28,7 +26,7 @@ START_SECONDS = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Of each file its size, rounds, bound and stages; of our decoder how it starts and scales.
+    """Of each file its size, rounds and stages; of our decoder how it starts and scales.
 
     `unbuilt`: why a peer takes no part. `two_workers`: how many times one's speed two of a kind
     have. `same_unfolded`: whether results are the same without PCLMULQDQ.
@@ -36,7 +34,6 @@ class Measured:
 
     megabytes: Mapping[str, float]
     runs: Mapping[str, Run]
-    bounds: Mapping[str, Bound]
     stages: Mapping[str, Stages]
     two_workers: Mapping[str, float]
     same_unfolded: bool
@@ -85,9 +82,9 @@ def _against_peers(measured: Measured) -> Iterator[Demand]:
 
 
 def _against_bound(measured: Measured) -> Iterator[Demand]:
-    for file, bound in measured.bounds.items():
-        share = bound.seconds / median_seconds(measured.runs[file].passes[OURS])
-        yield _at_least(f"{file} file: part of the bound's speed", share, SHARE_OF_BOUND)
+    for file, stages in measured.stages.items():
+        what = f"{file} file: part of the bound's speed"
+        yield _at_least(what, stages.share_of_bound, SHARE_OF_BOUND)
 
 
 def _alone(measured: Measured) -> Iterator[Demand]:

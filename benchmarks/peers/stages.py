@@ -1,7 +1,7 @@
 """Where our decoder's time goes: each pass, and each family of columns.
 
-Run: `python -m benchmarks.peers.stages FILE PASSES` prints seconds per stage as JSON. The decoder's
-own functions are wrapped with timers that count only the time outside of the timers within them.
+Run: `python -m benchmarks.peers.stages FILE PASSES` prints seconds per stage as JSON, and those of the
+bound, measured in turn with them. The decoder's own functions are wrapped with timers that count only the time outside of the timers within them.
 What checksums take is the difference between framing with and without verifying them.
 """
 
@@ -16,11 +16,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any
 from unittest.mock import patch
 
 import pyarrow as pa
 
+from benchmarks.peers.bound import Bound, BoundPasses
 from benchmarks.peers.ours import timed_decode
 from benchmarks.peers.programs import output
 from decoder.columns import Cells, Column, ColumnReader
@@ -59,10 +61,15 @@ TEXT = "text and binary"
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """Seconds of one decoding: per stage, and as a whole without timers."""
+    """Seconds of one decoding: per stage, as a whole without timers, and those of the bound.
+
+    `share_of_bound` is what part of the bound's speed the decoder has without timers.
+    """
 
     seconds: dict[str, float]
     untimed: float
+    bound: Bound
+    share_of_bound: float
 
     @property
     def timed(self) -> float:
@@ -72,7 +79,8 @@ class Stages:
 
 def run_stages(file: Path) -> Stages:
     """The stages, measured in a process of its own. Raises ProgramError."""
-    return Stages(**json.loads(output([sys.executable, "-m", __name__, str(file), str(PASSES)])))
+    found = json.loads(output([sys.executable, "-m", __name__, str(file), str(PASSES)]))
+    return Stages(**{**found, "bound": Bound(**found["bound"])})
 
 
 class Stopwatch:
@@ -147,17 +155,24 @@ def profile(file: bytes, *, verify: bool) -> dict[str, float]:
 
 
 def measure(file: bytes, passes: int) -> Stages:
-    """The fastest of the decodings with timers; those without timers take turns with them."""
+    """The fastest of the decodings; those with timers and without, and the bound, take turns."""
+    bound = BoundPasses(file)
     timed_decode(file)
-    untimed, verified, trusted = [], [], []
+    bound.run()
+    untimed, bounds, verified, trusted = [], [], [], []
     for _ in range(passes):
         untimed.append(timed_decode(file))
+        bounds.append(bound.run())
         verified.append(profile(file, verify=True))
         trusted.append(profile(file, verify=False)[FRAMING])
     best = min(verified, key=lambda stages: sum(stages.values()))
     headers = min(*trusted, best[FRAMING])
-    seconds = {FRAMING: headers, CHECKSUMS: best[FRAMING] - headers, **_without_framing(best)}
-    return Stages(seconds, min(untimed))
+    return Stages(
+        {FRAMING: headers, CHECKSUMS: best[FRAMING] - headers, **_without_framing(best)},
+        min(untimed),
+        min(bounds, key=lambda found: found.seconds),
+        median(found.seconds / whole for found, whole in zip(bounds, untimed, strict=True)),
+    )
 
 
 def _without_framing(stages: dict[str, float]) -> dict[str, float]:
