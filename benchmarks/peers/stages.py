@@ -1,8 +1,9 @@
 """Where our decoder's time goes: each pass, and each family of columns.
 
-Run: `python -m benchmarks.peers.stages FILE PASSES` prints seconds per stage as JSON, and those of the
-bound, measured in turn with them. The decoder's own functions are wrapped with timers that count only the time outside of the timers within them.
-What checksums take is the difference between framing with and without verifying them.
+Run: `python -m benchmarks.peers.stages FILE PASSES` prints seconds per stage as JSON, and those of
+the bound, measured in turn with them. The decoder's own functions are wrapped with timers that
+count only the time outside of the timers within them. What checksums take is the difference between
+framing with and without verifying them.
 """
 
 from __future__ import annotations
