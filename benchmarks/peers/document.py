@@ -26,7 +26,7 @@ def replaced(document: str, block: str) -> str:
 def block(measured: Measured, conditions: str) -> str:
     """All tables; `conditions` tells the machine and how it was measured."""
     parts = [
-        conditions,
+        conditions.strip(),
         _peers(measured),
         "What each leaves undone:",
         _undone(measured),
