@@ -11,12 +11,12 @@ SOURCES := decoder pipeline dags demo benchmarks tests
 export BINLAKE_CACHE := $(CURDIR)/.cache/binlake
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types format bench soak lock setup clean distclean
+.PHONY: help demo test lint types format bench bench-peers soak lock setup clean distclean
 
 help:  ## list the targets
 	@echo "make TARGET, where TARGET is one of"
-	@sed -nE 's/^([a-z]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null \
-	  || sed -nE 's/^([a-z]+):.*## (.*)/  \1: \2/p' $(MAKEFILE_LIST)
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null \
+	  || sed -nE 's/^([a-z-]+):.*## (.*)/  \1: \2/p' $(MAKEFILE_LIST)
 
 demo: $(READY)  ## run Binlake on recorded binlogs of a small shop, and show the gold tables
 	@$(BIN)/python -m demo.run
@@ -38,6 +38,9 @@ types: $(READY)  ## check types, strictly
 bench: $(READY)  ## time the decoder, and files to gold, on a workload recorded from a real server
 	$(BIN)/python -m benchmarks.decode
 	$(BIN)/python -m benchmarks.end_to_end
+
+bench-peers: $(READY)  ## time the decoder against others, built at pinned versions where their tools are
+	$(BIN)/python -m benchmarks.peers $(ARGS)
 
 soak: $(READY)  ## a 3 GB file and a 500 MB transaction, with a 2 GB driver heap
 	$(BIN)/python -m benchmarks.soak

@@ -1,0 +1,43 @@
+"""What the rounds say: ratios between decoders, and whether they decoded the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import median
+
+from benchmarks.peers.counts import Pass
+from benchmarks.peers.rounds import Run
+
+OURS = "Binlake"
+UNFOLDED = "Binlake without PCLMULQDQ"
+
+
+def median_seconds(passes: Sequence[Pass]) -> float:
+    """The median over the rounds."""
+    return median(done.seconds for done in passes)
+
+
+def ratio(passes: Sequence[Pass], to: Sequence[Pass]) -> float:
+    """How many times the seconds of `to`: the median of the ratios of the rounds that both ran."""
+    return median(one.seconds / other.seconds for one, other in zip(passes, to, strict=False))
+
+
+def fastest_peer(run: Run, peers: Iterable[str]) -> tuple[str, float] | None:
+    """The peer with the smallest ratio to ours, and that ratio; None where none ran."""
+    ratios = [
+        (ratio(run.passes[name], run.passes[OURS]), name) for name in peers if name in run.passes
+    ]
+    if not ratios:
+        return None
+    least, name = min(ratios)
+    return name, least
+
+
+def disagreements(run: Run) -> list[str]:
+    """What was counted otherwise than by our decoder: a line each."""
+    ours = run.passes[OURS][0].counts
+    return [
+        f"{name} counts {counts}; {OURS} {ours}"
+        for name, passes in run.passes.items()
+        for counts in sorted({done.counts for done in passes} - {ours}, key=str)
+    ]

@@ -1,0 +1,148 @@
+"""The results as Markdown, and the part of docs/benchmarks.md that holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from benchmarks.peers.catalogue import PEERS, Peer
+from benchmarks.peers.compare import OURS, UNFOLDED, disagreements, median_seconds, ratio
+from benchmarks.peers.results import Measured, demands
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "benchmarks.md"
+BEGIN = "<!-- written by `make bench-peers`: do not edit -->"
+END = "<!-- end of what `make bench-peers` writes -->"
+
+
+def replaced(document: str, block: str) -> str:
+    """The document with what is between its marks replaced. ValueError where they are missing."""
+    before, begin, rest = document.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"the marks {BEGIN!r} and {END!r} are not in the document")
+    return f"{before}{BEGIN}\n\n{block.strip()}\n\n{END}{after}"
+
+
+def block(measured: Measured, conditions: str) -> str:
+    """All tables; `conditions` tells the machine and how it was measured."""
+    parts = [
+        conditions.strip(),
+        _peers(measured),
+        "What each leaves undone:",
+        _undone(measured),
+        "What they counted:",
+        _counted(measured),
+        "What is asked of it:",
+        _demands(measured),
+        "Where our time goes, by timers around the decoder's functions, and the bound:",
+        _stages(measured),
+    ]
+    return "\n\n".join(parts)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _peers(measured: Measured) -> str:
+    head = ["decoder", "version"]
+    for file, size in measured.megabytes.items():
+        head += [f"{file}, {size:.0f} MB: s", "MB/s", "times ours"]
+    rows = [[OURS, "this", *_figures(measured, OURS)]]
+    rows.append([UNFOLDED, "this", *_figures(measured, UNFOLDED)])
+    rows += [[peer.name, peer.version, *_figures(measured, peer.name)] for peer in PEERS]
+    return table(head, rows)
+
+
+def _figures(measured: Measured, name: str) -> list[str]:
+    figures = []
+    for file, size in measured.megabytes.items():
+        passes = measured.runs[file].passes
+        if name in passes:
+            seconds = median_seconds(passes[name])
+            times = ratio(passes[name], passes[OURS])
+            figures += [f"{seconds:.3f}", f"{size / seconds:.0f}", f"{times:.1f}"]
+        else:
+            figures += ["–", "–", "–"]
+    return figures
+
+
+def _undone(measured: Measured) -> str:
+    lines = [f"- {peer.name}: {_undone_by(measured, peer)}." for peer in PEERS]
+    return "\n".join([f"- {OURS}: nothing.", *lines])
+
+
+def _undone_by(measured: Measured, peer: Peer) -> str:
+    if peer.name in measured.unbuilt:
+        return f"not built: {measured.unbuilt[peer.name]}"
+    refused = [f"of the {file} file all: {reason}" for file, reason in peer.refuses.items()]
+    return "; ".join([peer.undone, *refused])
+
+
+def _counted(measured: Measured) -> str:
+    lines = []
+    for file, run in measured.runs.items():
+        counts = run.passes[OURS][0].counts
+        differing = disagreements(run)
+        others = "; ".join(differing) or f"all {len(run.passes)} that ran count the same"
+        lines.append(f"- {file}: {counts}; {others}.")
+    return "\n".join(lines)
+
+
+def _demands(measured: Measured) -> str:
+    rows = [
+        [demand.what, demand.asked, demand.measured, "yes" if demand.reached else "no"]
+        for demand in demands(measured)
+    ]
+    return table(["what", "asked", "measured", "reached"], rows)
+
+
+def _stages(measured: Measured) -> str:
+    head = ["stage"]
+    for file in measured.stages:
+        head += [f"{file}: ms", "share"]
+    names = dict.fromkeys(name for stages in measured.stages.values() for name in stages.seconds)
+    rows = [[name, *_stage(measured, name)] for name in names]
+    rows.append(["all of it, with timers", *_whole(measured, timed=True)])
+    rows.append(["all of it, without timers", *_whole(measured, timed=False)])
+    rows += [[name, *_bound(measured, name)] for name in BOUNDS]
+    return table(head, rows)
+
+
+def _stage(measured: Measured, name: str) -> list[str]:
+    cells = []
+    for stages in measured.stages.values():
+        seconds = stages.seconds.get(name, 0.0)
+        cells += [_ms(seconds), f"{100 * seconds / stages.timed:.0f} %"]
+    return cells
+
+
+def _whole(measured: Measured, *, timed: bool) -> list[str]:
+    return [
+        cell
+        for stages in measured.stages.values()
+        for cell in (_ms(stages.timed if timed else stages.untimed), "")
+    ]
+
+
+BOUNDS = {
+    "the bound: CRC32 of every event (our kernel) + memcpy": "seconds",
+    "– of it, CRC32": "crc32",
+    "– of it, memcpy": "memcpy",
+    "the same with zlib's CRC32": "with_zlib",
+}
+"""Rows below the stages, and the figure of `Bound` that each shows."""
+
+
+def _bound(measured: Measured, name: str) -> list[str]:
+    return [
+        cell
+        for stages in measured.stages.values()
+        for cell in (_ms(getattr(stages.bound, BOUNDS[name])), "")
+    ]
+
+
+def _ms(seconds: float) -> str:
+    return f"{1000 * seconds:.0f}"

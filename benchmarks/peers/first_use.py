@@ -1,0 +1,29 @@
+"""How long the first process of a machine takes to compile everything, and a later one to start."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+from benchmarks.peers.programs import output
+
+COMPILE = "from decoder.warm import warm; warm()"
+FIRST_BATCH = "import sys, decoder; next(decoder.read(open(sys.argv[1], 'rb').read()))"
+
+
+def seconds_to_compile(cache: Path) -> float:
+    """Seconds of a process that compiles every kernel into an empty cache."""
+    return _seconds(COMPILE, {**os.environ, "BINLAKE_CACHE": str(cache)})
+
+
+def seconds_to_start(file: Path) -> float:
+    """Seconds from the start of a process to its end behind the file's first batch."""
+    return _seconds(FIRST_BATCH, dict(os.environ), str(file))
+
+
+def _seconds(program: str, environment: dict[str, str], *arguments: str) -> float:
+    began = time.perf_counter()
+    output([sys.executable, "-c", program, *arguments], environment)
+    return time.perf_counter() - began

@@ -1,0 +1,111 @@
+"""Everything that one run of the benchmark measured, and what it says of what is asked of us."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from benchmarks.peers.catalogue import MIXED, PEERS
+from benchmarks.peers.compare import (
+    OURS,
+    UNFOLDED,
+    disagreements,
+    fastest_peer,
+    ratio,
+)
+from benchmarks.peers.rounds import Run
+from benchmarks.peers.stages import Stages
+
+PEER_TIMES = 8.0
+SHARE_OF_BOUND = 0.2
+UNFOLDED_SHARE = 0.5
+TWO_WORKERS = 1.8
+COMPILE_SECONDS = 30.0
+START_SECONDS = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Of each file its size, rounds and stages; of our decoder how it starts and scales.
+
+    `unbuilt`: why a peer takes no part. `two_workers`: how many times one's speed two of a kind
+    have. `same_unfolded`: whether results are the same without PCLMULQDQ.
+    """
+
+    megabytes: Mapping[str, float]
+    runs: Mapping[str, Run]
+    stages: Mapping[str, Stages]
+    two_workers: Mapping[str, float]
+    same_unfolded: bool
+    compile_seconds: float
+    start_seconds: float
+    unbuilt: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def wrong(self) -> list[str]:
+        """What must not be: a program that failed, a count or a result that differs."""
+        lines = [
+            f"{file}: {line}"
+            for file, run in self.runs.items()
+            for line in (
+                *disagreements(run),
+                *(f"{name} failed: {reason}" for name, reason in run.failures.items()),
+            )
+        ]
+        if not self.same_unfolded:
+            lines.append(f"{UNFOLDED} gives other results")
+        return lines
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """Something that is asked of our decoder, what was measured, and whether that reaches it."""
+
+    what: str
+    asked: str
+    measured: str
+    reached: bool
+
+
+def demands(measured: Measured) -> list[Demand]:
+    """Everything that is asked."""
+    return [*_against_peers(measured), *_against_bound(measured), *_alone(measured)]
+
+
+def _against_peers(measured: Measured) -> Iterator[Demand]:
+    for file, run in measured.runs.items():
+        fastest = fastest_peer(run, [peer.name for peer in PEERS])
+        if fastest is not None:
+            name, times = fastest
+            what = f"{file} file: times as fast as the fastest peer, {name}"
+            yield _at_least(what, times, PEER_TIMES)
+
+
+def _against_bound(measured: Measured) -> Iterator[Demand]:
+    for file, stages in measured.stages.items():
+        what = f"{file} file: part of the bound's speed"
+        yield _at_least(what, stages.share_of_bound, SHARE_OF_BOUND)
+
+
+def _alone(measured: Measured) -> Iterator[Demand]:
+    passes = measured.runs[MIXED].passes
+    if UNFOLDED in passes:
+        share = ratio(passes[OURS], passes[UNFOLDED])
+        yield _at_least("without PCLMULQDQ: part of the speed with it", share, UNFOLDED_SHARE)
+    same = "the same" if measured.same_unfolded else "other"
+    what = "without PCLMULQDQ: results"
+    yield Demand(what, "the same", same, measured.same_unfolded)
+    for kind, times in measured.two_workers.items():
+        yield _at_least(f"two {kind}: times the speed of one", times, TWO_WORKERS)
+    what = "first use on a fresh machine: seconds to compile"
+    yield _at_most(what, measured.compile_seconds, COMPILE_SECONDS)
+    what = "later processes: seconds to the first batch"
+    yield _at_most(what, measured.start_seconds, START_SECONDS)
+
+
+def _at_least(what: str, measured: float, asked: float) -> Demand:
+    return Demand(what, f"≥ {asked:g}", f"{measured:.2f}", measured >= asked)
+
+
+def _at_most(what: str, measured: float, asked: float) -> Demand:
+    return Demand(what, f"< {asked:g}", f"{measured:.2f}", measured < asked)

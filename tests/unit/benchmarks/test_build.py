@@ -1,0 +1,61 @@
+"""Building peers, without building any: what is checked and what is told."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from benchmarks.peers import build
+from benchmarks.peers.build import CannotBuildError, verify
+from benchmarks.peers.catalogue import PEERS
+
+CONTENT = b"a jar"
+LISTED = f"{hashlib.sha256(CONTENT).hexdigest()}  peer.jar\n"
+
+
+def test_what_was_downloaded_is_what_is_listed(tmp_path: Path) -> None:
+    (tmp_path / "peer.jar").write_bytes(CONTENT)
+    verify(tmp_path, LISTED)
+
+
+@pytest.mark.parametrize(
+    "found",
+    [{}, {"peer.jar": b"another"}, {"peer.jar": CONTENT, "more.jar": b"more"}],
+    ids=["missing", "changed", "one more"],
+)
+def test_anything_else_is_refused(found: dict[str, bytes], tmp_path: Path) -> None:
+    for name, content in found.items():
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(CannotBuildError, match="downloaded"):
+        verify(tmp_path, LISTED)
+
+
+@pytest.mark.parametrize(
+    ("peer", "tool"),
+    [("go-mysql", "go"), ("mysql_common", "cargo"), ("mysql-binlog-connector-java", "mvn")],
+)
+def test_a_missing_tool_is_told(
+    peer: str, tool: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(build, "CACHE", tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (found,) = [each for each in PEERS if each.name == peer]
+    with pytest.raises(CannotBuildError, match=f"{tool}.* not on this machine"):
+        found.build()
+
+
+def test_a_build_that_fails_is_told_and_not_taken_for_done(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    go = tools / "go"
+    go.write_text("#!/bin/sh\necho no network >&2\nexit 1\n")
+    go.chmod(0o755)
+    monkeypatch.setattr(build, "CACHE", tmp_path / "cache")
+    monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
+    for _ in range(2):
+        with pytest.raises(CannotBuildError, match="no network"):
+            build.go_mysql()
