@@ -12,8 +12,8 @@ import numpy.typing as npt
 from decoder.columns.cells import HEAD_SLACK, SLACK
 from decoder.constants import HEADER_LENGTH
 
-WINDOW = 1 << 23
-"""Bytes of a window; it grows only for an event that is larger."""
+WINDOW = 1 << 22
+"""Bytes of a window, near to what a core's cache holds; it grows only for a larger event."""
 _SIZE_OFFSET = 9
 LARGEST_EVENT = (1 << 31) - (1 << 20)
 """Cell positions are int32."""

@@ -35,6 +35,8 @@ from decoder.memory import (
 
 Column = npt.NDArray[np.int64]
 
+_USUAL_EVENT = 100
+"""Bytes of an event, of which a log's average is not often less."""
 _FORMAT_DESCRIPTION = int(EventType.FORMAT_DESCRIPTION)
 _IN_USE = 0x1
 # Rows of `Frames.table`.
@@ -149,17 +151,29 @@ def frame(
     one and are laid out so, until a FORMAT_DESCRIPTION among them says otherwise. `verify=False`
     trusts checksums. `buffer` must be writable (it comes back unchanged).
     """
-    header_length = layout.header_length
-    count = _count_events(buffer, start, limit, header_length)
-    table = np.empty((_ROWS_OF_TABLE, count), np.int64)
     after = Layout(layout.cells.copy())
-    framed, next_offset, last_checksum, stopped = _fill(
-        buffer, start, limit, int(checksum), verify, TABLES, header_length, after.cells, table
-    )
-    table = table[:, :framed]
+    parts = []
+    next_offset, state, stopped, full = start, int(checksum), False, True
+    while full:
+        room = (limit - next_offset) // _USUAL_EVENT + 1
+        part = np.empty((_ROWS_OF_TABLE, room), np.int64)
+        framed, next_offset, state, stopped = _fill(
+            buffer,
+            next_offset,
+            limit,
+            state,
+            verify,
+            TABLES,
+            layout.header_length,
+            after.cells,
+            part,
+        )
+        parts.append(part[:, :framed])
+        full = framed == room
+    table = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
     stop = _stop_error(buffer, int(next_offset), base, after) if stopped else None
     fault = _first_wrong_checksum(table, base) or stop
-    return Frames(table, int(next_offset), bool(last_checksum), after, fault, stop)
+    return Frames(table, int(next_offset), bool(state), after, fault, stop)
 
 
 def header_of(table: npt.NDArray[np.int64], event: int, position: int) -> EventHeader:
@@ -207,20 +221,6 @@ def table_id_size(post_header_length: int) -> int:
 
 
 @kernel
-def _count_events(buffer: Bytes, start: int, limit: int, header_length: int) -> int:
-    """How many whole events there are at most."""
-    count = 0
-    position = start
-    while position + header_length <= limit:
-        size = load_u32(buffer, position + 9)
-        if size < header_length or position + size > limit:
-            break
-        position += size
-        count += 1
-    return count
-
-
-@kernel
 def _fill(
     buffer: Bytes,
     start: int,
@@ -232,10 +232,10 @@ def _fill(
     layout: Array,
     table: Array,
 ) -> tuple[int, int, int, bool]:
-    """Headers into `table`; (events, next offset, checksum state, stopped)."""
+    """Headers into `table` until it is full; (events, next offset, checksum state, stopped)."""
     position = start
     count = 0
-    while position + header_length <= limit:
+    while position + header_length <= limit and count < table.shape[1]:
         size = load_u32(buffer, position + 9)
         event_type = todays_type(load_u8(buffer, position + 4), layout)
         event_checksum = checksum

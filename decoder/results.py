@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -52,11 +54,16 @@ class Definitions:
     items: list[tuple[int, int, TableDefinition]]
 
 
-@dataclass(frozen=True, slots=True)
 class Transactions:
-    """`decoder.schemas.TRANSACTIONS`: one row per transaction, or per part of one."""
+    """The transactions that ended: `make` builds their batch, when it is first asked for."""
 
-    batch: pa.RecordBatch
+    def __init__(self, make: Callable[[], pa.RecordBatch]) -> None:
+        self._make = make
+
+    @cached_property
+    def batch(self) -> pa.RecordBatch:
+        """`decoder.schemas.TRANSACTIONS`: one row per transaction, or part of one."""
+        return self._make()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -356,16 +357,18 @@ class SegmentDecoder:
                 yield result
 
     def _transactions(self, counts: Any, current: int) -> Transactions:
-        rows = self._session.transactions[: self._session.count]
+        count = self._session.count if current < 0 else current
+        ranges = self._attention.rolled_back.items()
         return Transactions(
-            transactions_batch(
-                rows if current < 0 else rows[:current],
-                self._session.gtids,
+            partial(
+                transactions_batch,
+                self._session.transactions[:count].copy(),
+                self._session.gtids.copy(),
                 file=self._segment.file,
                 ordinal=self._segment.ordinal,
                 counts=counts if self._walks else None,
-                names=self._rows.maps.names,
-                ranges=self._attention.rolled_back,
+                names=list(self._rows.maps.names),
+                ranges={index: list(spans) for index, spans in ranges if index < count},
             )
         )
 

@@ -42,9 +42,9 @@ STAGES = {
     "decoder.session.Session.enter": "transactions",
     "decoder.stream.transactions_batch": "transactions",
     "decoder.rows.scan": "walk",
-    "decoder.rows.locate": "cell positions",
+    "decoder.images.locate": "cell positions",
     "decoder.rows.clear_masks": "cell positions",
-    "decoder.batches.TableReader.images": "Arrow structs",
+    "decoder.table_reader.TableReader.images": "Arrow structs",
     "decoder.rows.changes_batch": "LSN, GTID and time of each change",
 }
 """Where the decoder looks a function up, and the stage that it is."""
@@ -129,7 +129,7 @@ def timers(stopwatch: Stopwatch, *, verify: bool) -> Iterator[None]:
     with ExitStack() as patches:
         for place, stage in STAGES.items():
             patches.enter_context(_timer(stopwatch, place, stage, verify=verify))
-        patches.enter_context(patch("decoder.batches.reader", timed_reader))
+        patches.enter_context(patch("decoder.table_reader.reader", timed_reader))
         yield
 
 
