@@ -11,13 +11,14 @@ from pathlib import Path
 
 from benchmarks.peers.counts import ProgramError
 from benchmarks.peers.programs import Printing, Program, Reporting, output
-from tests.support.mysql_install import UnavailableError, installation
+from tests.support import mariadb_install, mysql_install
+from tests.support.debian import UnavailableError
+from tests.support.installation import Installation
 
 SOURCES = Path(__file__).parent
 CACHE = SOURCES.parents[1] / ".cache" / "peers"
 PRINT_ROWS = ("--verbose", "--base64-output=decode-rows")
 MAVEN_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
-MARIADB_PACKAGE = "mariadb-client"
 
 
 class CannotBuildError(Exception):
@@ -37,13 +38,18 @@ def mysql_common() -> Program:
 
 
 def mysql_binlog_connector_java() -> Program:
-    """Its jars by Maven, compared with their checksums here; ours by javac."""
-    return Reporting(_java(), passes=4)
+    """Its jars by Maven, compared with their checksums here; ours by javac. One pass a process."""
+    return Reporting(_java(), passes=1)
 
 
 def mysql_binlog_connector_java_with_json() -> Program:
     """The same, with JSON made to text by the connector's own class."""
-    return Reporting(_java(), passes=3, arguments=("json",))
+    return Reporting(_java(), passes=1, arguments=("json",))
+
+
+def mysql_binlog_connector_java_warmed() -> Program:
+    """The same as the first, over the file again and again, until all of it is machine code."""
+    return Reporting(_java(), passes=5)
 
 
 def mysql_replication() -> Program:
@@ -55,16 +61,19 @@ def mysql_replication() -> Program:
 
 def mysqlbinlog_mysql() -> Program:
     """That of the MySQL server that the tests install."""
-    try:
-        return Printing((*installation().command("mysqlbinlog"), *PRINT_ROWS))
-    except UnavailableError as error:
-        raise CannotBuildError(str(error)) from error
+    return _mysqlbinlog(mysql_install.installation, "mysqlbinlog")
 
 
 def mysqlbinlog_mariadb() -> Program:
-    """Of this machine's own Debian suite, unpacked."""
-    target = _made("mariadb", _unpack_mariadb, needs=("apt-get", "dpkg-deb"))
-    return Printing((str(target / "usr/bin/mariadb-binlog"), *PRINT_ROWS))
+    """That of the MariaDB server that the tests install."""
+    return _mysqlbinlog(mariadb_install.installation, "mariadb-binlog")
+
+
+def _mysqlbinlog(find: Callable[[], Installation], name: str) -> Program:
+    try:
+        return Printing((*find().command(name), *PRINT_ROWS))
+    except UnavailableError as error:
+        raise CannotBuildError(str(error)) from error
 
 
 def _made(name: str, make: Callable[[Path, Path], None], needs: tuple[str, ...]) -> Path:
@@ -131,9 +140,3 @@ def _build_venv(sources: Path, target: Path) -> None:
     output([sys.executable, "-m", "venv", "--without-pip", str(target)])
     pip = [sys.executable, "-m", "pip", "--python", str(target / "bin/python"), "install"]
     output([*pip, "--quiet", "--require-hashes", "-r", str(sources / "requirements.txt")])
-
-
-def _unpack_mariadb(sources: Path, target: Path) -> None:
-    output(["sh", "-c", f'cd "$0" && apt-get download {MARIADB_PACKAGE}', str(target)])
-    for package in target.glob("*.deb"):
-        output(["dpkg-deb", "-x", str(package), str(target)])

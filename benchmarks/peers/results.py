@@ -74,11 +74,13 @@ def demands(measured: Measured) -> list[Demand]:
 
 def _against_peers(measured: Measured) -> Iterator[Demand]:
     for file, run in measured.runs.items():
-        fastest = fastest_peer(run, [peer.name for peer in PEERS])
-        if fastest is not None:
-            name, times = fastest
-            what = f"{file} file: times as fast as the fastest peer, {name}"
-            yield _at_least(what, times, PEER_TIMES)
+        for warmed, which in ((False, "fastest peer"), (True, "fastest peer warmed up")):
+            names = [peer.name for peer in PEERS if peer.warmed == warmed]
+            fastest = fastest_peer(run, names)
+            if fastest is not None:
+                name, times = fastest
+                what = f"{file} file: times as fast as the {which}, {name}"
+                yield _at_least(what, times, PEER_TIMES)
 
 
 def _against_bound(measured: Measured) -> Iterator[Demand]:
