@@ -14,6 +14,7 @@ from decoder.constants import HEADER_LENGTH
 
 WINDOW = 1 << 22
 """Bytes of a window, near to what a core's cache holds; it grows only for a larger event."""
+_TYPE_OFFSET = 4
 _SIZE_OFFSET = 9
 LARGEST_EVENT = (1 << 31) - (1 << 20)
 """Cell positions are int32."""
@@ -70,6 +71,27 @@ class Feed:
             else:
                 self._next_part()
 
+    def pass_through(self, size: int) -> list[memoryview]:
+        """Consumes that many bytes, or what is left, without a copy of those that are not read yet.
+
+        The first piece is what the window has of them.
+        """
+        begun = self.buffer[self.start : min(self.end, self.start + size)].tobytes()
+        pieces = [memoryview(begun)]
+        self.consume(self.start + len(begun))
+        missing = size - len(begun)
+        while missing and not self.exhausted:
+            piece = self._part[:missing]
+            self._part = self._part[missing:]
+            missing -= len(piece)
+            pieces.append(piece)
+            self._taken.append((self._taken_end, piece))
+            self._taken_end += len(piece)
+            self.position += len(piece)
+            if not len(self._part):
+                self._next_part()
+        return pieces
+
     def extend(self) -> bool:
         """Makes the window larger, for an event that does not fit; False at the end.
 
@@ -81,6 +103,11 @@ class Feed:
         self._window = min(max(4 * self._window, before + 1), largest)
         self.fill()
         return self.left > before
+
+    @property
+    def next_type(self) -> int:
+        """The type of the event that comes next, 0 where its header is not all there."""
+        return int(self.buffer[self.start + _TYPE_OFFSET]) if self.left >= HEADER_LENGTH else 0
 
     def _event_size(self) -> int:
         """What the header of the event that comes next says, 0 where it is not all there."""

@@ -13,13 +13,12 @@ from __future__ import annotations
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from decoder.constants import (
-    CHECKSUM_LENGTH,
     HEADER_LENGTH,
     MAGIC,
     MAGIC_ENCRYPTED,
@@ -37,7 +36,8 @@ from decoder.errors import (
 )
 from decoder.framing import Frames, frame
 from decoder.header import EventHeader
-from decoder.layout import POST_HEADERS, V4, Layout, first_layout
+from decoder.large_event import LargeEvent, Mark
+from decoder.layout import V4, first_layout
 from decoder.memory import Bytes
 from decoder.transactions import Marks, TransactionTracker
 
@@ -47,14 +47,6 @@ LARGE_EVENT = 32 << 20
 """Bytes of an event from which on it is passed through without being held."""
 
 _SHORTEST = len(MAGIC) + HEADER_LENGTH
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A position in the file, and the CRC32 of all bytes before it (in-use flag cleared)."""
-
-    position: int
-    crc: int
 
 
 class Window:
@@ -115,66 +107,6 @@ class Window:
         offsets = (self.frames.body[events] + at)[:, None] + np.arange(count)
         taken: npt.NDArray[np.uint8] = self._buffer[np.minimum(offsets, len(self._buffer) - 1)]
         return taken
-
-
-class LargeEvent:
-    """An event that is passed through: its start and its checksums are all that is held."""
-
-    def __init__(self, begun: bytes, start: Mark, layout: Layout, *, checksum: bool) -> None:
-        self.header = EventHeader.parse(memoryview(begun), 0, start.position, layout.version)
-        self._layout = layout
-        self.start = start
-        self._begun = begun
-        self._covered = self.header.size - CHECKSUM_LENGTH * checksum
-        self._passed = 0
-        self._crc = 0
-        self._file_crc = start.crc
-        self._stored = b""
-        self._checksum = checksum
-        self.feed(begun)
-
-    def feed(self, data: bytes) -> bytes:
-        """Take the event's next bytes; gives back those that are behind it."""
-        view = memoryview(data)
-        mine = view[: self.header.size - self._passed]
-        covered = mine[: max(0, self._covered - self._passed)]
-        self._crc = zlib.crc32(covered, self._crc)
-        self._stored += mine[len(covered) :]
-        self._file_crc = zlib.crc32(mine, self._file_crc)
-        self._passed += len(mine)
-        return bytes(view[len(mine) :])
-
-    @property
-    def whole(self) -> bool:
-        """Whether all of it has passed."""
-        return self._passed == self.header.size
-
-    @property
-    def valid(self) -> bool:
-        """Whether its checksum matches."""
-        return not self._checksum or int.from_bytes(self._stored, "little") == self._crc
-
-    @property
-    def end(self) -> Mark:
-        """The mark behind it."""
-        return Mark(self.start.position + self.header.size, self._file_crc)
-
-    @property
-    def buffer(self) -> Bytes:
-        """Its first bytes, which tell what it does in its transaction."""
-        return np.frombuffer(bytearray(self._begun), np.uint8)
-
-    @property
-    def frames(self) -> Frames:
-        """The event as if framed, with a body that ends where `buffer` does."""
-        head = self.header
-        post_header = int(self._layout.cells[POST_HEADERS + head.type])
-        fields = (
-            *(0, int(head.type), head.size, head.timestamp, head.server_id, head.log_pos),
-            *(int(head.flags), len(self._begun), 1, head.length, post_header),
-        )
-        table = np.array([fields], np.int64).T.copy()
-        return Frames(table, head.size, self._checksum, self._layout)
 
 
 def magic_fault(magic: bytes) -> BinlogError | None:

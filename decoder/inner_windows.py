@@ -6,7 +6,8 @@ grows only for an inner event that is larger than it, and only as far as there a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import io
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -20,6 +21,7 @@ from decoder.events.transaction_payload import Compression, TransactionPayloadEv
 from decoder.feed import LARGEST_EVENT
 from decoder.framing import TYPE, Frames, frame
 from decoder.memory import load_u32
+from decoder.pieces import PieceReader
 
 INNER_WINDOW = 1 << 22
 """Decompressed bytes that are decoded at a time."""
@@ -29,19 +31,6 @@ NOT_INSIDE = (int(EventType.TRANSACTION_PAYLOAD), int(EventType.FORMAT_DESCRIPTI
 
 class _Source(Protocol):
     def readinto(self, target: memoryview, /) -> int: ...
-
-
-class _Plain:
-    """A payload that is not compressed."""
-
-    def __init__(self, content: memoryview) -> None:
-        self._content = content
-
-    def readinto(self, target: memoryview, /) -> int:
-        size = min(len(target), len(self._content))
-        target[:size] = self._content[:size]
-        self._content = self._content[size:]
-        return size
 
 
 class InnerBuffer:
@@ -60,17 +49,18 @@ class InnerBuffer:
 
 
 def inner_windows(
-    event: TransactionPayloadEvent, content: memoryview, buffer: InnerBuffer
+    event: TransactionPayloadEvent, pieces: Sequence[memoryview], buffer: InnerBuffer
 ) -> Iterator[Frames]:
     """Frames over `buffer.data`, which holds their events until the next ones are asked for.
 
-    `content` is the payload. MalformedError where it does not decompress to whole events of the
+    `pieces` are the payload. MalformedError where it does not decompress to whole events of the
     announced size.
     """
-    if event.compression == Compression.NONE:
-        source: _Source = _Plain(content)
-    else:
-        source = zstandard.ZstdDecompressor().stream_reader(content, read_across_frames=True)
+    stored = PieceReader(pieces)
+    source: _Source = stored
+    if event.compression != Compression.NONE:
+        buffered = io.BufferedReader(stored, _PIECE)
+        source = zstandard.ZstdDecompressor().stream_reader(buffered, read_across_frames=True)
     announced = event.uncompressed_size
     size = INNER_WINDOW if announced is None else min(INNER_WINDOW, announced)
     used = total = 0

@@ -9,7 +9,7 @@ becomes a fault that says what is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,10 @@ from decoder.constants import HEADER_LENGTH
 from decoder.errors import BinlogError
 from decoder.events.transaction_payload import Compression, TransactionPayloadEvent
 from decoder.faults import kind_of
-from decoder.framing import END, OFFSET, SIZE, TYPE, Frames, frame
+from decoder.framing import END, OFFSET, SIZE, TYPE, Frames, frame, header_of
 from decoder.inner_windows import INNER_WINDOW, NOT_INSIDE, InnerBuffer, inner_windows
 from decoder.memory import Array, Bytes, kernel, load_i64, load_u8, load_u16, load_u24
+from decoder.pieces import cut
 from decoder.results import Changes
 from decoder.rows import RowDecoder
 from decoder.session import FAULTY, Session
@@ -151,12 +152,24 @@ class PayloadDecoder:
 
     # --- one alone --------------------------------------------------------------------------------
 
-    def _decode_alone(self, window: Window, event: int) -> Iterator[Changes]:
-        """One payload in windows, with an error for whatever is wrong with it.
+    def decode_passed(self, window: Window, pieces: Sequence[memoryview]) -> Iterator[Changes]:
+        """Decodes the payload that is a window's only event, of which the window has the start.
 
-        Nothing of it may be yielded before all of it is known to be sound, and a large one is not
-        to be kept: it is decoded twice, first for faults alone.
+        `pieces` are all of the event's bytes but for its checksum.
         """
+        length = sum(map(len, pieces)) - HEADER_LENGTH
+        begun = memoryview(window.buffer.data)[HEADER_LENGTH:]
+        header = header_of(window.table, 0, int(window.position[0]))
+        try:
+            payload = TransactionPayloadEvent.parse_begun(begun, header, length)
+        except BinlogError as error:
+            self._report(window, 0, kind_of(error), error, False)
+            return
+        content = list(cut(pieces, payload.payload_offset, HEADER_LENGTH + length))
+        yield from self._decode_one(window, 0, payload, content)
+
+    def _decode_alone(self, window: Window, event: int) -> Iterator[Changes]:
+        """One payload of a window, with an error for whatever is wrong with it."""
         try:
             payload = self._attention.parse(window, event)
         except BinlogError as error:
@@ -166,6 +179,20 @@ class PayloadDecoder:
             return
         start = int(window.table[OFFSET, event]) + payload.payload_offset
         content = memoryview(window.buffer.data)[start : start + payload.payload_size]
+        yield from self._decode_one(window, event, payload, [content])
+
+    def _decode_one(
+        self,
+        window: Window,
+        event: int,
+        payload: TransactionPayloadEvent,
+        content: Sequence[memoryview],
+    ) -> Iterator[Changes]:
+        """A payload in windows.
+
+        Nothing of it may be yielded before all of it is known to be sound, and a large one is not
+        to be kept: it is decoded twice, first for faults alone.
+        """
         size = payload.uncompressed_size
         if not self._walks or (size is not None and size <= INNER_WINDOW):
             for _ in self._windows(window, event, payload, content):
@@ -177,7 +204,11 @@ class PayloadDecoder:
         self._rows.flushed = before
 
     def _decode_large(
-        self, window: Window, event: int, payload: TransactionPayloadEvent, content: memoryview
+        self,
+        window: Window,
+        event: int,
+        payload: TransactionPayloadEvent,
+        content: Sequence[memoryview],
     ) -> Iterator[Changes]:
         transaction = int(window.transaction[event])
         statements, counts = len(self._statements), self._rows.count_of_counts
@@ -192,7 +223,11 @@ class PayloadDecoder:
             self._rows.flushed.clear()
 
     def _windows(
-        self, window: Window, event: int, payload: TransactionPayloadEvent, content: memoryview
+        self,
+        window: Window,
+        event: int,
+        payload: TransactionPayloadEvent,
+        content: Sequence[memoryview],
     ) -> Iterator[None]:
         """Decodes a payload window by window; yields after each, with its rows flushed."""
         transaction, position = window.transaction[event], window.position[event]

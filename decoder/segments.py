@@ -19,8 +19,9 @@ from decoder.constants import MAGIC, EventType
 from decoder.descriptor import DESCRIPTORS
 from decoder.errors import BinlogError, MalformedError
 from decoder.events.start_v3 import artificial_start
-from decoder.framer import Framer, Mark, Window
+from decoder.framer import Framer, Window
 from decoder.framing import SHORT_TABLE_ID
+from decoder.large_event import Mark
 from decoder.transactions import Statement
 
 _GTIDS = (

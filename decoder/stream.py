@@ -35,6 +35,7 @@ from decoder.framing import OFFSET, SIZE, TYPE, Frames, frame
 from decoder.holding import Holding
 from decoder.layout import V4, first_layout
 from decoder.options import TypeOptions
+from decoder.passed_payload import pass_payload
 from decoder.payloads import PayloadDecoder
 from decoder.refusals import content, end_error, head_error
 from decoder.results import Changes, Definitions, Faults, Result, Statements, Transactions
@@ -212,11 +213,27 @@ class SegmentDecoder:
                 self._lose(frames.stop, content(feed))
             elif feed.left == 0 and feed.exhausted:
                 return
+            elif feed.next_type == EventType.TRANSACTION_PAYLOAD:
+                yield from self._decode_large_payload(feed)
             elif not feed.extend():
                 self._lose(end_error(feed), content(feed))
                 return
             if frames.stopped:
                 return
+
+    def _decode_large_payload(self, feed: Feed) -> Iterator[Result]:
+        """A TRANSACTION_PAYLOAD that is more than a window."""
+        passed = pass_payload(feed, self._layout, checksum=self._checksum)
+        if passed.missing is not None:
+            self._lose(passed.missing, passed.begun)
+            return
+        marks = self._tracker.follow(passed.buffer, passed.frames, base=passed.position)
+        window = self._session.enter(passed.buffer, passed.frames, marks, base=passed.position)
+        if passed.frames.valid[0]:
+            yield from self._payloads.decode_passed(window, passed.pieces)
+        else:
+            self._attention.look(window, 0)
+        yield from self._release(final=False)
 
     def _enter(self, feed: Feed, frames: Frames) -> Window:
         marks = self._tracker.follow(feed.buffer, frames, base=feed.base)

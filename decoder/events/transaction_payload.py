@@ -46,7 +46,14 @@ class TransactionPayloadEvent(Event):
         cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
     ) -> TransactionPayloadEvent:
         """Read the event from its bytes after the common header, without the checksum."""
-        cursor = Cursor(body, header)
+        return cls.parse_begun(body, header, len(body))
+
+    @classmethod
+    def parse_begun(
+        cls, begun: memoryview, header: EventHeader, length: int
+    ) -> TransactionPayloadEvent:
+        """Read the event from the first bytes of a body of that length, which hold its fields."""
+        cursor = Cursor(begun, header)
         values: dict[int, int] = {}
         while (code := cursor.length_encoded()) != _END:
             value = cursor.part(cursor.length_encoded())
@@ -56,14 +63,14 @@ class TransactionPayloadEvent(Event):
         if compression not in (Compression.ZSTD, Compression.NONE):
             raise header.malformed(f"its compression is {compression}, which is not known")
         size = values.get(_PAYLOAD_SIZE)
-        if size != cursor.remaining:
+        if size != length - cursor.offset:
             raise header.malformed(
-                f"its payload has {cursor.remaining} bytes, not {size} as it says"
+                f"its payload has {length - cursor.offset} bytes, not {size} as it says"
             )
         return cls(
             header,
             Compression(compression),
             values.get(_UNCOMPRESSED_SIZE),
-            cursor.remaining,
+            size,
             HEADER_LENGTH + cursor.offset,
         )

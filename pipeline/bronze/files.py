@@ -9,7 +9,7 @@ from typing import Literal
 import pyarrow as pa
 from pyspark.sql import SparkSession, functions as sf
 
-from decoder.framer import Mark
+from decoder.large_event import Mark
 from pipeline import delta
 from pipeline.bronze.tables import FILES
 from pipeline.lake import Lake

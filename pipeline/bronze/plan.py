@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from decoder.framer import Mark
+from decoder.large_event import Mark
 from decoder.segments import Cut
 from pipeline.bronze.files import FileRow
 from pipeline.bronze.order import Placed

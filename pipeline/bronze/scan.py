@@ -17,8 +17,9 @@ from decoder.constants import EventType
 from decoder.encryption.stream_cipher import StreamCipher
 from decoder.errors import BinlogError
 from decoder.events.format_description import FormatDescriptionEvent
-from decoder.framer import Framer, Mark
+from decoder.framer import Framer
 from decoder.head import read_description
+from decoder.large_event import Mark
 from decoder.segments import Cut, Segmenter
 from decoder.tally import Tally
 from pipeline.bronze.storage import opened, read_windows

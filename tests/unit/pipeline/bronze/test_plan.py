@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from decoder.framer import Mark
+from decoder.large_event import Mark
 from decoder.segments import Cut
 from pipeline.bronze.order import Placed
 from pipeline.bronze.plan import FilePlan, from_body, plan_file, tasks, to_body
