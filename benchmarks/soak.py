@@ -1,8 +1,9 @@
-"""Do a 500 MB transaction and a 3 GB file go through with a 2 GB driver heap?
+"""Do a 500 MB transaction, a 500 MB payload and a 3 GB file go through with a 2 GB driver heap?
 
-Run: `make soak`, or `python -m benchmarks.soak [transaction | file]`. The server closes a file
-after 1 GB at most, but never inside a transaction: the large file is 900 MB of small ones and one
-of 2.1 GB. Needs some 20 GB of disk for the recordings and the lake.
+Run: `make soak`, or `python -m benchmarks.soak [transaction | payload | file]`. The payload is a
+transaction that the server compresses to 500 MB. The server closes a file after 1 GB at most, but
+never inside a transaction: the large file is 900 MB of small ones and one of 2.1 GB. Needs some
+20 GB of disk for the recordings and the lake.
 """
 
 from __future__ import annotations
@@ -21,6 +22,12 @@ from tests.support.mysql import MySQLServer
 SCHEMA = "soak"
 OPTIONS = ("--max-binlog-size=1G", "--innodb-buffer-pool-size=1G", "--innodb-redo-log-capacity=2G")
 TABLES: Tables = {"rows": (*map(Column.same, ("id", "number", "body")),)}
+NOISE: Tables = {"noise": (Column.same("id"), Column("HEX(body)", "hex(body)"))}
+CREATE_NOISE = f"""
+    CREATE DATABASE {SCHEMA};
+    CREATE TABLE {SCHEMA}.noise (
+        id BIGINT NOT NULL PRIMARY KEY, body VARBINARY(1024) NOT NULL)
+"""
 CREATE = f"""
     CREATE DATABASE {SCHEMA};
     CREATE TABLE {SCHEMA}.rows (
@@ -52,6 +59,21 @@ def transaction_500_mb(server: MySQLServer) -> None:
     fill(server, 0, 500 * MB)
 
 
+def payload_500_mb(server: MySQLServer) -> None:
+    """One compressed transaction, of what hardly can be compressed."""
+    server.execute(CREATE_NOISE)
+    count = 500 * MB // ROW_BYTES
+    with server.connect(database=SCHEMA) as connection, connection.cursor() as cursor:
+        cursor.execute("SET SESSION binlog_transaction_compression = ON")
+        cursor.execute(f"SET SESSION cte_max_recursion_depth = {count + 1}")
+        cursor.execute(
+            f"""INSERT INTO {SCHEMA}.noise
+                WITH RECURSIVE n (i) AS
+                    (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {count - 1})
+                SELECT i, RANDOM_BYTES({ROW_BYTES}) FROM n"""
+        )
+
+
 def file_3_gb(server: MySQLServer) -> None:
     """90 transactions of 10 MB, then one of 2.1 GB in the same file."""
     server.execute(CREATE)
@@ -61,9 +83,10 @@ def file_3_gb(server: MySQLServer) -> None:
     fill(server, following, 2100 * MB)
 
 
-CASES: dict[str, Callable[[MySQLServer], None]] = {
-    "transaction": transaction_500_mb,
-    "file": file_3_gb,
+CASES: dict[str, tuple[Callable[[MySQLServer], None], Tables]] = {
+    "transaction": (transaction_500_mb, TABLES),
+    "payload": (payload_500_mb, NOISE),
+    "file": (file_3_gb, TABLES),
 }
 
 
@@ -71,8 +94,9 @@ def main() -> int:
     """Run the cases named on the command line, or all; 1 if any gold is not the source's."""
     failures = 0
     for name in sys.argv[1:] or CASES:
-        recording = recorded(f"soak-{name}", CASES[name], SCHEMA, TABLES, OPTIONS, [Path(__file__)])
-        failures += measure(name, recording, SCHEMA, TABLES, Console())
+        write, tables = CASES[name]
+        recording = recorded(f"soak-{name}", write, SCHEMA, tables, OPTIONS, [Path(__file__)])
+        failures += measure(name, recording, SCHEMA, tables, Console())
     return min(failures, 1)
 
 
