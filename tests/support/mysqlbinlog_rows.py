@@ -30,6 +30,11 @@ class PrintedValue:
     text: bytes
     kind: str
 
+    @property
+    def is_diff(self) -> bool:
+        """Whether it is what changes in a JSON column, not its value."""
+        return self.kind == "JSON" and self.text.startswith(b"JSON_")
+
 
 Image = dict[int, PrintedValue]
 """Values by their column's number, from 1 on."""

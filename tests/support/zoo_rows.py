@@ -11,8 +11,6 @@ import pyarrow as pa
 import decoder
 from decoder.definition import ColumnDefinition, TableDefinition
 from decoder.options import TypeOptions
-from tests.support.mariadb import MariaDBServer
-from tests.support.mariadb_log import without_gtids
 from tests.support.server import Server
 from tests.support.server_values import decoded_value, expression, python_value
 from tests.support.type_zoo import Table
@@ -38,8 +36,7 @@ def log_of(server: Server, tables: Iterable[Table]) -> bytes:
             for statement in (create, *statements):
                 cursor.execute(statement)
     server.flush_logs()
-    content = log.read_bytes()
-    return without_gtids(content) if isinstance(server, MariaDBServer) else content
+    return log.read_bytes()
 
 
 def inserted(log: bytes, options: TypeOptions | None = None) -> Rows:
