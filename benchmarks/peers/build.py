@@ -32,7 +32,7 @@ def go_mysql() -> Program:
 
 
 def mysql_common() -> Program:
-    """By `cargo build --release`; Cargo.lock pins it."""
+    """By `cargo build --release`; Cargo.toml pins it (a Cargo.lock would name its registry)."""
     target = _made("mysql_common", _build_cargo, needs=("cargo",))
     return Reporting((str(target / "release" / "peer"),), passes=2)
 
@@ -108,8 +108,10 @@ def _build_go(sources: Path, target: Path) -> None:
 
 
 def _build_cargo(sources: Path, target: Path) -> None:
-    manifest = str(sources / "Cargo.toml")
-    options = ["--release", "--locked", "--manifest-path", manifest, "--target-dir", str(target)]
+    package = target / "package"
+    shutil.copytree(sources, package, dirs_exist_ok=True)
+    manifest = str(package / "Cargo.toml")
+    options = ["--release", "--manifest-path", manifest, "--target-dir", str(target)]
     output(["cargo", "build", *options])
 
 
