@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoder.constants import BINARY_COLLATION, ColumnType
 from decoder.definition import ColumnDefinition
-from tests.support.mysql import MySQLServer
+from tests.support.server import Server
 from tests.support.server_values import decoded_value, expression, python_value
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class SourceColumn:
 
 def assert_gold_equals_source(
     spark: SparkSession,
-    server: MySQLServer,
+    server: Server,
     lake: str,
     schema: str,
     table: str,
@@ -120,7 +120,7 @@ def assert_gold_equals_source(
     return len(rows)
 
 
-def source_columns(server: MySQLServer, schema: str, table: str) -> list[SourceColumn]:
+def source_columns(server: Server, schema: str, table: str) -> list[SourceColumn]:
     """The table's columns in order, invisible ones included."""
     rows = server.execute(
         "SELECT COLUMN_NAME, DATA_TYPE, COLUMN_TYPE FROM information_schema.COLUMNS"
@@ -131,7 +131,7 @@ def source_columns(server: MySQLServer, schema: str, table: str) -> list[SourceC
     return [SourceColumn(name, _text(kind), _text(full)) for name, kind, full in rows]
 
 
-def primary_key(server: MySQLServer, schema: str, table: str) -> list[str]:
+def primary_key(server: Server, schema: str, table: str) -> list[str]:
     """The names of its primary key's columns."""
     rows = server.execute(
         "SELECT COLUMN_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = %s"
@@ -142,7 +142,7 @@ def primary_key(server: MySQLServer, schema: str, table: str) -> list[str]:
 
 
 def source_rows(
-    server: MySQLServer, schema: str, table: str, columns: Sequence[SourceColumn]
+    server: Server, schema: str, table: str, columns: Sequence[SourceColumn]
 ) -> list[tuple[Any, ...]]:
     """Every row, by the columns' expressions."""
     # PyMySQL formats with %: only when there are arguments, so names may hold it.
