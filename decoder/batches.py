@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from decoder import schemas
 from decoder.blocks import MAX_ROWS
-from decoder.columns.arrays import allocate
+from decoder.columns.arrays import allocate, integers, strings
 from decoder.memory import Array, Bytes, copy_32, kernel, store_8, store_32, store_64
 from decoder.session import GTID, GTID_LENGTH, SERVER, START
 from decoder.table_reader import Images, TableReader
@@ -25,7 +25,7 @@ OPERATIONS = ("insert", "update", "delete")
 
 _NONE_ABSENT = pa.nulls(MAX_ROWS, pa.list_(pa.string()))
 _NO_DIFFS = pa.nulls(MAX_ROWS, schemas.JSON_DIFF)
-_OPERATION_ARRAYS = [pa.array([name] * MAX_ROWS, pa.string()) for name in OPERATIONS]
+_OPERATION_ARRAYS = [strings([name] * MAX_ROWS) for name in OPERATIONS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Origin:
     @classmethod
     def of(cls, file: str, ordinal: int) -> Origin:
         """For a file's name and ordinal."""
-        return cls(pa.array([file] * MAX_ROWS, pa.string()), ordinal)
+        return cls(strings([file] * MAX_ROWS), ordinal)
 
 
 def changes_batch(
@@ -96,9 +96,9 @@ def _absent(image: Images, rows: int) -> pa.Array:
     count = len(image.absent)
     if not count:
         return _NONE_ABSENT.slice(0, rows)
-    each = pa.array(np.tile(np.arange(count), rows))
-    offsets = pa.array(np.arange(0, count * rows + 1, count, dtype=np.int32))
-    return pa.ListArray.from_arrays(offsets, pa.array(image.absent, pa.string()).take(each))
+    each = integers(np.tile(np.arange(count), rows))
+    offsets = integers(np.arange(0, count * rows + 1, count, dtype=np.int32))
+    return pa.ListArray.from_arrays(offsets, strings(image.absent).take(each))
 
 
 @kernel

@@ -37,6 +37,7 @@ from decoder.instructions import (
     store_instruction,
     trailing_zeros_instruction,
 )
+from decoder.processor import processor
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Bytes = npt.NDArray[np.uint8]
@@ -56,12 +57,15 @@ _MASK_64 = 0xFFFFFFFFFFFFFFFF
 
 @cache
 def cache_folder() -> Path:
-    """Where compiled kernels are kept: one folder per source of the decoder and numba version.
+    """Where compiled kernels are kept: a folder per source, numba version and processor.
 
     Numba itself notices an edit only in the file that defines a kernel, not in one it calls; so
-    the folder's name is a hash of them all. It is in `$BINLAKE_CACHE`, else the user's cache.
+    the folder's name is a hash of them all. Of the processor, because `warm` fills a folder for
+    one, and machines that share a home may differ. It is in `$BINLAKE_CACHE`, else the user's
+    cache.
     """
-    digest = hashlib.sha256(f"{numba.__version__} {np.__version__} {CHECKED}".encode())
+    built_for = (numba.__version__, np.__version__, CHECKED, *processor())
+    digest = hashlib.sha256(repr(built_for).encode())
     for source in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(source.read_bytes())
     root = os.environ.get("BINLAKE_CACHE")

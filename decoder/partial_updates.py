@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from decoder.columns.arrays import integers, strings
 from decoder.columns.cells import CellError, Cells
 from decoder.columns.json_diffs import read_json_diffs
 from decoder.columns.validity import without
@@ -75,8 +76,8 @@ def _texts(column: str, documents: Cells, rows: npt.NDArray[np.int64]) -> pa.Arr
 def _maps(found: list[tuple[str, npt.NDArray[np.int64], pa.Array]], rows: int) -> pa.Array:
     """The entries of all columns, gathered by row."""
     row_of = np.concatenate([of for _, of, _ in found])
-    order = pa.array(np.argsort(row_of, kind="stable"))
-    names = [pa.array([column] * len(of), pa.string()) for column, of, _ in found]
+    order = integers(np.argsort(row_of, kind="stable"))
+    names = [strings([column] * len(of)) for column, of, _ in found]
     keys = pa.concat_arrays(names).take(order)
     values = pa.concat_arrays([texts for _, _, texts in found]).take(order)
     entries = pa.StructArray.from_arrays([keys, values], fields=list(_ENTRY))

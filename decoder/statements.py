@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from decoder import schemas
 from decoder.charsets import charset_of
+from decoder.columns.arrays import nullable_integers, strings
 from decoder.errors import UnsupportedError
 from decoder.events.query import QueryEvent
 
@@ -102,9 +103,16 @@ class StatementLog:
         """The statements since the last call; None where there are none."""
         if not self._rows:
             return None
-        batch = pa.RecordBatch.from_pylist(self._rows, schema=schemas.STATEMENTS)
+        columns = [
+            _column([row[field.name] for row in self._rows], field.type)
+            for field in schemas.STATEMENTS
+        ]
         self._rows = []
-        return batch
+        return pa.RecordBatch.from_arrays(columns, schema=schemas.STATEMENTS)
+
+
+def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
+    return strings(values) if pa.types.is_string(kind) else nullable_integers(values, kind)
 
 
 def _signed(value: int | None) -> int | None:

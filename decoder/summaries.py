@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from decoder import schemas
+from decoder.columns.arrays import integers, strings
 from decoder.session import (
     BYTES,
     COMMITTED,
@@ -52,17 +53,17 @@ def transactions_batch(
     committed = np.where(rows[:, COMMITTED] >= 0, rows[:, COMMITTED], rows[:, SECOND] * 1_000_000)
     original = np.where(rows[:, ORIGINAL] >= 0, rows[:, ORIGINAL], committed)
     columns = [
-        pa.array(lsn),
-        pa.array([file], pa.string()).take(pa.array(np.zeros(len(rows), np.int32))),
-        pa.array(rows[:, START]),
+        integers(lsn),
+        strings([file] * len(rows)),
+        integers(rows[:, START]),
         _nullable(rows[:, STOP], ended),
         _texts(rows, gtids),
         _nullable(rows[:, XID], rows[:, HAS_XID] > 0),
-        pa.array(rows[:, SERVER]),
-        pa.array(committed).cast(schemas.TIMESTAMP),
-        pa.array(original).cast(schemas.TIMESTAMP),
+        integers(rows[:, SERVER]),
+        integers(committed).cast(schemas.TIMESTAMP),
+        integers(original).cast(schemas.TIMESTAMP),
         _counts(len(rows), counts, names),
-        pa.array(rows[:, BYTES]),
+        integers(rows[:, BYTES]),
         _nullable(lsn, ended & (rows[:, PREPARED] == 0)),
         _rolled_back(rows, ranges),
     ]
@@ -70,7 +71,9 @@ def transactions_batch(
 
 
 def _nullable(values: Integers, valid: npt.NDArray[np.bool_]) -> pa.Array:
-    return pa.array(values, mask=~valid)
+    validity = pa.py_buffer(np.packbits(valid, bitorder="little"))
+    data = pa.py_buffer(values.tobytes())
+    return pa.Array.from_buffers(pa.int64(), len(values), [validity, data])
 
 
 def _texts(rows: Integers, gtids: npt.NDArray[np.uint8]) -> pa.Array:
@@ -92,7 +95,7 @@ def _texts(rows: Integers, gtids: npt.NDArray[np.uint8]) -> pa.Array:
 def _scattered_texts(rows: Integers, gtids: npt.NDArray[np.uint8]) -> pa.Array:
     spans = zip(rows[:, GTID].tolist(), rows[:, GTID_LENGTH].tolist(), strict=True)
     values = [bytes(gtids[at : at + length]).decode() if length else None for at, length in spans]
-    return pa.array(values, pa.string())
+    return strings(values)
 
 
 def _counts(length: int, counts: Integers | None, names: list[str]) -> pa.Array:
@@ -105,8 +108,8 @@ def _counts(length: int, counts: Integers | None, names: list[str]) -> pa.Array:
     totals = np.zeros(len(keys), np.int64)
     np.add.at(totals, index.reshape(-1), counts[:, 2])
     offsets = np.searchsorted(keys, np.arange(length + 1) * width).astype(np.int32)
-    tables = pa.array(names, pa.string()).take(pa.array(keys % width))
-    return pa.MapArray.from_arrays(pa.array(offsets), tables, pa.array(totals))
+    tables = strings(names).take(integers(keys % width))
+    return pa.MapArray.from_arrays(integers(offsets), tables, integers(totals))
 
 
 def _rolled_back(rows: Integers, ranges: Ranges) -> pa.Array:

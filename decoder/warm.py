@@ -18,13 +18,24 @@ import numpy as np
 import zstandard
 from numba.core import event
 
-from decoder.crc32 import TABLES, crc32_by_tables
+from decoder.columns import HEAD_SLACK, SLACK, Cells
+from decoder.columns.registry import reader
+from decoder.constants import ColumnType
+from decoder.definition import ColumnDefinition
 from decoder.memory import INTERPRETED, cache_folder
 from decoder.options import TypeOptions
 from decoder.results import Faults
 from decoder.stream import Segment, SegmentDecoder
 
 _OPTIONS = (TypeOptions(), TypeOptions(time="micros", zero_dates="string"))
+_UTF8MB4_BIN = 46
+_UNRECORDED = (
+    (ColumnDefinition("datetime", ColumnType.DATETIME), 0),
+    (ColumnDefinition("time", ColumnType.TIME), 0),
+    (ColumnDefinition("timestamp", ColumnType.TIMESTAMP), 0),
+    (ColumnDefinition("text", ColumnType.VARCHAR, collation=_UTF8MB4_BIN), 0xFF),
+)
+"""What today's server does not write: types of before MySQL 5.6.4, and text that is not valid."""
 _DONE = "warm"
 _STOP_LENGTH = 23
 
@@ -57,7 +68,7 @@ def warm(progress: Callable[[str], None] | None = None) -> bool:
 
 
 def use_every_kernel() -> None:
-    """Decodes the recorded log with all options of types, and once with its last commit damaged."""
+    """Decodes the recorded log with all options of types and damaged, and what it cannot hold."""
     recorded = zstandard.decompress(files("decoder").joinpath("warm.binlog.zst").read_bytes())
     for options in _OPTIONS:
         faults = _faults(recorded, options)
@@ -66,7 +77,14 @@ def use_every_kernel() -> None:
     damaged = bytearray(recorded)
     damaged[-_STOP_LENGTH - 1] ^= 1
     _faults(bytes(damaged), _OPTIONS[0])
-    crc32_by_tables(np.zeros(32, np.uint8), 0, 32, TABLES)
+    for column, byte in _UNRECORDED:
+        reader(column, _OPTIONS[0]).read(_one_cell(byte))
+
+
+def _one_cell(byte: int) -> Cells:
+    """A cell of eight such bytes."""
+    buffer = np.full(HEAD_SLACK + 8 + SLACK, byte, np.uint8)
+    return Cells(buffer, np.array([HEAD_SLACK], np.int32), np.array([8], np.int32), 0)
 
 
 def _faults(log: bytes, options: TypeOptions) -> list[str]:

@@ -1,7 +1,11 @@
-"""Memory of Arrow's pool that kernels write to, and arrays made of it without a copy."""
+"""Memory of Arrow's pool that kernels write to, and arrays made of buffers.
+
+Not by `pa.array`: its first call imports pandas, a second of each worker's start.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,3 +34,35 @@ def allocate_text(size: int) -> tuple[Any, Bytes]:
     if size > LARGEST:
         raise UnsupportedError(f"{size} bytes of text in one block of rows (at most {LARGEST})")
     return allocate(size)
+
+
+def integers(values: npt.NDArray[np.integer[Any]]) -> pa.Array:
+    """An array of the same width and sign, without nulls: a copy of `values`."""
+    data = pa.py_buffer(values.tobytes())
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, data])
+
+
+def nullable_integers(values: Sequence[int | None], kind: pa.DataType) -> pa.Array:
+    """An array of integers, instants or booleans; None is NULL."""
+    present = [value or 0 for value in values]
+    if pa.types.is_boolean(kind):
+        data = np.packbits(np.array(present, np.bool_), bitorder="little").tobytes()
+    else:
+        data = np.array(present, f"i{kind.bit_width // 8}").tobytes()
+    return pa.Array.from_buffers(kind, len(values), [_validity(values), pa.py_buffer(data)])
+
+
+def strings(texts: Sequence[str | None]) -> pa.StringArray:
+    """A string array; None is NULL."""
+    encoded = [(text or "").encode() for text in texts]
+    offsets = np.zeros(len(encoded) + 1, np.int32)
+    np.cumsum([len(text) for text in encoded], out=offsets[1:])
+    buffers = [_validity(texts), pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.string(), len(encoded), buffers)
+
+
+def _validity(values: Sequence[object]) -> pa.Buffer | None:
+    if None not in values:
+        return None
+    valid = [value is not None for value in values]
+    return pa.py_buffer(np.packbits(valid, bitorder="little"))

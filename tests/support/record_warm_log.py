@@ -2,7 +2,8 @@
 
     python -m tests.support.record_warm_log
 
-A few rows of each table of the type zoo are updated, some of them in compressed transactions.
+A few rows of each table of the type zoo are updated, some of them in compressed transactions, and a
+document with images and JSON values that are logged in part.
 """
 
 from __future__ import annotations
@@ -17,6 +18,18 @@ from tests.support.mysql import MySQLServer
 from tests.support.type_zoo import TABLES
 
 TARGET = Path(__file__).parent.parent.parent / "decoder" / "warm.binlog.zst"
+
+DOCUMENT = (
+    "CREATE TABLE document (id INT PRIMARY KEY, j JSON, note VARCHAR(10))",
+    "INSERT INTO document VALUES (1, JSON_OBJECT('a', 1, 'b', 2, 'pad', 'xxxxxxxxxxxx'), 'n')",
+)
+IN_PART = (
+    "SET binlog_row_image = MINIMAL",
+    "UPDATE document SET note = 'm'",
+    "SET binlog_row_value_options = PARTIAL_JSON",
+    "UPDATE document SET j = JSON_SET(j, '$.a', 2)",
+    "DELETE FROM document",
+)
 
 
 def _shorten(cursor: Any, table: str) -> None:
@@ -43,12 +56,16 @@ def main() -> None:
                     cursor.execute(statement)
                 names.append(create.split()[2])
                 _shorten(cursor, names[-1])
+            for statement in DOCUMENT:
+                cursor.execute(statement)
             cursor.execute("RESET BINARY LOGS AND GTIDS")
             for compression, rows in (("ON", "3"), ("OFF", "1, 2")):
                 cursor.execute(f"SET binlog_transaction_compression = {compression}")
                 for name in names:
                     cursor.execute(f"UPDATE {name} SET id = -id WHERE id IN ({rows})")
                 cursor.execute(f"DELETE FROM {names[0]} WHERE id < 0")
+            for statement in IN_PART:
+                cursor.execute(statement)
         server.stop()
         recorded = server.binlogs()[0].read_bytes()
     TARGET.write_bytes(zstandard.ZstdCompressor(19).compress(recorded))

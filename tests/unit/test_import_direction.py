@@ -20,7 +20,19 @@ BANNED_IN_DECODER = frozenset(
 
 DECODER_ORDER = (
     ("errors", "constants", "definition", "options", "schemas"),
-    ("instructions", "memory", "crc32", "charsets", "layout", "header", "mariadb_compression"),
+    (
+        "processor",
+        "instructions",
+        "memory",
+        "crc32_tables",
+        "crc32_folding",
+        "crc32_aarch64",
+        "crc32",
+        "charsets",
+        "layout",
+        "header",
+        "mariadb_compression",
+    ),
     ("format_reader", "framing"),
     ("events", "descriptor", "payload", "inspect"),
 )

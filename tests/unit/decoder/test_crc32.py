@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from decoder.crc32 import TABLES, crc32, crc32_by_tables
+from decoder.crc32 import TABLES, crc32
+from decoder.crc32_tables import crc32_by_tables
 from decoder.memory import Array, Bytes, kernel
 
 
@@ -40,7 +41,8 @@ def test_any_content_whatever_stands_before_it(content: bytes, fill: bytes) -> N
 
 FORCED = """
 import zlib, numpy as np
-from decoder.crc32 import TABLES, crc32, folding_available
+from decoder.crc32 import TABLES, crc32
+from decoder.crc32_folding import folding_available
 from decoder.memory import kernel
 
 @kernel

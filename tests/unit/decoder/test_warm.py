@@ -28,6 +28,13 @@ def test_the_recorded_log_holds_every_type() -> None:
     assert types >= {kind.name for kind in ColumnType} - NOT_WRITTEN_BY_MYSQL_9
 
 
+def test_the_recorded_log_holds_images_and_documents_in_part() -> None:
+    log = zstandard.decompress(RECORDED.read_bytes())
+    batches = [found.batch for found in decoder.read(log)]
+    for column in ("__absent_before", "__absent_after", "__json_diff"):
+        assert any(batch[column].null_count < len(batch) for batch in batches)
+
+
 def test_every_kernel_can_be_used() -> None:
     warm.use_every_kernel()
 

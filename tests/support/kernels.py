@@ -1,0 +1,39 @@
+"""All kernels of the decoder, and the processor of another machine to compile them for."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from typing import Any
+
+import llvmlite.binding as llvm
+from numba.core.dispatcher import Dispatcher
+
+ARM_LINUX = "aarch64-unknown-linux-gnu"
+
+
+def kernels() -> Iterator[tuple[str, str, Any]]:
+    """Module, name and numba's dispatcher of each kernel, where it is defined."""
+    for found in pkgutil.walk_packages(importlib.import_module("decoder").__path__, "decoder."):
+        module = importlib.import_module(found.name)
+        for name, value in sorted(vars(module).items()):
+            if isinstance(value, Dispatcher) and value.py_func.__module__ == found.name:
+                yield found.name, name, value
+
+
+def pretend_arm(cpu: str, *features: str) -> None:
+    """Has numba compile for aarch64 from now on; nothing that it compiles can be run here.
+
+    To be called before numba makes its target, so in a process of its own.
+    """
+    known = llvm.FeatureMap({feature: True for feature in features})
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    for name, value in (
+        ("get_process_triple", ARM_LINUX),
+        ("get_default_triple", ARM_LINUX),
+        ("get_host_cpu_name", cpu),
+        ("get_host_cpu_features", known),
+    ):
+        setattr(llvm, name, lambda value=value: value)

@@ -1,0 +1,179 @@
+"""Kernels on processors that this machine's is not: an older x86, and ARM.
+
+An older one is run here, by numba's own settings, from an empty cache. For ARM kernels are compiled
+by numba as it would do there, and their assembly is read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+import decoder
+from decoder import warm
+from decoder.memory import CHECKED, INTERPRETED, cache_folder
+from tests.support.kernels import kernels
+
+pytestmark = pytest.mark.skipif(INTERPRETED or CHECKED, reason="nothing is compiled as it is used")
+
+HERE = Path(__file__).parent
+RECORDINGS = HERE.parent.parent / "data"
+GENERIC = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
+OF_OTHER_PROCESSORS = {"crc32_by_folding", "crc32_by_instructions"}
+
+
+def rows(data: bytes) -> list[Any]:
+    """All changes of a log as Python values, up to its first fault, and that fault's text."""
+    found: list[Any] = []
+    try:
+        for changes in decoder.read(data):
+            found.append([changes.table, changes.batch.to_pylist()])
+    except decoder.BinlogError as error:
+        found.append(str(error))
+    return found
+
+
+def logs() -> dict[str, bytes]:
+    """The recordings and the log by which kernels are warmed; one with a damaged checksum."""
+    found = {path.name: path.read_bytes() for path in sorted(RECORDINGS.glob("*.binlog"))}
+    recorded = Path(warm.__file__).parent / "warm.binlog.zst"
+    found["warm"] = zstandard.decompress(recorded.read_bytes())
+    damaged = bytearray(found["warm"])
+    damaged[len(damaged) // 2] ^= 1
+    found["damaged"] = bytes(damaged)
+    return found
+
+
+def run(script: str, *arguments: str, **environment: str) -> Any:
+    """What a script prints, as JSON, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return json.loads(done.stdout)
+
+
+WARM = """
+import json
+from decoder import warm
+from decoder.memory import cache_folder
+from decoder.processor import processor
+from tests.support.kernels import kernels
+
+warm.warm()
+print(json.dumps({
+    "folder": cache_folder().name,
+    "processor": processor(),
+    "unused": [name for _, name, kernel in kernels() if not kernel.signatures],
+}))
+"""
+DECODED = """
+import json
+from tests.unit.decoder.test_other_processors import logs, rows
+
+print(json.dumps({name: repr(rows(log)) for name, log in logs().items()}))
+"""
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="module")
+def warmed(cache: str) -> dict[str, Any]:
+    """What became of warming, from an empty cache, on x86 without PCLMULQDQ."""
+    found: dict[str, Any] = run(WARM, BINLAKE_CACHE=cache, **GENERIC)
+    return found
+
+
+def test_warming_compiles_every_kernel_of_its_processor(warmed: dict[str, Any]) -> None:
+    assert set(warmed["unused"]) == OF_OTHER_PROCESSORS
+
+
+def test_each_processor_has_a_cache_of_its_own(warmed: dict[str, Any]) -> None:
+    assert warmed["processor"][1:] == ["generic", ""]
+    assert warmed["folder"] != cache_folder().name
+
+
+def test_rows_are_the_same_without_any_special_instruction(
+    warmed: dict[str, Any], cache: str
+) -> None:
+    expected = {name: repr(rows(log)) for name, log in logs().items()}
+    assert "checksum" in expected["damaged"].lower()
+    assert run(DECODED, BINLAKE_CACHE=cache, **GENERIC) == expected
+
+
+ARM = """
+import importlib, json, pickle, sys
+from tests.support.kernels import pretend_arm
+
+pretend_arm(*sys.argv[1].split(","))
+from numba import njit, types
+from decoder.crc32 import crc32
+from decoder.memory import copy_32, load_be64, load_i16, store_32
+from decoder.processor import processor
+
+data, tables = types.Array(types.uint8, 1, "C"), types.Array(types.uint32, 1, "C")
+PRIMITIVES = {
+    "crc32": (lambda b, s, e, t: crc32(b, s, e, t), (data, types.int64, types.int64, tables)),
+    "copy_32": (lambda t, p, s, q: copy_32(t, p, s, q), (data, types.int64, data, types.int64)),
+    "load_be64": (lambda b, p: load_be64(b, p), (data, types.int64)),
+    "load_i16": (lambda b, p: load_i16(b, p), (data, types.int64)),
+    "store_32": (lambda b, p, v: store_32(b, p, v), (data, types.int64, types.int64)),
+}
+found = {"architecture": processor().architecture}
+for name, (function, arguments) in PRIMITIVES.items():
+    compiled = njit(nogil=True, error_model="numpy", _nrt=False)(function)
+    compiled.compile(arguments)
+    lines = compiled.inspect_asm(compiled.signatures[0]).splitlines()
+    found[name] = sorted({line.split()[0] for line in lines if line.startswith("\\t")})
+if len(sys.argv) > 2:
+    with open(sys.argv[2], "rb") as file:
+        for module, name, signature in pickle.load(file):
+            getattr(importlib.import_module(module), name).compile(signature)
+print(json.dumps(found))
+"""
+CHECKSUM = {"crc32b", "crc32h", "crc32w", "crc32x"}
+
+
+@pytest.mark.parametrize(
+    ("processor", "checksum"),
+    [("neoverse-n1,neon,crc", CHECKSUM), ("apple-m1", CHECKSUM), ("generic,neon", set())],
+)
+def test_checksums_use_the_instructions_of_an_arm_that_has_them(
+    processor: str, checksum: set[str]
+) -> None:
+    found = run(ARM, processor)
+    assert found["architecture"] == "aarch64"
+    assert CHECKSUM & set(found["crc32"]) == checksum
+
+
+def test_every_kernel_compiles_for_arm(tmp_path: Path) -> None:
+    warm.use_every_kernel()
+    used = [
+        (module, name, signature)
+        for module, name, kernel in kernels()
+        if name not in OF_OTHER_PROCESSORS
+        for signature in kernel.signatures
+    ]
+    assert len(used) > 50
+    signatures = tmp_path / "signatures"
+    signatures.write_bytes(pickle.dumps(used))
+    found = run(ARM, "neoverse-n1,neon,crc", str(signatures))
+    assert {"ldp", "stp"} <= set(found["copy_32"])
+    assert "rev" in found["load_be64"]
+    assert "ldrsh" in found["load_i16"]
+    assert "str" in found["store_32"]
