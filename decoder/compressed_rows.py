@@ -52,7 +52,11 @@ def uncompressed(window: Window, parse: Parse, refuse: Refuse) -> Iterator[Windo
         yield window
         return
     rewriting = _Rewriting(window)
+    descriptions = np.flatnonzero(window.table[TYPE] == T.FORMAT_DESCRIPTION).tolist()
     for event in events:
+        while descriptions and descriptions[0] < event:
+            # Given on its own: only once it has been looked at can what follows be parsed.
+            yield from rewriting.close(descriptions.pop(0) + 1)
         try:
             content = _plain(window, event, parse)
         except BinlogError as error:
