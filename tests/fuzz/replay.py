@@ -18,6 +18,8 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from decoder.memory import INTERPRETED
+from decoder.warm import use_every_kernel
 from tests.fuzz.corpus import ROOT
 from tests.fuzz.targets import TARGETS, run
 
@@ -71,8 +73,8 @@ _NOT_READY = 75
 
 def _child(paths: list[Path]) -> None:
     try:
-        for target in {path.parent.name for path in paths}:
-            _load_kernels(target)
+        if not INTERPRETED:
+            _load_kernels({path.parent.name for path in paths})
         _limit_address_space()
     except Exception:
         traceback.print_exc()
@@ -81,10 +83,12 @@ def _child(paths: list[Path]) -> None:
         print(json.dumps(_failure(path.parent.name, path.read_bytes())), flush=True)
 
 
-def _load_kernels(target: str) -> None:
-    """Before time and memory are measured; they may have to be compiled."""
-    for seed in list(TARGETS[target].seeds())[:3]:
-        run(target, seed)
+def _load_kernels(targets: set[str]) -> None:
+    """Before time and memory are measured: compiling them takes more of both than any input may."""
+    use_every_kernel()
+    for target in targets:
+        for seed in TARGETS[target].seeds():
+            run(target, seed)
 
 
 def _limit_address_space() -> None:

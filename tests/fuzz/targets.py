@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import decoder
 from decoder.columns.json_diffs import read_json_diffs
@@ -42,7 +43,13 @@ _MARIADB = described("10.11.6-MariaDB-log", MARIADB_POST_HEADER_LENGTHS)
 _ROWS = (T.WRITE_ROWS, T.UPDATE_ROWS, T.DELETE_ROWS, T.PARTIAL_UPDATE_ROWS)
 _ROW_KINDS = (*_ROWS, T.WRITE_ROWS_V1, T.UPDATE_ROWS_V1, T.DELETE_ROWS_V1)
 _JSON = column(ColumnType.JSON, length_bytes=4)
-_DOCUMENTS = ({"a": [1, -2.5, "x", None, True], "b": {"c": 2**40}}, [], "text", 2**64 - 1, [[[]]])
+_DOCUMENTS: tuple[Any, ...] = (
+    {"a": [1, -2.5, "x", None, True], "b": {"c": 2**40}},
+    [],
+    "text",
+    2**64 - 1,
+    [[[]]],
+)
 _HEADER = EventHeader.parse(memoryview(event_bytes(T.PREVIOUS_GTIDS, b"")), 0, 4)
 
 
