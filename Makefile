@@ -11,7 +11,9 @@ SOURCES := decoder pipeline dags demo benchmarks tests
 export BINLAKE_CACHE := $(CURDIR)/.cache/binlake
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types format bench bench-peers soak lock setup clean distclean
+SECONDS ?= 120
+
+.PHONY: help demo test lint types format fuzz bench bench-peers soak lock setup clean distclean
 
 help:  ## list the targets
 	@echo "make TARGET, where TARGET is one of"
@@ -34,6 +36,10 @@ format: $(READY)  ## mend what of style and formatting can be mended
 
 types: $(READY)  ## check types, strictly
 	$(BIN)/mypy
+
+fuzz: $(READY)  ## look for bytes that break the decoder (half an hour; SECONDS=… for each target)
+	@$(BIN)/python -m pip install --quiet "atheris>=3.0"
+	$(BIN)/python -m tests.fuzz.run $(SECONDS) $(ARGS)
 
 bench: $(READY)  ## time the decoder, and files to gold, on a workload recorded from a real server
 	$(BIN)/python -m benchmarks.decode

@@ -102,6 +102,8 @@ CONSTANTS = (STEPS, USUAL_POST_HEADERS)
 _MICROSECONDS = 1_000_000
 _NOWHERE = 1 << 40
 """A position behind every event."""
+_START_MASK = 0x7FFFFFFF
+"""Starts are int32; one behind an overrun, which may be 4 GB further, is stored but never read."""
 
 
 @kernel
@@ -321,7 +323,7 @@ def _walk_image(
     has_null = _has_null(buffer, start, size, images[image, IMAGE_LAST_MASK])
     if not has_null:
         for run in range(first_run, first_run + count):
-            set_item(starts, cell, position)
+            set_item(starts, cell, position & _START_MASK)
             cell += capacity
             position += runs[run, WIDTH]
             prefix = runs[run, PREFIX]
@@ -332,7 +334,7 @@ def _walk_image(
     mask_cell = images[image, IMAGE_MASKS] + row
     for k in range(count):
         run = first_run + k
-        set_item(starts, cell, position)
+        set_item(starts, cell, position & _START_MASK)
         cell += capacity
         first = runs[run, FIRST]
         nulls = shift_right_logical(load_i64(buffer, start + (first >> 3)), first & 7)

@@ -20,8 +20,8 @@ from decoder.header import EventHeader
 _POST_HEADER_LENGTH = 8
 _SHORT_POST_HEADER_LENGTH = 6
 _MAX_NAME_BYTES = 192
-_MAX_COLUMNS = 4096
 """64 characters of utf8mb3."""
+_MAX_COLUMNS = 4096
 _TYPES = frozenset(int(code) for code in ColumnType)
 
 

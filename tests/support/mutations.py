@@ -18,7 +18,9 @@ import decoder
 from decoder.errors import BinlogError
 from decoder.options import TypeOptions
 from decoder.stream import Changes, Faults, Segment, SegmentDecoder
+from tests.support.encrypted_log import KEYS
 from tests.support.event_bytes import recorded, without_checksums
+from tests.support.log_kinds import LOG_KINDS
 
 NAMES = (
     "full_metadata",
@@ -34,13 +36,13 @@ NAMES = (
 
 def read_events(data: bytes) -> int:
     """How many events `decoder.events` gives."""
-    return sum(1 for _ in decoder.events(data))
+    return sum(1 for _ in decoder.events(data, keys=KEYS))
 
 
 def read_rows(data: bytes) -> int:
     """How many changes `decoder.read` gives, every value of them looked at."""
     count = 0
-    for changes in decoder.read(data):
+    for changes in decoder.read(data, keys=KEYS):
         changes.batch.validate(full=True)
         count += len(changes.batch.to_pylist())
     return count
@@ -51,6 +53,7 @@ def read_segment(data: bytes) -> int:
 
     A fault that it reports is raised here.
     """
+    data = KEYS.decrypted(data)
     segment = SegmentDecoder(Segment("log", 0), TypeOptions())
     half = len(data) // 2
     try:
@@ -86,7 +89,7 @@ def is_refused(read: Callable[[bytes], int], data: bytes) -> bool:
 
 def sources() -> list[bytes]:
     """Logs to damage: without checksums, so that the damage is not found by them."""
-    return [without_checksums(recorded(name)) for name in NAMES]
+    return [*(without_checksums(recorded(name)) for name in NAMES), *LOG_KINDS.values()]
 
 
 def _set_byte(data: bytearray, at: int, value: int) -> None:

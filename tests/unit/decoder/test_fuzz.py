@@ -1,7 +1,8 @@
-"""Random damage: a log is read, or refused with a BinlogError; nothing else ever comes out.
+"""Damage of all kinds: bytes are read, or refused with a BinlogError; nothing else ever comes out.
 
-Examples are the same in every run. Kernels are fuzzed compiled, and compiled with every access
-checked (`NUMBA_BOUNDSCHECK=1`), where a stray read is an IndexError.
+Examples are the same in every run. `make fuzz` looks for new ones, guided by coverage. Kernels run
+compiled, as Python, and compiled with every access checked (`NUMBA_BOUNDSCHECK=1`), where a stray
+read is an IndexError.
 """
 
 from __future__ import annotations
@@ -9,17 +10,25 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from decoder.errors import BinlogError
+from tests.fuzz import lengths
+from tests.fuzz.corpus import ROOT
+from tests.fuzz.findings import REGRESSIONS, inputs
+from tests.fuzz.replay import MODES, replay
+from tests.fuzz.targets import TARGETS
+from tests.support.event_bytes import mariadb_compressed
 from tests.support.mutations import READERS, is_refused, mutated, sources
 
 LOGS = sources()
 EDIT = st.tuples(st.integers(0, 6), st.integers(0, 1 << 14), st.integers(0, 1 << 16))
 REPEATABLE = settings(
-    max_examples=1000,
+    max_examples=700,
     derandomize=True,
     deadline=None,
     database=None,
@@ -46,14 +55,67 @@ def test_anything_behind_a_description_is_read_or_refused(
     is_refused(READERS[reader], log[:description_end] + content)
 
 
-def test_no_access_leaves_its_buffer() -> None:
+@pytest.mark.parametrize(
+    ("mode", "count"), [("compiled", 1500), ("checked", 800), ("interpreted", 300)]
+)
+def test_random_mutations_are_read_or_refused_in_every_mode(mode: str, count: int) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.support.mutations", "1500", "20260725", *READERS],
-        env={**os.environ, "NUMBA_BOUNDSCHECK": "1"},
-        cwd=Path(__file__).parent.parent.parent.parent,
+        [sys.executable, "-m", "tests.support.mutations", str(count), "20260725", *READERS],
+        env={**os.environ, **MODES[mode]},
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-4000:]
-    assert int(done.stdout) > 500
+    assert int(done.stdout) > count // 3
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_once_broke_the_rule_does_no_more(mode: str) -> None:
+    found = inputs(REGRESSIONS)
+    assert {path.parent.name for path in found} <= TARGETS.keys()
+    assert found
+    assert replay(found, mode) == {}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_length_far_beyond_its_bytes_takes_neither_memory_nor_time(
+    mode: str, tmp_path: Path
+) -> None:
+    assert replay(_files(lengths.named(), tmp_path), mode) == {}
+
+
+def test_a_huge_length_anywhere_in_a_log_takes_neither_memory_nor_time(tmp_path: Path) -> None:
+    assert replay(_files(lengths.everywhere(), tmp_path), "checked") == {}
+
+
+def test_limits_of_time_and_memory_are_enforced(tmp_path: Path) -> None:
+    """Without this, a child that checks nothing would pass for one that finds nothing."""
+    content = bytes(200_000_000)
+    paths = _files([("mariadb_piece", mariadb_compressed(content)), ("json", b"")], tmp_path)
+    assert "bytes of memory" in replay(paths, "compiled")[paths[0]]
+
+
+def _files(found: Iterable[tuple[str, bytes]], folder: Path) -> list[Path]:
+    paths = []
+    for number, (target, data) in enumerate(found):
+        path = folder / target / str(number)
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data)
+        paths.append(path)
+    return paths
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_targets_decode_their_seeds(target: str) -> None:
+    """A target that refuses them all would explore nothing."""
+    assert any(_is_decoded(target, seed) for seed in TARGETS[target].seeds())
+
+
+def _is_decoded(target: str, data: bytes) -> bool:
+    try:
+        TARGETS[target].run(data)
+    except BinlogError:
+        return False
+    return True

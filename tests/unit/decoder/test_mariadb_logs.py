@@ -18,6 +18,7 @@ from tests.support.event_bytes import (
     log_bytes,
     mariadb_compressed,
 )
+from tests.support.log_kinds import LOG_KINDS
 from tests.support.logs import POT, changed, decoded, faults, insert, query, transactions, xid
 
 MARIADB = format_description("10.11.6-MariaDB-log", 0, MARIADB_POST_HEADER_LENGTHS)
@@ -64,6 +65,13 @@ def test_many_gtids_fit_into_what_is_set_aside_for_them() -> None:
     events = [gtid(2**63 - 1, **longest) + xid() for _ in range(500)]
     rows = transactions(decoded(log(*events)))
     assert {row["gtid"] for row in rows} == {f"{2**32 - 1}-{2**32 - 1}-{2**63 - 1}"}
+
+
+def test_compressed_rows_are_decoded_in_the_window_that_their_description_is_in() -> None:
+    assert changed(decoded(LOG_KINDS["mariadb"])) == [
+        ("cup", "insert", None, (1, "abc")),
+        ("cup", "insert", None, (2, None)),
+    ]
 
 
 def test_a_gtid_that_is_cut_short_is_a_fault() -> None:

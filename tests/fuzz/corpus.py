@@ -1,0 +1,78 @@
+"""What fuzzing starts from: small real logs, and of them the parts that a target takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import zstandard
+
+import decoder
+from decoder.constants import HEADER_LENGTH, MAGIC, EventType as T
+from decoder.events.transaction_payload import TransactionPayloadEvent
+from tests.support.event_bytes import without_checksums
+from tests.support.log_kinds import LOG_KINDS
+from tests.support.logs import split
+from tests.support.mutations import sources
+
+ROOT = Path(__file__).parent.parent.parent
+_WARM = ROOT / "decoder" / "warm.binlog.zst"
+_SHOP = ROOT / "demo" / "binlogs" / "binlog.000001"
+_SHOP_BYTES = 1 << 16
+_LARGEST = 1 << 13
+_GTIDS = {T.GTID, T.ANONYMOUS_GTID, T.GTID_TAGGED}
+
+
+@cache
+def logs() -> list[bytes]:
+    """Whole logs: recorded ones, one of each other kind, and single transactions of every type."""
+    return [*sources(), *single_transactions(_warm()), *single_transactions(_shop())[:20]]
+
+
+def _warm() -> bytes:
+    return without_checksums(zstandard.decompress(_WARM.read_bytes()))
+
+
+def _shop() -> bytes:
+    """The beginning of the demo's log, to its last whole event."""
+    return without_checksums(_SHOP.read_bytes()[:_SHOP_BYTES])
+
+
+def single_transactions(log: bytes) -> list[bytes]:
+    """Each transaction of a log with GTIDs as a log of its own, unless it is large."""
+    description, *events = split(log[len(MAGIC) :])
+    found: list[bytes] = []
+    for event in events:
+        if event[4] in _GTIDS:
+            found.append(MAGIC + description)
+        if found:
+            found[-1] += event
+    return [single for single in found if len(single) <= _LARGEST]
+
+
+def events() -> Iterator[bytes]:
+    """Every event of the logs of version 4, from its header on."""
+    for log in logs():
+        if log[4 + 4] == T.FORMAT_DESCRIPTION:
+            yield from split(log[len(MAGIC) :])
+
+
+def bodies(*types: T) -> list[bytes]:
+    """The bodies of the events of these types."""
+    return [event[HEADER_LENGTH:] for event in events() if event[4] in types]
+
+
+def payloads() -> list[bytes]:
+    """What TRANSACTION_PAYLOADs hold: as logged, and decompressed."""
+    found = []
+    for log in (*sources(), *LOG_KINDS.values()):
+        if log[4 + 4] != T.FORMAT_DESCRIPTION:
+            continue
+        for event in decoder.events(log):
+            if isinstance(event, TransactionPayloadEvent):
+                start = event.position + event.payload_offset
+                found.append(log[start : start + event.payload_size])
+    decompressor = zstandard.ZstdDecompressor()
+    compressed = [content for content in found if content.startswith(zstandard.FRAME_HEADER)]
+    return [*found, *(decompressor.decompress(c, max_output_size=1 << 20) for c in compressed)]

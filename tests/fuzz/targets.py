@@ -1,0 +1,195 @@
+"""What is fuzzed: each target takes any bytes, and may raise nothing but a BinlogError."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import decoder
+from decoder.columns.json_diffs import read_json_diffs
+from decoder.columns.registry import row_type
+from decoder.constants import HEADER_LENGTH, ColumnType, EventType as T
+from decoder.encryption.keys import Keys
+from decoder.errors import BinlogError
+from decoder.events.cursor import Cursor
+from decoder.events.gtid_set import parse_gtid_set
+from decoder.events.rows import RowsEvent
+from decoder.events.table_map import TableMapEvent
+from decoder.framer import Framer
+from decoder.header import EventHeader
+from decoder.mariadb_compression import uncompress
+from decoder.options import TypeOptions
+from decoder.plan import plan_rows
+from tests.fuzz import corpus
+from tests.fuzz.cell_types import read_cell, seeds_of_cells
+from tests.support.binary_json import encode
+from tests.support.cells import cells, column, values
+from tests.support.encrypted_log import KEYRING, KEYS, LOG
+from tests.support.event_bytes import (
+    MARIADB_POST_HEADER_LENGTHS,
+    described,
+    event_bytes,
+    log_bytes,
+    mariadb_compressed,
+    parsed,
+)
+from tests.support.log_kinds import COMPRESSED, compressed_rows
+from tests.support.logs import gtid, payload, query, xid
+from tests.support.mutations import is_refused, read_events, read_rows, read_segment
+
+_MARIADB = described("10.11.6-MariaDB-log", MARIADB_POST_HEADER_LENGTHS)
+_ROWS = (T.WRITE_ROWS, T.UPDATE_ROWS, T.DELETE_ROWS, T.PARTIAL_UPDATE_ROWS)
+_ROW_KINDS = (*_ROWS, T.WRITE_ROWS_V1, T.UPDATE_ROWS_V1, T.DELETE_ROWS_V1)
+_JSON = column(ColumnType.JSON, length_bytes=4)
+_DOCUMENTS: tuple[Any, ...] = (
+    {"a": [1, -2.5, "x", None, True], "b": {"c": 2**40}},
+    [],
+    "text",
+    2**64 - 1,
+    [[[]]],
+)
+_HEADER = EventHeader.parse(memoryview(event_bytes(T.PREVIOUS_GTIDS, b"")), 0, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """`run` decodes the bytes; `seeds` are where to start; `is_log`: they are whole log files."""
+
+    run: Callable[[bytes], object]
+    seeds: Callable[[], Iterable[bytes]]
+    is_log: bool = False
+
+
+def _log(read: Callable[[bytes], int]) -> Target:
+    return Target(lambda data: is_refused(read, data), corpus.logs, is_log=True)
+
+
+def frame_in_pieces(data: bytes) -> None:
+    """Bronze's framer, fed as it feeds it."""
+    framer = Framer()
+    for start in range(0, len(data), 1000):
+        for window in framer.feed(data[start : start + 1000]):
+            for position in window.boundaries.tolist():
+                window.mark(position)
+    framer.finish()
+    if framer.fault is not None:
+        raise framer.fault
+
+
+def read_compressed_rows(data: bytes) -> None:
+    """A log of plain rows events, with their rows compressed as MariaDB does it."""
+    log = bytearray(data)
+    for event in reversed(list(decoder.events(data))):
+        end = event.position + event.size
+        if isinstance(event, RowsEvent) and event.type in COMPRESSED and not event.inside_payload:
+            plain = bytes(log[event.position : end])
+            log[event.position : end] = compressed_rows(plain, event.rows_offset)
+    read_rows(bytes(log))
+
+
+def read_table_map(data: bytes) -> None:
+    """A TABLE_MAP's body, and what is derived from its definition."""
+    for description in (None, _MARIADB):
+        event = parsed(T.TABLE_MAP, data, description)
+        assert isinstance(event, TableMapEvent)
+        definition = event.definition
+        assert type(definition).from_json(definition.to_json()) == definition
+        row_type(definition, TypeOptions())
+        plan_rows(definition, b"\xff" * (len(definition.logged) // 8 + 1))
+
+
+def read_table_rows(data: bytes) -> None:
+    """A u16 length, a TABLE_MAP's body of it, a u8 for the kind of rows event, and its body."""
+    size = int.from_bytes(data[:2], "little")
+    table_map, rows = data[2 : 2 + size], data[2 + size :]
+    kind = _ROW_KINDS[rows[0] % len(_ROW_KINDS)] if rows else T.WRITE_ROWS
+    events = event_bytes(T.TABLE_MAP, table_map) + event_bytes(kind, rows[1:])
+    read_rows(log_bytes(gtid(1), query("BEGIN"), events, xid()))
+
+
+def _seeds_of_rows() -> Iterable[bytes]:
+    table_map = b""
+    for event in corpus.events():
+        body = event[HEADER_LENGTH:]
+        if event[4] == T.TABLE_MAP:
+            table_map = struct.pack("<H", len(body)) + body
+        elif event[4] in _ROW_KINDS:
+            yield table_map + bytes([_ROW_KINDS.index(T(event[4]))]) + body
+
+
+def read_json(data: bytes) -> None:
+    """One document."""
+    values(_JSON, [data])
+
+
+def read_diffs(data: bytes) -> None:
+    """The JSON diffs of one cell."""
+    read_json_diffs(cells([data])).validate(full=True)
+
+
+def _seeds_of_diffs() -> Iterable[bytes]:
+    for number, document in enumerate(_DOCUMENTS):
+        value = encode(document)
+        yield bytes([number % 2, 3]) + b"$.a" + bytes([len(value)]) + value + b"\x02\x03$.b"
+
+
+def read_payload(data: bytes) -> None:
+    """A u8 (even: the rest is compressed), and what a TRANSACTION_PAYLOAD holds."""
+    content = data[1:]
+    is_compressed = data[:1] < b"\x80"
+    size = int.from_bytes(data[:1], "little") << 8 if is_compressed else None
+    event = payload(content, compressed=content if is_compressed else None, size=size)
+    log = log_bytes(gtid(1), event)
+    is_refused(read_events, log)
+    is_refused(read_segment, log)
+
+
+def read_event(data: bytes) -> None:
+    """A u8 for the type, and the event's body: as MySQL's and as MariaDB's."""
+    for description in (None, _MARIADB):
+        try:
+            parsed(data[0] if data else 0, data[1:], description)
+        except BinlogError:
+            continue
+
+
+def read_encryption(data: bytes) -> None:
+    """An encryption header, or a keyring file."""
+    if data[:1] == LOG[:1]:
+        KEYS.decrypted(data.ljust(len(LOG), b"\0"))
+    else:
+        Keys.of_keyring(data)
+
+
+TARGETS: dict[str, Target] = {
+    "events": _log(read_events),
+    "rows": _log(read_rows),
+    "segment": _log(read_segment),
+    "framer": Target(frame_in_pieces, corpus.logs, is_log=True),
+    "compressed_rows": Target(read_compressed_rows, corpus.logs, is_log=True),
+    "event": Target(read_event, lambda: (e[4:5] + e[HEADER_LENGTH:] for e in corpus.events())),
+    "table_map": Target(read_table_map, lambda: corpus.bodies(T.TABLE_MAP)),
+    "table_rows": Target(read_table_rows, _seeds_of_rows),
+    "cell": Target(read_cell, seeds_of_cells),
+    "json": Target(read_json, lambda: map(encode, _DOCUMENTS)),
+    "json_diffs": Target(read_diffs, _seeds_of_diffs),
+    "payload": Target(
+        read_payload, lambda: (head + p for p in corpus.payloads() for head in (b"\x01", b"\x80"))
+    ),
+    "mariadb_piece": Target(uncompress, lambda: map(mariadb_compressed, (b"a", b"ab" * 300))),
+    "encryption": Target(read_encryption, lambda: (LOG[:600], KEYRING)),
+    "gtid_set": Target(
+        lambda data: str(parse_gtid_set(Cursor(memoryview(data), _HEADER))),
+        lambda: corpus.bodies(T.PREVIOUS_GTIDS),
+    ),
+}
+
+
+def run(target: str, data: bytes) -> None:
+    """One input; any exception that comes out of here is a finding."""
+    try:
+        TARGETS[target].run(data)
+    except BinlogError:
+        return
