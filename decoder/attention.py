@@ -13,7 +13,7 @@ import numpy as np
 
 from decoder.constants import EventType, event_name
 from decoder.definition import TableDefinition
-from decoder.descriptor import DESCRIPTORS, describe, read_descriptor
+from decoder.descriptor import DESCRIPTORS, describe, descriptors, read_descriptor
 from decoder.errors import BinlogError, ChecksumError, MalformedError, UnsupportedError
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
@@ -23,6 +23,7 @@ from decoder.events.query import QueryEvent
 from decoder.events.query_compressed import QueryCompressedEvent
 from decoder.events.registry import parse
 from decoder.events.table_map import TableMapEvent
+from decoder.events.unknown import UnknownEvent
 from decoder.faults import INCIDENT, STATEMENT_DML, UNDECODABLE, UNSUPPORTED, kind_of
 from decoder.framing import BODY, END, OFFSET, SIZE, TYPE, VALID, header_of
 from decoder.header import EventHeader
@@ -63,7 +64,7 @@ class Attention:
         self, session: Session, statements: StatementLog, ordinal: int, report: Report
     ) -> None:
         self.description: FormatDescriptionEvent | None = None
-        self.description_bytes = b""
+        self._descriptors: list[tuple[int, bytes]] = []
         self.rolled_back: Ranges = {}
         self._session = session
         self._statements = statements
@@ -105,7 +106,12 @@ class Attention:
     def begin(self, descriptor: bytes) -> None:
         """Takes in what says how the first events are laid out, if it is not among them."""
         self.description = read_descriptor(descriptor, 0)
-        self.description_bytes = descriptor
+        self._descriptors.append((0, descriptor))
+
+    def descriptor_at(self, position: int) -> bytes:
+        """The event that says how those from a position of the file on are laid out."""
+        before = [event for start, event in self._descriptors if start <= position]
+        return before[-1] if before else b""
 
     def parse_table_map(self, window: Window, event: int) -> TableDefinition:
         """The definition in a TABLE_MAP."""
@@ -125,10 +131,14 @@ class Attention:
     # --- one kind of event each -------------------------------------------------------------------
 
     def _describe(self, window: Window, event: int) -> None:
+        header = self._header(window, event)
+        if self.description and header.type not in descriptors(self.description.binlog_version):
+            raise header.malformed("version 4 of the format has no such event")
         offset, size = int(window.table[OFFSET, event]), int(window.table[SIZE, event])
         body = memoryview(window.buffer.data)[int(window.table[BODY, event]) : offset + size]
-        self.description = describe(body, self._header(window, event))
-        self.description_bytes = bytes(window.buffer[offset : offset + size])
+        self.description = describe(body, header)
+        content = bytes(window.buffer[offset : offset + size])
+        self._descriptors.append((int(window.position[event]), content))
 
     def _header(self, window: Window, event: int) -> EventHeader:
         return header_of(window.table, event, int(window.position[event]))
@@ -159,6 +169,9 @@ class Attention:
 
     def _unsupported(self, window: Window, event: int) -> None:
         code = int(window.table[TYPE, event])
+        found = self.parse(window, event)
+        if isinstance(found, UnknownEvent):
+            found.require_ignorable()
         error = UnsupportedError(f"{event_name(code)} is not decoded yet")
         self._report(window, event, UNSUPPORTED, error, code in _TABLES_ARE_MAPPED)
 

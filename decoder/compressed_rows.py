@@ -24,6 +24,7 @@ from decoder.framing import BODY, END, OFFSET, POST_HEADER, SIZE, TYPE, VALID
 from decoder.header import EventHeader
 from decoder.inner_windows import INNER_WINDOW
 from decoder.mariadb_compression import uncompress
+from decoder.walk import USUAL_POST_HEADERS
 from decoder.window import Window
 
 _PLAIN: dict[int, T] = {
@@ -40,6 +41,7 @@ _IS_COMPRESSED[list(_PLAIN)] = True
 _TWO_BITMAPS = (T.UPDATE_ROWS, T.UPDATE_ROWS_V1)
 _VERSION_2 = 10
 """Bytes of a fixed part that ends in the length of extra data."""
+_EXTRA_LENGTH_BYTES = 2
 
 Refuse = Callable[[Window, int, BinlogError], None]
 
@@ -75,14 +77,16 @@ def _plain(window: Window, event: int) -> bytes:
     view = memoryview(window.buffer.data)
     header = EventHeader.parse(view, offset, int(window.position[event]))
     cursor = Cursor(view[body:end], header)
-    cursor.skip(post_header)
+    cursor.skip(post_header or int(USUAL_POST_HEADERS[_PLAIN[code]]))
     if post_header == _VERSION_2:
         extra = int.from_bytes(view[body + post_header - 2 : body + post_header], "little")
-        cursor.skip(max(extra - 2, 0))
+        if extra < _EXTRA_LENGTH_BYTES:
+            raise header.malformed(f"its extra data has the length {extra}, less than its own")
+        cursor.skip(extra - _EXTRA_LENGTH_BYTES)
     columns = cursor.length_encoded()
     cursor.skip((columns + 7) // 8 * (2 if _PLAIN[code] in _TWO_BITMAPS else 1))
     rows = body + cursor.offset
-    return bytes(view[offset:rows]) + (uncompress(view[rows:end]) if rows < end else b"")
+    return bytes(view[offset:rows]) + uncompress(view[rows:end])
 
 
 class _Rewriting:

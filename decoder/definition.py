@@ -97,7 +97,7 @@ class TableDefinition:
     @classmethod
     def from_json(cls, text: str) -> TableDefinition:
         """The definition that `to_json` wrote."""
-        fields = json.loads(text)
+        fields = {"hidden": (), **json.loads(text)}
         return cls(
             **{
                 **fields,

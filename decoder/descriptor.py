@@ -18,6 +18,14 @@ DESCRIPTORS = frozenset({EventType.FORMAT_DESCRIPTION, EventType.START_V3})
 """Events that begin a log, or a segment's preamble."""
 
 
+def descriptors(version: int) -> frozenset[EventType]:
+    """Those that may say, in a log of that version, how the events behind them are laid out."""
+    return DESCRIPTORS if version < _LAST_VERSION else frozenset({EventType.FORMAT_DESCRIPTION})
+
+
+_LAST_VERSION = 4
+
+
 def log_start(log: bytes | memoryview) -> int:
     """Where the first event of a file stands: behind the magic number, or at once in a segment.
 

@@ -144,7 +144,7 @@ def find_group(
         return FAULT, -1, -1, end
     table_id = _table_id(buffer, body, post_header)
     if post_header == _VERSION_2:
-        position += load_u16(buffer, position - 2) - 2
+        position += max(load_u16(buffer, position - 2) - 2, 0)
     cell = hash_cell(ids, table_id)
     if item(ids, cell) != table_id or item(owner_of, cell) != owner:
         if table_id in (_DUMMY_ID, _DUMMY_ID_LONG):

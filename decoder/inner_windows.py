@@ -16,6 +16,7 @@ import zstandard
 
 from decoder.columns.cells import HEAD_SLACK, SLACK
 from decoder.constants import HEADER_LENGTH, EventType
+from decoder.descriptor import DESCRIPTORS
 from decoder.errors import UnsupportedError
 from decoder.events.transaction_payload import Compression, TransactionPayloadEvent
 from decoder.feed import LARGEST_EVENT
@@ -26,7 +27,7 @@ from decoder.pieces import PieceReader
 INNER_WINDOW = 1 << 22
 """Decompressed bytes that are decoded at a time."""
 _PIECE = 1 << 20
-NOT_INSIDE = (int(EventType.TRANSACTION_PAYLOAD), int(EventType.FORMAT_DESCRIPTION))
+NOT_INSIDE = (int(EventType.TRANSACTION_PAYLOAD), *map(int, DESCRIPTORS))
 
 
 class _Source(Protocol):

@@ -13,13 +13,21 @@ import numpy as np
 
 from decoder.constants import HEADER_LENGTH, EventType
 from decoder.crc32 import HEAD
-from decoder.descriptor import DESCRIPTORS, describe, descriptor_of, log_start, read_descriptor
+from decoder.descriptor import (
+    DESCRIPTORS,
+    describe,
+    descriptor_of,
+    descriptors,
+    log_start,
+    read_descriptor,
+)
 from decoder.encryption.keys import NO_KEYS, Keys
 from decoder.errors import BinlogError, TruncatedError
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.registry import parse
 from decoder.events.transaction_payload import TransactionPayloadEvent
+from decoder.events.unknown import UnknownEvent
 from decoder.framing import Frames, frame, header_of
 from decoder.header import EventHeader
 from decoder.layout import Layout, first_layout
@@ -59,7 +67,8 @@ def _events(data: memoryview) -> Iterator[Event]:
         base = position - HEAD
         frames = frame(window, HEAD, len(window), base=base, checksum=checksum, layout=layout)
         for header, body in _framed(window, frames, base):
-            if header.type in DESCRIPTORS:
+            version = description.binlog_version if description else layout.version
+            if header.type in descriptors(version):
                 description = describe(body, header)
             yield from _parsed(body, header, description)
         if frames.fault:
@@ -84,10 +93,12 @@ def _parsed(
         raise header.malformed("the log does not start with FORMAT_DESCRIPTION")
     event = parse(body, header, description)
     yield event
-    if isinstance(event, TransactionPayloadEvent):
+    if isinstance(event, UnknownEvent):
+        event.require_ignorable()
+    elif isinstance(event, TransactionPayloadEvent):
         content = body[event.payload_offset - HEADER_LENGTH :]
         for inner_header, inner_body in inner_events(event, content):
-            yield parse(inner_body, inner_header, description)
+            yield from _parsed(inner_body, inner_header, description)
 
 
 def _window(data: memoryview, position: int, size: int) -> Bytes:

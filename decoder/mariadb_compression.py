@@ -16,8 +16,10 @@ _RESERVED = 0x08
 _ALGORITHM = 0x70
 _LENGTH_BYTES = 0x07
 _MAX_LENGTH_BYTES = 4
-LARGEST = 1 << 30
-"""Bytes of the largest event, as `max_allowed_packet` bounds them: no piece of one is longer."""
+ALWAYS_ALLOWED = 1 << 24
+MOST_TIMES = 100
+"""Longer than `ALWAYS_ALLOWED` a piece may be only so many times what it is compressed: what
+expands more (a blob of zeros does) could fill a worker's memory many times over."""
 
 
 def uncompress(data: bytes | memoryview) -> bytes:
@@ -58,6 +60,11 @@ def _announced(view: memoryview) -> tuple[int, memoryview]:
     if not 1 <= length_bytes <= _MAX_LENGTH_BYTES:
         raise MalformedError(f"its length before compression is told in {length_bytes} bytes")
     length = int.from_bytes(view[1 : 1 + length_bytes], "big")
-    if not 0 < length <= LARGEST:
-        raise MalformedError(f"it announces {length} bytes of content")
-    return length, view[1 + length_bytes :]
+    if not length:
+        raise MalformedError("it announces no content")
+    content = view[1 + length_bytes :]
+    if length > max(ALWAYS_ALLOWED, MOST_TIMES * len(content)):
+        raise UnsupportedError(
+            f"{len(content)} compressed bytes announce {length}, over {MOST_TIMES} times as many"
+        )
+    return length, content

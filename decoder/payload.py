@@ -14,13 +14,14 @@ from typing import Protocol
 import zstandard
 
 from decoder.constants import HEADER_LENGTH, EventType
+from decoder.descriptor import DESCRIPTORS
 from decoder.errors import MalformedError
 from decoder.events.transaction_payload import Compression, TransactionPayloadEvent
 from decoder.header import EventHeader
 
 _PIECE = 1 << 20
 """Bytes asked for at once: an event's announced size is not trusted with memory."""
-_NOT_INSIDE = frozenset({EventType.TRANSACTION_PAYLOAD, EventType.FORMAT_DESCRIPTION})
+_NOT_INSIDE = DESCRIPTORS | {EventType.TRANSACTION_PAYLOAD}
 
 
 class _Stream(Protocol):

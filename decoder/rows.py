@@ -204,6 +204,8 @@ class RowDecoder:
                 plan_rows(slot.definition, bitmaps[size * k :] or bitmaps)
                 for k in range(_IMAGES[kind])
             )
+            if not any(plan.columns for plan in plans):
+                raise UnsupportedError("its images hold no column: nothing tells how many they are")
             if slot.wanted and index not in self._readers:
                 self._readers[index] = TableReader(slot.definition, self._options)
         except UnsupportedError as found:

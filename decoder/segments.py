@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from decoder.constants import MAGIC, EventType
-from decoder.descriptor import DESCRIPTORS
+from decoder.descriptor import DESCRIPTORS, descriptors
 from decoder.errors import BinlogError, MalformedError
 from decoder.events.start_v3 import artificial_start
 from decoder.framer import Framer, Window
@@ -125,7 +125,8 @@ class Segmenter:
         types = window.frames.type
         if window.first.position == len(MAGIC) and types[0] not in DESCRIPTORS:
             self._formats.append((len(MAGIC), artificial_start()))
-        for index in np.flatnonzero(np.isin(types, list(DESCRIPTORS))):
+        known = descriptors(window.frames.layout.version)
+        for index in np.flatnonzero(np.isin(types, list(known))):
             self._formats.append((int(window.ends[index]), window.event(int(index))))
 
     def _go_to_boundary(self, window: Window, index: int) -> int:

@@ -356,7 +356,7 @@ class SegmentDecoder:
         start = int(self._session.transactions[0, START]) if is_open else self._feed.position
         self._feed.forget(start)
 
-    def _replay(self, stop: int) -> Iterator[Changes]:
+    def _replay(self, stop: int) -> Iterator[Result]:
         """Decodes transaction 0 once more, which was probed and found to have no fault."""
         segment = self._segment
         transaction = int(self._session.transactions[0, START])
@@ -366,11 +366,11 @@ class SegmentDecoder:
             segment.ordinal,
             segment.start_pos if inside else transaction,
             transaction if inside else None,
-            segment.preamble if inside else self._attention.description_bytes,
+            segment.preamble if inside else self._attention.descriptor_at(transaction),
         )
         decoder = SegmentDecoder(again, self._options, wanted=self._wanted, trusted=True)
         for result in decoder.decode(self._feed.again(again.start_pos, stop)):
-            if isinstance(result, Changes):
+            if isinstance(result, (Changes, Faults)):
                 yield result
 
     def _transactions(self, counts: Any, current: int) -> Transactions:

@@ -237,7 +237,6 @@ def _walk_rows(
     entry = table[group, GROUP_META] + row
     position = start
     while position < end and row < capacity:
-        row_start = position
         for image in range(first_image, first_image + image_count):
             if shared >= 0 and image > first_image:
                 set_item(starts, shared + row, position)
@@ -259,8 +258,6 @@ def _walk_rows(
             if position > end:
                 _clear_row(row, capacity, first_image, image_count, images, masks)
                 return -1
-        if position == row_start:  # images of no columns have no bytes, and there would be no end
-            return -1
         meta[entry, META_POSITION] = state[ROW_POSITION]
         meta[entry, META_COMMITTED] = time
         meta[entry, META_TRANSACTION] = owner

@@ -23,6 +23,7 @@ from decoder.columns.cells import HEAD_SLACK, SLACK, CellError, Cells, Column, C
 from decoder.columns.text import text_reader
 from decoder.constants import ColumnType
 from decoder.definition import ColumnDefinition
+from decoder.errors import UnsupportedError
 
 _PLAIN, _ZLIB = 0, 8
 _LENGTH_BYTES = 0x07
@@ -45,7 +46,10 @@ class CompressedReader:
         return self.content.arrow_type
 
     def read(self, cells: Cells) -> Column:
-        """The cells' values; CellError for one that cannot be decompressed."""
+        """The cells' values; CellError for one that cannot be decompressed.
+
+        UnsupportedError where they are more together than an array can hold.
+        """
         return self.content.read(self._decompressed(cells))
 
     def _decompressed(self, cells: Cells) -> Cells:
@@ -79,7 +83,7 @@ class CompressedReader:
         if size > _MAX_LENGTH_BYTES or length > self.longest:
             raise CellError(row, f"a COMPRESSED value of {length} bytes (at most {self.longest})")
         if length > room:
-            raise CellError(row, "COMPRESSED values of more bytes than one block of rows can hold")
+            raise UnsupportedError("COMPRESSED values of more bytes than one block of rows can hold")
         return _inflated(stored[1 + size :], length, row, header=not stored[0] & _WITHOUT_HEADER)
 
 

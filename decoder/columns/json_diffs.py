@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from decoder.columns.arrays import Int32s, Int64s, allocate, allocate_text
+from decoder.columns.arrays import Int32s, allocate, allocate_text
 from decoder.columns.cells import CellError, Cells
 from decoder.columns.json import json_reader
 from decoder.columns.json_text import WORST_ESCAPE, write_string
@@ -45,7 +45,7 @@ _HEAD_LENGTHS: npt.NDArray[np.int64] = np.array([len(text) for text in _HEAD_TEX
 _HEADS: npt.NDArray[np.uint8] = np.frombuffer(
     b"".join(text.ljust(_HEAD_WIDTH) for text in _HEAD_TEXTS), np.uint8
 )
-_MOST_AROUND = _HEAD_WIDTH + len(',"value":},') + len('""')
+_MOST_AROUND = max(map(len, _HEAD_TEXTS)) + len(',"value":},') + len('""')
 """Bytes around the path and the value of one diff."""
 
 
@@ -54,12 +54,8 @@ def read_json_diffs(cells: Cells) -> pa.StringArray:
     rows = len(cells.positions)
     diffs = _find(cells)
     values = _values(cells, diffs)
-    size = int(
-        2 * rows
-        + _MOST_AROUND * len(diffs)
-        + WORST_ESCAPE * diffs[:, _PATH_LENGTH].sum()
-        + values.nbytes
-    )
+    size = 2 * rows + _MOST_AROUND * len(diffs) + values.nbytes
+    size += WORST_ESCAPE * int(diffs[:, _PATH_LENGTH].sum(dtype=np.int64))
     offsets, ends = allocate(4 * (rows + 1))
     data, text = allocate_text(size)
     _, value_ends, value_text = values.buffers()
@@ -75,21 +71,20 @@ def read_json_diffs(cells: Cells) -> pa.StringArray:
     return pa.Array.from_buffers(pa.string(), rows, [None, offsets, data], 0)
 
 
-def _find(cells: Cells) -> Int64s:
+def _find(cells: Cells) -> Int32s:
     """The table of diffs."""
-    nothing = np.empty((0, _FIELDS), np.int64)
+    nothing = np.empty((0, _FIELDS), np.int32)
     count = find_diffs(cells.buffer, cells.positions, cells.lengths, nothing)
     if count < 0:
         raise CellError(-1 - count, "its JSON diffs are not what MySQL writes")
-    diffs = np.empty((count, _FIELDS), np.int64)
+    diffs = np.empty((count, _FIELDS), np.int32)
     find_diffs(cells.buffer, cells.positions, cells.lengths, diffs)
     return diffs
 
 
-def _values(cells: Cells, diffs: Int64s) -> pa.StringArray:
+def _values(cells: Cells, diffs: Int32s) -> pa.StringArray:
     """The values of all diffs as JSON text, null for a removal."""
-    positions = diffs[:, _VALUE].astype(np.int32)
-    lengths = diffs[:, _VALUE_LENGTH].astype(np.int32)
+    positions, lengths = diffs[:, _VALUE].copy(), diffs[:, _VALUE_LENGTH].copy()
     found = Cells(cells.buffer, positions, lengths, int(np.count_nonzero(positions < 0)))
     try:
         return json_reader().read(found).array
@@ -98,7 +93,7 @@ def _values(cells: Cells, diffs: Int64s) -> pa.StringArray:
 
 
 @kernel
-def find_diffs(buffer: Bytes, positions: Int32s, lengths: Int32s, diffs: Int64s) -> int:
+def find_diffs(buffer: Bytes, positions: Int32s, lengths: Int32s, diffs: Int32s) -> int:
     """Fills as much of the table of diffs as there is; how many they are, or −1 − a bad row."""
     count = 0
     for row in range(len(positions)):
@@ -112,7 +107,7 @@ def find_diffs(buffer: Bytes, positions: Int32s, lengths: Int32s, diffs: Int64s)
             if operation < _REMOVE and path >= 0:
                 value, value_length = _sized(buffer, position, end)
                 position = value + value_length
-            if operation > _REMOVE or path < 0 or (operation < _REMOVE and value < 0):
+            if operation > _REMOVE or path_length < 1 or (operation < _REMOVE and value < 0):
                 return -1 - row
             if not is_utf8(buffer, path, path + path_length):
                 return -1 - row
@@ -151,7 +146,7 @@ def _sized(buffer: Bytes, position: int, end: int) -> tuple[int, int]:
 @kernel
 def write_diffs(
     buffer: Bytes,
-    diffs: Int64s,
+    diffs: Int32s,
     value_ends: Int32s,
     values: Bytes,
     rows: int,
@@ -180,7 +175,7 @@ def write_diffs(
 @inline_kernel
 def _write_diff(
     buffer: Bytes,
-    diffs: Int64s,
+    diffs: Int32s,
     diff: int,
     value_ends: Int32s,
     values: Bytes,

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from decoder.constants import EventFlag
+from decoder.errors import UnsupportedError
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.header import EventHeader
@@ -18,6 +20,15 @@ class UnknownEvent(Event):
 
     content: bytes
     """Everything between the header and the checksum."""
+
+    def require_ignorable(self) -> None:
+        """Raise UnsupportedError unless its header says that it may be ignored."""
+        if EventFlag.IGNORABLE not in self.flags:
+            raise UnsupportedError(
+                "its type is not known, and its header does not say that it may be ignored",
+                position=self.position,
+                event_type=self.name,
+            )
 
     @classmethod
     def parse(
