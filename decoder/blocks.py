@@ -22,6 +22,11 @@ _GROWTH = 8
 _MAX_CELLS = 1 << 18
 _MEMORY_LIMIT = 1 << 26
 """Bytes of all blocks together from which on none grows."""
+FULL = 1 << 28
+"""Bytes of all groups together from which on they are made anew, not added to.
+
+Each group that a log names by a few bytes of bitmap takes thousands here.
+"""
 
 
 class _Arena:
@@ -30,6 +35,11 @@ class _Arena:
     def __init__(self, dtype: Any, width: int = 0) -> None:
         self.data: npt.NDArray[Any] = np.zeros((64, width) if width else 1024, dtype)
         self.used = 0
+
+    @property
+    def used_bytes(self) -> int:
+        """Bytes of the parts that were handed out."""
+        return self.used * self.data[:1].nbytes
 
     def take(self, count: int) -> int:
         """Room for `count` more, cleared: where it begins."""
@@ -56,6 +66,7 @@ class Blocks:
         self._any_null = _Arena(np.int64)
         self._meta = _Arena(np.int64, t.META_FIELDS)
         self.plans: list[tuple[RowPlan, ...]] = []
+        self._plan_bytes = 0
 
     @property
     def groups(self) -> Groups:
@@ -87,6 +98,7 @@ class Blocks:
         """
         group = self._groups.take(1)
         self.plans.append(plans)
+        self._plan_bytes += sum(plan.cells.nbytes + plan.runs.nbytes for plan in plans)
         first_image = self._images.take(len(plans))
         row = self._groups.data[group]
         row[t.GROUP_NEXT] = -1
@@ -108,6 +120,12 @@ class Blocks:
         memory = self._starts.data.nbytes + self._masks.data.nbytes + self._meta.data.nbytes
         if larger > capacity and memory < _MEMORY_LIMIT:
             self._allocate(group, larger)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the groups take so much memory that they should rather be made anew."""
+        arenas = (self._runs, self._widths, self._starts, self._masks, self._any_null, self._meta)
+        return self._plan_bytes + sum(arena.used_bytes for arena in arenas) > FULL
 
     def filled(self) -> list[int]:
         """The groups that have rows."""

@@ -196,6 +196,8 @@ class RowDecoder:
         size = (len(slot.definition.logged) + 7) // 8
         start = int(self._state[t.BITMAPS])
         bitmaps = bytes(window.buffer[start : start + _BITMAPS[kind] * size])
+        if self._blocks.is_full:
+            self._forget_groups()
         plans: tuple[RowPlan, ...] = ()
         error = None
         use = t.DECODE if slot.wanted else t.COUNT
@@ -223,6 +225,14 @@ class RowDecoder:
         first = self.maps.table[index, t.SLOT_GROUP + kind]
         self._blocks.table[group, t.GROUP_NEXT] = first
         self.maps.table[index, t.SLOT_GROUP + kind] = group
+
+    def _forget_groups(self) -> None:
+        """Groups are made anew as they are met: a log may name more of them than memory holds."""
+        self.flush()
+        self._blocks = Blocks()
+        self._images = BlockImages(self._blocks)
+        self._groups = []
+        self.maps.forget_groups()
 
     # --- flushing ---------------------------------------------------------------------------------
 

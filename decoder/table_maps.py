@@ -95,6 +95,10 @@ class TableMaps:
         self._known_length = start + len(content)
         return start
 
+    def forget_groups(self) -> None:
+        """No slot has a group any more."""
+        self.table[:, SLOT_GROUP:] = -1
+
     def renumber(self, open_transaction: int) -> None:
         """Maps of that transaction belong to transaction 0 from now on, others to none."""
         keep = (self._owner_of == open_transaction) & (open_transaction >= 0)

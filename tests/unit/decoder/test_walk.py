@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from decoder.constants import EventType
+from decoder.rows import RowDecoder
 from tests.support.event_bytes import event_bytes, log_bytes
 from tests.support.logs import (
     BIG_VARCHAR,
@@ -119,3 +120,28 @@ def test_a_length_of_gigabytes_is_a_fault_and_takes_no_memory(prefix: bytes) -> 
     )
     (fault,) = faults(results)
     assert fault["tables"] == ["shop.t"]
+
+
+def test_groups_that_fill_memory_are_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few bytes of bitmap make a group: thousands of them must not take thousands of blocks."""
+    wide = Table(7, "wide", (INT,) * 12)
+    events = []
+    for number in range(1, 300):
+        image = Table(7, "wide", (INT,) * number.bit_count()).image([number] * number.bit_count())
+        head = wide.rows(present=struct.pack("<H", number))
+        events.append(head[:9] + struct.pack("<I", len(head) + len(image)) + head[13:] + image)
+    log = log_bytes(transaction(1, wide.map(), *events))
+    expected = sorted(map(str, changed(decoded(log))))
+    taken: list[int] = []
+    forget = RowDecoder._forget_groups
+
+    def noted(rows: RowDecoder) -> None:
+        taken.append(len(rows._groups))
+        forget(rows)
+
+    monkeypatch.setattr(RowDecoder, "_forget_groups", noted)
+    monkeypatch.setattr("decoder.blocks.FULL", 1 << 19)
+    assert sorted(map(str, changed(decoded(log)))) == expected
+    assert len(expected) == 299
+    assert taken
+    assert max(taken) < 150
