@@ -38,7 +38,6 @@ types: $(READY)  ## check types, strictly
 	$(BIN)/mypy
 
 fuzz: $(READY)  ## look for bytes that break the decoder (half an hour; SECONDS=… for each target)
-	@$(BIN)/python -m pip install --quiet "atheris>=3.0"
 	$(BIN)/python -m tests.fuzz.run $(SECONDS) $(ARGS)
 
 bench: $(READY)  ## time the decoder, and files to gold, on a workload recorded from a real server

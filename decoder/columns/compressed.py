@@ -83,7 +83,7 @@ class CompressedReader:
         if size > _MAX_LENGTH_BYTES or length > self.longest:
             raise CellError(row, f"a COMPRESSED value of {length} bytes (at most {self.longest})")
         if length > room:
-            raise UnsupportedError("COMPRESSED values of more bytes than one block of rows can hold")
+            raise UnsupportedError("COMPRESSED values of more bytes than an array can hold")
         return _inflated(stored[1 + size :], length, row, header=not stored[0] & _WITHOUT_HEADER)
 
 

@@ -14,15 +14,18 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+import zstandard
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from decoder.constants import EventType
 from decoder.errors import BinlogError
 from tests.fuzz import lengths
 from tests.fuzz.corpus import ROOT
 from tests.fuzz.findings import REGRESSIONS, inputs
 from tests.fuzz.replay import MODES, replay
 from tests.fuzz.targets import TARGETS
-from tests.support.event_bytes import mariadb_compressed
+from tests.support.event_bytes import event_bytes, log_bytes
+from tests.support.logs import gtid, payload
 from tests.support.mutations import READERS, is_refused, mutated, sources
 
 LOGS = sources()
@@ -92,8 +95,9 @@ def test_a_huge_length_anywhere_in_a_log_takes_neither_memory_nor_time(tmp_path:
 
 def test_limits_of_time_and_memory_are_enforced(tmp_path: Path) -> None:
     """Without this, a child that checks nothing would pass for one that finds nothing."""
-    content = bytes(200_000_000)
-    paths = _files([("mariadb_piece", mariadb_compressed(content)), ("json", b"")], tmp_path)
+    inner = event_bytes(EventType.IGNORABLE, bytes(200_000_000))
+    log = log_bytes(gtid(1), payload(inner, compressed=zstandard.compress(inner)))
+    paths = _files([("events", log), ("json", b"")], tmp_path)
     assert "bytes of memory" in replay(paths, "compiled")[paths[0]]
 
 

@@ -56,7 +56,7 @@ def ignorable(flags: int) -> bytes:
         ),
         (
             [CUP.map(), event_bytes(EventType.WRITE_ROWS, CUP.rows(present=b"\0")[19:] + b"x")],
-            "undecodable",
+            "unsupported",
             "WRITE_ROWS",
             ["shop.cup"],
         ),

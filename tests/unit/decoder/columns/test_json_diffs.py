@@ -36,7 +36,7 @@ def texts(stored: list[bytes]) -> list[str]:
 DIFFS = st.lists(
     st.tuples(
         st.integers(0, 2),
-        st.text(max_size=300),
+        st.text(min_size=1, max_size=300),
         st.none() | st.integers(-9, 1 << 40) | st.text(max_size=300) | st.lists(st.booleans()),
     ),
     max_size=5,
@@ -71,6 +71,7 @@ GOOD = FIRST + diff(2, "$.b")
     [
         *(GOOD[:size] for size in range(1, len(GOOD)) if size != len(FIRST)),
         b"\x03" + GOOD[1:],
+        b"\x02\x00",
         b"\x02\xfb",
         b"\x02\xff" + bytes(20),
         b"\x02\xfe" + b"\xff" * 8 + bytes(20),
