@@ -12,7 +12,7 @@ from decoder.errors import EncryptedError, MalformedError, NotABinlogError
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.start_v3 import StartV3Event, artificial_start
 from decoder.header import EventHeader
-from decoder.layout import first_layout
+from decoder.layout import V4, first_layout
 
 DESCRIPTORS = frozenset({EventType.FORMAT_DESCRIPTION, EventType.START_V3})
 """Events that begin a log, or a segment's preamble."""
@@ -20,10 +20,7 @@ DESCRIPTORS = frozenset({EventType.FORMAT_DESCRIPTION, EventType.START_V3})
 
 def descriptors(version: int) -> frozenset[EventType]:
     """Those that may say, in a log of that version, how the events behind them are laid out."""
-    return DESCRIPTORS if version < _LAST_VERSION else frozenset({EventType.FORMAT_DESCRIPTION})
-
-
-_LAST_VERSION = 4
+    return DESCRIPTORS if version < V4.version else frozenset({EventType.FORMAT_DESCRIPTION})
 
 
 def log_start(log: bytes | memoryview) -> int:

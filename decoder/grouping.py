@@ -6,6 +6,7 @@ may be mapped anew, to another table, and a map is good for its own transaction 
 
 from __future__ import annotations
 
+from decoder.framing import SHORT_TABLE_ID, table_id_size
 from decoder.memory import (
     Array,
     Bytes,
@@ -49,21 +50,13 @@ Maps = tuple[Array, Array, Array, Array, Array]
 maps and bitmaps."""
 # Table ids of events without rows, which only end a statement.
 _DUMMY_ID, _DUMMY_ID_LONG = 0xFFFFFF, 0xFFFFFFFFFFFF
-_SHORT_IDS = 6
-"""Bytes of a fixed part whose table id has 4 bytes: in logs from before MySQL 5.1.4."""
 _VERSION_2 = 10
 """Bytes of a fixed part that ends in the length of extra data."""
 
 
 @inline_kernel
-def table_id_size(post_header: int) -> int:
-    """Bytes of the table id in a TABLE_MAP or rows event with a fixed part of that many bytes."""
-    return 4 if post_header == _SHORT_IDS else 6
-
-
-@inline_kernel
 def _table_id(buffer: Bytes, body: int, post_header: int) -> int:
-    return load_u32(buffer, body) if post_header == _SHORT_IDS else load_u48(buffer, body)
+    return load_u32(buffer, body) if post_header == SHORT_TABLE_ID else load_u48(buffer, body)
 
 
 @inline_kernel
@@ -139,7 +132,7 @@ def find_group(
     """
     ids, slot_of, slots, owner_of, known = maps
     position = body + post_header
-    if max(position, body + _SHORT_IDS) >= end:
+    if max(position, body + SHORT_TABLE_ID) >= end:
         state[DETAIL] = TOO_SHORT
         return FAULT, -1, -1, end
     table_id = _table_id(buffer, body, post_header)

@@ -17,8 +17,7 @@ from decoder.constants import HEADER_LENGTH
 from decoder.definition import TableDefinition
 from decoder.errors import BinlogError, MalformedError, UnsupportedError
 from decoder.faults import LOSSY_KEY, kind_of
-from decoder.framing import END, OFFSET, POST_HEADER, TYPE
-from decoder.grouping import table_id_size
+from decoder.framing import END, OFFSET, POST_HEADER, TYPE, table_id_size
 from decoder.images import BlockImages, Group
 from decoder.locate import clear_masks, drop_faulty
 from decoder.options import TypeOptions
