@@ -3,8 +3,8 @@
 A transaction starts at a GTID of any kind, else at BEGIN or XA START, else at what stands before a
 lone statement (INTVAR, RAND, USER_VAR, ROWS_QUERY), else at the statement itself. It ends at XID,
 XA_PREPARE, COMMIT or ROLLBACK, with its payload, or, without a BEGIN, with its statement; MariaDB's
-GTID is itself a BEGIN unless flagged standalone; rows events without a BEGIN (5.1) end at the
-statement-end flag. Everything else may stand between transactions, or inside one (a relay log has
+GTID is itself a BEGIN unless flagged standalone, and one that follows it all the same belongs to
+it; rows events without a BEGIN (5.1) end at the statement-end flag. Everything else may stand between transactions, or inside one (a relay log has
 ROTATE and FORMAT_DESCRIPTION there).
 
 The kernel is a state machine over classes of events; `_RULES` is its whole transition table. It
@@ -46,6 +46,7 @@ class _Mode(IntEnum):
     OPENED = 1  # a GTID, or what precedes a lone statement
     GROUP = 2  # behind a BEGIN
     ROWS = 3  # rows events without a BEGIN
+    BEGUN = 4  # directly behind MariaDB's GTID, which is a BEGIN itself
 
 
 class _Class(IntEnum):
@@ -62,21 +63,22 @@ class _Class(IntEnum):
 
 
 _STARTS, _ENDS = 8, 16
-_O, _P, _G, _R = _Mode.OUTSIDE, _Mode.OPENED, _Mode.GROUP, _Mode.ROWS
-# For each class: what an event of it does in each mode (outside, opened, group, rows): the next
-# mode, whether a transaction starts with it, whether one ends with it. An unreadable event may
+_MODES = len(_Mode)
+_O, _P, _G, _R, _B = _Mode.OUTSIDE, _Mode.OPENED, _Mode.GROUP, _Mode.ROWS, _Mode.BEGUN
+# For each class: what an event of it does in each mode (outside, opened, group, rows, begun): the
+# next mode, whether a transaction starts with it, whether one ends with it. An unreadable event may
 # have been a BEGIN, so that what follows belongs to the same quarantine until a new start.
-_RULES: dict[_Class, tuple[int, int, int, int]] = {
-    _Class.NEUTRAL: (_O, _P, _G, _R),
-    _Class.GTID: (_P | _STARTS, _P | _STARTS, _P | _STARTS, _P | _STARTS),
-    _Class.GTID_GROUP: (_G | _STARTS, _G | _STARTS, _G | _STARTS, _G | _STARTS),
-    _Class.PREFIX: (_P | _STARTS, _P, _G, _R),
-    _Class.BEGIN: (_G | _STARTS, _G, _G | _STARTS, _G | _STARTS),
-    _Class.STATEMENT: (_O | _STARTS | _ENDS, _O | _ENDS, _G, _O | _STARTS | _ENDS),
-    _Class.END: (_O | _STARTS | _ENDS, _O | _ENDS, _O | _ENDS, _O | _ENDS),
-    _Class.ROWS: (_R | _STARTS, _R, _G, _R),
-    _Class.LAST_ROWS: (_O | _STARTS | _ENDS, _O | _ENDS, _G, _O | _ENDS),
-    _Class.UNREADABLE: (_G | _STARTS, _G, _G, _G),
+_RULES: dict[_Class, tuple[int, int, int, int, int]] = {
+    _Class.NEUTRAL: (_O, _P, _G, _R, _B),
+    _Class.GTID: (_P | _STARTS, _P | _STARTS, _P | _STARTS, _P | _STARTS, _P | _STARTS),
+    _Class.GTID_GROUP: (_B | _STARTS, _B | _STARTS, _B | _STARTS, _B | _STARTS, _B | _STARTS),
+    _Class.PREFIX: (_P | _STARTS, _P, _G, _R, _G),
+    _Class.BEGIN: (_G | _STARTS, _G, _G | _STARTS, _G | _STARTS, _G),
+    _Class.STATEMENT: (_O | _STARTS | _ENDS, _O | _ENDS, _G, _O | _STARTS | _ENDS, _G),
+    _Class.END: (_O | _STARTS | _ENDS, _O | _ENDS, _O | _ENDS, _O | _ENDS, _O | _ENDS),
+    _Class.ROWS: (_R | _STARTS, _R, _G, _R, _G),
+    _Class.LAST_ROWS: (_O | _STARTS | _ENDS, _O | _ENDS, _G, _O | _ENDS, _G),
+    _Class.UNREADABLE: (_G | _STARTS, _G, _G, _G, _G),
 }
 RULES: npt.NDArray[np.int64] = np.array([_RULES[kind] for kind in _Class], np.int64).reshape(-1)
 
@@ -230,7 +232,7 @@ def _follow(
             flags = body + 12
             if flags < end and load_u8(buffer, flags) & _MARIADB_STANDALONE == 0:
                 kind = _GTID_GROUP
-        rule = rules[kind * 4 + mode]
+        rule = rules[kind * _MODES + mode]
         mode = rule & 7
         if rule & _STARTS:
             transaction = base + offset

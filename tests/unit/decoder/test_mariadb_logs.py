@@ -57,6 +57,13 @@ def test_transactions_have_their_gtids() -> None:
     assert [row["__gtid"] for rows in found for row in rows] == [names[0], names[2]]
     (statements,) = (r.batch.to_pylist() for r in results if isinstance(r, Statements))
     assert [row["gtid"] for row in statements] == [names[1]]
+
+
+def test_a_begin_behind_a_gtid_leaves_its_transaction_its_gtid() -> None:
+    results = decoded(log(gtid(7) + query("BEGIN") + insert(POT, (1,)) + xid()))
+    (found,) = transactions(results)
+    assert (found["gtid"], dict(found["rows"])) == ("0-1-7", {"shop.pot": 1})
+    assert changed(results) == [("pot", "insert", None, (1,))]
     assert not faults(results)
 
 

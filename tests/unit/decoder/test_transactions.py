@@ -103,6 +103,14 @@ CASES = {
     "inside one": ([gtid(1), BEGIN, ROTATE, LAST, xid(), STOP], [(0, 4)]),
     "mariadb's gtid is a begin": ([mariadb_gtid(0), T.map(), LAST, T.map(), LAST, xid()], [(0, 5)]),
     "unless standalone": ([mariadb_gtid(1), DDL, mariadb_gtid(0), LAST, COMMIT], [(0, 1), (2, 4)]),
+    "a begin right behind it belongs to it": (
+        [mariadb_gtid(0), BEGIN, T.map(), LAST, xid(), mariadb_gtid(0), ROTATE, BEGIN, xid()],
+        [(0, 4), (5, 8)],
+    ),
+    "further behind it does not": (
+        [mariadb_gtid(0), T.map(), LAST, BEGIN, xid(), mariadb_gtid(0), BEGIN, BEGIN, xid()],
+        [(0, None), (3, 4), (5, None), (7, 8)],
+    ),
     "never ended": ([gtid(1), BEGIN, LAST, gtid(2), BEGIN, xid()], [(0, None), (3, 5)]),
     "begin in a transaction": ([BEGIN, LAST, BEGIN, xid()], [(0, None), (2, 3)]),
     "an incident": ([gtid(1), INCIDENT, INCIDENT], [(0, 1), (2, 2)]),
