@@ -2,7 +2,9 @@
 
 A FORMAT_DESCRIPTION is: version of the format 2, the server's version 50, creation time 4, length
 of headers 1, a byte for each type of event, and from MySQL 5.6.1 and MariaDB 5.3 on the checksum's
-algorithm 1 and a checksum 4. The events behind MariaDB's START_ENCRYPTION are encrypted.
+algorithm 1 and a checksum 4. It replaces what one before it said, also of types that it does not
+list (MySQL `control_events.cpp`, `Format_description_event::Format_description_event`). The events
+behind MariaDB's START_ENCRYPTION are encrypted.
 """
 
 from __future__ import annotations
@@ -56,12 +58,13 @@ def learn(
         layout[ENCRYPTED] = 1
     if event_type != _FORMAT_DESCRIPTION or end < position + _FORMAT_LENGTH:
         return
-    if not _describes_format(buffer, position):
+    first = position + _FORMAT_LENGTH
+    types = min(end - checksum - first, 255)  # the byte before a checksum is its algorithm
+    if types < 1 or not _describes_format(buffer, position):
         return
     layout[VERSION] = 4
     layout[RENUMBERED] = _is_renumbered(buffer, position + _VERSION)
-    first = position + _FORMAT_LENGTH
-    types = min(end - checksum - first, 255)  # the byte before a checksum is its algorithm
+    layout[POST_HEADERS:] = 0
     for k in range(types):
         today = todays_type(k + 1, layout)
         layout[POST_HEADERS + today] = load_u8(buffer, first + k)

@@ -18,6 +18,7 @@ from tests.support.logs import (
     LONGTEXT,
     POT,
     Table,
+    changed,
     decoded,
     faults,
     gtid,
@@ -72,6 +73,18 @@ def test_a_large_transaction_is_read_by_the_description_that_held_where_it_began
     assert not faults(results)
     assert sum(r.batch.num_rows for r in results if isinstance(r, Changes)) == 2 * count
     assert rest.startswith(format_description(algorithm=1))
+
+
+def test_rows_behind_a_description_that_lists_no_rows_are_laid_out_as_usual() -> None:
+    """As in a relay log of a source that was upgraded: the first one's table ids had four bytes."""
+    lengths = bytes([56, 13]) + bytes(16)
+    earlier = format_description("5.1.3", None, lengths + b"\x06" * 7)
+    later = format_description("5.1.50", None, lengths)
+    rows = POT.map() + POT.rows((1,), kind=EventType.WRITE_ROWS_V1)
+    log = log_bytes(later, query("BEGIN"), rows, xid(), description=earlier)
+    results = decoded(log)
+    assert not faults(results)
+    assert changed(results) == [("pot", "insert", None, (1,))]
 
 
 @pytest.mark.parametrize("kind", [EventType.WRITE_ROWS, EventType.DELETE_ROWS])

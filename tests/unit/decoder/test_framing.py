@@ -169,6 +169,20 @@ def test_post_header_lengths_are_those_of_the_description_before() -> None:
     assert frames.post_header.tolist() == [13, 0, 11, 6, 99, 13]
 
 
+def test_types_that_a_description_does_not_list_are_unknown_again() -> None:
+    more, fewer = bytes([56, 11]) + bytes(16) + b"\x06" * 7, bytes([56, 13]) + bytes(16)
+    followers = [event_bytes(code, b"") for code in (2, 19, 23)]
+    first = [format_description("5.1.3", None, more), *followers]
+    second = [format_description("5.1.50", None, fewer), *followers]
+    assert framed(b"".join(first)).post_header.tolist()[1:] == [11, 6, 6]
+    assert framed(b"".join(first + second)).post_header.tolist()[5:] == [13, 0, 0]
+
+
+def test_a_description_without_a_type_teaches_nothing() -> None:
+    events = [format_description(), format_description("5.1.50", None, b""), event_bytes(2, b"")]
+    assert framed(b"".join(events)).post_header.tolist()[2] == 13
+
+
 def test_a_damaged_description_teaches_nothing() -> None:
     damaged = bytearray(format_description())
     damaged[19 + 57 + 1] = 11
