@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from decoder.constants import CHECKSUM_LENGTH
+from decoder.format_reader import todays_type
 from decoder.framing import Frames
-from decoder.header import EventHeader
-from decoder.layout import POST_HEADERS, Layout
+from decoder.header import EventHeader, event_type
+from decoder.layout import POST_HEADERS, RENUMBERED, Layout
 from decoder.memory import Bytes
+
+BEGINNING = 1 << 17
+"""Bytes that are held: more than what may stand before a QUERY's text, whose status variables and
+schema can have 65,790."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +28,20 @@ class Mark:
 
 
 class LargeEvent:
-    """An event that is passed through: its start and its checksums are all that is held."""
+    """An event that is passed through: its start and its checksums are all that is held.
+
+    `begun` are its first bytes, with its header at least; `layout` says how it is laid out.
+    """
 
     def __init__(self, begun: bytes, start: Mark, layout: Layout, *, checksum: bool) -> None:
-        self.header = EventHeader.parse(memoryview(begun), 0, start.position, layout.version)
+        header = EventHeader.parse(memoryview(begun), 0, start.position, layout.version)
+        if layout.cells[RENUMBERED]:
+            header = replace(header, type=event_type(todays_type(int(header.type), layout.cells)))
+        self.header = header
         self._layout = layout
         self.start = start
-        self._begun = begun
-        self._covered = self.header.size - CHECKSUM_LENGTH * checksum
+        self._begun = b""
+        self._covered = header.size - CHECKSUM_LENGTH * checksum
         self._passed = 0
         self._crc = 0
         self._file_crc = start.crc
@@ -43,6 +54,7 @@ class LargeEvent:
         view = memoryview(data)
         mine = view[: self.header.size - self._passed]
         covered = mine[: max(0, self._covered - self._passed)]
+        self._begun += covered[: max(0, BEGINNING - self._passed)]
         self._crc = zlib.crc32(covered, self._crc)
         self._stored += mine[len(covered) :]
         self._file_crc = zlib.crc32(mine, self._file_crc)
