@@ -42,28 +42,30 @@ class BlockImages:
         self._room: npt.NDArray[np.int32] = np.zeros(0, np.int32)
 
     def read(
-        self, group: Group, reader: TableReader, buffer: Bytes, rows: int
+        self, group: Group, reader: TableReader, buffer: Bytes, first: int, stop: int
     ) -> tuple[Images, Images]:
-        """The images before and after each of the first `rows` rows of a group's block."""
+        """The images before and after each of rows `first` to before `stop` of a group's block."""
         found = [
-            self._image(group, number, reader, buffer, rows)
+            self._image(group, number, reader, buffer, first, stop)
             for number in range(len(self._blocks.plans[group.index]))
         ]
         if len(found) == 2:
             return found[0], found[1]
-        none = reader.no_images(rows)
+        none = reader.no_images(stop - first)
         return (none, found[0]) if group.kind == t.INSERT else (found[0], none)
 
     def _image(
-        self, group: Group, number: int, reader: TableReader, buffer: Bytes, rows: int
+        self, group: Group, number: int, reader: TableReader, buffer: Bytes, first: int, stop: int
     ) -> Images:
-        cells = self._cells(group, number, reader, buffer, rows)
+        cells = self._cells(group, number, reader, buffer, stop)
+        if first:
+            cells = [found and _behind(found, first) for found in cells]
         diffs: pa.Array | None = None
         if number and group.kind == t.PARTIAL_UPDATE:
-            first = int(self._blocks.table[group.index, t.GROUP_SHARED])
-            shared = self._blocks.arrays[0][first : first + rows]
+            start = int(self._blocks.table[group.index, t.GROUP_SHARED])
+            shared = self._blocks.arrays[0][start + first : start + stop]
             diffs = take_diffs(reader.definition, buffer, shared, cells)
-        return reader.images(cells, rows, diffs)
+        return reader.images(cells, stop - first, diffs)
 
     def _cells(
         self, group: Group, number: int, reader: TableReader, buffer: Bytes, rows: int
@@ -96,3 +98,10 @@ class BlockImages:
             size = lengths[variable] if variable >= 0 else _NO_LENGTHS
             found[place] = Cells(buffer, positions[column], size, missing)
         return [found.get(place) for place in reader.places]
+
+
+def _behind(cells: Cells, first: int) -> Cells:
+    """The cells of the rows from `first` on."""
+    positions = cells.positions[first:]
+    nulls = int(np.count_nonzero(positions < 0))
+    return Cells(cells.buffer, positions, cells.lengths[first:], nulls)

@@ -241,24 +241,26 @@ class RowDecoder:
             self._flush_group(group)
 
     def _flush_group(self, index: int) -> None:
+        """Builds a group's rows in one batch, or in several where no array holds their text."""
         group = self._groups[index]
         row = self._blocks.table[index]
         walked, capacity = int(row[t.GROUP_ROWS]), int(row[t.GROUP_CAPACITY])
         reader = self._readers[group.slot]
-        rows = walked
-        while True:
-            rows = self._without_faulty(index, rows)
-            if rows == 0:
-                break
-            meta = self._meta(index, rows)
+        rows = most = walked
+        place = len(self.flushed)
+        while rows := self._without_faulty(index, rows):
+            first = max(rows - most, 0)
+            meta = self._meta(index, rows)[first:]
             try:
-                images = self._images.read(group, reader, self._buffer, rows)
+                images = self._images.read(group, reader, self._buffer, first, rows)
             except CellError as error:
                 self._refuse(meta[error.row], error, reader.definition)
                 continue
-            except BinlogError as error:  # of the block as a whole: more text than an array holds
-                for change in meta:
-                    self._refuse(change, type(error)(error.reason), reader.definition)
+            except BinlogError as error:  # of all of them together: more text than an array holds
+                most = len(meta) // 2
+                if most == 0:
+                    self._refuse(meta[0], type(error)(error.reason), reader.definition)
+                    most = walked
                 continue
             batch = changes_batch(
                 reader,
@@ -271,8 +273,8 @@ class RowDecoder:
             )
             owners = meta[:, META_TRANSACTION].copy()
             lossy = images[0].lossy + images[1].lossy
-            self.flushed.append(Flushed(Changes(reader.definition, batch, lossy), owners))
-            break
+            self.flushed.insert(place, Flushed(Changes(reader.definition, batch, lossy), owners))
+            rows = first
         images_table = self._blocks.groups[1]
         first = int(row[t.GROUP_IMAGE])
         for image in range(first, first + int(row[t.GROUP_IMAGES])):

@@ -4,8 +4,8 @@ A transaction starts at a GTID of any kind, else at BEGIN or XA START, else at w
 lone statement (INTVAR, RAND, USER_VAR, ROWS_QUERY), else at the statement itself. It ends at XID,
 XA_PREPARE, COMMIT or ROLLBACK, with its payload, or, without a BEGIN, with its statement; MariaDB's
 GTID is itself a BEGIN unless flagged standalone, and one that follows it all the same belongs to
-it; rows events without a BEGIN (5.1) end at the statement-end flag. Everything else may stand between transactions, or inside one (a relay log has
-ROTATE and FORMAT_DESCRIPTION there).
+it; rows events without a BEGIN (5.1) end at the statement-end flag. Everything else may stand
+between transactions, or inside one (a relay log has ROTATE and FORMAT_DESCRIPTION there).
 
 The kernel is a state machine over classes of events; `_RULES` is its whole transition table. It
 reads bodies only for the text of QUERY, the flags of rows events and of MariaDB's GTID. Bronze

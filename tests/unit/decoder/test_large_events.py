@@ -1,4 +1,4 @@
-"""Events too large to hold: cut as if they were held, whatever the pieces that their bytes come in."""
+"""Events too large to hold: cut as if they were held, whatever pieces their bytes come in."""
 
 from __future__ import annotations
 
