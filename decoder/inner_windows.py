@@ -1,7 +1,9 @@
 """The events inside TRANSACTION_PAYLOADs as windows over one reused buffer.
 
 A window is a few MiB of decompressed events, so that memory does not grow with the payload; it
-grows only for an inner event that is larger than it, and only as far as there are bytes for it.
+grows only for an inner event that is larger than it, only as far as there are bytes for it, and to
+no more than such an event can have. However many times its bytes a payload expands to, it is read
+to the size that it announces and not beyond.
 """
 
 from __future__ import annotations
@@ -17,15 +19,15 @@ import zstandard
 from decoder.columns.cells import HEAD_SLACK, SLACK
 from decoder.constants import HEADER_LENGTH, EventType
 from decoder.descriptor import DESCRIPTORS
-from decoder.errors import UnsupportedError
 from decoder.events.transaction_payload import Compression, TransactionPayloadEvent
-from decoder.feed import LARGEST_EVENT
 from decoder.framing import TYPE, Frames, frame
 from decoder.memory import load_u32
 from decoder.pieces import PieceReader
 
 INNER_WINDOW = 1 << 22
 """Decompressed bytes that are decoded at a time."""
+_MOST_KEPT = 4 * INNER_WINDOW
+"""Bytes of the buffer that are kept for the next payload."""
 _PIECE = 1 << 20
 NOT_INSIDE = (int(EventType.TRANSACTION_PAYLOAD), *map(int, DESCRIPTORS))
 
@@ -48,6 +50,11 @@ class InnerBuffer:
             larger[HEAD_SLACK : HEAD_SLACK + used] = self.data[HEAD_SLACK : HEAD_SLACK + used]
             self.data = larger
 
+    def shrink(self) -> None:
+        """Gives back what only a large event needed; nothing stays."""
+        if len(self.data) > HEAD_SLACK + _MOST_KEPT + SLACK:
+            self.data = np.empty(HEAD_SLACK + SLACK, np.uint8)
+
 
 def inner_windows(
     event: TransactionPayloadEvent, pieces: Sequence[memoryview], buffer: InnerBuffer
@@ -63,12 +70,13 @@ def inner_windows(
         buffered = io.BufferedReader(stored, _PIECE)
         source = zstandard.ZstdDecompressor().stream_reader(buffered, read_across_frames=True)
     announced = event.uncompressed_size
-    size = INNER_WINDOW if announced is None else min(INNER_WINDOW, announced)
+    size = usual = min(INNER_WINDOW, announced or INNER_WINDOW)
     used = total = 0
     while True:
         buffer.grow(size, used)
         read = _fill(source, buffer.data, used, size, event)
         total += read
+        event.check_expanded(total)
         used += read
         if used == 0:
             break
@@ -78,13 +86,13 @@ def inner_windows(
             raise event.header.malformed("its content is not a sequence of events")
         if len(frames):
             yield frames
+            left = buffer.data[frames.next_offset : end].copy()
+            used, size = len(left), usual
+            buffer.data[HEAD_SLACK : HEAD_SLACK + used] = left
         elif read == 0:
             raise event.header.malformed(f"its content ends in {used} bytes that are no event")
         else:
             size = _larger(buffer.data, used, event)
-        left = buffer.data[frames.next_offset : end].copy()
-        used = len(left)
-        buffer.data[HEAD_SLACK : HEAD_SLACK + used] = left
     if announced not in (None, total):
         raise event.header.malformed(f"it holds {total} bytes, not {announced} as it says")
 
@@ -110,13 +118,5 @@ def _fill(
 def _larger(data: npt.NDArray[np.uint8], used: int, event: TransactionPayloadEvent) -> int:
     """The next size of a window whose first event does not fit into it."""
     wanted = load_u32(data, HEAD_SLACK + 9) if used >= HEADER_LENGTH else HEADER_LENGTH
-    announced = event.uncompressed_size
-    if announced is not None and wanted > announced:
-        raise event.header.malformed(f"an event inside it has {wanted} bytes, more than all of it")
-    if wanted > LARGEST_EVENT:
-        raise UnsupportedError(
-            f"an event of {wanted} bytes inside it is larger than {LARGEST_EVENT}",
-            position=event.position,
-            event_type=event.name,
-        )
+    event.check_inside(wanted)
     return min(max(wanted, used + 1), 2 * used + _PIECE)

@@ -99,6 +99,7 @@ def _parsed(
         content = body[event.payload_offset - HEADER_LENGTH :]
         for inner_header, inner_body in inner_events(event, content):
             yield from _parsed(inner_body, inner_header, description)
+            del inner_body  # not to be held while the next one is read
 
 
 def _window(data: memoryview, position: int, size: int) -> Bytes:

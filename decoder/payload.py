@@ -1,6 +1,6 @@
 """The events inside a TRANSACTION_PAYLOAD, decompressed one after the other.
 
-Only one of them is in memory at a time. Format: MySQL
+Only one of them is in memory at a time, and of its bytes only those that have come. Format: MySQL
 `libs/mysql/binlog/event/compression/payload_event_buffer_istream.cpp`: whole events without
 checksums, as they would stand in the file.
 """
@@ -33,17 +33,20 @@ def inner_events(
 ) -> Iterator[tuple[EventHeader, memoryview]]:
     """Header and body of every event inside; `content` is the payload, compressed as it is.
 
-    Raises MalformedError for bytes that cannot be decompressed, an event that ends beyond them, or
-    a size that is not the announced one.
+    Raises MalformedError for bytes that cannot be decompressed, an event that ends beyond them or
+    is larger than one can be, or a size that is not the announced one.
     """
     stream = _open(payload, content)
     offset = 0
     while head := _read(stream, HEADER_LENGTH, payload):
         header = _inner_header(head, offset, payload)
+        payload.check_inside(header.size)
         body = _read(stream, header.size - HEADER_LENGTH, payload)
         if len(body) < header.size - HEADER_LENGTH:
             raise _malformed(f"it ends inside the event at {offset} of its content", payload)
+        payload.check_expanded(offset + header.size)
         yield header, memoryview(body)
+        del body  # not to be held while the next one is read
         offset += header.size
     if payload.uncompressed_size not in (None, offset):
         raise _malformed(
@@ -57,22 +60,21 @@ def _open(payload: TransactionPayloadEvent, content: memoryview) -> _Stream:
     return zstandard.ZstdDecompressor().stream_reader(content, read_across_frames=True)
 
 
-def _read(stream: _Stream, size: int, payload: TransactionPayloadEvent) -> bytes:
+def _read(stream: _Stream, size: int, payload: TransactionPayloadEvent) -> bytearray:
     """That many bytes, or fewer at the content's end."""
-    pieces = []
-    while size:
+    found = bytearray()
+    while len(found) < size:
         try:
-            piece = stream.read(min(size, _PIECE))
+            piece = stream.read(min(size - len(found), _PIECE))
         except zstandard.ZstdError as error:
             raise _malformed(f"its content cannot be decompressed: {error}", payload) from error
         if not piece:
             break
-        pieces.append(piece)
-        size -= len(piece)
-    return b"".join(pieces)
+        found += piece
+    return found
 
 
-def _inner_header(head: bytes, offset: int, payload: TransactionPayloadEvent) -> EventHeader:
+def _inner_header(head: bytearray, offset: int, payload: TransactionPayloadEvent) -> EventHeader:
     if len(head) < HEADER_LENGTH:
         raise _malformed(f"its content ends in {len(head)} bytes that are no event", payload)
     header = EventHeader.parse(memoryview(head), 0, payload.position)

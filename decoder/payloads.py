@@ -245,6 +245,7 @@ class PayloadDecoder:
                 yield
         except BinlogError as error:
             self._report(window, event, kind_of(error), error, False)
+        self._buffer.shrink()
 
 
 def _hold_whole_events(frames: Frames, ends: list[int]) -> bool:

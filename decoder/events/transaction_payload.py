@@ -20,6 +20,10 @@ _COMPRESSION = 2
 _UNCOMPRESSED_SIZE = 3
 _INTEGERS = (_PAYLOAD_SIZE, _COMPRESSION, _UNCOMPRESSED_SIZE)
 
+LARGEST_INSIDE = 1 << 30
+"""Bytes of an event inside: MySQL `binlog_event.h`, `max_log_event_size`, beyond which its own
+`payload_event_buffer_istream.cpp` reads none."""
+
 
 class Compression(IntEnum):
     """`mysql::binlog::event::compression::type`."""
@@ -40,6 +44,22 @@ class TransactionPayloadEvent(Event):
     """1, length-encoded."""
     payload_offset: int
     """Where the payload begins, in bytes from the event's own start."""
+
+    def check_inside(self, size: int) -> None:
+        """Raises MalformedError for the size of an event inside that none can have."""
+        if self.uncompressed_size is not None and size > self.uncompressed_size:
+            raise self.header.malformed(f"an event inside it has {size} bytes, more than all of it")
+        if size > LARGEST_INSIDE:
+            raise self.header.malformed(
+                f"an event inside it has {size} bytes, more than {LARGEST_INSIDE}"
+            )
+
+    def check_expanded(self, total: int) -> None:
+        """Raises MalformedError where its content is more than it says already."""
+        if self.uncompressed_size is not None and total > self.uncompressed_size:
+            raise self.header.malformed(
+                f"it holds more than the {self.uncompressed_size} bytes that it says"
+            )
 
     @classmethod
     def parse(

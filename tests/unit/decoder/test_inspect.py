@@ -180,6 +180,8 @@ def test_payloads_in_several_frames_and_uncompressed_ones() -> None:
     ("event", "reason"),
     [
         (compressed(INSIDE, uncompressed=len(INSIDE) + 1), "it holds"),
+        (compressed(INSIDE, uncompressed=len(INSIDE) - 1), "it holds more than the 64 bytes"),
+        (compressed(INSIDE, uncompressed=0), "more than all of it"),
         (compressed(INSIDE[:-1]), "ends inside the event at 38"),
         (compressed(INSIDE + b"rest"), "4 bytes that are no event"),
         (compressed(INSIDE, payload=b"not zstd"), "cannot be decompressed"),
@@ -199,10 +201,20 @@ def test_a_payload_that_is_not_what_it_says(event: bytes, reason: str) -> None:
     assert caught.value.position == 4 + len(format_description())
 
 
-def test_an_events_announced_size_is_not_trusted_with_memory() -> None:
-    content = INSIDE[:9] + b"\xff\xff\xff\xff" + INSIDE[13:]
-    with pytest.raises(MalformedError, match="ends inside the event at 0"):
-        names(log_bytes(compressed(content)))
+@pytest.mark.parametrize(
+    ("size", "announced", "reason"),
+    [
+        (0xFFFFFFFF, len(INSIDE), "more than all of it"),
+        (0xFFFFFFFF, 1 << 40, "more than 1073741824"),
+        (1 << 30, 1 << 40, "ends inside the event at 0"),
+    ],
+)
+def test_an_events_announced_size_is_not_trusted_with_memory(
+    size: int, announced: int, reason: str
+) -> None:
+    content = INSIDE[:9] + size.to_bytes(4, "little") + INSIDE[13:]
+    with pytest.raises(MalformedError, match=reason):
+        names(log_bytes(compressed(content, uncompressed=announced)))
 
 
 ZOO = recorded("plain")
