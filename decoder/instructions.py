@@ -109,6 +109,13 @@ def _emit_trailing_zeros(typing_context: Any, value: Any) -> Any:
     return types.int64(types.int64), generate
 
 
+def _emit_leading_zeros(typing_context: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.ctlz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.int64), generate
+
+
 def _emit_double(typing_context: Any, bits: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.bitcast(args[0], ir.DoubleType())
@@ -120,5 +127,6 @@ copy_32_instruction = intrinsic(_emit_copy_32)
 item_instruction = intrinsic(_emit_item)
 set_item_instruction = intrinsic(_emit_set_item)
 shift_right_instruction = intrinsic(_emit_shift_right)
+leading_zeros_instruction = intrinsic(_emit_leading_zeros)
 trailing_zeros_instruction = intrinsic(_emit_trailing_zeros)
 double_instruction = intrinsic(_emit_double)

@@ -31,6 +31,7 @@ from decoder.instructions import (
     copy_32_instruction,
     double_instruction,
     item_instruction,
+    leading_zeros_instruction,
     load_instruction,
     set_item_instruction,
     shift_right_instruction,
@@ -273,6 +274,11 @@ def trailing_zeros(value: int) -> int:
     return (value & -value).bit_length() - 1 if value else 64
 
 
+def leading_zeros(value: int) -> int:
+    """How many bits are above the highest one that is set; 64 where none is."""
+    return 64 - (int(value) & _MASK_64).bit_length()
+
+
 def double_from_bits(bits: int) -> float:
     """The IEEE 754 double with these 64 bits."""
     return float(np.int64(wrap(bits)).view(np.float64))
@@ -288,4 +294,5 @@ overload(add_wrapping)(lambda a, b: lambda a, b: np.int64(np.uint64(a) + np.uint
 overload(subtract_wrapping)(lambda a, b: lambda a, b: np.int64(np.uint64(a) - np.uint64(b)))
 overload(multiply_wrapping)(lambda a, b: lambda a, b: np.int64(np.uint64(a) * np.uint64(b)))
 overload(trailing_zeros)(lambda value: lambda value: trailing_zeros_instruction(value))
+overload(leading_zeros)(lambda value: lambda value: leading_zeros_instruction(value))
 overload(double_from_bits)(lambda bits: lambda bits: double_instruction(bits))

@@ -11,6 +11,7 @@ from decoder.memory import (
     Bytes,
     inline_kernel,
     item,
+    leading_zeros,
     multiply_wrapping,
     shift_right_logical,
     store_8,
@@ -20,6 +21,7 @@ from decoder.memory import (
 
 TWO_DIGITS = np.array([ord("0") + n // 10 | (ord("0") + n % 10) << 8 for n in range(100)], np.int32)
 """The two characters of 00 to 99, as a little-endian 16-bit store writes them."""
+_POWERS = 10 ** np.arange(19, dtype=np.int64)
 LONGEST_INTEGER = 20
 """Characters of −9223372036854775808 and of 18446744073709551615."""
 
@@ -41,11 +43,9 @@ def write_padded(text: Bytes, at: int, value: int, digits: int) -> int:
 @inline_kernel
 def digit_count(value: int) -> int:
     """How many digits a non-negative value has."""
-    count = 1
-    while value >= 10:
-        value = value // 10
-        count += 1
-    return count
+    # 1233 / 4096 is about log10(2): the digits of the largest power of two in it, or one less.
+    count = (64 - leading_zeros(value | 1)) * 1233 >> 12
+    return count + int(value | 1 >= item(_POWERS, count))
 
 
 @inline_kernel

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from decoder.columns.digits import write_unsigned
-from decoder.columns.utf8 import HIGH_BITS
+from decoder.columns.json_errors import NOT_UTF8
+from decoder.columns.utf8 import HIGH_BITS, is_utf8
 from decoder.memory import (
     Bytes,
     inline_kernel,
@@ -67,22 +68,29 @@ def special_bytes(word: int) -> int:
 
 @inline_kernel
 def write_string(text: Bytes, at: int, buffer: Bytes, position: int, length: int) -> int:
-    """A string in quotes; at most WORST_ESCAPE * length + 2 bytes."""
+    """A string in quotes, at most WORST_ESCAPE * length + 2 bytes; NOT_UTF8 if it is not."""
     store_8(text, at, QUOTE)
     at += 1
-    end = position + length
+    start, end = position, position + length
+    high = 0
     while position < end:
         word = load_i64(buffer, position)
         size = min(end - position, 8)
         special = special_bytes(word)
         if size < 8:
-            special &= shift_left(1, 8 * size) - 1
+            mask = shift_left(1, 8 * size) - 1
+            special &= mask
+            high |= word & mask
+        else:
+            high |= word
         if special == 0:
             store_64(text, at, word)
             at += size
         else:
             at = write_escaped(text, at, buffer, position, size)
         position += size
+    if high & HIGH_BITS and not is_utf8(buffer, start, end):
+        return NOT_UTF8
     store_8(text, at, QUOTE)
     return at + 1
 
