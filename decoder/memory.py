@@ -29,6 +29,7 @@ from numba.extending import overload
 
 from decoder.instructions import (
     copy_32_instruction,
+    copy_text_32_instruction,
     double_instruction,
     item_instruction,
     leading_zeros_instruction,
@@ -207,6 +208,17 @@ def copy_32(target: Bytes, to: int, source: Bytes, position: int) -> None:
     target[to : to + 32] = source[position : position + 32]
 
 
+def copy_text_32(target: Bytes, to: int, source: Bytes, position: int) -> int:
+    """`copy_32`, and what the bytes are: bit n, that JSON escapes byte n; 32 + n, that it is not
+    ASCII.
+    """
+    copy_32(target, to, source, position)
+    classes = 0
+    for index, byte in enumerate(source[position : position + 32].tolist()):
+        classes |= (byte < 0x20 or byte in b'"\\') << index | (byte >= 0x80) << 32 + index
+    return wrap(classes)
+
+
 def item(array: Array, index: int) -> int:
     """`array[index]` of an integer array as int64, without Python's negative indexes."""
     return int(array[_inside(array, index, 1)])
@@ -220,6 +232,13 @@ def set_item(array: Array, index: int, value: int) -> None:
 overload(copy_32)(
     lambda target, to, source, position: (
         lambda target, to, source, position: copy_32_instruction(
+            target, _inside(target, to, 32), source, _inside(source, position, 32)
+        )
+    )
+)
+overload(copy_text_32)(
+    lambda target, to, source, position: (
+        lambda target, to, source, position: copy_text_32_instruction(
             target, _inside(target, to, 32), source, _inside(source, position, 32)
         )
     )
