@@ -25,9 +25,10 @@ from decoder.partial_updates import shared_bits
 from decoder.plan import RowPlan, plan_rows
 from decoder.results import Changes
 from decoder.session import FAULTY, Session
+from decoder.spans import Spans, span_of
 from decoder.table_maps import TableMaps
 from decoder.table_reader import TableReader
-from decoder.tables import META_POSITION, META_TRANSACTION
+from decoder.tables import SPAN_POSITION, SPAN_TRANSACTION
 from decoder.walk import CONSTANTS, scan
 from decoder.window import Window
 
@@ -39,10 +40,10 @@ _OPERATIONS = {t.INSERT: 0, t.UPDATE: 1, t.DELETE: 2, t.PARTIAL_UPDATE: 1, t.PRE
 
 @dataclass(slots=True)
 class Flushed:
-    """A batch of changes, and which transactions (by index) its rows are of, in rising order."""
+    """A batch of changes, and where its rows come from."""
 
     changes: Changes
-    transactions: npt.NDArray[np.int64]
+    spans: Spans
 
 
 class RowDecoder:
@@ -250,47 +251,40 @@ class RowDecoder:
             rows = self._without_faulty(index, rows)
             if rows == 0:
                 break
-            meta = self._meta(index, rows)
+            spans = self._blocks.spans(index)
             try:
                 images = self._images.read(group, reader, self._buffer, rows)
             except CellError as error:
-                self._refuse(meta[error.row], error, reader.definition)
+                self._refuse(span_of(spans, error.row), error, reader.definition)
                 continue
             except BinlogError as error:  # of the block as a whole: more text than an array holds
-                for change in meta:
-                    self._refuse(change, type(error)(error.reason), reader.definition)
+                for span in spans:
+                    self._refuse(span, type(error)(error.reason), reader.definition)
                 continue
             batch = changes_batch(
                 reader,
                 self._origin,
                 _OPERATIONS[group.kind],
-                meta,
+                spans,
                 self._session.transactions,
                 self._session.gtids,
                 images,
             )
-            owners = meta[:, META_TRANSACTION].copy()
             lossy = images[0].lossy + images[1].lossy
-            self.flushed.append(Flushed(Changes(reader.definition, batch, lossy), owners))
+            self.flushed.append(Flushed(Changes(reader.definition, batch, lossy), spans.copy()))
             break
         images_table = self._blocks.groups[1]
         first = int(row[t.GROUP_IMAGE])
         for image in range(first, first + int(row[t.GROUP_IMAGES])):
             clear_masks(walked, capacity, image, images_table, self._blocks.arrays)
-        row[t.GROUP_ROWS] = 0
-
-    def _meta(self, index: int, rows: int) -> npt.NDArray[np.int64]:
-        first = int(self._blocks.table[index, t.GROUP_META])
-        meta: npt.NDArray[np.int64] = self._blocks.arrays[3][first : first + rows]
-        return meta
+        row[t.GROUP_ROWS] = row[t.GROUP_SPANS] = 0
 
     def _without_faulty(self, index: int, rows: int) -> int:
-        owners = self._meta(index, rows)[:, META_TRANSACTION]
+        owners = self._blocks.spans(index)[:, SPAN_TRANSACTION]
         if not self._session.transactions[owners, FAULTY].any():
             return rows
         capacity = int(self._blocks.table[index, t.GROUP_CAPACITY])
         left: int = drop_faulty(
-            rows,
             capacity,
             index,
             self._blocks.groups,
@@ -300,12 +294,12 @@ class RowDecoder:
         return left
 
     def _refuse(
-        self, meta: npt.NDArray[np.int64], error: BinlogError, definition: TableDefinition
+        self, span: npt.NDArray[np.int64], error: BinlogError, definition: TableDefinition
     ) -> None:
         """A value is wrong: its transaction is at fault, and the block is built without it."""
-        error.at(position=int(meta[META_POSITION]), table=str(definition))
+        error.at(position=int(span[SPAN_POSITION]), table=str(definition))
         kind = LOSSY_KEY if isinstance(error, LossyKeyError) else kind_of(error)
-        self._fault(int(meta[META_TRANSACTION]), kind, error, -1)
+        self._fault(int(span[SPAN_TRANSACTION]), kind, error, -1)
 
     # --- counts -----------------------------------------------------------------------------------
 

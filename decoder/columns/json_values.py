@@ -102,43 +102,29 @@ def write_document(
     """One document; the position after its text, or an error code. No bytes at all are null."""
     if start == end:
         return write_literal(text, at, 0)
-    kind, base = load_u8(buffer, start), start + 1
-    if kind > LARGE_ARRAY:
-        return write_scalar(buffer, kind, base, end, text, at, limit)
-    count, end = container_bounds(buffer, kind, base, end)
-    if end < 0:
-        return end
-    at = write_opening(text, at, kind)
-    depth, index = 0, 0
+    depth = 0
+    kind, value = load_u8(buffer, start), start + 1
     while True:
-        if index == count:
-            at = write_closing(text, at, kind)
-            if depth == 0:
-                return at
+        if kind > LARGE_ARRAY:
+            at = write_scalar(buffer, kind, value, end, text, at, limit)
+        elif depth == MAXIMUM_DEPTH:
+            return TOO_DEEP
+        else:
+            at = open_container(buffer, kind, value, end, text, at, stack, depth * FRAME)
+            depth += 1
+        while at >= 0 and depth > 0 and is_complete(stack, (depth - 1) * FRAME):
             depth -= 1
-            base, end, count, index, kind = container_of(stack, depth * FRAME)
-            continue
-        at = write_key(buffer, text, at, limit, base, end, index, kind)
+            at = close_container(text, at, stack, depth * FRAME)
+        if at < 0 or depth == 0:
+            return at
+        frame = (depth - 1) * FRAME
+        at = write_key(buffer, text, at, limit, stack, frame)
         if at < 0:
             return at
-        value_type, value = value_entry(buffer, base, end, count, index, kind)
+        end = item(stack, frame + END)
+        kind, value = next_value(buffer, stack, frame)
         if value < 0:
             return value
-        index += 1
-        if value_type > LARGE_ARRAY:
-            at = write_scalar(buffer, value_type, value, end, text, at, limit)
-            if at < 0:
-                return at
-            continue
-        if depth == MAXIMUM_DEPTH - 1:
-            return TOO_DEEP
-        keep_container(stack, depth * FRAME, base, end, count, index, kind)
-        depth += 1
-        kind, base, index = value_type, value, 0
-        count, end = container_bounds(buffer, kind, base, end)
-        if end < 0:
-            return end
-        at = write_opening(text, at, kind)
 
 
 @inline_kernel
@@ -157,62 +143,46 @@ def load_offset(buffer: Bytes, position: int, kind: int) -> int:
     return load_u32(buffer, position) if kind & 1 else load_u16(buffer, position)
 
 
-@inline_kernel
-def container_bounds(buffer: Bytes, kind: int, base: int, end: int) -> tuple[int, int]:
-    """How many values an object or array has, and where it ends; (0, OUTSIDE) if not by `end`."""
+@kernel
+def open_container(
+    buffer: Bytes, kind: int, base: int, end: int, text: Bytes, at: int, stack: Int64s, frame: int
+) -> int:
+    """Pushes an object or array and writes its bracket."""
     width = 4 if kind & 1 else 2
     if base + 2 * width > end:
-        return 0, OUTSIDE
+        return OUTSIDE
     count = load_offset(buffer, base, kind)
     size = load_offset(buffer, base + width, kind)
     if base + size > end or entries_size(kind, count) > size:
-        return 0, OUTSIDE
-    return count, base + size
-
-
-@inline_kernel
-def keep_container(
-    stack: Int64s, frame: int, base: int, end: int, count: int, index: int, kind: int
-) -> None:
-    """Notes an open container while one inside of it is written."""
+        return OUTSIDE
     set_item(stack, frame + BASE, base)
-    set_item(stack, frame + END, end)
+    set_item(stack, frame + END, base + size)
     set_item(stack, frame + COUNT, count)
-    set_item(stack, frame + INDEX, index)
+    set_item(stack, frame + INDEX, 0)
     set_item(stack, frame + KIND, kind)
-
-
-@inline_kernel
-def container_of(stack: Int64s, frame: int) -> tuple[int, int, int, int, int]:
-    """What `keep_container` noted."""
-    return (
-        item(stack, frame + BASE),
-        item(stack, frame + END),
-        item(stack, frame + COUNT),
-        item(stack, frame + INDEX),
-        item(stack, frame + KIND),
-    )
-
-
-@inline_kernel
-def write_opening(text: Bytes, at: int, kind: int) -> int:
-    """The bracket that begins a container."""
     store_8(text, at, OPEN_BRACE if kind <= LARGE_OBJECT else OPEN_BRACKET)
     return at + 1
 
 
 @inline_kernel
-def write_closing(text: Bytes, at: int, kind: int) -> int:
-    """The bracket that ends it."""
-    store_8(text, at, CLOSE_BRACE if kind <= LARGE_OBJECT else CLOSE_BRACKET)
+def is_complete(stack: Int64s, frame: int) -> bool:
+    """Whether all values of an open container are written."""
+    return item(stack, frame + INDEX) == item(stack, frame + COUNT)
+
+
+@inline_kernel
+def close_container(text: Bytes, at: int, stack: Int64s, frame: int) -> int:
+    """Writes the bracket that ends it."""
+    closing = CLOSE_BRACE if item(stack, frame + KIND) <= LARGE_OBJECT else CLOSE_BRACKET
+    store_8(text, at, closing)
     return at + 1
 
 
 @inline_kernel
-def write_key(
-    buffer: Bytes, text: Bytes, at: int, limit: int, base: int, end: int, index: int, kind: int
-) -> int:
-    """What stands before a container's next value: a comma, and in an object the key."""
+def write_key(buffer: Bytes, text: Bytes, at: int, limit: int, stack: Int64s, frame: int) -> int:
+    """What stands before the next value: a comma, and in an object the key."""
+    base, index = item(stack, frame + BASE), item(stack, frame + INDEX)
+    kind = item(stack, frame + KIND)
     if at + LONGEST_SCALAR > limit:
         return TOO_LONG
     if index:
@@ -223,7 +193,7 @@ def write_key(
     entry = base + (8 + 6 * index if kind & 1 else 4 + 4 * index)
     key = base + load_offset(buffer, entry, kind)
     length = load_u16(buffer, entry + (4 if kind & 1 else 2))
-    if key + length > end:
+    if key + length > item(stack, frame + END):
         return OUTSIDE
     if at + WORST_ESCAPE * length + LONGEST_SCALAR > limit:
         return TOO_LONG
@@ -235,10 +205,11 @@ def write_key(
 
 
 @inline_kernel
-def value_entry(
-    buffer: Bytes, base: int, end: int, count: int, index: int, kind: int
-) -> tuple[int, int]:
-    """The type and position of a container's value; (0, OUTSIDE) where it is not inside."""
+def next_value(buffer: Bytes, stack: Int64s, frame: int) -> tuple[int, int]:
+    """The type and position of a container's next value, which is taken; (0, OUTSIDE) for none."""
+    base, index = item(stack, frame + BASE), item(stack, frame + INDEX)
+    count, kind = item(stack, frame + COUNT), item(stack, frame + KIND)
+    set_item(stack, frame + INDEX, index + 1)
     large = kind & 1
     keys = 0 if kind > LARGE_OBJECT else (6 if large else 4) * count
     entry = base + (8 + keys + 5 * index if large else 4 + keys + 3 * index)
@@ -246,7 +217,7 @@ def value_entry(
     if LITERAL <= value_type <= (UINT32 if large else UINT16):
         return value_type, entry + 1
     offset = load_offset(buffer, entry + 1, kind)
-    if offset < entries_size(kind, count) or base + offset >= end:
+    if offset < entries_size(kind, count) or base + offset >= item(stack, frame + END):
         return 0, OUTSIDE
     return value_type, base + offset
 
