@@ -45,10 +45,10 @@ SLOT_FIELDS = SLOT_GROUP + KINDS  # the first group of each kind
 # SLOT_USE and GROUP_USE: decode the rows; walk to count them; leave them out; they are a fault.
 DECODE, COUNT, SKIP, UNUSABLE = range(4)
 
-# Groups: one per slot, kind and column bitmaps. CAPACITY rows fit into its block; it has SPANS spans,
-# the first one at SPAN. SHARED is where
-# its block keeps the positions of the images that both sides of a partial update share (−1: it has
-# none), SHARED_BITS the bytes of the bitmap in them.
+# Groups: one per slot, kind and column bitmaps. Its block has room for CAPACITY rows and as many
+# spans, of which SPANS are in use, the first one at SPAN. SHARED is where the block keeps the
+# positions of the images that both sides of a partial update share (−1: it has none), SHARED_BITS
+# the bytes of the bitmap in them.
 GROUP_NEXT, GROUP_BITMAP, GROUP_BITMAP_LENGTH, GROUP_USE, GROUP_IMAGES = range(5)
 GROUP_ROWS, GROUP_CAPACITY, GROUP_SPANS, GROUP_SPAN, GROUP_IMAGE, GROUP_SHARED = range(5, 11)
 GROUP_SHARED_BITS = 11

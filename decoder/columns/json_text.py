@@ -19,6 +19,7 @@ from decoder.memory import (
     kernel,
     load_be24,
     load_u8,
+    shift_left,
     store_8,
     store_16,
     store_32,
@@ -60,7 +61,7 @@ def write_string(text: Bytes, at: int, buffer: Bytes, position: int, length: int
     while position < end:
         classes = copy_text_32(text, at, buffer, position)
         size = min(end - position, _STEP)
-        inside = (1 << size) - 1
+        inside = shift_left(1, size) - 1
         not_ascii |= classes >> _STEP & inside
         escaped = classes & inside
         if escaped == 0:
