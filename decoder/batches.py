@@ -15,10 +15,16 @@ import pyarrow as pa
 from decoder import schemas
 from decoder.blocks import MAX_ROWS
 from decoder.columns.arrays import allocate, integers, strings
-from decoder.memory import Array, Bytes, copy_32, kernel, store_8, store_32, store_64
+from decoder.memory import Array, Bytes, copy_32, inline_kernel, kernel, store_8, store_32, store_64
 from decoder.session import GTID, GTID_LENGTH, SERVER, START
 from decoder.table_reader import Images, TableReader
-from decoder.tables import META_COMMITTED, META_POSITION, META_ROW, META_TRANSACTION
+from decoder.tables import (
+    SPAN_COMMITTED,
+    SPAN_END,
+    SPAN_FIRST_NUMBER,
+    SPAN_POSITION,
+    SPAN_TRANSACTION,
+)
 
 OPERATIONS = ("insert", "update", "delete")
 """`__op` by the number of the operation."""
@@ -45,22 +51,22 @@ def changes_batch(
     table: TableReader,
     origin: Origin,
     operation: int,
-    meta: npt.NDArray[np.int64],
+    spans: npt.NDArray[np.int64],
     transactions: npt.NDArray[np.int64],
     gtids: npt.NDArray[np.uint8],
     images: tuple[Images, Images],
 ) -> pa.RecordBatch:
-    """The batch of `decoder.schemas.changes`; `meta` has a row for each change."""
-    rows = len(meta)
+    """The batch of `decoder.schemas.changes`; `spans` tell where its rows come from."""
+    rows = int(spans[-1, SPAN_END])
     words = 8 * rows
     room = (words + 63) & ~63
     data, view = allocate(4 * room + 2 * ((4 * rows + 67) & ~63) + (rows + 63) // 64 * 8)
     starts = [0, room, 2 * room, 3 * room, 4 * room]
     starts.append(starts[-1] + ((4 * rows + 67) & ~63))
     starts.append(starts[-1] + ((4 * rows + 67) & ~63))
-    text_length, missing = gtid_length(meta, transactions)
+    text_length, missing = gtid_length(spans, transactions)
     text, text_view = allocate(text_length)
-    write_origin(meta, transactions, gtids, origin.ordinal, view, np.array(starts), text_view)
+    write_origin(spans, transactions, gtids, origin.ordinal, view, np.array(starts), text_view)
 
     def fixed(kind: pa.DataType, index: int, size: int) -> pa.Array:
         return pa.Array.from_buffers(kind, rows, [None, data.slice(starts[index], size)], 0)
@@ -102,20 +108,21 @@ def _absent(image: Images, rows: int) -> pa.Array:
 
 
 @kernel
-def gtid_length(meta: Array, transactions: Array) -> tuple[int, int]:
+def gtid_length(spans: Array, transactions: Array) -> tuple[int, int]:
     """Bytes of the GTIDs of a block's rows, and how many rows have none."""
-    total = 0
-    missing = 0
-    for row in range(meta.shape[0]):
-        length = transactions[meta[row, META_TRANSACTION], GTID_LENGTH]
-        total += length
-        missing += length == 0
+    total, missing, row = 0, 0, 0
+    for span in range(spans.shape[0]):
+        length = transactions[spans[span, SPAN_TRANSACTION], GTID_LENGTH]
+        rows = spans[span, SPAN_END] - row
+        total += rows * length
+        missing += rows * int(length == 0)
+        row += rows
     return total, missing
 
 
 @kernel
 def write_origin(
-    meta: Array,
+    spans: Array,
     transactions: Array,
     gtids: Bytes,
     ordinal: int,
@@ -128,28 +135,48 @@ def write_origin(
     In order: LSN, position, time, server id (8 bytes each), number in the event, GTID offsets (4),
     GTID validity (a bit); the GTIDs' bytes go to `text`, which has slack behind it.
     """
-    lsn, position, time, server = starts[0], starts[1], starts[2], starts[3]
-    number, offsets, validity = starts[4], starts[5], starts[6]
-    written = 0
-    bits = 0
-    for row in range(meta.shape[0]):
-        transaction = meta[row, META_TRANSACTION]
-        store_64(data, lsn + 8 * row, ordinal << 40 | transactions[transaction, START])
-        store_64(data, position + 8 * row, meta[row, META_POSITION])
-        store_64(data, time + 8 * row, meta[row, META_COMMITTED])
-        store_64(data, server + 8 * row, transactions[transaction, SERVER])
-        store_32(data, number + 4 * row, meta[row, META_ROW])
-        store_32(data, offsets + 4 * row, written)
+    row, written = 0, 0
+    for span in range(spans.shape[0]):
+        end = spans[span, SPAN_END]
+        transaction = spans[span, SPAN_TRANSACTION]
+        lsn = ordinal << 40 | transactions[transaction, START]
+        fill_64(data, starts[0], row, end, lsn)
+        fill_64(data, starts[1], row, end, spans[span, SPAN_POSITION])
+        fill_64(data, starts[2], row, end, spans[span, SPAN_COMMITTED])
+        fill_64(data, starts[3], row, end, transactions[transaction, SERVER])
+        first_number = spans[span, SPAN_FIRST_NUMBER] - row
         length = transactions[transaction, GTID_LENGTH]
         start = transactions[transaction, GTID]
-        copied = 0
-        while copied < length:
-            copy_32(text, written + copied, gtids, start + copied)
-            copied += 32
-        written += length
-        bits |= int(length > 0) << (row & 7)
-        if row & 7 == 7:
-            store_8(data, validity + (row >> 3), bits)
-            bits = 0
-    store_32(data, offsets + 4 * meta.shape[0], written)
-    store_8(data, validity + (meta.shape[0] >> 3), bits)
+        for change in range(row, end):
+            store_32(data, starts[4] + 4 * change, first_number + change)
+            store_32(data, starts[5] + 4 * change, written)
+            copied = 0
+            while copied < length:
+                copy_32(text, written + copied, gtids, start + copied)
+                copied += 32
+            written += length
+        row = end
+    store_32(data, starts[5] + 4 * row, written)
+    write_validity(spans, transactions, data, starts[6])
+
+
+@inline_kernel
+def fill_64(data: Bytes, start: int, row: int, end: int, value: int) -> None:
+    """The same 8 bytes for some rows of a column."""
+    for position in range(start + 8 * row, start + 8 * end, 8):
+        store_64(data, position, value)
+
+
+@kernel
+def write_validity(spans: Array, transactions: Array, data: Bytes, start: int) -> None:
+    """A bit for each row, whether its transaction has a GTID."""
+    row, bits = 0, 0
+    for span in range(spans.shape[0]):
+        valid = int(transactions[spans[span, SPAN_TRANSACTION], GTID_LENGTH] > 0)
+        while row < spans[span, SPAN_END]:
+            bits |= valid << (row & 7)
+            if row & 7 == 7:
+                store_8(data, start + (row >> 3), bits)
+                bits = 0
+            row += 1
+    store_8(data, start + (row >> 3), bits)

@@ -64,7 +64,7 @@ class Blocks:
         self._starts = _Arena(np.int32)
         self._masks = _Arena(np.int64)
         self._any_null = _Arena(np.int64)
-        self._meta = _Arena(np.int64, t.META_FIELDS)
+        self._spans = _Arena(np.int64, t.SPAN_FIELDS)
         self.plans: list[tuple[RowPlan, ...]] = []
         self._plan_bytes = 0
 
@@ -75,8 +75,8 @@ class Blocks:
 
     @property
     def arrays(self) -> BlockArrays:
-        """What the kernels take: run starts, NULL masks, "any NULL", meta."""
-        return self._starts.data, self._masks.data, self._any_null.data, self._meta.data
+        """What the kernels take: run starts, NULL masks, "any NULL", spans."""
+        return self._starts.data, self._masks.data, self._any_null.data, self._spans.data
 
     @property
     def table(self) -> npt.NDArray[np.int64]:
@@ -117,15 +117,29 @@ class Blocks:
         """Makes an empty block larger, as far as memory allows."""
         capacity = int(self._groups.data[group, t.GROUP_CAPACITY])
         larger = self._bounded(group, capacity * _GROWTH)
-        memory = self._starts.data.nbytes + self._masks.data.nbytes + self._meta.data.nbytes
+        memory = self._starts.data.nbytes + self._masks.data.nbytes + self._spans.data.nbytes
         if larger > capacity and memory < _MEMORY_LIMIT:
             self._allocate(group, larger)
 
     @property
     def is_full(self) -> bool:
         """Whether the groups take so much memory that they should rather be made anew."""
-        arenas = (self._runs, self._widths, self._starts, self._masks, self._any_null, self._meta)
+        arenas = (self._runs, self._widths, self._starts, self._masks, self._any_null, self._spans)
         return self._plan_bytes + sum(arena.used_bytes for arena in arenas) > FULL
+
+    def spans(self, group: int) -> npt.NDArray[np.int64]:
+        """Where the rows of a group's block come from."""
+        row = self._groups.data[group]
+        first = int(row[t.GROUP_SPAN])
+        spans: npt.NDArray[np.int64] = self._spans.data[first : first + int(row[t.GROUP_SPANS])]
+        return spans
+
+    def keep(self, group: int, rows: int) -> None:
+        """Forgets where all but the first `rows` rows of a group's block come from."""
+        spans = self.spans(group)
+        count = int(np.searchsorted(spans[:, t.SPAN_END], rows)) + 1 if rows else 0
+        spans[count - 1 : count, t.SPAN_END] = rows
+        self._groups.data[group, t.GROUP_SPANS] = count
 
     def filled(self) -> list[int]:
         """The groups that have rows."""
@@ -153,7 +167,7 @@ class Blocks:
     def _allocate(self, group: int, capacity: int) -> None:
         row = self._groups.data[group]
         row[t.GROUP_CAPACITY] = capacity
-        row[t.GROUP_META] = self._meta.take(capacity)
+        row[t.GROUP_SPAN] = self._spans.take(capacity)
         if row[t.GROUP_SHARED] >= 0:
             row[t.GROUP_SHARED] = self._starts.take(capacity)
         for image, plan in enumerate(self.plans[group], start=int(row[t.GROUP_IMAGE])):

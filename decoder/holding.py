@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 from decoder.results import Changes
 from decoder.rows import Flushed
+from decoder.spans import of_transaction, rows_before, rows_of, without
+from decoder.tables import SPAN_TRANSACTION
 
 LIMIT = 1 << 26
 """Bytes of Arrow data that are held."""
@@ -40,18 +42,20 @@ class Holding:
         flushed, self._held = self._held + flushed, []
         open_one = -1 if self._trusted else current
         for item in flushed:
-            owners, changes = item.transactions, item.changes
-            dropped = faulty[owners]
+            spans, changes = item.spans, item.changes
+            dropped = faulty[spans[:, SPAN_TRANSACTION]]
             if self.probing:
-                dropped = dropped | (owners == 0)
+                dropped = dropped | (spans[:, SPAN_TRANSACTION] == 0)
             if dropped.any():
-                changes, owners = changes.filter(~dropped), owners[~dropped]
-            split = int(np.searchsorted(owners, open_one)) if open_one >= 0 else len(owners)
+                changes = changes.filter(~rows_of(spans, dropped))
+                spans = without(spans, dropped)
+            rows = changes.batch.num_rows
+            split = rows_before(spans, open_one) if open_one >= 0 else rows
             if split:
                 yield changes.slice(0, split)
-            if split < len(owners):
-                rest = changes.slice(split, len(owners))
-                self._held.append(Flushed(rest, np.zeros(len(owners) - split, np.int64)))
+            if split < rows:
+                rest = changes.slice(split, rows)
+                self._held.append(Flushed(rest, of_transaction(0, rows - split)))
         self.probing = self.probing and current == 0
         if sum(held.changes.batch.nbytes for held in self._held) > LIMIT:
             self._held = []

@@ -72,6 +72,26 @@ def _emit_copy_32(typing_context: Any, target: Any, to: Any, source: Any, positi
     return types.void(target, types.int64, source, types.int64), generate
 
 
+def _emit_copy_text_32(
+    typing_context: Any, target: Any, to: Any, source: Any, position: Any
+) -> Any:
+    vector, bits = ir.VectorType(_INT_8, 32), ir.IntType(32)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def mask(comparison: str, byte: int) -> Any:
+            which = builder.icmp_unsigned(comparison, text, ir.Constant(vector, [byte] * 32))
+            return builder.zext(builder.bitcast(which, bits), _INT_64)
+
+        text = builder.load(_address(context, builder, signature.args[2], args[2], args[3], vector))
+        text.align = 1
+        address = _address(context, builder, signature.args[0], args[0], args[1], vector)
+        builder.store(text, address).align = 1
+        escaped = builder.or_(mask("<", 0x20), builder.or_(mask("==", 0x22), mask("==", 0x5C)))
+        return builder.or_(escaped, builder.shl(mask(">=", 0x80), ir.Constant(_INT_64, 32)))
+
+    return types.int64(target, types.int64, source, types.int64), generate
+
+
 def _emit_item(typing_context: Any, array: Any, index: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         element = signature.args[0].dtype
@@ -109,6 +129,13 @@ def _emit_trailing_zeros(typing_context: Any, value: Any) -> Any:
     return types.int64(types.int64), generate
 
 
+def _emit_leading_zeros(typing_context: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.ctlz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.int64), generate
+
+
 def _emit_double(typing_context: Any, bits: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.bitcast(args[0], ir.DoubleType())
@@ -117,8 +144,10 @@ def _emit_double(typing_context: Any, bits: Any) -> Any:
 
 
 copy_32_instruction = intrinsic(_emit_copy_32)
+copy_text_32_instruction = intrinsic(_emit_copy_text_32)
 item_instruction = intrinsic(_emit_item)
 set_item_instruction = intrinsic(_emit_set_item)
 shift_right_instruction = intrinsic(_emit_shift_right)
+leading_zeros_instruction = intrinsic(_emit_leading_zeros)
 trailing_zeros_instruction = intrinsic(_emit_trailing_zeros)
 double_instruction = intrinsic(_emit_double)

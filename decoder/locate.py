@@ -8,14 +8,16 @@ from decoder.session import FAULTY
 from decoder.tables import (
     GROUP_IMAGE,
     GROUP_IMAGES,
-    GROUP_META,
     GROUP_SHARED,
+    GROUP_SPAN,
+    GROUP_SPANS,
     IMAGE_ANY,
     IMAGE_MASKS,
     IMAGE_RUNS,
     IMAGE_STARTS,
     IMAGE_WIDTHS,
-    META_TRANSACTION,
+    SPAN_END,
+    SPAN_TRANSACTION,
 )
 from decoder.walk import Blocks, Groups
 
@@ -117,32 +119,43 @@ def clear_masks(rows: int, capacity: int, image: int, images: Array, blocks: Blo
 
 @kernel
 def drop_faulty(
-    rows: int,
-    capacity: int,
-    group: int,
-    groups: Groups,
-    blocks: Blocks,
-    transactions: Array,
+    capacity: int, group: int, groups: Groups, blocks: Blocks, transactions: Array
 ) -> int:
     """Takes the rows of faulty transactions out of a group's block: how many are left."""
-    table, images = groups[0], groups[1]
-    starts, masks, meta = blocks[0], blocks[1], blocks[3]
-    first_meta, shared = table[group, GROUP_META], table[group, GROUP_SHARED]
-    left = 0
-    for row in range(rows):
-        if transactions[meta[first_meta + row, META_TRANSACTION], FAULTY]:
-            continue
-        if left < row:
-            for field in range(meta.shape[1]):
-                meta[first_meta + left, field] = meta[first_meta + row, field]
-            if shared >= 0:
-                starts[shared + left] = starts[shared + row]
-            for k in range(table[group, GROUP_IMAGES]):
-                image = table[group, GROUP_IMAGE] + k
-                for run in range(images[image, IMAGE_RUNS]):
-                    cell = images[image, IMAGE_STARTS] + run * capacity
-                    starts[cell + left] = starts[cell + row]
-                    cell = images[image, IMAGE_MASKS] + run * capacity
-                    masks[cell + left] = masks[cell + row]
-        left += 1
+    table, spans = groups[0], blocks[3]
+    first_span = table[group, GROUP_SPAN]
+    row, left, kept = 0, 0, first_span
+    for span in range(first_span, first_span + table[group, GROUP_SPANS]):
+        end = spans[span, SPAN_END]
+        if transactions[spans[span, SPAN_TRANSACTION], FAULTY] == 0:
+            if left < row:
+                _move_rows(row, end, left, capacity, group, groups, blocks)
+            left += end - row
+            for field in range(spans.shape[1]):
+                spans[kept, field] = spans[span, field]
+            spans[kept, SPAN_END] = left
+            kept += 1
+        row = end
+    table[group, GROUP_SPANS] = kept - first_span
     return left
+
+
+@kernel
+def _move_rows(
+    start: int, end: int, to: int, capacity: int, group: int, groups: Groups, blocks: Blocks
+) -> None:
+    """Moves rows of a group's block to a lower place."""
+    table, images = groups[0], groups[1]
+    starts, masks = blocks[0], blocks[1]
+    shared = table[group, GROUP_SHARED]
+    for row in range(start, end):
+        if shared >= 0:
+            starts[shared + to] = starts[shared + row]
+        for k in range(table[group, GROUP_IMAGES]):
+            image = table[group, GROUP_IMAGE] + k
+            for run in range(images[image, IMAGE_RUNS]):
+                cell = images[image, IMAGE_STARTS] + run * capacity
+                starts[cell + to] = starts[cell + row]
+                cell = images[image, IMAGE_MASKS] + run * capacity
+                masks[cell + to] = masks[cell + row]
+        to += 1

@@ -29,8 +29,10 @@ from numba.extending import overload
 
 from decoder.instructions import (
     copy_32_instruction,
+    copy_text_32_instruction,
     double_instruction,
     item_instruction,
+    leading_zeros_instruction,
     load_instruction,
     set_item_instruction,
     shift_right_instruction,
@@ -206,6 +208,17 @@ def copy_32(target: Bytes, to: int, source: Bytes, position: int) -> None:
     target[to : to + 32] = source[position : position + 32]
 
 
+def copy_text_32(target: Bytes, to: int, source: Bytes, position: int) -> int:
+    """`copy_32`, and what the bytes are: bit n, that JSON escapes byte n; 32 + n, that it is not
+    ASCII.
+    """
+    copy_32(target, to, source, position)
+    classes = 0
+    for index, byte in enumerate(source[position : position + 32].tolist()):
+        classes |= (byte < 0x20 or byte in b'"\\') << index | (byte >= 0x80) << 32 + index
+    return wrap(classes)
+
+
 def item(array: Array, index: int) -> int:
     """`array[index]` of an integer array as int64, without Python's negative indexes."""
     return int(array[_inside(array, index, 1)])
@@ -219,6 +232,13 @@ def set_item(array: Array, index: int, value: int) -> None:
 overload(copy_32)(
     lambda target, to, source, position: (
         lambda target, to, source, position: copy_32_instruction(
+            target, _inside(target, to, 32), source, _inside(source, position, 32)
+        )
+    )
+)
+overload(copy_text_32)(
+    lambda target, to, source, position: (
+        lambda target, to, source, position: copy_text_32_instruction(
             target, _inside(target, to, 32), source, _inside(source, position, 32)
         )
     )
@@ -273,6 +293,11 @@ def trailing_zeros(value: int) -> int:
     return (value & -value).bit_length() - 1 if value else 64
 
 
+def leading_zeros(value: int) -> int:
+    """How many bits are above the highest one that is set; 64 where none is."""
+    return 64 - (int(value) & _MASK_64).bit_length()
+
+
 def double_from_bits(bits: int) -> float:
     """The IEEE 754 double with these 64 bits."""
     return float(np.int64(wrap(bits)).view(np.float64))
@@ -288,4 +313,5 @@ overload(add_wrapping)(lambda a, b: lambda a, b: np.int64(np.uint64(a) + np.uint
 overload(subtract_wrapping)(lambda a, b: lambda a, b: np.int64(np.uint64(a) - np.uint64(b)))
 overload(multiply_wrapping)(lambda a, b: lambda a, b: np.int64(np.uint64(a) * np.uint64(b)))
 overload(trailing_zeros)(lambda value: lambda value: trailing_zeros_instruction(value))
+overload(leading_zeros)(lambda value: lambda value: leading_zeros_instruction(value))
 overload(double_from_bits)(lambda bits: lambda bits: double_instruction(bits))

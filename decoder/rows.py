@@ -25,9 +25,10 @@ from decoder.partial_updates import shared_bits
 from decoder.plan import RowPlan, plan_rows
 from decoder.results import Changes
 from decoder.session import FAULTY, Session
+from decoder.spans import Spans, part, span_of
 from decoder.table_maps import TableMaps
 from decoder.table_reader import TableReader
-from decoder.tables import META_POSITION, META_TRANSACTION
+from decoder.tables import SPAN_POSITION, SPAN_TRANSACTION
 from decoder.walk import CONSTANTS, scan
 from decoder.window import Window
 
@@ -39,10 +40,10 @@ _OPERATIONS = {t.INSERT: 0, t.UPDATE: 1, t.DELETE: 2, t.PARTIAL_UPDATE: 1, t.PRE
 
 @dataclass(slots=True)
 class Flushed:
-    """A batch of changes, and which transactions (by index) its rows are of, in rising order."""
+    """A batch of changes, and where its rows come from."""
 
     changes: Changes
-    transactions: npt.NDArray[np.int64]
+    spans: Spans
 
 
 class RowDecoder:
@@ -250,49 +251,44 @@ class RowDecoder:
         place = len(self.flushed)
         while rows := self._without_faulty(index, rows):
             first = max(rows - most, 0)
-            meta = self._meta(index, rows)[first:]
+            spans = part(self._blocks.spans(index), first, rows)
             try:
                 images = self._images.read(group, reader, self._buffer, first, rows)
             except CellError as error:
-                self._refuse(meta[error.row], error, reader.definition)
+                self._refuse(span_of(spans, error.row), error, reader.definition)
                 continue
             except BinlogError as error:  # of all of them together: more text than an array holds
-                most = len(meta) // 2
+                most = (rows - first) // 2
                 if most == 0:
-                    self._refuse(meta[0], type(error)(error.reason), reader.definition)
+                    self._refuse(spans[0], type(error)(error.reason), reader.definition)
                     most = walked
                 continue
             batch = changes_batch(
                 reader,
                 self._origin,
                 _OPERATIONS[group.kind],
-                meta,
+                spans,
                 self._session.transactions,
                 self._session.gtids,
                 images,
             )
-            owners = meta[:, META_TRANSACTION].copy()
             lossy = images[0].lossy + images[1].lossy
-            self.flushed.insert(place, Flushed(Changes(reader.definition, batch, lossy), owners))
+            self.flushed.insert(place, Flushed(Changes(reader.definition, batch, lossy), spans))
+            self._blocks.keep(index, first)
             rows = first
         images_table = self._blocks.groups[1]
         first = int(row[t.GROUP_IMAGE])
         for image in range(first, first + int(row[t.GROUP_IMAGES])):
             clear_masks(walked, capacity, image, images_table, self._blocks.arrays)
         row[t.GROUP_ROWS] = 0
-
-    def _meta(self, index: int, rows: int) -> npt.NDArray[np.int64]:
-        first = int(self._blocks.table[index, t.GROUP_META])
-        meta: npt.NDArray[np.int64] = self._blocks.arrays[3][first : first + rows]
-        return meta
+        self._blocks.keep(index, 0)
 
     def _without_faulty(self, index: int, rows: int) -> int:
-        owners = self._meta(index, rows)[:, META_TRANSACTION]
+        owners = self._blocks.spans(index)[:, SPAN_TRANSACTION]
         if not self._session.transactions[owners, FAULTY].any():
             return rows
         capacity = int(self._blocks.table[index, t.GROUP_CAPACITY])
         left: int = drop_faulty(
-            rows,
             capacity,
             index,
             self._blocks.groups,
@@ -302,12 +298,12 @@ class RowDecoder:
         return left
 
     def _refuse(
-        self, meta: npt.NDArray[np.int64], error: BinlogError, definition: TableDefinition
+        self, span: npt.NDArray[np.int64], error: BinlogError, definition: TableDefinition
     ) -> None:
         """A value is wrong: its transaction is at fault, and the block is built without it."""
-        error.at(position=int(meta[META_POSITION]), table=str(definition))
+        error.at(position=int(span[SPAN_POSITION]), table=str(definition))
         kind = LOSSY_KEY if isinstance(error, LossyKeyError) else kind_of(error)
-        self._fault(int(meta[META_TRANSACTION]), kind, error, -1)
+        self._fault(int(span[SPAN_TRANSACTION]), kind, error, -1)
 
     # --- counts -----------------------------------------------------------------------------------
 

@@ -45,12 +45,14 @@ SLOT_FIELDS = SLOT_GROUP + KINDS  # the first group of each kind
 # SLOT_USE and GROUP_USE: decode the rows; walk to count them; leave them out; they are a fault.
 DECODE, COUNT, SKIP, UNUSABLE = range(4)
 
-# Groups: one per slot, kind and column bitmaps. CAPACITY rows fit into its block. SHARED is where
-# its block keeps the positions of the images that both sides of a partial update share (−1: it has
-# none), SHARED_BITS the bytes of the bitmap in them.
+# Groups: one per slot, kind and column bitmaps. Its block has room for CAPACITY rows and as many
+# spans, of which SPANS are in use, the first one at SPAN. SHARED is where the block keeps the
+# positions of the images that both sides of a partial update share (−1: it has none), SHARED_BITS
+# the bytes of the bitmap in them.
 GROUP_NEXT, GROUP_BITMAP, GROUP_BITMAP_LENGTH, GROUP_USE, GROUP_IMAGES = range(5)
-GROUP_ROWS, GROUP_CAPACITY, GROUP_META, GROUP_IMAGE, GROUP_SHARED, GROUP_SHARED_BITS = range(5, 11)
-GROUP_FIELDS = 11
+GROUP_ROWS, GROUP_CAPACITY, GROUP_SPANS, GROUP_SPAN, GROUP_IMAGE, GROUP_SHARED = range(5, 11)
+GROUP_SHARED_BITS = 11
+GROUP_FIELDS = 12
 # Images of groups: their plan, and where their block's run starts, NULL masks and "any NULL" are.
 IMAGE_RUNS, IMAGE_FIRST_RUN, IMAGE_BYTES, IMAGE_LAST_MASK, IMAGE_WIDTHS = range(5)
 IMAGE_STARTS, IMAGE_MASKS, IMAGE_ANY = range(5, 8)
@@ -58,6 +60,7 @@ IMAGE_FIELDS = 8
 # Counts of rows: (transaction, table, rows).
 COUNT_FIELDS = 3
 
-# Columns of a block's `meta` (int64): file position, time, transaction, number of the row.
-META_POSITION, META_COMMITTED, META_TRANSACTION, META_ROW = range(4)
-META_FIELDS = 4
+# Spans: the rows of a block that come out of one event. END is the block's row behind the last of
+# them, FIRST_NUMBER the number of the first one in the event; the others are the same for all.
+SPAN_END, SPAN_POSITION, SPAN_COMMITTED, SPAN_TRANSACTION, SPAN_FIRST_NUMBER = range(5)
+SPAN_FIELDS = 5

@@ -55,10 +55,11 @@ from decoder.tables import (
     GROUP_CAPACITY,
     GROUP_IMAGE,
     GROUP_IMAGES,
-    GROUP_META,
     GROUP_ROWS,
     GROUP_SHARED,
     GROUP_SHARED_BITS,
+    GROUP_SPAN,
+    GROUP_SPANS,
     GROUP_USE,
     IMAGE_ANY,
     IMAGE_BYTES,
@@ -69,16 +70,17 @@ from decoder.tables import (
     IMAGE_STARTS,
     IMAGE_WIDTHS,
     KIND_OF_TYPE,
-    META_COMMITTED,
-    META_POSITION,
-    META_ROW,
-    META_TRANSACTION,
     NEW_TABLE_MAP,
     ROW,
     ROW_POSITION,
     ROW_START,
     ROWS_OVERRUN,
     SLOT_TABLE,
+    SPAN_COMMITTED,
+    SPAN_END,
+    SPAN_FIRST_NUMBER,
+    SPAN_POSITION,
+    SPAN_TRANSACTION,
     WALKS,
 )
 
@@ -87,7 +89,7 @@ Events = tuple[Array, Array, Array]
 Groups = tuple[Array, Array, Array, Array]
 """Groups, images, runs, widths."""
 Blocks = tuple[Array, Array, Array, Array]
-"""Starts of runs, NULL masks, "any NULL" by run, meta."""
+"""Starts of runs, NULL masks, "any NULL" by run, spans."""
 
 # What to do with each type of event: nothing, learn a TABLE_MAP, or walk rows of a kind.
 _NOTHING, _MAP, _FIRST_KIND = range(3)
@@ -184,7 +186,11 @@ def _scan_rows(
     if state[ROW_START]:
         start = state[ROW_START]
     first_row = state[ROW]
-    start = _walk_rows(buffer, start, end, group, owner, time, groups, blocks, state)
+    first_in_block = groups[0][group, GROUP_ROWS]
+    start = _walk_rows(buffer, start, end, group, groups, blocks, state)
+    if groups[0][group, GROUP_ROWS] > first_in_block:
+        origin = (state[ROW_POSITION], time, owner, first_row)
+        _add_span(group, origin, groups[0], blocks[3])
     _count(counts, state, owner, maps[2][slot, SLOT_TABLE], state[ROW] - first_row)
     if start < 0:
         state[DETAIL] = ROWS_OVERRUN
@@ -218,15 +224,13 @@ def _walk_rows(
     start: int,
     end: int,
     group: int,
-    owner: int,
-    time: int,
     groups: Groups,
     blocks: Blocks,
     state: Array,
 ) -> int:
     """Walks rows until the event's end or a full block: where it stopped, or −1 for an overrun."""
     table, images, runs, widths = groups
-    starts, masks, any_null, meta = blocks
+    starts, masks, any_null, _ = blocks
     capacity = table[group, GROUP_CAPACITY]
     row: int = table[group, GROUP_ROWS]
     keeps = int(table[group, GROUP_USE] == DECODE)
@@ -234,7 +238,6 @@ def _walk_rows(
     image_count = table[group, GROUP_IMAGES]
     shared = table[group, GROUP_SHARED]
     number: int = state[ROW]
-    entry = table[group, GROUP_META] + row
     position = start
     while position < end and row < capacity:
         for image in range(first_image, first_image + image_count):
@@ -258,16 +261,24 @@ def _walk_rows(
             if position > end:
                 _clear_row(row, capacity, first_image, image_count, images, masks)
                 return -1
-        meta[entry, META_POSITION] = state[ROW_POSITION]
-        meta[entry, META_COMMITTED] = time
-        meta[entry, META_TRANSACTION] = owner
-        meta[entry, META_ROW] = number
-        entry += keeps
         row += keeps
         number += 1
     table[group, GROUP_ROWS] = row
     state[ROW] = number
     return position
+
+
+@inline_kernel
+def _add_span(group: int, origin: tuple[int, int, int, int], table: Array, spans: Array) -> None:
+    """Notes where the rows come from that were added to a block last."""
+    position, committed, owner, first_number = origin
+    span = table[group, GROUP_SPAN] + table[group, GROUP_SPANS]
+    spans[span, SPAN_END] = table[group, GROUP_ROWS]
+    spans[span, SPAN_POSITION] = position
+    spans[span, SPAN_COMMITTED] = committed
+    spans[span, SPAN_TRANSACTION] = owner
+    spans[span, SPAN_FIRST_NUMBER] = first_number
+    table[group, GROUP_SPANS] += 1
 
 
 @inline_kernel

@@ -9,38 +9,35 @@ from __future__ import annotations
 import numpy as np
 
 from decoder.columns.digits import write_unsigned
-from decoder.columns.utf8 import HIGH_BITS
+from decoder.columns.json_errors import NOT_UTF8
+from decoder.columns.utf8 import is_utf8
 from decoder.memory import (
     Bytes,
+    copy_text_32,
     inline_kernel,
     item,
     kernel,
     load_be24,
-    load_i64,
     load_u8,
     shift_left,
     store_8,
     store_16,
     store_32,
     store_64,
-    subtract_wrapping,
+    trailing_zeros,
 )
 
 QUOTE = 34
 BACKSLASH = 92
 WORST_ESCAPE = 6
 """Bytes of `\\u001f`."""
-_HEX = 1
-_EVERY_BYTE = 0x0101010101010101
-_SPACES = 0x2020202020202020
-_QUOTES = 0x2222222222222222
-_BACKSLASHES = 0x5C5C5C5C5C5C5C5C
+_STEP = 32
+"""Bytes that are copied at a time."""
 
 
 def _escapes() -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """For each byte 0 (stands for itself), `_HEX`, or the letter behind the backslash."""
+    """For each byte the letter behind the backslash, 0 where its code stands there."""
     table = np.zeros(256, np.int64)
-    table[:32] = _HEX
     for byte, letter in zip(b'\b\t\n\f\r"\\', b'btnfr"\\', strict=True):
         table[byte] = letter
     return table
@@ -55,57 +52,43 @@ _BASE64_LINE = 57
 
 
 @inline_kernel
-def special_bytes(word: int) -> int:
-    """Of 8 bytes, the high bits of (at least) those that JSON escapes; 0 where there are none."""
-    control = subtract_wrapping(word, _SPACES) & ~word
-    quote = word ^ _QUOTES
-    quote = subtract_wrapping(quote, _EVERY_BYTE) & ~quote
-    backslash = word ^ _BACKSLASHES
-    backslash = subtract_wrapping(backslash, _EVERY_BYTE) & ~backslash
-    return (control | quote | backslash) & HIGH_BITS
-
-
-@inline_kernel
 def write_string(text: Bytes, at: int, buffer: Bytes, position: int, length: int) -> int:
-    """A string in quotes; at most WORST_ESCAPE * length + 2 bytes."""
+    """A string in quotes, at most WORST_ESCAPE * length + 2 bytes; NOT_UTF8 if it is not."""
     store_8(text, at, QUOTE)
     at += 1
-    end = position + length
+    start, end = position, position + length
+    not_ascii = 0
     while position < end:
-        word = load_i64(buffer, position)
-        size = min(end - position, 8)
-        special = special_bytes(word)
-        if size < 8:
-            special &= shift_left(1, 8 * size) - 1
-        if special == 0:
-            store_64(text, at, word)
+        classes = copy_text_32(text, at, buffer, position)
+        size = min(end - position, _STEP)
+        inside = shift_left(1, size) - 1
+        not_ascii |= classes >> _STEP & inside
+        escaped = classes & inside
+        if escaped == 0:
             at += size
+            position += size
         else:
-            at = write_escaped(text, at, buffer, position, size)
-        position += size
+            size = trailing_zeros(escaped)
+            at = write_escape(text, at + size, load_u8(buffer, position + size))
+            position += size + 1
+    if not_ascii and not is_utf8(buffer, start, end):
+        return NOT_UTF8
     store_8(text, at, QUOTE)
     return at + 1
 
 
 @kernel
-def write_escaped(text: Bytes, at: int, buffer: Bytes, position: int, size: int) -> int:
-    """Bytes one by one, some of them escaped."""
-    for byte in range(position, position + size):
-        character = load_u8(buffer, byte)
-        escape = item(_ESCAPES, character)
-        if escape == 0:
-            store_8(text, at, character)
-            at += 1
-        elif escape == _HEX:
-            low = character & 15
-            store_32(text, at, 0x3030755C)  # \u00
-            store_8(text, at + 4, 48 + (character >> 4))
-            store_8(text, at + 5, 48 + low if low < 10 else 87 + low)
-            at += 6
-        else:
-            store_16(text, at, BACKSLASH | escape << 8)
-            at += 2
-    return at
+def write_escape(text: Bytes, at: int, character: int) -> int:
+    """A character that must not stand for itself."""
+    letter = item(_ESCAPES, character)
+    if letter != 0:
+        store_16(text, at, BACKSLASH | letter << 8)
+        return at + 2
+    low = character & 15
+    store_32(text, at, 0x3030755C)  # \u00
+    store_8(text, at + 4, 48 + (character >> 4))
+    store_8(text, at + 5, 48 + low if low < 10 else 87 + low)
+    return at + 6
 
 
 @kernel

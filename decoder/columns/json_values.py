@@ -17,7 +17,6 @@ from decoder.columns.arrays import Int32s, Int64s
 from decoder.columns.digits import write_signed, write_unsigned
 from decoder.columns.json_errors import (
     NOT_A_NUMBER,
-    NOT_UTF8,
     OUTSIDE,
     TOO_DEEP,
     TOO_LONG,
@@ -27,7 +26,6 @@ from decoder.columns.json_errors import (
 from decoder.columns.json_numbers import write_double
 from decoder.columns.json_opaque import write_opaque
 from decoder.columns.json_text import WORST_ESCAPE, write_string
-from decoder.columns.utf8 import is_utf8
 from decoder.memory import (
     Bytes,
     inline_kernel,
@@ -90,8 +88,6 @@ def write_documents(
         if end > limit:
             return current, at
         written = write_document(buffer, position, position + length, text, at, end, stack)
-        if written >= 0 and not is_utf8(text, at, written):
-            written = NOT_UTF8
         if written < 0:
             return current, written
         at = written
@@ -202,6 +198,8 @@ def write_key(buffer: Bytes, text: Bytes, at: int, limit: int, stack: Int64s, fr
     if at + WORST_ESCAPE * length + LONGEST_SCALAR > limit:
         return TOO_LONG
     at = write_string(text, at, buffer, key, length)
+    if at < 0:
+        return at
     store_8(text, at, COLON)
     return at + 1
 

@@ -16,9 +16,11 @@ from decoder.memory import (
     Array,
     Bytes,
     copy_32,
+    copy_text_32,
     double_from_bits,
     item,
     kernel,
+    leading_zeros,
     load_be16,
     load_be24,
     load_be32,
@@ -91,11 +93,12 @@ def store_all(buffer: Bytes, value: int) -> None:
 
 
 @kernel
-def bits(value: int, count: int) -> tuple[int, int, int, float]:
+def bits(value: int, count: int) -> tuple[int, int, int, int, float]:
     return (
         shift_left(value, count),
         shift_right_logical(value, count),
         trailing_zeros(value),
+        leading_zeros(value),
         double_from_bits(value),
     )
 
@@ -103,6 +106,11 @@ def bits(value: int, count: int) -> tuple[int, int, int, float]:
 @kernel
 def copy(target: Bytes, to: int, source: Bytes, position: int) -> None:
     copy_32(target, to, source, position)
+
+
+@kernel
+def copy_text(target: Bytes, to: int, source: Bytes, position: int) -> int:
+    return copy_text_32(target, to, source, position)
 
 
 @kernel
@@ -149,12 +157,13 @@ def test_stores_write_the_lowest_bits_and_nothing_else(value: int) -> None:
 @given(value=INT64, count=st.integers(0, 63))
 def test_shifts_zeros_and_doubles(value: int, count: int) -> None:
     unsigned = value & (1 << 64) - 1
-    left, right, zeros, double = bits(value, count)
+    left, right, zeros, above, double = bits(value, count)
     assert left == wrap(value << count)
     assert right == wrap(unsigned >> count)
     assert zeros == (len(bin(unsigned)) - len(bin(unsigned).rstrip("0")) if value else 64)
+    assert above == 64 - unsigned.bit_length()
     assert struct.pack("<d", double)[6:] == struct.pack("<q", value)[6:]
-    assert getattr(bits, "py_func", bits)(value, count)[:3] == (left, right, zeros)
+    assert getattr(bits, "py_func", bits)(value, count)[:4] == (left, right, zeros, above)
 
 
 def test_copy_32_copies_32_bytes() -> None:
@@ -162,6 +171,18 @@ def test_copy_32_copies_32_bytes() -> None:
     target = np.zeros(40, np.uint8)
     copy(target, 3, source, 7)
     assert target.tolist() == [0] * 3 + list(range(7, 39)) + [0] * 5
+
+
+@UNHURRIED
+@given(text=st.binary(min_size=32, max_size=32))
+def test_copy_text_32_tells_what_json_escapes_and_what_is_not_ascii(text: bytes) -> None:
+    source = np.frombuffer(bytearray(b"?" * 5 + text), np.uint8)
+    escaped = sum(1 << at for at, byte in enumerate(text) if byte < 32 or byte in b'"\\')
+    not_ascii = sum(1 << at for at, byte in enumerate(text) if byte > 127)
+    for copies in (copy_text, getattr(copy_text, "py_func", copy_text)):
+        target = np.zeros(40, np.uint8)
+        assert copies(target, 3, source, 5) == wrap(escaped | not_ascii << 32)
+        assert target.tobytes() == bytes(3) + text + bytes(5)
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64])
@@ -182,11 +203,13 @@ def store(b, p): m.store_32(b, p, 1)
 @m.kernel
 def copy(b, p): m.copy_32(b, p, b, 0)
 @m.kernel
+def text(b, p): return m.copy_text_32(b, 0, b, p)
+@m.kernel
 def element(b, p): return m.item(b, p)
 
 buffer = np.zeros(64, np.uint8)
 refused = 0
-for access, size in ((load, 8), (store, 4), (copy, 32), (element, 1)):
+for access, size in ((load, 8), (store, 4), (copy, 32), (text, 32), (element, 1)):
     access(buffer, 0)
     access(buffer, 64 - size)
     for position in (-1, 65 - size, 1 << 40):
@@ -207,7 +230,7 @@ def test_checked_and_interpreted_accesses_stay_inside(variable: str) -> None:
         text=True,
         check=True,
     )
-    assert done.stdout.strip() == "12"
+    assert done.stdout.strip() == "15"
 
 
 def test_the_cache_folder_is_named_by_what_is_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
