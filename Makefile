@@ -23,8 +23,8 @@ help:  ## list the targets
 demo: $(READY)  ## run Binlake on recorded binlogs of a small shop, and show the gold tables
 	@$(BIN)/python -m demo.run
 
-test: $(READY)  ## run all tests, against a real MySQL server too (ARGS="-k name" for some of them)
-	$(BIN)/python -m pytest $(ARGS)
+test: $(READY)  ## run all tests, in two processes, against real servers (ARGS="-k name" for some)
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
 
 lint: $(READY)  ## check style and formatting
 	$(BIN)/ruff check .
