@@ -29,12 +29,12 @@ PARTS = {
     # take minutes to write alone.
     "many small files": (1_000,),
 }
-"""How many transactions come before each run; one run after ten thousand where nothing is said."""
+"""How many transactions come before each run; one run after 3,000 where nothing is said."""
 
 
 @pytest.mark.parametrize(
     ("options", "parts"),
-    [(options, PARTS.get(name, (10_000,))) for name, options in SERVERS.items()],
+    [(options, PARTS.get(name, (3_000,))) for name, options in SERVERS.items()],
     ids=list(SERVERS),
 )
 def test_after_a_mixed_workload(
