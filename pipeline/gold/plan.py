@@ -134,7 +134,8 @@ def _table(
         state = _after(state, item)
     defined = [i.definition for i in items if i.definition and i.lsn <= to_lsn]
     state = replace(state, key=rules.key(defined[-1]) if defined else ())
-    passed = [b for b in blocks if b.marked and start < b.lsn <= to_lsn and b.lsn > before.to_lsn]
+    after = max(from_lsn, before.to_lsn)
+    passed = [b for b in blocks if b.marked and after < b.lsn <= to_lsn]
     reason = state.reason or passed[0].reason if passed else state.reason
     return replace(state, complete=state.complete and not passed, reason=reason)
 

@@ -183,6 +183,15 @@ def test_marked_faults_are_gone_past_and_remembered() -> None:
     assert later.tables[T].reason == "bad row"
 
 
+def test_a_marked_fault_in_the_transaction_that_creates_its_table_counts() -> None:
+    rules = replace(RULES, mark_faults=True)
+    table = plan(100, [item("create", 10)], [Fault(10, "bad row", (T,))], rules=rules).tables[T]
+    assert (table.to_lsn, table.complete, table.reason) == (100, False, "bad row")
+    again = [item("create", 10), item("create", 60)]
+    table = plan(100, again, [Fault(10, "bad row", (T,))], rules=rules).tables[T]
+    assert (table.complete, table.reason) == (True, None), "its rows went with the first table"
+
+
 def test_a_table_known_by_its_fault_alone_is_told() -> None:
     state = plan(100, [], [Fault(60, "bad table map", (T,))])
     assert state.tables[T].held == "bad table map"
