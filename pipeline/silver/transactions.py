@@ -50,7 +50,14 @@ def append_statements(
 
 def _append(rows: DataFrame, path: str, name: str, source: str, batch: int) -> None:
     placed = rows.select(sf.lit(source).alias("source"), sf.lit(batch).alias("batch"), "*")
-    delta.append_once(placed, path, app=f"silver/{source}/{name}", version=batch)
+    delta.append_once(
+        placed,
+        path,
+        app=f"silver/{source}/{name}",
+        version=batch,
+        # A lake of an older release lacks columns that came later.
+        options={"mergeSchema": "true"},
+    )
 
 
 def _rows(parts: pa.Table) -> list[dict[str, Any]]:
