@@ -7,15 +7,18 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
+from decoder.constants import ColumnType
 from decoder.definition import TableDefinition
 from pipeline.catalog.items import TimelineItem
 from pipeline.gold.changes import Skipped, read_changes
 from pipeline.gold.evolve import GoldTable, evolve
 from pipeline.gold.fold import Shape
+from pipeline.gold.images import LeftOut
 from pipeline.gold.merge import put
 from pipeline.gold.names import gold_name
 from pipeline.gold.parts import Evolve, Rows, parts
 from pipeline.gold.state import TableState
+from pipeline.gold.step import Step
 from pipeline.lake import Lake
 from pipeline.settings import Settings
 
@@ -75,10 +78,9 @@ def _apply_rows(
         spark,
         changes,
         shape,
-        table.reference,
+        Step(table.reference, table.app, version),
+        left_out=left_out(part.definition),
         complete=state.complete,
-        app=table.app,
-        version=version,
     )
 
 
@@ -90,6 +92,11 @@ def shape_of(definition: TableDefinition, key: Sequence[str]) -> Shape:
         tuple(key),
         frozenset(nullable.intersection(key) - _primary(definition)),
     )
+
+
+def left_out(definition: TableDefinition) -> LeftOut:
+    """What it means that an image leaves one of the table's columns out."""
+    return LeftOut(frozenset(c.name for c in definition.columns if c.type == ColumnType.JSON))
 
 
 def _primary(definition: TableDefinition) -> set[str]:
