@@ -3,7 +3,7 @@
 What stands before the rows is as ever; the rows are one compressed piece. So a window with such
 events becomes windows over new buffers, in which they have the plain type, the rows decompressed,
 and no checksum; everything else is copied. Positions are arrays of their own and stay as they are.
-A window is closed when it is full, so that memory does not grow with what the rows expand to.
+A window is closed when it is full; how much is expanded at a time, `expansion` decides.
 
 Format: MariaDB `sql/log_event.cc`, `row_log_event_uncompress`.
 """
@@ -27,7 +27,7 @@ from decoder.mariadb_compression import uncompress
 from decoder.walk import USUAL_POST_HEADERS
 from decoder.window import Window
 
-_PLAIN: dict[int, T] = {
+PLAIN: dict[int, T] = {
     T.MARIADB_WRITE_ROWS_COMPRESSED_V1: T.WRITE_ROWS_V1,
     T.MARIADB_UPDATE_ROWS_COMPRESSED_V1: T.UPDATE_ROWS_V1,
     T.MARIADB_DELETE_ROWS_COMPRESSED_V1: T.DELETE_ROWS_V1,
@@ -36,7 +36,7 @@ _PLAIN: dict[int, T] = {
     T.MARIADB_DELETE_ROWS_COMPRESSED: T.DELETE_ROWS,
 }
 _IS_COMPRESSED: npt.NDArray[np.bool_] = np.zeros(256, np.bool_)
-_IS_COMPRESSED[list(_PLAIN)] = True
+_IS_COMPRESSED[list(PLAIN)] = True
 
 _TWO_BITMAPS = (T.UPDATE_ROWS, T.UPDATE_ROWS_V1)
 _VERSION_2 = 10
@@ -77,14 +77,14 @@ def _plain(window: Window, event: int) -> bytes:
     view = memoryview(window.buffer.data)
     header = EventHeader.parse(view, offset, int(window.position[event]))
     cursor = Cursor(view[body:end], header)
-    cursor.skip(post_header or int(USUAL_POST_HEADERS[_PLAIN[code]]))
+    cursor.skip(post_header or int(USUAL_POST_HEADERS[PLAIN[code]]))
     if post_header == _VERSION_2:
         extra = int.from_bytes(view[body + post_header - 2 : body + post_header], "little")
         if extra < _EXTRA_LENGTH_BYTES:
             raise header.malformed(f"its extra data has the length {extra}, less than its own")
         cursor.skip(extra - _EXTRA_LENGTH_BYTES)
     columns = cursor.length_encoded()
-    cursor.skip((columns + 7) // 8 * (2 if _PLAIN[code] in _TWO_BITMAPS else 1))
+    cursor.skip((columns + 7) // 8 * (2 if PLAIN[code] in _TWO_BITMAPS else 1))
     rows = body + cursor.offset
     return bytes(view[offset:rows]) + uncompress(view[rows:end])
 
@@ -112,7 +112,7 @@ class _Rewriting:
         window = self._window
         table = window.table[:, first:stop].copy()
         for event, found in content.items():
-            table[TYPE, event - first] = _PLAIN[T(int(window.table[TYPE, event]))]
+            table[TYPE, event - first] = PLAIN[T(int(window.table[TYPE, event]))]
             table[SIZE, event - first] = len(found)
             table[END, event - first] = window.table[OFFSET, event] + len(found)
         offsets = HEAD_SLACK + np.concatenate(([0], np.cumsum(table[SIZE])))

@@ -17,11 +17,11 @@ import numpy.typing as npt
 import zstandard
 
 from decoder.columns.cells import HEAD_SLACK, SLACK
-from decoder.constants import HEADER_LENGTH, EventType
-from decoder.descriptor import DESCRIPTORS
+from decoder.constants import HEADER_LENGTH
 from decoder.events.transaction_payload import Compression, TransactionPayloadEvent
 from decoder.framing import TYPE, Frames, frame
 from decoder.memory import load_u32
+from decoder.payload import NOT_INSIDE
 from decoder.pieces import PieceReader
 
 INNER_WINDOW = 1 << 22
@@ -29,7 +29,7 @@ INNER_WINDOW = 1 << 22
 _MOST_KEPT = 4 * INNER_WINDOW
 """Bytes of the buffer that are kept for the next payload."""
 _PIECE = 1 << 20
-NOT_INSIDE = (int(EventType.TRANSACTION_PAYLOAD), *map(int, DESCRIPTORS))
+_NOT_INSIDE = [int(kind) for kind in NOT_INSIDE]
 
 
 class _Source(Protocol):
@@ -82,7 +82,7 @@ def inner_windows(
             break
         end = HEAD_SLACK + used
         frames = frame(buffer.data, HEAD_SLACK, end, base=0, checksum=False)
-        if frames.stopped or np.isin(frames.table[TYPE], NOT_INSIDE).any():
+        if frames.stopped or hold_what_is_not_inside(frames):
             raise event.header.malformed("its content is not a sequence of events")
         if len(frames):
             yield frames
@@ -120,3 +120,8 @@ def _larger(data: npt.NDArray[np.uint8], used: int, event: TransactionPayloadEve
     wanted = load_u32(data, HEAD_SLACK + 9) if used >= HEADER_LENGTH else HEADER_LENGTH
     event.check_inside(wanted)
     return min(max(wanted, used + 1), 2 * used + _PIECE)
+
+
+def hold_what_is_not_inside(frames: Frames) -> bool:
+    """Whether an event is of a type that no payload holds."""
+    return bool(np.isin(frames.table[TYPE], _NOT_INSIDE).any())

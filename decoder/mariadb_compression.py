@@ -16,10 +16,8 @@ _RESERVED = 0x08
 _ALGORITHM = 0x70
 _LENGTH_BYTES = 0x07
 _MAX_LENGTH_BYTES = 4
-ALWAYS_ALLOWED = 1 << 24
-MOST_TIMES = 100
-"""Longer than `ALWAYS_ALLOWED` a piece may be only so many times what it is compressed: what
-expands more (a blob of zeros does) could fill a worker's memory many times over."""
+LARGEST = 1 << 30
+"""Bytes of an event, as `max_allowed_packet` can allow at most."""
 
 
 def uncompress(data: bytes | memoryview) -> bytes:
@@ -63,8 +61,6 @@ def _announced(view: memoryview) -> tuple[int, memoryview]:
     if not length:
         raise MalformedError("it announces no content")
     content = view[1 + length_bytes :]
-    if length > max(ALWAYS_ALLOWED, MOST_TIMES * len(content)):
-        raise UnsupportedError(
-            f"{len(content)} compressed bytes announce {length}, over {MOST_TIMES} times as many"
-        )
+    if length > LARGEST:
+        raise MalformedError(f"it announces {length} bytes, more than an event can have")
     return length, content

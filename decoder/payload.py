@@ -21,7 +21,11 @@ from decoder.header import EventHeader
 
 _PIECE = 1 << 20
 """Bytes asked for at once: an event's announced size is not trusted with memory."""
-_NOT_INSIDE = DESCRIPTORS | {EventType.TRANSACTION_PAYLOAD}
+NOT_INSIDE = DESCRIPTORS | {
+    EventType.TRANSACTION_PAYLOAD,
+    *(EventType.GTID, EventType.ANONYMOUS_GTID, EventType.GTID_TAGGED, EventType.MARIADB_GTID),
+}
+"""Types that say how a log or a transaction begins: MySQL writes them before the payload."""
 
 
 class _Stream(Protocol):
@@ -78,7 +82,7 @@ def _inner_header(head: bytearray, offset: int, payload: TransactionPayloadEvent
     if len(head) < HEADER_LENGTH:
         raise _malformed(f"its content ends in {len(head)} bytes that are no event", payload)
     header = EventHeader.parse(memoryview(head), 0, payload.position)
-    if header.type in _NOT_INSIDE:
+    if header.type in NOT_INSIDE:
         raise _malformed(f"it holds an event of type {header.name}", payload)
     return header.inside(payload.header, offset)
 

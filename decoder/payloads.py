@@ -21,8 +21,8 @@ from decoder.constants import HEADER_LENGTH
 from decoder.errors import BinlogError
 from decoder.events.transaction_payload import Compression, TransactionPayloadEvent
 from decoder.faults import kind_of
-from decoder.framing import END, OFFSET, SIZE, TYPE, Frames, frame, header_of
-from decoder.inner_windows import INNER_WINDOW, NOT_INSIDE, InnerBuffer, inner_windows
+from decoder.framing import END, OFFSET, SIZE, Frames, frame, header_of
+from decoder.inner_windows import INNER_WINDOW, InnerBuffer, hold_what_is_not_inside, inner_windows
 from decoder.memory import Array, Bytes, kernel, load_i64, load_u8, load_u16, load_u24
 from decoder.pieces import cut
 from decoder.results import Changes
@@ -199,7 +199,7 @@ class PayloadDecoder:
                 pass
             return
         self._rows.flush()
-        before, self._rows.flushed = self._rows.flushed, []
+        before = self._rows.take_flushed()
         yield from self._decode_large(window, event, payload, content)
         self._rows.flushed = before
 
@@ -252,7 +252,7 @@ def _hold_whole_events(frames: Frames, ends: list[int]) -> bool:
     """Whether each payload's end is an event's, and no event is of a type that cannot be inside."""
     if frames.stopped or frames.next_offset != ends[-1]:
         return False
-    if np.isin(frames.table[TYPE], NOT_INSIDE).any():
+    if hold_what_is_not_inside(frames):
         return False
     event_ends = frames.table[OFFSET] + frames.table[SIZE]
     found = np.searchsorted(event_ends, ends)
@@ -263,35 +263,41 @@ def _hold_whole_events(frames: Frames, ends: list[int]) -> bool:
 def read_heads(buffer: Bytes, table: Array, events: Array, heads: Array) -> None:
     """The fields before the payload in each of the events (see `transaction_payload`)."""
     for index in range(len(events)):
-        event = events[index]
-        position = table[OFFSET, event] + HEADER_LENGTH
-        end = table[END, event]
-        size = -1
-        for _ in range(_MAX_FIELDS):
-            kind, position = _length_encoded(buffer, position, end)
-            if kind == _END:
-                break
-            length, position = _length_encoded(buffer, position, end)
-            value, _ = _length_encoded(buffer, position, end)
-            if kind < 0 or length < 0 or value < 0 or position + length > end:
-                kind = -1
-                break
-            if kind == _PAYLOAD_SIZE:
-                size = value
-            elif kind == _COMPRESSION:
-                heads[index, COMPRESSION] = value
-            elif kind == _UNCOMPRESSED_SIZE:
-                heads[index, UNCOMPRESSED] = value
-            position += length
-        known = heads[index, COMPRESSION] == _ZSTD or heads[index, COMPRESSION] == _NONE
-        if kind == _END and known and size == end - position and heads[index, UNCOMPRESSED] > 0:
-            heads[index, READABLE] = 1
-            heads[index, CONTENT] = position
-            heads[index, LENGTH] = size
+        read_head(buffer, table, events[index], heads, index)
 
 
 @kernel
-def _length_encoded(buffer: Bytes, position: int, end: int) -> tuple[int, int]:
+def read_head(buffer: Bytes, table: Array, event: int, heads: Array, index: int) -> None:
+    """The fields before the payload of one event, into a cleared row of `heads`."""
+    position = table[OFFSET, event] + HEADER_LENGTH
+    end = table[END, event]
+    size = -1
+    kind = -1
+    for _ in range(_MAX_FIELDS):
+        kind, position = length_encoded(buffer, position, end)
+        if kind == _END:
+            break
+        length, position = length_encoded(buffer, position, end)
+        value, _ = length_encoded(buffer, position, end)
+        if kind < 0 or length < 0 or value < 0 or position + length > end:
+            kind = -1
+            break
+        if kind == _PAYLOAD_SIZE:
+            size = value
+        elif kind == _COMPRESSION:
+            heads[index, COMPRESSION] = value
+        elif kind == _UNCOMPRESSED_SIZE:
+            heads[index, UNCOMPRESSED] = value
+        position += length
+    known = heads[index, COMPRESSION] == _ZSTD or heads[index, COMPRESSION] == _NONE
+    if kind == _END and known and size == end - position and heads[index, UNCOMPRESSED] > 0:
+        heads[index, READABLE] = 1
+        heads[index, CONTENT] = position
+        heads[index, LENGTH] = size
+
+
+@kernel
+def length_encoded(buffer: Bytes, position: int, end: int) -> tuple[int, int]:
     """The integer and where it ends; −1 where it does not end inside."""
     if position >= end:
         return -1, end

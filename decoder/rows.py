@@ -241,6 +241,11 @@ class RowDecoder:
         for group in self._blocks.filled():
             self._flush_group(group)
 
+    def take_flushed(self) -> list[Flushed]:
+        """The batches since the last call."""
+        taken, self.flushed = self.flushed, []
+        return taken
+
     def _flush_group(self, index: int) -> None:
         """Builds a group's rows in one batch, or in several where no array holds their text."""
         group = self._groups[index]

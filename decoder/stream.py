@@ -29,6 +29,7 @@ from decoder.definition import TableDefinition
 from decoder.descriptor import DESCRIPTORS
 from decoder.errors import BinlogError, TruncatedError
 from decoder.events.start_v3 import artificial_start
+from decoder.expansion import frame_window
 from decoder.faults import CONTENT_LIMIT, Fault, FaultLog, kind_of
 from decoder.feed import Feed
 from decoder.framing import OFFSET, SIZE, TYPE, Frames, frame
@@ -194,7 +195,7 @@ class SegmentDecoder:
     def _decode_feed(self, feed: Feed) -> Iterator[Result]:
         while True:
             feed.fill()
-            frames = frame(
+            frames = frame_window(
                 feed.buffer,
                 feed.start,
                 feed.end,
@@ -342,8 +343,7 @@ class SegmentDecoder:
         if self._holding.probing and current != 0 and not faulty[0]:
             stop = int(self._session.transactions[0, STOP])
             yield from self._replay(stop if stop >= 0 else self._feed.position)
-        flushed, self._rows.flushed = self._rows.flushed, []
-        yield from self._holding.release(flushed, faulty, current)
+        yield from self._holding.release(self._rows.take_flushed(), faulty, current)
         if count > int(current >= 0):
             yield self._transactions(counts, current)
         self._faults.close(current, self._lsn, lambda index: self._tables_of(counts, index))

@@ -259,7 +259,8 @@ def _walk_rows(
                 any_null,
             )
             if position > end:
-                _clear_row(row, capacity, first_image, image_count, images, masks)
+                first_row = table[group, GROUP_ROWS]
+                _clear_rows(first_row, row, capacity, first_image, image_count, images, masks)
                 return -1
         row += keeps
         number += 1
@@ -296,13 +297,20 @@ def _step_over_shared(buffer: Bytes, position: int, bits: int) -> int:
 
 
 @kernel
-def _clear_row(
-    row: int, capacity: int, first_image: int, count: int, images: Array, masks: Array
+def _clear_rows(
+    first: int,
+    last: int,
+    capacity: int,
+    first_image: int,
+    count: int,
+    images: Array,
+    masks: Array,
 ) -> None:
-    """Takes back the NULL masks of a row that was not walked to its end."""
+    """Takes back the NULL masks of an event's rows, the last of which was not walked to its end."""
     for image in range(first_image, first_image + count):
         for run in range(images[image, IMAGE_RUNS]):
-            masks[images[image, IMAGE_MASKS] + run * capacity + row] = 0
+            start = images[image, IMAGE_MASKS] + run * capacity
+            masks[start + first : start + last + 1] = 0
 
 
 @inline_kernel

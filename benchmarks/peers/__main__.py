@@ -120,7 +120,8 @@ def measure(
         progress("stages and the bound, first use")
         profiles = {name: stages.run_stages(file) for name, file in files.items()}
         compile_seconds = first_use.seconds_to_compile(cache / "fresh")
-        starts = [first_use.seconds_to_start(files[MIXED]) for _ in range(STARTS)]
+        bytecode = cache / "bytecode"
+        starts = [first_use.seconds_to_start(files[MIXED], bytecode) for _ in range(STARTS)]
     progress("two threads, two processes, results without PCLMULQDQ")
     command = [sys.executable, "-m", "benchmarks.peers.workers", str(files[MIXED])]
     return Measured(

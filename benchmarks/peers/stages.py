@@ -37,7 +37,7 @@ PASSES = 5
 FRAMING, CHECKSUMS, BETWEEN = "event headers", "checksums", "Python between the passes"
 STAGES = {
     "decoder.stream.Feed.fill": "bytes into the window",
-    "decoder.stream.frame": FRAMING,
+    "decoder.expansion.frame": FRAMING,
     "decoder.stream.TransactionTracker.follow": "transactions",
     "decoder.session.Session.enter": "transactions",
     "decoder.stream.transactions_batch": "transactions",

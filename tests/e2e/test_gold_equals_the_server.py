@@ -15,8 +15,11 @@ from tests.support.mysql import MySQLFactory, MySQLServer
 SERVERS = {
     "defaults": (),
     "compressed transactions": ("--binlog-transaction-compression=ON",),
-    "checksums off": ("--binlog-checksum=NONE",),
-    "GTIDs off": ("--gtid-mode=OFF", "--enforce-gtid-consistency=OFF"),
+    "checksums and GTIDs off": (
+        "--binlog-checksum=NONE",
+        "--gtid-mode=OFF",
+        "--enforce-gtid-consistency=OFF",
+    ),
     "many small files": ("--max-binlog-size=4096",),
 }
 ZOO = "zoo"

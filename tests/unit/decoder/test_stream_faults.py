@@ -113,12 +113,14 @@ def test_what_was_decoded_before_the_fault_goes_with_it() -> None:
 
 
 def test_nulls_of_a_row_that_overruns_do_not_stay_behind() -> None:
-    broken = CUP.rows((1, "a"), (None, "abc"))[:-1]
+    broken = CUP.rows((None, None), (None, "x"), (1, "a"), (None, "abc"))[:-1]
     broken = broken[:9] + struct.pack("<I", len(broken)) + broken[13:]
     log = log_bytes(
-        transaction(1, CUP.map(), broken), transaction(2, insert(CUP, (5, "b"), (6, "c")))
+        transaction(1, CUP.map(), broken),
+        transaction(2, insert(CUP, (5, "b"), (6, "c"), (7, "d"), (8, "e"))),
     )
-    assert [after for *_, after in changed(decoded(log))] == [(5, "b"), (6, "c")]
+    sound = [(5, "b"), (6, "c"), (7, "d"), (8, "e")]
+    assert [after for *_, after in changed(decoded(log))] == sound
 
 
 def test_ignorable_events_are_passed_over() -> None:
