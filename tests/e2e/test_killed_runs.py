@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -14,34 +12,12 @@ from pipeline import delta
 from tests.e2e.conftest import Run
 from tests.support import traffic
 from tests.support.compare import assert_gold_equals_source
+from tests.support.kills import Executioner, Killed
 from tests.support.mysql import MySQLFactory
 
 TABLES = ("account",)
 """One: every commit more is a run more, and what is done to several at once is killed in
 tests/integration/test_gold_repeated.py."""
-
-
-class Killed(BaseException):
-    """Stands for SIGKILL: nothing in the pipeline may catch it and go on."""
-
-
-class Executioner:
-    """Lets a given number of commits through, then kills the run instead of, or after, the next."""
-
-    def __init__(self, commits: int, *, after: bool) -> None:
-        self.left = commits
-        self.after = after
-        self.real = delta.commit
-
-    def __call__(self, action: Callable[[], object], **names: Any) -> None:
-        if self.left < 0:
-            raise Killed
-        self.left -= 1
-        if self.left < 0 and not self.after:
-            raise Killed
-        self.real(action, **names)
-        if self.left < 0:
-            raise Killed
 
 
 def test_a_run_killed_at_each_commit_in_turn_ends_as_if_it_had_not_been(

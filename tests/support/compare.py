@@ -6,6 +6,7 @@ The source is asked in a session in UTC, for text or hex wherever a client could
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,6 +21,8 @@ from tests.support.server_values import decoded_value, expression, python_value
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
+
+Row = tuple[Any, ...]
 
 SHOWN = 10
 """Differences that a failure spells out."""
@@ -159,32 +162,70 @@ def compare(
     gold: pa.Table,
     rows: Iterable[tuple[Any, ...]],
 ) -> Iterator[str]:
-    """A sentence for each row or value that is not the same; `key` are places of columns."""
+    """A sentence for each row or value that is not the same; `key` are places of columns.
+
+    Rows are counted: a table without a key (`key`: all columns) may hold the same one many times.
+    """
     definitions = [column.definition for column in columns]
     kinds = [field.type for field in gold.schema]
-    source = {}
-    for raw in rows:
-        row = tuple(map(python_value, definitions, kinds, raw))
-        source[_key(row, key)] = row
-    ours = {}
-    for values in zip(*(column.to_pylist() for column in gold.columns), strict=True):
-        row = tuple(map(decoded_value, definitions, values))
-        if (at := _key(row, key)) in ours:
-            yield f"key {at!r} is in gold more than once"
-        ours[at] = row
-    yield from (f"key {at!r} is missing in gold" for at in source if at not in ours)
-    yield from (f"key {at!r} is in gold only" for at in ours if at not in source)
-    for at, row in source.items():
-        for column, theirs, value in zip(columns, row, ours.get(at, row), strict=True):
-            if not _same(value, theirs):
-                name = f"{column.name} {column.column_type}"
-                yield f"key {at!r}, {name}: gold has {value!r}, the source {theirs!r}"
+    theirs = _by_key((tuple(map(python_value, definitions, kinds, raw)) for raw in rows), key)
+    values = zip(*(column.to_pylist() for column in gold.columns), strict=True)
+    ours = _by_key((tuple(map(decoded_value, definitions, row)) for row in values), key)
+    for at in dict.fromkeys((*theirs, *ours)):
+        yield from _of_one_key(columns, at, ours.get(at, []), theirs.get(at, []))
 
 
-def _key(row: tuple[Any, ...], key: Sequence[int]) -> tuple[Any, ...]:
+def _by_key(rows: Iterable[Row], key: Sequence[int]) -> dict[Row, list[Row]]:
+    """The rows of each key: several, where a table has no key or gold is wrong."""
+    found: dict[Row, list[Row]] = {}
+    for row in rows:
+        found.setdefault(_key(row, key), []).append(row)
+    return found
+
+
+def _of_one_key(
+    columns: Sequence[SourceColumn], at: Row, ours: list[Row], theirs: list[Row]
+) -> Iterator[str]:
+    """The differences between the rows of one key, as multisets."""
+    if not ours:
+        yield f"key {at!r} is missing in gold{_times(theirs)}"
+    elif not theirs:
+        yield f"key {at!r} is in gold only{_times(ours)}"
+    elif len(ours) != len(theirs):
+        yield f"key {at!r} is in gold {len(ours)} times, in the source {len(theirs)} times"
+    else:
+        for mine, other in zip(*_unmatched(ours, theirs), strict=True):
+            for column, value, expected in zip(columns, mine, other, strict=True):
+                if not _same(value, expected):
+                    name = f"{column.name} {column.column_type}"
+                    yield f"key {at!r}, {name}: gold has {value!r}, the source {expected!r}"
+
+
+def _unmatched(ours: list[Row], theirs: list[Row]) -> tuple[list[Row], list[Row]]:
+    """What is left of both once each row is paired with one that is the same."""
+    left = list(theirs)
+    alone = []
+    for row in ours:
+        pair = next((n for n, other in enumerate(left) if all(map(_same, row, other))), None)
+        if pair is None:
+            alone.append(row)
+        else:
+            del left[pair]
+    return alone, left
+
+
+def _times(rows: list[Row]) -> str:
+    return f", {len(rows)} times" if len(rows) > 1 else ""
+
+
+def _key(row: Row, key: Sequence[int]) -> Row:
     """The key's values, of which dicts and lists (no key on a server) are taken as text."""
     values = [row[place] for place in key]
-    return tuple(repr(v) if isinstance(v, (dict, list)) else v for v in values)
+    return tuple(_text_of(v) if isinstance(v, (dict, list)) else v for v in values)
+
+
+def _text_of(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=repr)
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -36,7 +36,7 @@ def test_equal_tables_have_no_differences() -> None:
 DIFFERENT: dict[str, tuple[tuple[Any, ...], str]] = {
     "missing": (SAME[:1], "key (2,) is missing in gold"),
     "too much": ((*SAME, (3, "x", 0.0, None)), "key (3,) is in gold only"),
-    "double": ((*SAME, SAME[0]), "key (1,) is in gold more than once"),
+    "double": ((*SAME, SAME[0]), "key (1,) is in gold 2 times, in the source 1 times"),
     "text": (((1, "A", 0.5, '{"n": 1}'), SAME[1]), "name varchar(20): gold has 'A'"),
     "null": (((1, None, 0.5, '{"n": 1}'), SAME[1]), "gold has None"),
     "a sign of zero": ((SAME[0], (2, None, 0.0, None)), "gold has 0.0, the source -0.0"),
@@ -49,6 +49,30 @@ def test_each_difference_is_told(name: str) -> None:
     rows, sentence = DIFFERENT[name]
     (told,) = compare(COLUMNS, [0], gold(*rows), ROWS)
     assert sentence in told
+
+
+BAGS: dict[str, tuple[int, int, str]] = {
+    "as often": (3, 3, ""),
+    "too few": (2, 3, "is in gold 2 times, in the source 3 times"),
+    "too many": (3, 2, "is in gold 3 times, in the source 2 times"),
+    "none": (0, 2, "is missing in gold, 2 times"),
+    "only in gold": (2, 0, "is in gold only, 2 times"),
+}
+
+
+@pytest.mark.parametrize("name", BAGS)
+def test_identical_rows_of_a_table_without_a_key_are_counted(name: str) -> None:
+    ours, theirs, sentence = BAGS[name]
+    found = list(compare(COLUMNS, range(4), gold(*SAME[:1] * ours), ROWS[:1] * theirs))
+    assert len(found) == (1 if sentence else 0)
+    assert all(sentence in told for told in found)
+
+
+def test_rows_of_one_key_that_differ_are_paired_whatever_their_order() -> None:
+    rows = [("1", "a", 0.5, None), ("1", "b", 0.5, None), ("1", "c", 0.5, None)]
+    ours = [(1, "c", 0.5, None), (1, "a", 0.5, None), (1, "x", 0.5, None)]
+    (told,) = compare(COLUMNS, [0], gold(*ours), rows)
+    assert "gold has 'x', the source 'b'" in told
 
 
 def test_types_follow_the_design() -> None:

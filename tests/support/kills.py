@@ -1,0 +1,31 @@
+"""Runs that die at a commit: the stand-in for SIGKILL that tests and soaks share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pipeline import delta
+
+
+class Killed(BaseException):
+    """Stands for SIGKILL: nothing in the pipeline may catch it and go on."""
+
+
+class Executioner:
+    """Lets a given number of commits through, then kills the run instead of, or after, the next."""
+
+    def __init__(self, commits: int, *, after: bool) -> None:
+        self.left = commits
+        self.after = after
+        self.real = delta.commit
+
+    def __call__(self, action: Callable[[], object], **names: Any) -> None:
+        if self.left < 0:
+            raise Killed
+        self.left -= 1
+        if self.left < 0 and not self.after:
+            raise Killed
+        self.real(action, **names)
+        if self.left < 0:
+            raise Killed
