@@ -6,8 +6,8 @@ to the session, the log of statements, and as faults to its caller.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -24,14 +24,17 @@ from decoder.events.query_compressed import QueryCompressedEvent
 from decoder.events.registry import parse
 from decoder.events.table_map import TableMapEvent
 from decoder.events.unknown import UnknownEvent
+from decoder.events.xa_prepare import XaPrepareEvent
 from decoder.faults import INCIDENT, STATEMENT_DML, UNDECODABLE, UNSUPPORTED, kind_of
 from decoder.framing import BODY, END, OFFSET, SIZE, TYPE, VALID, header_of
 from decoder.header import EventHeader
+from decoder.savepoints import Place, Savepoints
 from decoder.session import COMMITTED, ORIGINAL, START, Session
 from decoder.statements import StatementLog, excerpt, is_dml, savepoint_name
-from decoder.summaries import Ranges
+from decoder.summaries import Told
 from decoder.transactions import WORDS, Statement, classify_text
 from decoder.window import Window
+from decoder.xa import decided, prepared
 
 Report = Callable[[Window, int, str, BinlogError, bool], None]
 """(window, event, kind, error, whether the transaction's TABLE_MAPs tell all tables it touches)."""
@@ -42,34 +45,34 @@ _ROWS = frozenset(
     for kind in EventType
     if kind.name.endswith(("_ROWS", "_ROWS_V1", "_ROWS_COMPRESSED", "_ROWS_COMPRESSED_V1"))
 )
-# Not decoded, but what they touch is in TABLE_MAPs.
-_TABLES_ARE_MAPPED = _ROWS | {_T.XA_PREPARE}
 _LOADS = (*(_T.LOAD, _T.NEW_LOAD, _T.CREATE_FILE, _T.EXEC_LOAD, _T.EXECUTE_LOAD_QUERY),)
 _WITHOUT_EFFECT = MariadbGtidExtraFlag.START_ALTER | MariadbGtidExtraFlag.ROLLBACK_ALTER
 """`binlog_alter_two_phase=ON` logs an ALTER twice; only its COMMIT ALTER changes a table."""
 
-
-@dataclass(slots=True)
-class Savepoints:
-    """Positions behind the SAVEPOINTs of one transaction, in order, by name."""
-
-    transaction: int = -1
-    positions: dict[str, int] = field(default_factory=dict)
+_STATEMENT_CACHE = (5, 5)
+"""From this version on, changes that cannot be rolled back are in groups of their own."""
 
 
 class Attention:
     """Looks at single events; holds the FORMAT_DESCRIPTION in force."""
 
     def __init__(
-        self, session: Session, statements: StatementLog, ordinal: int, report: Report
+        self,
+        session: Session,
+        statements: StatementLog,
+        ordinal: int,
+        report: Report,
+        next_row: Callable[[int], int],
     ) -> None:
         self.description: FormatDescriptionEvent | None = None
         self._descriptors: list[tuple[int, bytes]] = []
-        self.rolled_back: Ranges = {}
+        self.told = Told()
         self._session = session
         self._statements = statements
         self._ordinal = ordinal
         self._report = report
+        self._next_row = next_row
+        self.lacks_statement_cache = False
         self._savepoints = Savepoints()
         self._handlers: dict[int, Callable[[Window, int], None]] = {
             **dict.fromkeys(DESCRIPTORS, self._describe),
@@ -79,6 +82,7 @@ class Attention:
             _T.ANONYMOUS_GTID: self._short_gtid,
             _T.MARIADB_GTID: self._short_gtid,
             _T.GTID_TAGGED: self._tagged_gtid,
+            _T.XA_PREPARE: self._xa_prepare,
             _T.INCIDENT: self._incident,
             **dict.fromkeys(_LOADS, self._load),
         }
@@ -122,7 +126,7 @@ class Attention:
 
     def keep_current(self, current: int) -> None:
         """Transaction `current` is 0 from now on, all others are forgotten."""
-        self.rolled_back = {0: self.rolled_back[current]} if current in self.rolled_back else {}
+        self.told = self.told.only(current)
         if self._savepoints.transaction == current:
             self._savepoints.transaction = 0
         else:
@@ -137,6 +141,8 @@ class Attention:
         offset, size = int(window.table[OFFSET, event]), int(window.table[SIZE, event])
         body = memoryview(window.buffer.data)[int(window.table[BODY, event]) : offset + size]
         self.description = describe(body, header)
+        if _server_number(self.description.server_version) < _STATEMENT_CACHE:
+            self.lacks_statement_cache = True
         content = bytes(window.buffer[offset : offset + size])
         self._descriptors.append((int(window.position[event]), content))
 
@@ -164,6 +170,10 @@ class Attention:
         self._report(window, event, INCIDENT, error, False)
 
     def _load(self, window: Window, event: int) -> None:
+        if window.table[TYPE, event] == _T.EXECUTE_LOAD_QUERY:
+            found = self.parse(window, event)
+            if isinstance(found, QueryEvent):
+                self._log(window, event, found)
         error = UnsupportedError("LOAD DATA is logged as a statement, not as rows")
         self._report(window, event, STATEMENT_DML, error, False)
 
@@ -173,7 +183,7 @@ class Attention:
         if isinstance(found, UnknownEvent):
             found.require_ignorable()
         error = UnsupportedError(f"{event_name(code)} is not decoded yet")
-        self._report(window, event, UNSUPPORTED, error, code in _TABLES_ARE_MAPPED)
+        self._report(window, event, UNSUPPORTED, error, code in _ROWS)
 
     def _query(self, window: Window, event: int) -> None:
         found = self.parse(window, event)
@@ -182,11 +192,17 @@ class Attention:
         statement = int(window.statement[event])
         if statement in (Statement.SAVEPOINT, Statement.ROLLBACK_TO):
             self._savepoint(window, event, found.query, undone=statement == Statement.ROLLBACK_TO)
-        elif statement == Statement.XA_START:
-            error = UnsupportedError("an XA transaction is not decoded yet")
-            self._report(window, event, UNSUPPORTED, error, True)
-        elif statement != Statement.XA_END:
+        elif statement not in (Statement.XA_START, Statement.XA_END):
+            if statement in (Statement.XA_COMMIT, Statement.XA_ROLLBACK):
+                transaction = int(window.transaction[event])
+                self.told.xa.setdefault(transaction, decided(found.query, statement))
             self._statement(window, event, found)
+
+    def _xa_prepare(self, window: Window, event: int) -> None:
+        found = self.parse(window, event)
+        if not isinstance(found, XaPrepareEvent):
+            raise MalformedError("it is no XA_PREPARE")
+        self.told.xa[int(window.transaction[event])] = prepared(found)
 
     def _query_compressed(self, window: Window, event: int) -> None:
         """MariaDB compresses statements, but no BEGIN, COMMIT or SAVEPOINT, which it makes itself.
@@ -204,6 +220,14 @@ class Attention:
     def _statement(self, window: Window, event: int, query: QueryEvent) -> None:
         if (query.status.gtid_flags_extra or 0) & _WITHOUT_EFFECT:
             return
+        self._log(window, event, query)
+        if window.statement[event] not in (Statement.OTHER, Statement.NONE):
+            return
+        if is_dml(query.query, in_transaction=not window.ends[event]):
+            reason = f"a change of rows is logged as a statement: {excerpt(query.query)}"
+            self._report(window, event, STATEMENT_DML, UnsupportedError(reason), False)
+
+    def _log(self, window: Window, event: int, query: QueryEvent) -> None:
         transaction = int(window.transaction[event])
         row = self._session.transactions[transaction]
         self._statements.add(
@@ -212,26 +236,24 @@ class Attention:
             gtid=self._session.gtid(transaction),
             committed_at=int(row[COMMITTED]),
         )
-        if window.statement[event] not in (Statement.OTHER, Statement.NONE):
-            return
-        if is_dml(query.query, in_transaction=not window.ends[event]):
-            reason = f"a change of rows is logged as a statement: {excerpt(query.query)}"
-            self._report(window, event, STATEMENT_DML, UnsupportedError(reason), False)
 
     def _savepoint(self, window: Window, event: int, query: str, *, undone: bool) -> None:
-        transaction = int(window.transaction[event])
-        savepoints = self._savepoints
-        if savepoints.transaction != transaction:
-            savepoints = self._savepoints = Savepoints(transaction)
+        transaction, position = int(window.transaction[event]), int(window.position[event])
+        savepoints = self._savepoints.of(transaction)
         name = savepoint_name(query)
+        row = self._next_row(position) if window.inner else None
         if not undone:
-            end = int(window.position[event]) + int(window.table[SIZE, event])
-            savepoints.positions.pop(name, None)
-            savepoints.positions[name] = end
-        elif name not in savepoints.positions or window.inner:
-            error = UnsupportedError(f"which rows {query!r} takes back cannot be told")
+            size = 0 if window.inner else int(window.table[SIZE, event])
+            savepoints.set(name, Place(position + size, row))
+            return
+        try:
+            rows = savepoints.undone(name, Place(position, row), query)
+        except UnsupportedError as error:
             self._report(window, event, UNSUPPORTED, error, True)
         else:
-            start = savepoints.positions[name]
-            spans = self.rolled_back.setdefault(transaction, [])
-            spans.append((start, int(window.position[event])))
+            self.told.undone.setdefault(transaction, []).append(rows)
+
+
+def _server_number(version: str) -> tuple[int, ...]:
+    """The first two numbers of a server's version."""
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:2])

@@ -3,6 +3,9 @@
 A transaction with a fault is marked in the table of transactions, so that kernels leave out its
 rows and batches drop those that they have. It is reported when its end is reached, because only
 then all its TABLE_MAPs, and so all the tables that it touches, are known.
+
+DML that is logged as a statement is another case: the rows beside it are whole, and each statement
+is told by itself, since each names its own tables (which the decoder does not read).
 """
 
 from __future__ import annotations
@@ -47,13 +50,23 @@ class FaultLog:
         self._file = file
         self._open: dict[int, Fault] = {}
         self._done: list[Fault] = []
+        self._told: set[tuple[int | None, int | None, str]] = set()
         self.first: BinlogError | None = None
+
+    def tell(self, fault: Fault) -> None:
+        """Notes a fault that leaves its transaction as it is, which may have many.
+
+        A payload that is decoded twice is told of once.
+        """
+        self._note(fault)
+        place = (fault.lsn, fault.error.position, fault.error.reason)
+        if place not in self._told:
+            self._told.add(place)
+            self._done.append(fault)
 
     def add(self, transaction: int, fault: Fault) -> None:
         """Notes a transaction's fault, if it is its first; −1: of no transaction."""
-        fault.error.at(file=self._file or None)
-        if self.first is None:
-            self.first = fault.error
+        self._note(fault)
         if transaction < 0:
             fault.tables = None
             self._done.append(fault)
@@ -61,6 +74,11 @@ class FaultLog:
             self._open[transaction] = fault
         elif not fault.tables_are_known:
             self._open[transaction].tables_are_known = False
+
+    def _note(self, fault: Fault) -> None:
+        fault.error.at(file=self._file or None)
+        if self.first is None:
+            self.first = fault.error
 
     def close(
         self,
@@ -84,6 +102,7 @@ class FaultLog:
             return None
         rows = [self._row(fault) for fault in self._done]
         self._done = []
+        self._told.clear()
         return pa.RecordBatch.from_pylist(rows, schema=schemas.FAULTS)
 
     def _row(self, fault: Fault) -> dict[str, Any]:

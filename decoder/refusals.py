@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
 from decoder.constants import HEADER_LENGTH, MAGIC, event_name
 from decoder.descriptor import descriptor_of, log_start
 from decoder.errors import BinlogError, TruncatedError, UnsupportedError
 from decoder.faults import CONTENT_LIMIT
 from decoder.feed import LARGEST_EVENT, Feed
 from decoder.memory import load_u32
+from decoder.session import ROLLED_BACK, START
 
 
 def content(feed: Feed) -> bytes:
@@ -39,3 +45,18 @@ def end_error(feed: Feed) -> BinlogError:
         position=feed.position,
         event_type=event_name(int(feed.buffer[feed.start + 4])),
     )
+
+
+def old_rollbacks(
+    transactions: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], current: int
+) -> Iterator[tuple[int, BinlogError]]:
+    """The transactions but the open one that were rolled back with rows in the log, and why that
+    is a fault before MySQL 5.5."""
+    owners = counts[(counts[:, 2] > 0) & (counts[:, 0] >= 0), 0]
+    for index in np.unique(owners).tolist():
+        if index != current and transactions[index, ROLLED_BACK]:
+            error = UnsupportedError(
+                "rows before a ROLLBACK stayed if their table's engine has no transactions, which"
+                " a log of before MySQL 5.5 does not tell"
+            )
+            yield index, error.at(position=int(transactions[index, START]))

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from decoder.definition import TableDefinition
 from decoder.lossy import LossyValues
@@ -78,6 +79,10 @@ class Faults:
     """`decoder.schemas.FAULTS`: one row per transaction or event that could not be decoded."""
 
     batch: pa.RecordBatch
+
+    def but_for(self, kind: str) -> Faults:
+        """Those of other kinds."""
+        return Faults(self.batch.filter(pc.not_equal(self.batch.column("kind"), kind)))
 
 
 Result = Changes | Definitions | Transactions | Statements | Faults

@@ -85,6 +85,10 @@ class RowDecoder:
         """The next rows are numbered from 0, even at the file position of those before."""
         self._state[t.ROW_POSITION] = -1
 
+    def next_row(self, position: int) -> int:
+        """The number that the next row of the events at a file position will have."""
+        return int(self._state[t.ROW]) if self._state[t.ROW_POSITION] == position else 0
+
     def scan(
         self,
         window: Window,

@@ -58,6 +58,15 @@ TRANSACTIONS = pa.schema(
             "rolled_back",
             pa.list_(pa.struct([pa.field("start", pa.int64()), pa.field("end", pa.int64())])),
         ),
+        # The same in a compressed transaction, whose rows share a position: [start, end) of `__row`
+        pa.field(
+            "rolled_back_rows",
+            pa.list_(pa.struct([pa.field("start", pa.int64()), pa.field("end", pa.int64())])),
+        ),
+        # An XA transaction's name, `format id:global id:branch` (the latter two in hex), and what
+        # this one is to it: prepare | one_phase | commit | rollback
+        pa.field("xa", pa.string()),
+        pa.field("xa_end", pa.string()),
     ]
 )
 

@@ -3,8 +3,8 @@
 A segment is a run of whole events that starts and ends between transactions, as soon as it holds
 `target` bytes. A transaction that is larger than `limit` is a run of segments of its own, cut
 between events every `target` bytes; what they need from before them is their `preamble`:
-FORMAT_DESCRIPTION (before MySQL 5.0, START_V3), the transaction's GTID and BEGIN, and the table
-maps of the statement under way.
+FORMAT_DESCRIPTION (before MySQL 5.0, START_V3), the transaction's GTID and BEGIN, its
+SAVEPOINTs, and the table maps of the statement under way.
 
 A cut is positions and marks, not bytes: memory does not grow with the file.
 """
@@ -22,6 +22,7 @@ from decoder.events.start_v3 import artificial_start
 from decoder.framer import Framer, Window
 from decoder.framing import SHORT_TABLE_ID
 from decoder.large_event import Mark
+from decoder.savepoints import carried, reachable
 from decoder.transactions import Statement
 
 _GTIDS = (
@@ -56,6 +57,8 @@ class _Transaction:
 
     start: int
     head: list[bytes] = field(default_factory=list)
+    savepoints: dict[bytes, tuple[int, bytes]] = field(default_factory=dict)
+    """By their statements: the last one of each, with its end."""
     maps: list[bytes] = field(default_factory=list)
     inside: list[tuple[Mark, bytes]] = field(default_factory=list)
 
@@ -63,6 +66,13 @@ class _Transaction:
     def last(self) -> int:
         """Position of the last possible cut."""
         return self.inside[-1][0].position if self.inside else self.start
+
+    def context(self, position: int) -> bytes:
+        """What a cut at a position needs from before it."""
+        known = self.savepoints.values()
+        near = reachable((end for end, _ in known), position)
+        savepoints = [event for (_, event), kept in zip(known, near, strict=True) if kept]
+        return b"".join([*self.head, *savepoints, *self.maps])
 
 
 class Segmenter:
@@ -200,18 +210,23 @@ class Segmenter:
             if event >= last:
                 break
             _carry(transaction, window, first, event + 1)
-            context = b"".join([*transaction.head, *transaction.maps])
-            transaction.inside.append((window.mark(int(window.ends[event])), context))
+            mark = window.mark(int(window.ends[event]))
+            transaction.inside.append((mark, transaction.context(mark.position)))
             first = event + 1
         _carry(transaction, window, first, last)
         return transaction
 
 
 def _carry(transaction: _Transaction, window: Window, first: int, last: int) -> None:
-    """Keep what still holds behind events `first` to before `last`: GTID, BEGIN, table maps."""
+    """Keep what holds behind events `first` to before `last`: GTID, BEGIN, savepoints, maps."""
     types = window.frames.type[first:last]
     opening = np.isin(types, _GTIDS) | np.isin(window.marks.statement[first:last], _BEGINS)
     transaction.head += [window.event(first + int(k)) for k in np.flatnonzero(opening)]
+    for k in np.flatnonzero(window.marks.statement[first:last] == Statement.SAVEPOINT).tolist():
+        end = int(window.ends[first + k])
+        text = _statement(window, first + k)
+        transaction.savepoints.pop(text, None)  # in order of their places
+        transaction.savepoints[text] = (end, carried(window.event(first + k), end))
     flags_at = np.where(window.frames.post_header[first:last] == SHORT_TABLE_ID, 4, 6)
     flags = window.bytes_at(np.arange(first, last), flags_at, 1)[:, 0]
     ends = np.flatnonzero(np.isin(types, _ROWS) & (flags & _STATEMENT_END != 0))
@@ -220,3 +235,18 @@ def _carry(transaction: _Transaction, window: Window, first: int, last: int) -> 
     behind = int(ends[-1]) + 1 if len(ends) else 0
     maps = behind + np.flatnonzero(types[behind:] == EventType.TABLE_MAP)
     transaction.maps += [window.event(first + int(k)) for k in maps]
+
+
+def _statement(window: Window, index: int) -> bytes:
+    """The text of a QUERY.
+
+    Layout: thread id 4, execution time 4, length of the schema's name 1, error code 2, and from 5.0
+    on the length of the status variables 2; these, the name and a 0 come before the text.
+    """
+    post_header = int(window.frames.post_header[index])
+    body, end = int(window.frames.body[index]), int(window.frames.end[index])
+    head = window.bytes_at(np.array([index]), 0, post_header)[0].tobytes()
+    status = int.from_bytes(head[11:13], "little") if post_header > 11 else 0
+    start = post_header + status + head[8] + 1
+    text: bytes = window.bytes_at(np.array([index]), start, end - body - start)[0].tobytes()
+    return text

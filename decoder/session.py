@@ -25,7 +25,7 @@ from decoder.framing import (
     Frames,
 )
 from decoder.gtid_text import GTID_WIDTH, write_gtid, write_mariadb_gtid
-from decoder.memory import Array, Bytes, kernel, load_i64, load_u24, load_u32
+from decoder.memory import Array, Bytes, kernel, load_i64, load_u8, load_u24, load_u32
 from decoder.transactions import WORDS, Marks, Statement, classify_query
 from decoder.window import Window
 
@@ -58,6 +58,7 @@ _MARIADB_GTID = int(_T.MARIADB_GTID)
 _QUERY = int(_T.QUERY)
 _XA_PREPARE = int(_T.XA_PREPARE)
 _ROLLBACK = Statement.ROLLBACK.value
+_XA_ROLLBACK = Statement.XA_ROLLBACK.value
 _PLAIN_STATEMENTS = Statement.ROLLBACK.value  # BEGIN, COMMIT, ROLLBACK need no look
 _GTID_LENGTH = 25  # flags, UUID, number
 _MARIADB_GTID_LENGTH = 13  # number, domain, flags
@@ -313,9 +314,9 @@ def note_event(
     elif event_type == _XID and body + 8 <= end:
         transactions[owner, XID] = load_i64(buffer, body)
         transactions[owner, HAS_XID] = 1
-    elif event_type == _XA_PREPARE:
-        transactions[owner, PREPARED] = 1
-    elif statement == _ROLLBACK:
+    elif event_type == _XA_PREPARE and body < end:
+        transactions[owner, PREPARED] = load_u8(buffer, body) == 0  # else COMMIT … ONE PHASE
+    elif statement in (_ROLLBACK, _XA_ROLLBACK):
         transactions[owner, ROLLED_BACK] = 1
 
 

@@ -15,7 +15,6 @@ dropped if one of them is at fault.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -30,7 +29,7 @@ from decoder.descriptor import DESCRIPTORS
 from decoder.errors import BinlogError, TruncatedError
 from decoder.events.start_v3 import artificial_start
 from decoder.expansion import frame_window
-from decoder.faults import CONTENT_LIMIT, Fault, FaultLog, kind_of
+from decoder.faults import CONTENT_LIMIT, STATEMENT_DML, UNSUPPORTED, Fault, FaultLog, kind_of
 from decoder.feed import Feed
 from decoder.framing import OFFSET, SIZE, TYPE, Frames, frame
 from decoder.holding import Holding
@@ -38,9 +37,11 @@ from decoder.layout import V4, first_layout
 from decoder.options import TypeOptions
 from decoder.passed_payload import pass_payload
 from decoder.payloads import PayloadDecoder
-from decoder.refusals import content, end_error, head_error
+from decoder.refusals import content, end_error, head_error, old_rollbacks
 from decoder.results import Changes, Definitions, Faults, Result, Statements, Transactions
 from decoder.rows import RowDecoder
+from decoder.savepoints import place_carried
+from decoder.segment import Segment
 from decoder.session import BYTES, FAULTY, START, STOP, Session
 from decoder.statements import StatementLog
 from decoder.summaries import transactions_batch
@@ -57,22 +58,6 @@ __all__ = [
     "Statements",
     "Transactions",
 ]
-
-
-@dataclass(frozen=True)
-class Segment:
-    """Where a segment's bytes are: from `start_pos` of `file`, the log's file number `ordinal`.
-
-    `transaction_pos` is where the transaction starts that it begins in the middle of; `preamble`
-    holds the events that make it self-contained: FORMAT_DESCRIPTION and, inside of a transaction,
-    its GTID, BEGIN and active TABLE_MAPs.
-    """
-
-    file: str
-    ordinal: int
-    start_pos: int = 0
-    transaction_pos: int | None = None
-    preamble: bytes = b""
 
 
 class SegmentDecoder:
@@ -100,7 +85,6 @@ class SegmentDecoder:
         self._tracker = TransactionTracker()
         self._faults = FaultLog(segment.file)
         self._statements = StatementLog(segment.file)
-        self._attention = Attention(self._session, self._statements, segment.ordinal, self._report)
         self._rows = RowDecoder(
             Origin.of(segment.file, segment.ordinal),
             self._session,
@@ -108,6 +92,9 @@ class SegmentDecoder:
             walks=rows,
             wanted=wanted,
             fault=self._report_rows,
+        )
+        self._attention = Attention(
+            self._session, self._statements, segment.ordinal, self._report, self._rows.next_row
         )
         self._window: Window | None = None
         self._checksum = False
@@ -162,6 +149,7 @@ class SegmentDecoder:
         self._checksum, self._layout = frames.checksum, frames.layout
         window = self._enter(feed, frames)
         window.position[:] = self._segment.start_pos
+        place_carried(window, self._segment.start_pos)
         start = self._segment.transaction_pos
         if start is not None:
             self._tracker.continue_from(start)
@@ -289,13 +277,18 @@ class SegmentDecoder:
     def _report(
         self, window: Window, event: int, kind: str, error: BinlogError, tables_are_known: bool
     ) -> None:
-        """An event is at fault, and its transaction with it."""
+        """An event is at fault, and its transaction with it, unless it is DML: the rows beside
+        that are as the source has them."""
         offset, size = int(window.table[OFFSET, event]), int(window.table[SIZE, event])
         position = int(window.position[event])
         error.at(position=position, event_type=event_name(int(window.table[TYPE, event])))
         content = bytes(window.buffer[offset : offset + min(size, CONTENT_LIMIT)])
         transaction = int(window.transaction[event])
         fault = Fault(error, kind, content, tables_are_known=tables_are_known)
+        if kind == STATEMENT_DML:
+            fault.lsn = self._lsn(transaction)
+            self._faults.tell(fault)
+            return
         if transaction >= 0:
             self._session.transactions[transaction, FAULTY] = 1
         else:
@@ -339,6 +332,9 @@ class SegmentDecoder:
         statements = self._statements.take()
         if statements is not None:
             yield Statements(statements)
+        if self._attention.lacks_statement_cache:
+            for index, error in old_rollbacks(self._session.transactions, counts, current):
+                self._report_rows(index, UNSUPPORTED, error, -1)
         faulty = self._session.transactions[:, FAULTY] != 0
         if self._holding.probing and current != 0 and not faulty[0]:
             stop = int(self._session.transactions[0, STOP])
@@ -370,12 +366,13 @@ class SegmentDecoder:
         )
         decoder = SegmentDecoder(again, self._options, wanted=self._wanted, trusted=True)
         for result in decoder.decode(self._feed.again(again.start_pos, stop)):
+            if isinstance(result, Faults):  # statements were told when they were met
+                result = result.but_for(STATEMENT_DML)
             if isinstance(result, (Changes, Faults)):
                 yield result
 
     def _transactions(self, counts: Any, current: int) -> Transactions:
         count = self._session.count if current < 0 else current
-        ranges = self._attention.rolled_back.items()
         return Transactions(
             partial(
                 transactions_batch,
@@ -385,7 +382,7 @@ class SegmentDecoder:
                 ordinal=self._segment.ordinal,
                 counts=counts if self._walks else None,
                 names=list(self._rows.maps.names),
-                ranges={index: list(spans) for index, spans in ranges if index < count},
+                told=self._attention.told.of(count),
             )
         )
 

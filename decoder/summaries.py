@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,7 @@ import pyarrow as pa
 
 from decoder import schemas
 from decoder.columns.arrays import integers, strings
+from decoder.savepoints import UndoneRows
 from decoder.session import (
     BYTES,
     COMMITTED,
@@ -25,10 +27,35 @@ from decoder.session import (
     STOP,
     XID,
 )
+from decoder.xa import Xa
 
 Integers = npt.NDArray[np.int64]
-Ranges = dict[int, list[tuple[int, int]]]
-"""By transaction, the [start, end) positions that a ROLLBACK TO undid."""
+
+
+@dataclass(slots=True)
+class Told:
+    """What single events tell about transactions, by transaction.
+
+    `undone`: what ROLLBACK TO took back; `xa`: what it is to an XA transaction.
+    """
+
+    undone: dict[int, list[UndoneRows]] = field(default_factory=dict)
+    xa: dict[int, Xa] = field(default_factory=dict)
+
+    def of(self, transactions: int) -> Told:
+        """A copy of what is told about the first ones."""
+        return Told(
+            {index: list(rows) for index, rows in self.undone.items() if index < transactions},
+            {index: xa for index, xa in self.xa.items() if index < transactions},
+        )
+
+    def only(self, transaction: int) -> Told:
+        """What is told about that one, which is transaction 0 from now on (−1: none)."""
+        return Told(
+            {0: self.undone[transaction]} if transaction in self.undone else {},
+            {0: self.xa[transaction]} if transaction in self.xa else {},
+        )
+
 
 _ROLLED_BACK = schemas.TRANSACTIONS.field("rolled_back").type
 
@@ -41,12 +68,12 @@ def transactions_batch(
     ordinal: int,
     counts: Integers | None,
     names: list[str],
-    ranges: Ranges,
+    told: Told,
 ) -> pa.RecordBatch:
     """One row for each of `rows` (of the table of transactions).
 
     `counts`: (transaction, table, rows), tables as indexes of `names`; None where rows were not
-    walked. `ranges` are those of transactions that were not rolled back as a whole.
+    walked.
     """
     lsn = (ordinal << 40) | rows[:, START]
     ended = rows[:, STOP] >= 0
@@ -65,7 +92,9 @@ def transactions_batch(
         _counts(len(rows), counts, names),
         integers(rows[:, BYTES]),
         _nullable(lsn, ended & (rows[:, PREPARED] == 0)),
-        _rolled_back(rows, ranges),
+        *_rolled_back(rows, told.undone),
+        _of_each(len(rows), {index: xa.name for index, xa in told.xa.items()}),
+        _of_each(len(rows), {index: xa.end for index, xa in told.xa.items()}),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=schemas.TRANSACTIONS)
 
@@ -112,14 +141,29 @@ def _counts(length: int, counts: Integers | None, names: list[str]) -> pa.Array:
     return pa.MapArray.from_arrays(integers(offsets), tables, integers(totals))
 
 
-def _rolled_back(rows: Integers, ranges: Ranges) -> pa.Array:
-    whole = rows[:, ROLLED_BACK] > 0
-    if not ranges and not whole.any():
-        return pa.nulls(len(rows), _ROLLED_BACK)
-    values: list[list[dict[str, Any]] | None] = [None] * len(rows)
-    for index, spans in ranges.items():
-        values[index] = [{"start": start, "end": end} for start, end in spans]
-    for index in np.flatnonzero(whole).tolist():
-        start, end = int(rows[index, START]), int(rows[index, STOP])
-        values[index] = [{"start": start, "end": end}]
+def _of_each(length: int, texts: Mapping[int, str]) -> pa.Array:
+    """The texts of some of `length` rows."""
+    if not texts:
+        return pa.nulls(length, pa.string())
+    return strings([texts.get(index) for index in range(length)])
+
+
+def _rolled_back(rows: Integers, undone: Mapping[int, list[UndoneRows]]) -> list[pa.Array]:
+    """What was rolled back, by positions and by rows of payloads."""
+    whole = np.flatnonzero(rows[:, ROLLED_BACK] > 0).tolist()
+    by_position = {index: [s for s in spans if not s.inside] for index, spans in undone.items()}
+    by_row = {index: [s for s in spans if s.inside] for index, spans in undone.items()}
+    for index in whole:
+        by_position[index] = [UndoneRows(int(rows[index, START]), int(rows[index, STOP]))]
+        by_row.pop(index, None)
+    return [_spans(len(rows), by_position), _spans(len(rows), by_row)]
+
+
+def _spans(length: int, spans: Mapping[int, list[UndoneRows]]) -> pa.Array:
+    """The spans of some of `length` rows, null for those that have none."""
+    if not any(spans.values()):
+        return pa.nulls(length, _ROLLED_BACK)
+    values: list[list[dict[str, int]] | None] = [None] * length
+    for index, some in spans.items():
+        values[index] = [{"start": span.start, "end": span.end} for span in some] or None
     return pa.array(values, _ROLLED_BACK)

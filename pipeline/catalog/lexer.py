@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, IntFlag
+from itertools import islice
 
 
 class LexError(ValueError):
@@ -73,6 +74,13 @@ def tokens(text: str, sql_mode: int = 0, server_version: int | None = None) -> l
     while found and found[-1].is_sign(";"):
         found.pop()
     return found
+
+
+def first_tokens(
+    text: str, count: int, sql_mode: int = 0, server_version: int | None = None
+) -> list[Token]:
+    """The first tokens of a statement, of which the rest is not looked at. Raises `LexError`."""
+    return list(islice(_Lexer(text, sql_mode, server_version).run(), count))
 
 
 class _Lexer:

@@ -16,6 +16,7 @@ from pipeline.gold.merge import put
 from pipeline.gold.names import gold_name
 from pipeline.gold.parts import Evolve, Rows, parts
 from pipeline.gold.state import TableState
+from pipeline.gold.xa import Prepared
 from pipeline.lake import Lake
 from pipeline.settings import Settings
 
@@ -30,6 +31,7 @@ class Batch:
     number: int
     drop_rows: bool
     skipped: Sequence[Skipped]
+    prepared: Sequence[Prepared] = ()
 
 
 def apply_table(
@@ -67,7 +69,7 @@ def _apply_rows(
     version: int,
 ) -> int:
     lake = Lake(settings.lake)
-    changes = read_changes(spark, lake, state.name, part, batch.skipped)
+    changes = read_changes(spark, lake, state.name, part, batch.skipped, batch.prepared)
     if changes is None:
         return 0
     shape = shape_of(part.definition, table.key)

@@ -15,7 +15,7 @@ from pipeline.errors import BinlakeError
 from pipeline.gold.apply import Batch, apply_table
 from pipeline.gold.cut import Cut, publish
 from pipeline.gold.planning import Seen, look
-from pipeline.gold.state import NO_LSN, GoldState, TableState
+from pipeline.gold.state import GoldState, TableState
 from pipeline.ledger import Ledger, Plan
 from pipeline.progress import Progress
 from pipeline.settings import Settings
@@ -53,10 +53,11 @@ def _execute(
     state = GoldState.from_body(plan.body)
     record = ledger.record("gold")
     touched = [table for table in state.tables.values() if table.touched]
-    low = min([_cut_before(ledger), *(table.from_lsn for table in touched)])
+    before = _state_before(ledger)
+    low = min([before.cut_lsn, *(table.from_lsn for table in touched)])
     if seen is None or seen.facts.low > low or seen.facts.high != state.cut_lsn:
-        seen = look(spark, settings, low, state.cut_lsn)
-    batch = Batch(plan.batch, state.drop_rows, seen.facts.skipped)
+        seen = look(spark, settings, low, state.cut_lsn, before.xa_from)
+    batch = Batch(plan.batch, state.drop_rows, seen.facts.skipped, seen.facts.prepared)
     items = _by_table(seen.items)
 
     with progress.task("apply", len(touched), "tables") as task:
@@ -84,9 +85,9 @@ def _execute(
     return applied
 
 
-def _cut_before(ledger: Ledger) -> int:
+def _state_before(ledger: Ledger) -> GoldState:
     last = ledger.last("gold")
-    return GoldState.from_body(last.body).cut_lsn if last else NO_LSN
+    return GoldState.from_body(last.body) if last else GoldState()
 
 
 def _by_table(items: Sequence[TimelineItem]) -> dict[TableName, list[TimelineItem]]:

@@ -14,6 +14,7 @@ from pyspark.sql import Column, DataFrame, SparkSession, functions as sf
 from pipeline import delta
 from pipeline.catalog.effects import TableName
 from pipeline.gold.parts import Rows
+from pipeline.gold.xa import Prepared
 from pipeline.lake import Lake
 
 CHANGE_COLUMNS = ("__op", "__lsn", "__pos", "__row", "__committed_at", "before", "after")
@@ -23,31 +24,77 @@ PARTIAL_COLUMNS = ("__absent_before", "__absent_after", "__json_diff")
 SKIPPED = pa.schema(
     [
         pa.field("lsn", pa.int64()),
-        # [start, end) of events' positions
+        # [start, end) of events' positions, or, inside of a payload, of rows' numbers
         pa.field("start", pa.int64()),
         pa.field("end", pa.int64()),
+        pa.field("inside", pa.bool_()),
     ]
 )
+DECIDED = pa.schema(
+    [
+        pa.field("prepared_lsn", pa.int64()),
+        pa.field("commit_lsn", pa.int64()),
+        pa.field("decided_at", pa.timestamp("us", "UTC")),
+    ]
+)
+_END = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Rows that must not be applied: events in [`start`, `end`) of the transaction at `lsn`."""
+    """Rows that must not be applied: events in [`start`, `end`) of the transaction at `lsn`.
+
+    `inside` of a payload, whose events share a position, they are numbers of rows.
+    """
 
     lsn: int
     start: int
     end: int
+    inside: bool = False
 
 
 def read_changes(
-    spark: SparkSession, lake: Lake, name: TableName, rows: Rows, skip: Sequence[Skipped]
+    spark: SparkSession,
+    lake: Lake,
+    name: TableName,
+    rows: Rows,
+    skip: Sequence[Skipped],
+    prepared: Sequence[Prepared] = (),
 ) -> DataFrame | None:
-    """One table's changes in one part, or None where silver has no table of that version."""
+    """One table's changes in one part, or None where silver has no table of that version.
+
+    Those of a prepared transaction are among them in the part where it is committed, with the LSN
+    and the time of that.
+    """
     path = lake.changes(name.schema, name.table, rows.version)
     if not delta.exists(spark, path):
         return None
-    within = delta.read(spark, path).where(_between(rows))
-    return without(within, [s for s in skip if rows.start[0] <= s.lsn <= rows.stop[0]])
+    changes = delta.read(spark, path)
+    own = [p for p in prepared if str(name) in p.tables]
+    first, last = rows.start[0], rows.stop[0]
+    waiting = [Skipped(p.lsn, 0, _END) for p in own if first <= p.lsn <= last]
+    skipped = [s for s in skip if first <= s.lsn <= last]
+    found = without(changes.where(_between(rows)), [*skipped, *waiting])
+    due = [p for p in own if p.committed and rows.start <= (p.end_lsn or 0, 0) < rows.stop]
+    return found.unionByName(_at_their_commits(changes, due, skip)) if due else found
+
+
+def _at_their_commits(
+    changes: DataFrame, due: Sequence[Prepared], skip: Sequence[Skipped]
+) -> DataFrame:
+    """The changes of prepared transactions, as if they were logged where these are committed."""
+    lsns = {p.lsn for p in due}
+    within = changes.where(sf.col("__lsn").between(min(lsns), max(lsns)))
+    within = without(within, [s for s in skip if s.lsn in lsns])
+    columns = [
+        pa.array([p.lsn for p in due], pa.int64()),
+        pa.array([p.end_lsn for p in due], pa.int64()),
+        pa.array([p.committed_at for p in due], pa.int64()).cast(DECIDED.field(2).type),
+    ]
+    commits = changes.sparkSession.createDataFrame(pa.table(columns, schema=DECIDED))
+    joined = within.join(sf.broadcast(commits), sf.col("__lsn") == sf.col("prepared_lsn"))
+    moved = {"__lsn": sf.col("commit_lsn"), "__committed_at": sf.col("decided_at")}
+    return joined.withColumns(moved).select(*changes.columns)
 
 
 def _between(rows: Rows) -> Column:
@@ -68,12 +115,11 @@ def without(changes: DataFrame, skip: Sequence[Skipped]) -> DataFrame:
         return changes
     ranges = changes.sparkSession.createDataFrame(
         pa.table(
-            [[s.lsn for s in skip], [s.start for s in skip], [s.end for s in skip]], schema=SKIPPED
+            [pa.array([getattr(s, f.name) for s in skip], f.type) for f in SKIPPED], schema=SKIPPED
         )
     )
+    place = sf.when(sf.col("inside"), sf.col("__row")).otherwise(sf.col("__pos"))
     rolled_back = (
-        (sf.col("__lsn") == sf.col("lsn"))
-        & (sf.col("__pos") >= sf.col("start"))
-        & (sf.col("__pos") < sf.col("end"))
+        (sf.col("__lsn") == sf.col("lsn")) & (place >= sf.col("start")) & (place < sf.col("end"))
     )
     return changes.join(sf.broadcast(ranges), rolled_back, "left_anti")

@@ -17,6 +17,7 @@ from pipeline import delta
 from pipeline.catalog.effects import TableName
 from pipeline.gold.blocks import Fault
 from pipeline.gold.changes import Skipped
+from pipeline.gold.xa import Prepared, pair, xa_rows
 from pipeline.lake import Lake
 
 UUID_GTID = r"^(.+):(\d+)$"
@@ -30,7 +31,8 @@ class Facts:
     """About the transactions in (`low`, `high`].
 
     `changed`: tables (`schema.table`) with rows. `undecided`: transactions of which it is not known
-    whether they were committed. `committed_at`: of the last one, in microseconds since 1970.
+    whether they were committed. `prepared`: XA transactions that were prepared there, or before and
+    not decided then. `committed_at`: of the last one, in microseconds since 1970.
     `gtids`: (source id, first, last), both included; `domain_ends`: MariaDB's last GTIDs.
     """
 
@@ -39,35 +41,59 @@ class Facts:
     changed: frozenset[str] = frozenset()
     undecided: tuple[Fault, ...] = ()
     skipped: tuple[Skipped, ...] = ()
+    prepared: tuple[Prepared, ...] = ()
     committed_at: int | None = None
     gtids: tuple[tuple[str, int, int], ...] = field(default=())
     domain_ends: tuple[str, ...] = ()
 
 
-def gather(spark: SparkSession, lake: Lake, source: str, low: int, high: int) -> Facts:
-    """Look at silver's transactions in (`low`, `high`]."""
+def gather(
+    spark: SparkSession, lake: Lake, source: str, low: int, high: int, xa_from: int = 0
+) -> Facts:
+    """Look at silver's transactions in (`low`, `high`], and from `xa_from` on at XA ones."""
     if low >= high or not delta.exists(spark, lake.transactions):
         return Facts(low, high)
-    rows = delta.read(spark, lake.transactions).where(sf.col("source") == source)
-    return facts(rows.where((sf.col("__lsn") > low) & (sf.col("__lsn") <= high)), low, high)
+    rows = with_all_columns(delta.read(spark, lake.transactions))
+    return facts(rows.where(sf.col("source") == source), low, high, xa_from)
 
 
-def facts(transactions: DataFrame, low: int, high: int) -> Facts:
-    """What these transactions tell, which are those in (`low`, `high`]."""
-    groups = _groups(transactions).collect()
+def with_all_columns(transactions: DataFrame) -> DataFrame:
+    """Silver's transactions, with the columns that those written before do not have."""
+    spans = "array<struct<start: bigint, end: bigint>>"
+    types = {"xa": "string", "xa_end": "string", "rolled_back_rows": spans}
+    known = transactions.schema.names
+    added = {name: sf.lit(None).cast(kind) for name, kind in types.items() if name not in known}
+    return transactions.withColumns(added) if added else transactions
+
+
+def facts(transactions: DataFrame, low: int, high: int, xa_from: int = 0) -> Facts:
+    """What these transactions tell in (`low`, `high`], and XA ones from `xa_from` on, if set."""
+    lsn = sf.col("__lsn")
+    within = transactions.where((lsn > low) & (lsn <= high))
+    groups = _groups(within).collect()
+    # Most logs have none: then nothing more is read.
+    xa: list[Row] = []
+    if 0 < xa_from <= low or any(group["has_xa"] for group in groups):
+        first = min(xa_from or low + 1, low + 1)
+        xa = xa_rows(transactions.where((lsn >= first) & (lsn <= high)))
     last = max(groups, key=lambda group: group["last_lsn"], default=None)
     waiting = [entry for group in groups for entry in group["waiting"]]
+    rolled_back = [entry for group in groups for entry in group["rolled_back"]]
+    rolled_back += [row for row in xa if row["lsn"] <= low]
     return Facts(
         low,
         high,
         changed=frozenset(name for group in groups for name in group["names"]),
-        undecided=tuple(_undecided(transactions, waiting)),
+        undecided=tuple(_undecided(within, waiting)),
         skipped=tuple(
-            Skipped(entry["lsn"], piece["start"], piece["end"])
-            for group in groups
-            for entry in group["rolled_back"]
-            for piece in entry["ranges"]
+            Skipped(entry["lsn"], piece["start"], piece["end"], inside)
+            for entry in rolled_back
+            for inside, column in zip(
+                (False, True), ("rolled_back", "rolled_back_rows"), strict=True
+            )
+            for piece in entry[column] or ()
         ),
+        prepared=tuple(pair(xa)),
         committed_at=last["committed_at"] if last else None,
         gtids=tuple(
             (group["series"], first, end)
@@ -87,7 +113,7 @@ def _groups(transactions: DataFrame) -> DataFrame:
     series = sf.when(number.isNotNull(), sf.regexp_extract(gtid, UUID_GTID, 1)).otherwise(domain)
     names = sf.map_keys("rows")
     waiting = sf.struct(lsn.alias("lsn"), "file", "start_pos", names.alias("names"))
-    rolled_back = sf.struct(lsn.alias("lsn"), sf.col("rolled_back").alias("ranges"))
+    rolled_back = sf.struct(lsn.alias("lsn"), "rolled_back", "rolled_back_rows")
     return transactions.groupBy(
         series.alias("series"), sf.bitmap_bucket_number(number).alias("bucket")
     ).agg(
@@ -96,9 +122,15 @@ def _groups(transactions: DataFrame) -> DataFrame:
         sf.max_by(gtid, lsn).alias("last_gtid"),
         sf.max_by(sf.unix_micros("committed_at"), lsn).alias("committed_at"),
         sf.array_distinct(sf.flatten(sf.collect_set(names))).alias("names"),
-        _those(sf.col("commit_lsn").isNull(), waiting).alias("waiting"),
-        _those(sf.size("rolled_back") > 0, rolled_back).alias("rolled_back"),
+        _those(sf.col("commit_lsn").isNull() & sf.col("xa").isNull(), waiting).alias("waiting"),
+        sf.bool_or(sf.col("xa").isNotNull()).alias("has_xa"),
+        _those(_is_partly(), rolled_back).alias("rolled_back"),
     )
+
+
+def _is_partly() -> Column:
+    """Whether some of a transaction's rows were rolled back."""
+    return (sf.size("rolled_back") > 0) | (sf.size("rolled_back_rows") > 0)
 
 
 def _bitmap(number: Column) -> Column:
@@ -120,8 +152,9 @@ def _undecided(transactions: DataFrame, waiting: list[Row]) -> Iterator[Fault]:
         if entry["lsn"] not in known:
             yield Fault(
                 entry["lsn"],
-                f"{entry['file']}, position {entry['start_pos']}: the transaction was prepared"
-                " (XA), and whether it was committed is not known: that is not applied yet.",
+                f"{entry['file']}, position {entry['start_pos']}: whether the transaction was"
+                " committed is not known (a lake from before XA transactions were read has not"
+                " kept their names).",
                 tuple(table_name(name) for name in entry["names"] or ()),
             )
 

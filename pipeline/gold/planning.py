@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
 
@@ -19,6 +19,7 @@ from pipeline.gold.faults import open_faults
 from pipeline.gold.names import gold_name
 from pipeline.gold.plan import Known, plan_batch, same, touch
 from pipeline.gold.state import GoldState
+from pipeline.gold.xa import first_open, redefined
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger
 from pipeline.settings import Settings
@@ -61,8 +62,13 @@ def plan_next(spark: SparkSession, settings: Settings, ledger: Ledger) -> Planne
     cut = silver.body["cut_lsn"]
     # Where the first table waits: a transaction that holds one holds it until it is decided.
     waiting = [table.to_lsn for table in previous.tables.values() if table.held]
-    seen = look(spark, settings, min([previous.cut_lsn, *waiting]), cut)
-    faults = [*open_faults(spark, Lake(settings.lake), settings.source), *seen.facts.undecided]
+    seen = look(spark, settings, min([previous.cut_lsn, *waiting]), cut, previous.xa_from)
+    prepared = seen.facts.prepared
+    faults = [
+        *open_faults(spark, Lake(settings.lake), settings.source),
+        *seen.facts.undecided,
+        *redefined(prepared, seen.items),
+    ]
     places = _taken(spark, settings, previous, seen.items)
     files = {
         row.ordinal: row.file for row in read_files(spark, Lake(settings.lake), settings.source)
@@ -71,7 +77,11 @@ def plan_next(spark: SparkSession, settings: Settings, ledger: Ledger) -> Planne
     state = plan_batch(previous, known, rules(settings), settings.wanted)
     if same(previous, state):
         return Planned(previous)
-    return Planned(previous, touch(state, seen.facts.changed, previous.cut_lsn), seen)
+    decided = [p.tables for p in prepared if p.committed_in(previous.cut_lsn, state.cut_lsn)]
+    changed = seen.facts.changed.union(*decided)
+    marks = [table.to_lsn for table in state.tables.values()]
+    state = replace(state, xa_from=first_open(prepared, marks, state.cut_lsn))
+    return Planned(previous, touch(state, changed, previous.cut_lsn), seen)
 
 
 def _taken(
@@ -90,10 +100,10 @@ def _taken(
         return {name: reason for name, reason in found if reason}
 
 
-def look(spark: SparkSession, settings: Settings, low: int, high: int) -> Seen:
-    """The timeline, and what silver's transactions in (`low`, `high`] tell."""
+def look(spark: SparkSession, settings: Settings, low: int, high: int, xa_from: int) -> Seen:
+    """The timeline, and what silver's transactions tell (see `gather`)."""
     lake = Lake(settings.lake)
     items = read_items(spark, lake, settings.source)
     # What `retry` took up was written late.
     items.sort(key=lambda item: item.position)
-    return Seen(items, gather(spark, lake, settings.source, low, high))
+    return Seen(items, gather(spark, lake, settings.source, low, high, xa_from))

@@ -49,7 +49,8 @@ class GoldState:
     """All tables at a cut: each is applied up to `cut_lsn`, or held before it.
 
     `cut_held` says why the cut is not silver's last transaction. `drop_rows`: a table that the
-    source drops loses its rows in gold.
+    source drops loses its rows in gold. `xa_from`: no XA transaction that was prepared before it
+    is of interest to any table (0: that was not looked at).
     """
 
     silver_batch: int = 0
@@ -57,6 +58,7 @@ class GoldState:
     cut_held: str | None = None
     drop_rows: bool = False
     tables: Mapping[TableName, TableState] = field(default_factory=dict)
+    xa_from: int = NO_LSN
 
     def to_body(self) -> dict[str, Any]:
         """As a plan's body, which is JSON."""
@@ -65,6 +67,7 @@ class GoldState:
             "cut_lsn": self.cut_lsn,
             "cut_held": self.cut_held,
             "drop_rows": self.drop_rows,
+            "xa_from": self.xa_from,
             "tables": [asdict(self.tables[name]) for name in sorted(self.tables)],
         }
 
@@ -78,6 +81,8 @@ class GoldState:
             body["cut_held"],
             body["drop_rows"],
             {table.name: table for table in tables},
+            # Plans from before XA transactions were read have none.
+            body.get("xa_from", NO_LSN),
         )
 
     def holds(self, table: TableState) -> str | None:

@@ -18,17 +18,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoder import schemas
-from decoder.constants import MAGIC
 from decoder.definition import TableDefinition
-from decoder.descriptor import DESCRIPTORS
-from decoder.events.start_v3 import artificial_start
-from decoder.layout import first_layout
 from decoder.options import TypeOptions
 from decoder.results import Changes, Definitions, Faults, Result, Statements, Transactions
 from decoder.stream import Segment, SegmentDecoder
 from pipeline.catalog.ddl import may_change_tables
 from pipeline.silver.blobs import Packer
 from pipeline.silver.lossy import LOSSY, lossy_counts
+from pipeline.silver.server_version import server_version
+from pipeline.silver.statement_faults import NamedTables
 
 SEGMENT_COLUMNS = (
     "file",
@@ -98,8 +96,14 @@ class Decode:
         packer = Packer()
         ids: dict[TableDefinition, int | None] = {}
         for segment, parts in _segments(rows):
+            first = next(parts)
+            named = NamedTables(_server(segment, first))
             decoder = SegmentDecoder(segment, self.types, wanted=self.wanted)
-            for result in decoder.decode(parts):
+            for result in decoder.decode(_chain(first, parts)):
+                if isinstance(result, Statements):
+                    named.note(result.batch)
+                elif isinstance(result, Faults):
+                    result = Faults(named.name(result.batch))
                 for target, batch in self._targets(segment, result, ids):
                     yield from packer.add(target, batch)
         yield from packer.finish()
@@ -157,7 +161,7 @@ class Survey:
 
     def _segment(self, segment: Segment, parts: Iterator[pa.Buffer]) -> Iterator[dict[str, Any]]:
         first = next(parts)
-        server = server_version(bytes(segment.preamble) or bytes(memoryview(first)[:128]))
+        server = _server(segment, first)
         decoder = SegmentDecoder(segment, self.types, rows=False, wanted=self.wanted)
         last_lsn = None
         for result in decoder.decode(_chain(first, parts)):
@@ -175,6 +179,11 @@ class Survey:
             if self.wanted(definition.schema, definition.table):
                 text = definition.to_json()
                 yield {"kind": "definition", "lsn": lsn, "pos": pos, "content": text}
+
+
+def _server(segment: Segment, first: pa.Buffer) -> str:
+    """The version of the server that wrote a segment; `first`: the first part of its content."""
+    return server_version(bytes(segment.preamble) or bytes(memoryview(first)[:128]))
 
 
 def _chain(first: pa.Buffer, others: Iterator[pa.Buffer]) -> Iterator[pa.Buffer]:
@@ -204,19 +213,6 @@ def _segment_of(row: Mapping[str, Any]) -> Segment:
         transaction_pos=row["transaction_pos"].as_py(),
         preamble=row["preamble"].as_py() or b"",
     )
-
-
-def server_version(head: bytes) -> str:
-    """The server's version as the first event of a log has it, from the log's first bytes.
-
-    Layout: magic number 4 (if at all), header 19 (13 in version 1), binlog version u16, then 50
-    bytes of text.
-    """
-    log = head.removeprefix(MAGIC)
-    if log[4] not in DESCRIPTORS:
-        log = artificial_start()
-    start = first_layout(log).header_length + 2
-    return log[start : start + 50].split(b"\0", 1)[0].decode("ascii", "replace")
 
 
 def _ddl(batch: pa.RecordBatch, server: str) -> Iterator[dict[str, Any]]:

@@ -11,9 +11,13 @@ from functools import reduce
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession, functions as sf
+from pyspark.sql import Column, DataFrame, SparkSession, functions as sf
 
+from decoder.faults import STATEMENT_DML
 from pipeline import delta
+from pipeline.catalog.consequences import TOLD_BY, Consequences
+from pipeline.catalog.ddl import Session
+from pipeline.catalog.definitions import read_items
 from pipeline.lake import Lake
 from pipeline.silver.decode import FAULTS, OFFSET_BITS, STAGED_FAULTS
 from pipeline.silver.plan import Retried
@@ -25,6 +29,12 @@ RETRYABLE = ("undecodable", "unsupported", "lossy_key")
 GIVEN_UP = "given_up"
 """The kind of what is missing before a file, where conf accepts it: it holds nothing, and no table
 of before equals the source's from there on."""
+WAY_BACK = (
+    "To replicate such a table again, create it anew with its rows, in a session with"
+    " binlog_format=ROW: RENAME TABLE t TO t_old; CREATE TABLE t (…); INSERT INTO t SELECT * FROM"
+    " t_old. What its triggers, routines and foreign keys of before the log change is not known."
+)
+"""For rows that changed by a statement: the log does not tell them."""
 Place = tuple[int, int, int | None]
 """Ordinal and start of a segment, and the LSN of a transaction in it."""
 SHOWN = 20
@@ -45,7 +55,7 @@ def append_faults(
         frames.append(_frame(staging.spark, planned))
     if not frames:
         return []
-    rows = reduce(DataFrame.unionByName, frames)
+    rows = _with_consequences(staging, lake, source, reduce(DataFrame.unionByName, frames))
     placed = rows.select(
         sf.lit(source).alias("source"),
         sf.lit(batch).alias("batch"),
@@ -54,6 +64,37 @@ def append_faults(
     )
     delta.append_once(placed, lake.quarantine, app=f"silver/{source}/quarantine", version=batch)
     return sentences(staging.spark, lake, source, batch)
+
+
+def _with_consequences(staging: Staging, lake: Lake, source: str, faults: DataFrame) -> DataFrame:
+    """The faults, with what statements change besides the tables that they name."""
+    is_statement = sf.col("kind") == STATEMENT_DML
+    if faults.where(is_statement & sf.col("tables").isNotNull()).isEmpty():
+        return faults
+    items = read_items(staging.spark, lake, source)
+    found = logged_consequences(staging.spark, lake, source).of({item.name for item in items})
+    if not found:
+        return faults
+    pairs = [part for name, names in found.items() for part in (sf.lit(name), _texts(names))]
+    known = sf.create_map(*pairs)
+    each = sf.transform("tables", lambda name: sf.coalesce(known[name], sf.array(name)))
+    tables = sf.when(is_statement, sf.array_distinct(sf.flatten(each))).otherwise(sf.col("tables"))
+    return faults.withColumn("tables", tables)
+
+
+def _texts(values: Sequence[str]) -> Column:
+    return sf.array(*map(sf.lit, values))
+
+
+def logged_consequences(spark: SparkSession, lake: Lake, source: str) -> Consequences:
+    """What the statements that silver has tell of foreign keys, triggers and routines."""
+    consequences = Consequences()
+    rows = delta.read(spark, lake.statements).where(
+        (sf.col("source") == source) & sf.col("query").rlike(TOLD_BY)
+    )
+    for row in rows.select("query", "schema", "sql_mode").collect():
+        consequences.note(row["query"], Session(row["schema"], row["sql_mode"] or 0))
+    return consequences
 
 
 def _frame(spark: SparkSession, faults: Sequence[Mapping[str, Any]]) -> DataFrame:
@@ -105,9 +146,10 @@ def sentence(fault: Mapping[str, Any]) -> str:
     tables = fault["tables"]
     held = "all tables" if tables is None else ", ".join(tables)
     kind = f"{fault['event_type']}: " if fault["event_type"] else ""
+    way_back = f" {WAY_BACK}" if fault["kind"] == STATEMENT_DML else ""
     return (
         f"{fault['file']}, position {fault['__pos']}: {kind}{fault['reason']}."
-        f" Held before it: {held}."
+        f" Held before it: {held}.{way_back}"
     )
 
 

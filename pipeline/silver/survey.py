@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -21,11 +20,9 @@ from pipeline.silver import segments
 from pipeline.silver.decode import FOUND, OFFSET_BITS, Survey
 from pipeline.silver.plan import PlannedTable, planned_tables
 from pipeline.silver.segments import SegmentRef
+from pipeline.silver.server_version import server_number
 from pipeline.silver.spark_types import spark_schema
 
-_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
-_MARIADB_PREFIX = "5.5.5-"
-"""What MariaDB puts before its version, for clients that know none above 5."""
 _ORDER = {"statement": 0, "definition": 1}
 
 
@@ -111,16 +108,6 @@ def _statement(row: Row) -> LoggedStatement:
         server_version=number,
         mariadb=mariadb,
     )
-
-
-def server_number(version: str) -> tuple[int | None, bool]:
-    """MySQL's number for a version (`8.0.45-log` is 80045), and whether it is MariaDB's."""
-    mariadb = "mariadb" in version.lower()
-    match = _VERSION.match(version.removeprefix(_MARIADB_PREFIX) if mariadb else version)
-    if match is None:
-        return None, mariadb
-    major, minor, patch = map(int, match.groups())
-    return major * 10000 + minor * 100 + patch, mariadb
 
 
 def _faults(timeline: Timeline, files: dict[int, str]) -> Iterator[dict[str, Any]]:

@@ -18,7 +18,7 @@ from pipeline.silver.staging import Staging
 
 _FIRST_KNOWN = (
     *("file", "gtid", "xid", "server_id", "committed_at", "original_committed_at"),
-    *("end_pos", "commit_lsn"),
+    *("end_pos", "commit_lsn", "xa", "xa_end"),
 )
 """What only one part of a transaction tells, or all tell alike."""
 
@@ -50,7 +50,9 @@ def append_statements(
 
 def _append(rows: DataFrame, path: str, name: str, source: str, batch: int) -> None:
     placed = rows.select(sf.lit(source).alias("source"), sf.lit(batch).alias("batch"), "*")
-    delta.append_once(placed, path, app=f"silver/{source}/{name}", version=batch)
+    # A lake that was made before has fewer columns.
+    options = {"mergeSchema": "true"}
+    delta.append_once(placed, path, app=f"silver/{source}/{name}", version=batch, options=options)
 
 
 def _rows(parts: pa.Table) -> list[dict[str, Any]]:
@@ -71,13 +73,15 @@ def _merged(parts: list[Mapping[str, Any]]) -> dict[str, Any]:
     rows: Counter[str] = Counter()
     for part in parts:
         rows.update(part["rows"])
-    rolled_back = [piece for part in parts for piece in part["rolled_back"] or ()]
     return {
         "__lsn": parts[0]["__lsn"],
         "start_pos": parts[0]["start_pos"],
         "rows": list(rows.items()),
         "bytes": sum(part["bytes"] for part in parts),
-        "rolled_back": rolled_back or None,
+        **{
+            name: [piece for part in parts for piece in part[name] or ()] or None
+            for name in ("rolled_back", "rolled_back_rows")
+        },
         **{name: _first_known(parts, name) for name in _FIRST_KNOWN},
     }
 

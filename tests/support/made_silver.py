@@ -62,6 +62,8 @@ class MadeTransaction:
     rows: list[Row] = field(default_factory=list)
     rolled_back: list[tuple[int, int]] | None = None
     committed: bool = True
+    xa: tuple[str, str] | None = None
+    """The name of an XA transaction, and what this one is to it."""
 
     def insert(self, table: TableDefinition, *image: Any, version: int = 1) -> MadeTransaction:
         """Log an insert."""
@@ -227,9 +229,15 @@ def _transaction(made: MadeTransaction) -> dict[str, Any]:
         "committed_at": START + timedelta(seconds=made.n),
         "rows": list(counts.items()),
         "bytes": 1000,
-        "commit_lsn": lsn(made.n) if made.committed else None,
+        "commit_lsn": lsn(made.n) if made.committed and not _is_prepared(made) else None,
+        "xa": made.xa[0] if made.xa else None,
+        "xa_end": made.xa[1] if made.xa else None,
         "rolled_back": [
             {"start": start + first, "end": start + last} for first, last in made.rolled_back or []
         ]
         or None,
     }
+
+
+def _is_prepared(made: MadeTransaction) -> bool:
+    return made.xa is not None and made.xa[1] == "prepare"

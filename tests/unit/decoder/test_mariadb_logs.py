@@ -22,7 +22,7 @@ from tests.support.log_kinds import LOG_KINDS
 from tests.support.logs import POT, changed, decoded, faults, insert, query, transactions, xid
 
 MARIADB = format_description("10.11.6-MariaDB-log", 0, MARIADB_POST_HEADER_LENGTHS)
-STANDALONE, PREPARED_XA = 0x1, 0x40
+STANDALONE, PREPARED_XA, COMPLETED_XA = 0x1, 0x40, 0x80
 
 
 def gtid(
@@ -86,13 +86,21 @@ def test_a_gtid_that_is_cut_short_is_a_fault() -> None:
     assert (fault["kind"], fault["event_type"]) == ("undecodable", "MARIADB_GTID")
 
 
-def test_an_xa_transaction_is_a_fault() -> None:
+def test_an_xa_transaction_waits_for_its_commit() -> None:
     xa = struct.pack("<IBB", 1, 1, 0) + b"g"
     prepare = event_bytes(EventType.XA_PREPARE, struct.pack("<BIII", 0, 1, 1, 0) + b"g")
-    results = decoded(log(gtid(1, PREPARED_XA, more=xa), insert(POT, (1,)), prepare))
-    (fault,) = faults(results)
-    assert (fault["kind"], fault["tables"]) == ("unsupported", ["shop.pot"])
-    assert changed(results) == []
+    results = decoded(
+        log(
+            gtid(1, PREPARED_XA, more=xa) + insert(POT, (1,)) + prepare,
+            gtid(2, STANDALONE | COMPLETED_XA, more=xa) + query("XA COMMIT X'67',X'',1"),
+        )
+    )
+    assert not faults(results)
+    assert [(row["xa"], row["xa_end"]) for row in transactions(results)] == [
+        ("1:67:", "prepare"),
+        ("1:67:", "commit"),
+    ]
+    assert len(changed(results)) == 1
 
 
 @pytest.mark.parametrize(

@@ -136,19 +136,18 @@ def test_ignorable_events_are_passed_over() -> None:
     assert len(changed(results)) == 1
 
 
-def test_xa_transactions_are_a_fault_of_their_tables_only() -> None:
-    prepare = event_bytes(EventType.XA_PREPARE, struct.pack("<BIII", 0, 1, 1, 1) + b"ab")
+def test_rows_beside_a_statement_are_as_the_source_has_them() -> None:
+    texts = ["INSERT INTO cup VALUES (1)", "UPDATE pot SET a = 1"]
     log = log_bytes(
-        gtid(1), query("XA START X'61',X'62',1"), insert(CUP, (1, "a")),
-        query("XA END X'61',X'62',1"), prepare,
-        gtid(2), query("XA COMMIT X'61',X'62',1"),
-        transaction(3, insert(POT, (3,))),
-    )  # fmt: skip
+        transaction(1, insert(POT, (1,)), *map(query, texts), insert(CUP, (2, "b"))),
+        transaction(2, insert(POT, (3,))),
+    )
     results = decoded(log)
-    (fault,) = faults(results)
-    assert (fault["kind"], fault["tables"]) == ("unsupported", ["shop.cup"])
-    assert [row["commit_lsn"] is None for row in transactions(results)] == [True, False, False]
-    assert changed(results) == [("pot", "insert", None, (3,))]
+    assert [after for *_, after in changed(results)] == [(1,), (2, "b"), (3,)]
+    found = faults(results)
+    assert [fault["kind"] for fault in found] == ["statement", "statement"]
+    assert {fault["__lsn"] for fault in found} == {transactions(results)[0]["__lsn"]}
+    assert all(text in str(fault["reason"]) for text, fault in zip(texts, found, strict=True))
 
 
 @pytest.mark.parametrize("victim", ["gtid", "begin", "map", "rows", "xid"])
@@ -197,7 +196,7 @@ def test_a_wrong_size_loses_the_rest_of_the_segment() -> None:
         (MAGIC + bytes(100), BinlogError),
         (MAGIC + transaction(1, insert(POT, (1,))), BinlogError),
         (log_bytes(transaction(1, CUP.map(), OVERRUN)), BinlogError),
-        (log_bytes(gtid(1), query("XA START X'01'"), CUP.map()), UnsupportedError),
+        (log_bytes(gtid(1), query("BEGIN"), query("ROLLBACK TO a")), UnsupportedError),
         (recorded("plain")[:400] + b"\0" + recorded("plain")[401:], ChecksumError),
     ],
 )

@@ -16,7 +16,8 @@ UUID = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 SCHEMA = (
     "__lsn bigint, file string, start_pos bigint, gtid string, committed_at timestamp,"
     " rows map<string, bigint>, commit_lsn bigint,"
-    " rolled_back array<struct<start: bigint, end: bigint>>"
+    " rolled_back array<struct<start: bigint, end: bigint>>,"
+    " rolled_back_rows array<struct<start: bigint, end: bigint>>, xa string, xa_end string"
 )
 
 
@@ -30,6 +31,9 @@ def transaction(lsn: int, gtid: str | None = None, **values: Any) -> tuple[Any, 
         "rows": None,
         "commit_lsn": lsn,
         "rolled_back": None,
+        "rolled_back_rows": None,
+        "xa": None,
+        "xa_end": None,
         **values,
     }
     return (lsn, *made.values())
@@ -61,13 +65,18 @@ def test_tables_rollbacks_and_what_is_not_decided(spark: SparkSession) -> None:
     rows = [
         transaction(1, rows={"s.a": 1, "s.b": 2}),
         transaction(2, rows={"s.a": 1}, rolled_back=[(10, 20), (30, 40)]),
+        transaction(5, rolled_back_rows=[(2, 5)]),
         transaction(3, rows={"s.c": 1}, commit_lsn=None),
         transaction(4, rows={"s.d": 1}, commit_lsn=None),
         transaction(4, rows={"s.d": 1}, commit_lsn=6),
     ]
     found = look(spark, rows)
     assert found.changed == {"s.a", "s.b", "s.c", "s.d"}
-    assert found.skipped == (Skipped(2, 10, 20), Skipped(2, 30, 40))
+    assert sorted(found.skipped, key=str) == [
+        Skipped(2, 10, 20),
+        Skipped(2, 30, 40),
+        Skipped(5, 2, 5, inside=True),
+    ]
     (fault,) = found.undecided
     assert (fault.lsn, fault.tables) == (3, (TableName("s", "c"),))
     assert "binlog.000001, position 3" in fault.sentence

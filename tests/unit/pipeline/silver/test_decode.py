@@ -98,19 +98,23 @@ def test_only_what_was_held_is_given_again(segments: Segments) -> None:
     assert again == {"changes-0": whole["changes-0"][3:5]}
 
 
-def test_a_statement_that_changes_rows_may_change_any_table(segments: Segments) -> None:
-    """Its triggers and stored functions write tables that neither it nor the log names."""
+def test_a_statement_that_changes_rows_is_a_fault_of_the_tables_that_it_names(
+    segments: Segments,
+) -> None:
     ids = table_ids(segments("statements"))
     found = decoded(Decode(TypeOptions(), everything, ids), segments("statements"))
     statements = [f for f in found[FAULTS] if f["kind"] == "statement"]
-    assert [f["tables"] for f in statements] == [None] * 4
+    named = [["shop.t"], ["shop.t"], ["shop.t"], ["other.u", "shop.t"]]
+    assert [f["tables"] for f in statements] == named
     assert all(f["ordinal"] == 1 and f["start_pos"] == 0 for f in statements)
 
 
 def test_faults_of_tables_that_are_left_out_are_none(segments: Segments) -> None:
-    decode = Decode(TypeOptions(), lambda schema, _table: schema == "nosuch", {})
+    decode = Decode(TypeOptions(), lambda schema, _table: schema == "other", {})
     found = decoded(decode, segments("statements"))
-    assert {tuple(f["tables"]) if f["tables"] else None for f in found[FAULTS]} == {None}
+    assert [f["tables"] for f in found[FAULTS] if f["kind"] == "statement"] == [["other.u"]]
+    decode = Decode(TypeOptions(), lambda schema, _table: schema == "nosuch", {})
+    assert FAULTS not in decoded(decode, segments("statements"))
 
 
 def test_the_survey_finds_ddl_with_what_it_depends_on(segments: Segments) -> None:
