@@ -12,8 +12,10 @@ export BINLAKE_CACHE := $(CURDIR)/.cache/binlake
 
 .DEFAULT_GOAL := help
 SECONDS ?= 120
+SEED ?= 1
+COUNT ?= 100
 
-.PHONY: help demo test lint types format fuzz bench bench-peers soak lock setup clean distclean
+.PHONY: help demo test lint types format fuzz bench bench-peers soak soak-histories lock setup clean distclean
 
 help:  ## list the targets
 	@echo "make TARGET, where TARGET is one of"
@@ -49,6 +51,9 @@ bench-peers: $(READY)  ## time the decoder against others, built at pinned versi
 
 soak: $(READY)  ## a 3 GB file and a 500 MB transaction, with a 2 GB driver heap
 	$(BIN)/python -m benchmarks.soak
+
+soak-histories: $(READY)  ## hundreds of random histories of a real server (COUNT=… SEED=… ARGS=…)
+	$(BIN)/python -m benchmarks.histories --seed $(SEED) --count $(COUNT) $(ARGS)
 
 lock: $(READY)  ## resolve requirements.lock anew from pyproject.toml
 	$(BIN)/python -m pip install --quiet uv

@@ -1,0 +1,94 @@
+"""Does gold equal the source after hundreds of random histories, applied in every way there is?
+
+Run: `make soak-histories` (COUNT=… SEED=…), or `python -m benchmarks.histories`. Each trial's line
+holds its seed; a failure prints the command that runs it again, and with `--shrink` its fewest
+steps. `--server mariadb` needs what the tests download.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from pipeline.settings import Settings
+from pipeline.spark import session
+from tests.support.history.apply import WAYS
+from tests.support.history.check import UnequalError
+from tests.support.history.model import APPLIED, Feature
+from tests.support.history.trial import Trial, attempt, smallest
+from tests.support.mariadb import MariaDBServer, NewestMariaDBServer
+from tests.support.mysql import MySQLServer
+
+SERVERS = {"mysql": MySQLServer, "mariadb": MariaDBServer, "newest-mariadb": NewestMariaDBServer}
+VARIABLES: tuple[dict[str, str | int], ...] = ({}, {"max_binlog_size": 4096})
+TRIES = 40
+"""Runs that `--shrink` takes at most."""
+
+
+def main() -> int:
+    """Run the trials; 1 if any fails."""
+    arguments = _arguments()
+    conf = {"spark.sql.shuffle.partitions": "2", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+    spark = session(Settings.load(None, spark={"master": "local[2]", "conf": conf}), "histories")
+    failures = 0
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        SERVERS[arguments.server](Path(folder) / "server") as server,
+    ):
+        for trial in _trials(arguments):
+            began = time.monotonic()
+            try:
+                outcome = attempt(spark, server, trial)
+            except UnequalError as error:
+                failures += 1
+                print(f"FAILED {error}", flush=True)
+                if arguments.shrink:
+                    print(smallest(spark, server, trial, tries=TRIES), flush=True)
+            else:
+                seconds = time.monotonic() - began
+                print(f"{outcome} in {seconds:.0f} s: {trial}", flush=True)
+    return min(failures, 1)
+
+
+def _trials(arguments: argparse.Namespace) -> Sequence[Trial]:
+    """One trial for each seed; what is not asked for changes from trial to trial."""
+    ways = [arguments.way] if arguments.way else list(WAYS)
+    pairs = (pair.split("=", 1) for pair in arguments.set)
+    asked = {name: int(value) if value.isdigit() else value for name, value in pairs}
+    variables = [asked] if asked or arguments.seed_alone else VARIABLES
+    features = APPLIED | {Feature[name] for name in arguments.feature}
+    return [
+        Trial(
+            seed,
+            ways[seed % len(ways)],
+            arguments.histories,
+            arguments.length,
+            features,
+            variables[seed // len(ways) % len(variables)],
+        )
+        for seed in range(arguments.seed, arguments.seed + arguments.count)
+    ]
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=1, help="trials, with seeds from --seed on")
+    parser.add_argument("--way", choices=list(WAYS))
+    parser.add_argument("--histories", type=int, default=4)
+    parser.add_argument("--length", type=int, default=60)
+    parser.add_argument("--feature", action="append", default=[], choices=[f.name for f in Feature])
+    parser.add_argument("--set", action="append", default=[], metavar="VARIABLE=VALUE")
+    parser.add_argument("--server", choices=list(SERVERS), default="mysql")
+    parser.add_argument("--shrink", action="store_true")
+    arguments = parser.parse_args()
+    arguments.seed_alone = arguments.way is not None
+    return arguments
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,33 @@
+"""Random histories of a real server: however they are applied, gold is what SELECT gives.
+
+A failure's message says how to run it again; hundreds more run in `make soak-histories`.
+"""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.support.history.model import Feature
+from tests.support.history.trial import Trial, attempt
+from tests.support.mariadb import MariaDBServer
+from tests.support.mysql import MySQLServer
+
+SMALL_FILES = {"max_binlog_size": 4096}
+TRIALS = {
+    "at once": Trial(1, histories=3),
+    "killed": Trial(2, "killed", histories=1, variables=SMALL_FILES),
+    "twice": Trial(3, "twice", histories=1, variables=SMALL_FILES),
+    "what gold does not apply yet": Trial(4, histories=2, features=frozenset(Feature)),
+}
+
+
+@pytest.mark.parametrize("name", TRIALS)
+def test_on_mysql(spark: SparkSession, mysql: MySQLServer, name: str) -> None:
+    trial = TRIALS[name]
+    assert attempt(spark, mysql, trial).equal >= trial.histories
+
+
+def test_on_mariadb(spark: SparkSession, mariadb: MariaDBServer) -> None:
+    trial = Trial(5, "in portions", histories=1, variables=SMALL_FILES)
+    assert attempt(spark, mariadb, trial).equal >= trial.histories

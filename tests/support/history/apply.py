@@ -1,0 +1,114 @@
+"""The ways that a log comes to gold: at once, file by file, by runs that die, with files twice."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from unittest.mock import patch
+
+from pyspark.sql import SparkSession
+
+from decoder.constants import MAGIC
+from pipeline import delta
+from pipeline.progress import QuietProgress
+from pipeline.report import LayerReport
+from pipeline.run import run_layers
+from pipeline.settings import Settings
+from tests.support.kills import Executioner, Killed
+
+SOURCE = "history"
+MOST_COMMITS = 40
+"""More commits than that, and a run is not killed at the next one."""
+
+_FLAGS = len(MAGIC) + 17
+"""Where the flags of a file's first event are."""
+_IN_USE = 1
+_HEAD = 300
+"""A file's first two events are shorter than that."""
+
+Way = Callable[[SparkSession, Sequence[Path], Path, random.Random], None]
+"""(session, the log's files in order, an empty folder for the lake and copies, chances)."""
+
+
+def run(spark: SparkSession, binlogs: Path, lake: Path) -> list[LayerReport]:
+    """One run of all layers."""
+    settings = Settings.load(None, source=SOURCE, binlogs=str(binlogs), lake=str(lake))
+    return run_layers(spark, settings, QuietProgress())
+
+
+def lake_of(folder: Path) -> Path:
+    """Where a way puts its lake."""
+    return folder / "lake"
+
+
+def at_once(spark: SparkSession, files: Sequence[Path], folder: Path, _: random.Random) -> None:
+    """All files in one run."""
+    run(spark, _copied(files, folder / "binlogs"), lake_of(folder))
+
+
+def in_portions(
+    spark: SparkSession, files: Sequence[Path], folder: Path, rng: random.Random, most: int = 3
+) -> None:
+    """Some more files in each of `most` portions; some with a part of the next one, still open."""
+    for portion in _portions(files, folder / "binlogs", rng, most):
+        run(spark, portion, lake_of(folder))
+
+
+def by_file(spark: SparkSession, files: Sequence[Path], folder: Path, rng: random.Random) -> None:
+    """A run for each file."""
+    in_portions(spark, files, folder, rng, most=len(files))
+
+
+def killed(spark: SparkSession, files: Sequence[Path], folder: Path, rng: random.Random) -> None:
+    """In portions by runs that die at any commit; what one leaves, the next one takes up."""
+    for portion in _portions(files, folder / "binlogs", rng, 2):
+        for _ in range(2):
+            commits, after = rng.randrange(MOST_COMMITS), rng.random() < 0.5
+            with patch.object(delta, "commit", Executioner(commits, after=after)):
+                try:
+                    run(spark, portion, lake_of(folder))
+                except Killed:
+                    continue
+        run(spark, portion, lake_of(folder))
+
+
+def twice(spark: SparkSession, files: Sequence[Path], folder: Path, rng: random.Random) -> None:
+    """All files, and all of them again from another folder, where the first are gone."""
+    in_portions(spark, files, folder, rng, most=2)
+    run(spark, _copied(files, folder / "again"), lake_of(folder))
+
+
+WAYS: dict[str, Way] = {
+    "at once": at_once,
+    "in portions": in_portions,
+    "by file": by_file,
+    "killed": killed,
+    "twice": twice,
+}
+
+
+def _portions(files: Sequence[Path], folder: Path, rng: random.Random, most: int) -> Iterator[Path]:
+    """The folder, once with each portion of the files in it."""
+    cuts = sorted(rng.sample(range(1, len(files)), min(most, len(files)) - 1))
+    for cut in cuts:
+        yield _copied(files[:cut], folder)
+        if rng.random() < 0.5:
+            _copy_open(files[cut], folder, rng)
+            yield folder
+    yield _copied(files, folder)
+
+
+def _copy_open(file: Path, folder: Path, rng: random.Random) -> None:
+    """A file as it was while the server wrote it: a part of it, flagged as in use."""
+    content = bytearray(file.read_bytes())
+    content[_FLAGS] |= _IN_USE
+    (folder / file.name).write_bytes(content[: rng.randrange(_HEAD, len(content))])
+
+
+def _copied(files: Sequence[Path], folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in files:
+        shutil.copyfile(file, folder / file.name)
+    return folder

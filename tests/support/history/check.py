@@ -1,0 +1,131 @@
+"""Gold against the server after a history: equal at the published cut, or held for a reason that
+the history's steps allow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession, functions as sf
+
+from pipeline import delta
+from pipeline.gold.state import GoldState, TableState
+from pipeline.lake import Lake
+from pipeline.ledger import Ledger
+from pipeline.settings import Settings
+from pipeline.status import read_status
+from tests.support.compare import assert_gold_equals_source
+from tests.support.history.apply import SOURCE, lake_of
+from tests.support.history.model import HELD, Step
+from tests.support.server import Server
+
+
+class UnequalError(AssertionError):
+    """Gold is not what SELECT gives; what to run again is in the message."""
+
+
+def check(
+    spark: SparkSession, server: Server, folder: Path, histories: Mapping[str, Sequence[Step]]
+) -> int:
+    """Compare all tables of these schemas; how many were equal.
+
+    Raises `UnequalError`, with every table that is neither equal nor held for an allowed reason.
+    """
+    lake = str(lake_of(folder))
+    problems = list(read_status(spark, Settings.load(None, source=SOURCE, lake=lake)).problems)
+    plan = Ledger(spark, Lake(lake), SOURCE).last("gold")
+    if plan is None:
+        raise UnequalError("there is no gold")
+    state = GoldState.from_body(plan.body)
+    if state.cut_held:
+        raise UnequalError(f"every table is held: {state.cut_held}")
+    versions = _published(spark, lake)
+    equal = 0
+    for schema, steps in histories.items():
+        for name in _names(server, schema, state):
+            table = next((t for t in state.tables.values() if (t.schema, t.table) == name), None)
+            problem = _problem(server, state, table, name, steps)
+            if problem is None and table is not None and not table.dropped:
+                problem = _difference(spark, server, lake, name, versions)
+                equal += problem is None
+            if problem and not problem.startswith(_ALLOWED):
+                problems.append(f"{'.'.join(name)}: {problem}")
+    if problems:
+        raise UnequalError("\n".join(problems))
+    return equal
+
+
+_ALLOWED = "allowed: "
+
+
+def _problem(
+    server: Server,
+    state: GoldState,
+    table: TableState | None,
+    name: tuple[str, str],
+    steps: Sequence[Step],
+) -> str | None:
+    """Why a table cannot be compared; None where it can."""
+    exists = name[1] in _source_tables(server, name[0])
+    if table is None:
+        return "it is not replicated"
+    if reason := state.holds(table) or _incomplete(table):
+        return _judged(reason, name[1], steps)
+    if table.dropped and exists:
+        return "gold takes it for dropped"
+    if not table.dropped and not exists:
+        return "the source has dropped it"
+    return None
+
+
+def _incomplete(table: TableState) -> str | None:
+    if table.complete or table.dropped:
+        return None
+    return table.reason or "not complete"
+
+
+def _judged(reason: str, table: str, steps: Sequence[Step]) -> str:
+    """The reason, told apart whether a step on the table allows it."""
+    features = {f for step in steps if table in step.tables for f in step.features}
+    allowed = any(re.search(HELD[feature], reason) for feature in features)
+    return f"{_ALLOWED if allowed else ''}held or incomplete: {reason}"
+
+
+def _difference(
+    spark: SparkSession,
+    server: Server,
+    lake: str,
+    name: tuple[str, str],
+    versions: Mapping[tuple[str, str], int | None],
+) -> str | None:
+    try:
+        assert_gold_equals_source(spark, server, lake, *name, version=versions[name])
+    except AssertionError as error:
+        return str(error)
+    return None
+
+
+def _published(spark: SparkSession, lake: str) -> dict[tuple[str, str], int | None]:
+    """Each table's Delta version in the last published cut."""
+    cuts = delta.read(spark, Lake(lake).cuts).where(sf.col("source") == SOURCE)
+    last = cuts.orderBy(sf.desc("batch")).first()
+    entries: list[Any] = list(last["tables"]) if last is not None else []
+    return {(entry["schema"], entry["table"]): entry["delta_version"] for entry in entries}
+
+
+def _names(server: Server, schema: str, state: GoldState) -> Iterator[tuple[str, str]]:
+    """Every table of a schema that the server or gold has."""
+    ours = [table.table for table in state.tables.values() if table.schema == schema]
+    for table in dict.fromkeys([*_source_tables(server, schema), *ours]):
+        yield schema, table
+
+
+def _source_tables(server: Server, schema: str) -> list[str]:
+    rows = server.execute(
+        "SELECT TABLE_NAME FROM information_schema.TABLES"
+        " WHERE TABLE_SCHEMA = %s AND TABLE_TYPE = 'BASE TABLE' ORDER BY TABLE_NAME",
+        (schema,),
+    )
+    return [name for (name,) in rows]

@@ -1,0 +1,114 @@
+"""One trial: histories played on a server, its log applied in a way, gold compared."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from tests.support.history.apply import WAYS
+from tests.support.history.check import UnequalError, check
+from tests.support.history.generate import generate, mixed
+from tests.support.history.model import APPLIED, Feature, Step
+from tests.support.history.play import played, settings
+from tests.support.history.shrink import as_sql, shrink
+from tests.support.mariadb import MariaDBServer
+from tests.support.server import Server
+
+FEWEST_DONE = 0.9
+"""The share of steps that must succeed: a history of errors shows nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What is tried, all of it told by these values: `str` is what to run again."""
+
+    seed: int
+    way: str = "at once"
+    histories: int = 4
+    length: int = 60
+    features: frozenset[Feature] = APPLIED
+    variables: Mapping[str, str | int] = field(default_factory=dict)
+    """Global variables of the server while the histories are played."""
+
+    def __str__(self) -> str:
+        features = "".join(f" --feature {f.name}" for f in sorted(self.features - APPLIED, key=str))
+        variables = "".join(f" --set {name}={value}" for name, value in self.variables.items())
+        return (
+            f"python -m benchmarks.histories --seed {self.seed} --way '{self.way}'"
+            f" --histories {self.histories} --length {self.length}{features}{variables}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a trial came to: tables that were equal, steps that the server did and refused."""
+
+    equal: int
+    done: int
+    failed: int
+
+
+def histories(trial: Trial, *, mariadb: bool) -> dict[str, list[Step]]:
+    """The trial's histories, by schema."""
+    return {
+        f"h{n}": generate(
+            trial.seed * 1000 + n,
+            trial.features,
+            schema=f"h{n}",
+            length=trial.length,
+            mariadb=mariadb,
+        )
+        for n in range(trial.histories)
+    }
+
+
+def attempt(spark: SparkSession, server: Server, trial: Trial) -> Outcome:
+    """Raises `UnequalError` with the seed in its message where gold is not what SELECT gives."""
+    made = histories(trial, mariadb=isinstance(server, MariaDBServer))
+    try:
+        return _attempt(spark, server, trial, made, mixed(list(made.values()), trial.seed))
+    except UnequalError as error:
+        raise UnequalError(f"{error}\n{trial}") from error
+
+
+def smallest(spark: SparkSession, server: Server, trial: Trial, *, tries: int) -> str:
+    """The fewest steps of a trial that fails that still fail, as SQL."""
+    made = histories(trial, mariadb=isinstance(server, MariaDBServer))
+
+    def fails(steps: Sequence[Step]) -> bool:
+        try:
+            _attempt(spark, server, trial, made, steps, fewest_done=0)
+        except UnequalError:
+            return True
+        return False
+
+    return as_sql(shrink(mixed(list(made.values()), trial.seed), fails, tries=tries))
+
+
+def _attempt(
+    spark: SparkSession,
+    server: Server,
+    trial: Trial,
+    made: Mapping[str, Sequence[Step]],
+    steps: Sequence[Step],
+    fewest_done: float = FEWEST_DONE,
+) -> Outcome:
+    for schema in made:
+        server.execute(f"DROP DATABASE IF EXISTS `{schema}`")
+    server.reset_logs()
+    with ExitStack() as stack:
+        stack.enter_context(settings(server, **trial.variables))
+        result = stack.enter_context(played(server, steps))
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="history.")))
+        if result.done < fewest_done * len(steps):
+            shown = "\n".join(f"{step.sql}: {error}" for step, error in result.failed[:10])
+            raise UnequalError(f"{len(result.failed)} of {len(steps)} steps fail\n{shown}")
+        WAYS[trial.way](spark, server.binlogs(), folder, random.Random(trial.seed))
+        equal = check(spark, server, folder, made)
+    return Outcome(equal, result.done, len(result.failed))
