@@ -87,6 +87,11 @@ class TableDefinition:
         count = len(self.columns) + len(hidden)
         return tuple(place for place in range(count) if place not in hidden)
 
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The names of the primary key's columns, in its order; empty where there is none."""
+        return tuple(self.columns[i].name for i in self.primary_key)
+
     def __str__(self) -> str:
         return f"{self.schema}.{self.table}"
 

@@ -90,6 +90,8 @@ STATEMENTS = pa.schema(
         pa.field("ddl_xid", pa.int64()),
         # Logged with CREATE and ALTER TABLE from MySQL 8 on; null where it is not.
         pa.field("explicit_defaults_for_timestamp", pa.bool_()),
+        # Whether it used temporary tables of its connection (LOG_EVENT_THREAD_SPECIFIC_F).
+        pa.field("thread_specific", pa.bool_()),
     ]
 )
 

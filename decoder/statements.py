@@ -14,6 +14,7 @@ import pyarrow as pa
 from decoder import schemas
 from decoder.charsets import charset_of
 from decoder.columns.arrays import nullable_integers, strings
+from decoder.constants import EventFlag
 from decoder.errors import UnsupportedError
 from decoder.events.query import QueryEvent
 
@@ -60,11 +61,12 @@ def excerpt(query: str) -> str:
 
 
 class StatementLog:
-    """The statements of a segment that were not taken yet."""
+    """The statements of a segment that were not taken yet; `added` counts all there were."""
 
     def __init__(self, file: str) -> None:
         self._file = file
         self._rows: list[dict[str, Any]] = []
+        self.added = 0
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -75,6 +77,7 @@ class StatementLog:
 
     def add(self, event: QueryEvent, *, lsn: int, gtid: str | None, committed_at: int) -> None:
         """Notes a statement; `committed_at` is its transaction's, −1 where that is not logged."""
+        self.added += 1
         status = event.status
         began = event.timestamp * 1_000_000
         fraction = status.microseconds if status.microseconds is not None else status.hrnow
@@ -96,6 +99,7 @@ class StatementLog:
                 "executed_at": began + (fraction or 0),
                 "ddl_xid": _signed(ddl_xid),
                 "explicit_defaults_for_timestamp": status.explicit_defaults_for_timestamp,
+                "thread_specific": bool(event.flags & EventFlag.THREAD_SPECIFIC),
             }
         )
 

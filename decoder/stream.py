@@ -102,7 +102,7 @@ class SegmentDecoder:
         self._holding = Holding(trusted=trusted)
         self._feed = Feed([], segment.start_pos)
         self._definitions: list[tuple[int, int, TableDefinition]] = []
-        self._known: dict[str, TableDefinition] = {}
+        self._known: dict[str, tuple[TableDefinition, int]] = {}
         self._payloads = PayloadDecoder(
             self._session,
             self._rows,
@@ -265,12 +265,12 @@ class SegmentDecoder:
             self._rows.scan(window, start, stop, self._attention.parse_table_map, self._see)
 
     def _see(self, window: Window, event: int, definition: TableDefinition) -> None:
-        """A TABLE_MAP was met whose bytes or table id are new."""
-        if self._known.get(str(definition)) == definition:
-            return
-        self._known[str(definition)] = definition
-        lsn = self._lsn(int(window.transaction[event]))
-        self._definitions.append((lsn, int(window.position[event]), definition))
+        """A TABLE_MAP was met whose bytes or table id are new; told again behind a statement."""
+        told = definition, self._statements.added
+        if self._known.get(str(definition)) != told:
+            self._known[str(definition)] = told
+            lsn = self._lsn(int(window.transaction[event]))
+            self._definitions.append((lsn, int(window.position[event]), definition))
 
     # --- faults -----------------------------------------------------------------------------------
 

@@ -1,13 +1,23 @@
-"""ALTER TABLE, after those words: its actions, sorted into what is applied and what is not."""
+"""ALTER TABLE, after those words: its actions, as far as columns, keys and rows change by them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from pipeline.catalog.actions import (
+    Action,
+    AddColumn,
+    ChangeColumn,
+    ChangeKeys,
+    ConvertCharset,
+    DropColumn,
+    Refused,
+    RenameColumn,
+)
 from pipeline.catalog.column_clause import cascade, read_column
-from pipeline.catalog.column_types import TypeContext
+from pipeline.catalog.column_types import TypeContext, charset_of
 from pipeline.catalog.cursor import Cursor, ReadError, split
-from pipeline.catalog.effects import AddColumns, Effect, NewColumn, TableName, Unsupported
+from pipeline.catalog.effects import AlterTable, Effect, TableName, Unsupported
 from pipeline.catalog.lexer import Kind, Token
 from pipeline.catalog.names import read_name
 
@@ -20,40 +30,72 @@ _NO_COLUMN = (
 """What ADD and DROP can be followed by that is not a column."""
 
 
-def read_alter(cursor: Cursor, schema: str | None, sql_mode: int) -> list[Effect]:
-    """The statement's effect. Raises `ReadError` only while the table's name is not read yet."""
+def read_alter(
+    cursor: Cursor, schema: str | None, sql_mode: int, *, ignore: bool = False
+) -> list[Effect]:
+    """The statement's effect. Raises `ReadError` only while the table's name is not read yet.
+
+    `ignore`: of ALTER IGNORE TABLE, which drops rows and changes values that do not fit.
+    """
     cursor.accept("IF", "EXISTS")
     name = read_name(cursor, schema)
-    added: list[NewColumn] = []
-    reasons: list[str] = []
+    if cursor.accept("WAIT"):  # MariaDB's
+        cursor.next()
+    cursor.accept("NOWAIT")
+    actions: list[Action] = []
     others: list[Effect] = []
-    for action in split(cursor.rest()):
+    renamed: TableName | None = None
+    for tokens in split(cursor.rest()):
         try:
-            added.extend(_added(action, sql_mode))
-            reasons.extend(filter(None, [_unsupported(action)]))
-            others.extend(_other_tables(action, name, schema))
+            actions.extend(_actions(Cursor(tokens), sql_mode))
+            others.extend(_exchanged(Cursor(tokens), name, schema))
+            renamed = _new_name(Cursor(tokens), schema) or renamed
         except ReadError as error:
-            reasons.append(f"ALTER TABLE: {error}")
-    if any(column.primary for column in added):
-        reasons.append("a primary key is added, which is not applied yet")
-    if reasons:
-        return [Unsupported(name, reason) for reason in reasons[:1]] + others
-    return [AddColumns(name, tuple(added))] if added else []
+            actions.append(Refused(f"ALTER TABLE: {error}"))
+    if not actions and renamed is None:
+        return others
+    return [AlterTable(name, tuple(actions), renamed, ignore), *others]
 
 
-def _added(action: Sequence[Token], sql_mode: int) -> list[NewColumn]:
-    """The columns of an ADD [COLUMN]."""
-    cursor = Cursor(action)
-    if not cursor.accept("ADD"):
-        return []
+def _actions(cursor: Cursor, sql_mode: int) -> Iterator[Action]:
+    verb = cursor.next().text.upper() if cursor.peek().kind is Kind.WORD else ""
+    if verb in _PARTITION_ROWS and cursor.accept("PARTITION"):
+        yield Refused(f"{verb} PARTITION changes rows that are not in the log")
+    elif verb in ("IMPORT", "DISCARD") and cursor.accept("TABLESPACE"):
+        yield Refused(f"{verb} TABLESPACE changes rows that are not in the log")
+    elif verb in _VERBS:
+        yield from _VERBS[verb](cursor, TypeContext(sql_mode=sql_mode))
+
+
+def _add(cursor: Cursor, context: TypeContext) -> Iterator[Action]:
     if not cursor.accept("COLUMN") and _names_no_column(cursor):
-        return []
-    cursor.accept("IF", "NOT", "EXISTS")
-    context = TypeContext(sql_mode=sql_mode)
-    if not cursor.peek().is_sign("("):
-        return [read_column(cursor.rest(), context)]
-    parts = split(cursor.group())
-    return [read_column(part, context) for part in parts if not part[0].is_word(*_NO_COLUMN)]
+        yield from _added_key(cursor.rest())
+        return
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    parts = split(cursor.group()) if cursor.peek().is_sign("(") else [cursor.rest()]
+    for part in parts:
+        if part and part[0].is_word(*_NO_COLUMN):
+            yield from _added_key(part)
+            continue
+        if action := cascade(part):
+            yield _cascading(action)
+        yield AddColumn(read_column(part, context), if_not_exists)
+
+
+def _cascading(action: str) -> Refused:
+    return Refused(f"a foreign key with {action} is added, which is not applied yet")
+
+
+def _added_key(part: Sequence[Token]) -> Iterator[Action]:
+    if action := cascade(part):
+        yield _cascading(action)
+    cursor = Cursor(part)
+    if cursor.accept("CONSTRAINT") and not cursor.peek().is_word("PRIMARY", "UNIQUE"):
+        cursor.next()
+    if cursor.peek().is_word("PRIMARY", "UNIQUE"):
+        yield ChangeKeys()
+    elif cursor.accept_any("PERIOD", "SYSTEM"):
+        yield Refused("versioning adds columns that its statement does not name")
 
 
 def _names_no_column(cursor: Cursor) -> bool:
@@ -64,85 +106,91 @@ def _names_no_column(cursor: Cursor) -> bool:
     )
 
 
-def _unsupported(action: Sequence[Token]) -> str:
-    """Why an action cannot be applied, or nothing."""
-    cursor = Cursor(action)
-    verb = cursor.next().text.upper() if action and action[0].kind is Kind.WORD else ""
-    if verb in _PARTITION_ROWS and cursor.accept("PARTITION"):
-        return f"{verb} PARTITION changes rows that are not in the log"
-    if verb in ("IMPORT", "DISCARD") and cursor.accept("TABLESPACE"):
-        return f"{verb} TABLESPACE changes rows that are not in the log"
-    check = _VERBS.get(verb)
-    return check(cursor) if check else ""
-
-
-def _add(cursor: Cursor) -> str:
-    parts = cursor.rest()
-    if action := cascade(parts):
-        return f"a foreign key with {action} is added, which is not applied yet"
-    words = [token.text.upper() for token in parts]
-    if "PRIMARY" in words[:1] or (words[:1] == ["CONSTRAINT"] and "PRIMARY" in words[1:3]):
-        return "a primary key is added, which is not applied yet"
-    return ""
-
-
-def _drop(cursor: Cursor) -> str:
-    if cursor.accept("PRIMARY"):
-        return "its primary key is dropped, which is not applied yet"
-    if cursor.accept_any("INDEX", "KEY"):
-        primary = cursor.name().upper() == "PRIMARY"
-        return "its primary key is dropped, which is not applied yet" if primary else ""
+def _drop(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
+    if cursor.peek().is_word("PRIMARY", "INDEX", "KEY", "CONSTRAINT"):
+        yield ChangeKeys()  # it may be the one that told rows apart
+        return
     if not cursor.accept("COLUMN") and _names_no_column(cursor):
-        return ""
-    cursor.accept("IF", "EXISTS")
-    return f"column {cursor.name()} is dropped, which is not applied yet"
+        if cursor.accept_any("PERIOD", "SYSTEM"):
+            yield Refused("versioning removes columns that its statement does not name")
+        return
+    if_exists = cursor.accept("IF", "EXISTS")
+    yield DropColumn(cursor.name(), if_exists)
 
 
-def _rename(cursor: Cursor) -> str:
-    if cursor.accept_any("INDEX", "KEY"):
-        return ""
+def _rename(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
     if cursor.accept("COLUMN"):
-        return f"column {cursor.name()} is renamed, which is not applied yet"
-    return "it is renamed, which is not applied yet"
+        if_exists = cursor.accept("IF", "EXISTS")
+        old = cursor.name()
+        cursor.expect("TO")
+        yield RenameColumn(old, cursor.name(), if_exists)
 
 
-def _change(cursor: Cursor) -> str:
+def _change(cursor: Cursor, context: TypeContext) -> Iterator[Action]:
     cursor.accept("COLUMN")
-    cursor.accept("IF", "EXISTS")
-    return f"column {cursor.name()} is changed, which is not applied yet"
+    if_exists = cursor.accept("IF", "EXISTS")
+    old = cursor.name()
+    yield from _changed(old, cursor.rest(), context, if_exists=if_exists)
 
 
-def _convert(cursor: Cursor) -> str:
-    return "its columns are converted to another character set, which is not applied yet"
+def _modify(cursor: Cursor, context: TypeContext) -> Iterator[Action]:
+    cursor.accept("COLUMN")
+    if_exists = cursor.accept("IF", "EXISTS")
+    name = cursor.peek().text
+    yield from _changed(name, cursor.rest(), context, if_exists=if_exists)
 
 
-def _engine(cursor: Cursor) -> str:
+def _changed(
+    old: str, declaration: Sequence[Token], context: TypeContext, *, if_exists: bool
+) -> Iterator[Action]:
+    if action := cascade(declaration):
+        yield _cascading(action)
+    yield ChangeColumn(old, read_column(declaration, context), if_exists)
+
+
+def _convert(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
+    cursor.accept("TO")
+    charset = None
+    if cursor.accept("CHARACTER", "SET") or cursor.accept("CHARSET"):
+        charset = cursor.string_or_name().lower()
+        charset = None if charset == "default" else charset
+    if cursor.accept("COLLATE"):
+        cursor.accept_sign("=")
+        charset = charset or charset_of(cursor.string_or_name())
+    yield ConvertCharset(charset)
+
+
+def _engine(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
     cursor.accept_sign("=")
-    blackhole = not cursor.done and cursor.string_or_name().upper() == "BLACKHOLE"
-    return "it becomes a BLACKHOLE table" if blackhole else ""
+    if not cursor.done and cursor.string_or_name().upper() == "BLACKHOLE":
+        yield Refused("it becomes a BLACKHOLE table")
 
 
-_VERBS = {
+_VERBS: dict[str, Callable[[Cursor, TypeContext], Iterator[Action]]] = {
     "ADD": _add,
     "DROP": _drop,
     "RENAME": _rename,
     "CHANGE": _change,
-    "MODIFY": _change,
+    "MODIFY": _modify,
     "CONVERT": _convert,
     "ENGINE": _engine,
 }
+"""ALTER COLUMN is not here: SET and DROP DEFAULT change no row that is there."""
 
 
-def _other_tables(action: Sequence[Token], name: TableName, schema: str | None) -> list[Effect]:
-    """Tables besides the statement's own that an action changes."""
-    cursor = Cursor(action)
-    if cursor.accept("EXCHANGE", "PARTITION"):
-        cursor.name()
-        cursor.expect("WITH", "TABLE")
-        other = read_name(cursor, schema)
-        return [Unsupported(other, f"its rows are exchanged with a partition of {name}")]
-    if cursor.accept("RENAME") and not cursor.peek().is_word("COLUMN", "INDEX", "KEY"):
-        cursor.accept_any("TO", "AS") or cursor.accept_sign("=")
-        new = read_name(cursor, schema)
-        return [Unsupported(new, f"renamed from {name}", creates=True)]
-    return []
+def _exchanged(cursor: Cursor, name: TableName, schema: str | None) -> list[Effect]:
+    """The other table of an EXCHANGE PARTITION."""
+    if not cursor.accept("EXCHANGE", "PARTITION"):
+        return []
+    cursor.name()
+    cursor.expect("WITH", "TABLE")
+    other = read_name(cursor, schema)
+    return [Unsupported(other, f"its rows are exchanged with a partition of {name}")]
+
+
+def _new_name(cursor: Cursor, schema: str | None) -> TableName | None:
+    """What RENAME [TO | AS | =] gives to the table itself."""
+    if not cursor.accept("RENAME") or cursor.peek().is_word("COLUMN", "INDEX", "KEY"):
+        return None
+    cursor.accept_any("TO", "AS") or cursor.accept_sign("=")
+    return read_name(cursor, schema)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pipeline.catalog.actions import NewColumn
 from pipeline.catalog.column_types import TypeContext, charset_of, read_type, with_collation
 from pipeline.catalog.cursor import Cursor
-from pipeline.catalog.effects import NewColumn
 from pipeline.catalog.lexer import Kind, Token
 
 _CASCADING = ("CASCADE", "SET")
@@ -98,7 +98,7 @@ def _computed(cursor: Cursor, column: NewColumn) -> NewColumn | None:
 def _key(cursor: Cursor, column: NewColumn) -> NewColumn | None:
     if cursor.accept("UNIQUE"):
         cursor.accept("KEY")
-        return column
+        return replace(column, unique=True)
     if cursor.accept("PRIMARY", "KEY") or cursor.accept("PRIMARY") or cursor.accept("KEY"):
         return replace(column, primary=True)
     return None

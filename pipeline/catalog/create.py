@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from decoder.definition import ColumnDefinition, TableDefinition
+from pipeline.catalog.actions import NewColumn
 from pipeline.catalog.column_clause import cascade, read_column
 from pipeline.catalog.column_types import TypeContext, charset_of
 from pipeline.catalog.cursor import Cursor, ReadError, split
@@ -13,11 +14,11 @@ from pipeline.catalog.effects import (
     CreateTable,
     CreateTableLike,
     Effect,
-    NewColumn,
     TableName,
     Unsupported,
 )
 from pipeline.catalog.lexer import Token
+from pipeline.catalog.model import TableModel
 from pipeline.catalog.names import read_name
 
 _SELECTS = ("SELECT", "WITH", "VALUES", "TABLE")
@@ -51,9 +52,9 @@ def _body(
     if engine == "BLACKHOLE":
         return Unsupported(name, "a BLACKHOLE table keeps no rows: it is left out", creates=True)
     parts = split(elements)
-    definition = _definition(name, parts, TypeContext(charset, sql_mode))
+    columns, definition = _definition(name, parts, TypeContext(charset, sql_mode))
     cascades = next(filter(None, map(cascade, parts)), "")
-    return CreateTable(name, definition, if_not_exists, cascades)
+    return CreateTable(name, definition, if_not_exists, cascades, TableModel.of(columns))
 
 
 def _selects(options: Sequence[Token]) -> bool:
@@ -91,7 +92,7 @@ def _value(cursor: Cursor) -> str:
 
 def _definition(
     name: TableName, parts: Sequence[Sequence[Token]], context: TypeContext
-) -> TableDefinition:
+) -> tuple[list[NewColumn], TableDefinition]:
     columns: list[NewColumn] = []
     key: list[tuple[str, int]] = []
     for part in parts:
@@ -101,7 +102,7 @@ def _definition(
         elif not _is_index(part, named):
             columns.append(read_column(part, context))
     key = key or [(c.definition.name, 0) for c in columns if c.primary]
-    return _with_key(name, [c.definition for c in columns], key)
+    return columns, _with_key(name, [c.definition for c in columns], key)
 
 
 def _constraint(part: Sequence[Token]) -> Sequence[Token]:

@@ -1,10 +1,10 @@
 """What a statement in the log does to tables.
 
-Most statements do nothing that replication cares about (users, grants, views, indexes, …): those
-are told by their first words and never parsed. Of the rest, CREATE TABLE, ADD COLUMN, DROP TABLE
-and their schemas are read; every other change of a table's columns, key, name or rows is
-`Unsupported` for the tables it names. What cannot be read at all is `Unsupported` too, or, when not
-even a table's name can be found, `Unreadable`: nothing that may change a table is passed over.
+Most statements do nothing that replication cares about (users, grants, views, routines, …): those
+are told by their first words and never parsed. What changes a table's columns, key, name or rows in
+a way that is not replicated is `Unsupported` for the tables it names. What cannot be read is
+`Unsupported` too, or, when not even a table's name can be found, `Unreadable`: nothing that may
+change a table is passed over. Of indexes and databases that cannot be read, no row depends.
 """
 
 from __future__ import annotations
@@ -13,15 +13,19 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pipeline.catalog.actions import ChangeKeys
 from pipeline.catalog.alter import read_alter
 from pipeline.catalog.create import read_create
 from pipeline.catalog.cursor import Cursor, ReadError
 from pipeline.catalog.effects import (
+    AlterTable,
     CreateSchema,
     DropSchema,
     DropTable,
     Effect,
+    RenameTables,
     TableName,
+    TruncateTable,
     Unreadable,
     Unsupported,
 )
@@ -67,7 +71,8 @@ def _statement(cursor: Cursor, session: Session) -> list[Effect]:
             try:
                 return read(cursor, session)
             except ReadError as error:
-                return [Unreadable(f"{' '.join(words)}: {error}")]
+                harmless = read in _HARMLESS
+                return [] if harmless else [Unreadable(f"{' '.join(words)}: {error}")]
     return []
 
 
@@ -78,8 +83,20 @@ def _unlexable(query: str, session: Session, reason: str) -> list[Effect]:
         found = _statement(Cursor(tokens(head, session.sql_mode)), session)
     except LexError:
         return [Unreadable(reason)]
-    names = [effect.name for effect in found if hasattr(effect, "name")]
-    return [Unsupported(name, reason) for name in names] or list(found and [Unreadable(reason)])
+    names = [name for effect in found for name in _names(effect)]
+    unreadable = [effect for effect in found if not isinstance(effect, CreateSchema)]
+    return [Unsupported(name, reason) for name in names] or list(
+        unreadable and [Unreadable(reason)]
+    )
+
+
+def _names(effect: Effect) -> list[TableName]:
+    """The tables that an effect is on."""
+    if isinstance(effect, RenameTables):
+        return [name for pair in effect.pairs for name in pair]
+    if isinstance(effect, (CreateSchema, DropSchema, Unreadable)):
+        return []
+    return [effect.name]
 
 
 def _drop_tables(cursor: Cursor, session: Session) -> list[Effect]:
@@ -98,31 +115,29 @@ def _create_schema(cursor: Cursor, session: Session) -> list[Effect]:
 
 
 def _rename(cursor: Cursor, session: Session) -> list[Effect]:
-    renamed: list[Effect] = []
+    pairs = []
     while True:
         cursor.accept("IF", "EXISTS")
         old = read_name(cursor, session.schema)
+        if cursor.accept_any("WAIT"):  # MariaDB's
+            cursor.next()
+        cursor.accept("NOWAIT")
         cursor.expect("TO")
-        new = read_name(cursor, session.schema)
-        renamed.append(Unsupported(old, f"renamed to {new}"))
-        renamed.append(Unsupported(new, f"renamed from {old}", creates=True))
+        pairs.append((old, read_name(cursor, session.schema)))
         if not cursor.accept_sign(","):
-            return renamed
+            return [RenameTables(tuple(pairs))]
 
 
 def _truncate(cursor: Cursor, session: Session) -> list[Effect]:
     cursor.accept("TABLE")
-    return [Unsupported(read_name(cursor, session.schema), "TRUNCATE TABLE is not applied yet")]
+    return [TruncateTable(read_name(cursor, session.schema))]
 
 
-def _drop_index(cursor: Cursor, session: Session) -> list[Effect]:
-    cursor.accept("IF", "EXISTS")
-    index = cursor.name()
-    cursor.expect("ON")
-    name: TableName = read_name(cursor, session.schema)
-    if index.upper() != "PRIMARY":
-        return []
-    return [Unsupported(name, "its primary key is dropped, which is not applied yet")]
+def _index(cursor: Cursor, session: Session) -> list[Effect]:
+    """An index that comes or goes may be what the server logs as the table's key."""
+    while not cursor.accept("ON"):
+        cursor.next()
+    return [AlterTable(read_name(cursor, session.schema), (ChangeKeys(),))]
 
 
 def _create(cursor: Cursor, session: Session) -> list[Effect]:
@@ -139,8 +154,8 @@ def _alter(cursor: Cursor, session: Session) -> list[Effect]:
     return read_alter(cursor, session.schema, session.sql_mode)
 
 
-def _nothing(_cursor: Cursor, _session: Session) -> list[Effect]:
-    return []
+def _alter_ignore(cursor: Cursor, session: Session) -> list[Effect]:
+    return read_alter(cursor, session.schema, session.sql_mode, ignore=True)
 
 
 _STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor, Session], list[Effect]]], ...] = (
@@ -149,16 +164,27 @@ _STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor, Session], list[Effec
     (("CREATE", "DATABASE"), _create_schema),
     (("CREATE", "SCHEMA"), _create_schema),
     (("ALTER", "TABLE"), _alter),
-    (("ALTER", "IGNORE", "TABLE"), _alter),
+    (("ALTER", "IGNORE", "TABLE"), _alter_ignore),
+    (("ALTER", "ONLINE", "IGNORE", "TABLE"), _alter_ignore),
+    (("ALTER", "OFFLINE", "IGNORE", "TABLE"), _alter_ignore),
     (("ALTER", "ONLINE", "TABLE"), _alter),
     (("ALTER", "OFFLINE", "TABLE"), _alter),
     (("DROP", "TABLE"), _drop_tables),
     (("DROP", "TABLES"), _drop_tables),
     (("DROP", "DATABASE"), _drop_schema),
     (("DROP", "SCHEMA"), _drop_schema),
-    (("DROP", "INDEX"), _drop_index),
+    (("CREATE", "UNIQUE", "INDEX"), _index),
+    (("CREATE", "ONLINE", "UNIQUE", "INDEX"), _index),
+    (("CREATE", "OFFLINE", "UNIQUE", "INDEX"), _index),
+    (("CREATE", "OR", "REPLACE", "UNIQUE", "INDEX"), _index),
+    (("DROP", "INDEX"), _index),
+    (("DROP", "ONLINE", "INDEX"), _index),
+    (("DROP", "OFFLINE", "INDEX"), _index),
     (("RENAME", "TABLE"), _rename),
     (("RENAME", "TABLES"), _rename),
     (("TRUNCATE",), _truncate),
 )
 """By first words; TEMPORARY tables are nobody else's, so `CREATE TEMPORARY …` is not here."""
+
+_HARMLESS = (_index, _create_schema)
+"""What changes no row: an index that is the key shows in the next table map."""

@@ -20,8 +20,8 @@ import pyarrow as pa
 from decoder.constants import BINARY_COLLATION, ColumnType
 from decoder.definition import ColumnDefinition
 from decoder.options import TypeOptions
+from pipeline.catalog.actions import NewColumn
 from pipeline.catalog.constants import Constant, Json, Now, UnknownDefaultError, constant
-from pipeline.catalog.effects import NewColumn
 from pipeline.catalog.temporal import Instant, read_date, read_datetime, read_time, read_year
 
 _NUMBERS = (

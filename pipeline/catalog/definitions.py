@@ -32,6 +32,10 @@ DEFINITIONS = pa.schema(
         pa.field("defaults", pa.string()),
         pa.field("statement", pa.string()),
         pa.field("reason", pa.string()),
+        # JSON: a step for each column of an `alter`; what DDL tells besides; {"schema", "table"}
+        pa.field("columns", pa.string()),
+        pa.field("model", pa.string()),
+        pa.field("other", pa.string()),
     ]
 )
 
@@ -84,4 +88,6 @@ def append_items(
         lake.ledger("definitions"),
         app=f"silver/{source}/definitions",
         version=batch,
+        # A lake of an older release lacks columns that came later.
+        options={"mergeSchema": "true"},
     )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from decoder.definition import ColumnDefinition, TableDefinition
-from pipeline.catalog.lexer import Token
+from decoder.definition import TableDefinition
+from pipeline.catalog.actions import Action
+from pipeline.catalog.model import TableModel
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -20,25 +21,6 @@ class TableName:
 
 
 @dataclass(frozen=True, slots=True)
-class NewColumn:
-    """A column that a statement declares.
-
-    `default` is its DEFAULT as tokens (empty: none); `says_null`: it says that it may be NULL.
-    `charset` is the one that it names, in lower case, itself or by its collation. `place` is None
-    for the end, "" for FIRST, else the column that it stands after. `computed` tells why its values
-    in existing rows are not its DEFAULT (a generated column, AUTO_INCREMENT), or is empty.
-    """
-
-    definition: ColumnDefinition
-    default: tuple[Token, ...] = ()
-    place: str | None = None
-    computed: str = ""
-    primary: bool = False
-    says_null: bool = False
-    charset: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class CreateTable:
     """A table begins, empty. `cascades` names foreign key actions that InnoDB does by itself."""
 
@@ -46,23 +28,40 @@ class CreateTable:
     definition: TableDefinition
     if_not_exists: bool = False
     cascades: str = ""
+    model: TableModel | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CreateTableLike:
-    """A table begins, empty, with the definition of another."""
+    """A table begins, empty, with the definition of another; None: of one that is not known."""
 
     name: TableName
-    model: TableName
+    model: TableName | None
     if_not_exists: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class AddColumns:
-    """Columns are added, in this order."""
+class AlterTable:
+    """A table's columns or keys change, and then its name, if `renamed` is one."""
 
     name: TableName
-    columns: tuple[NewColumn, ...]
+    actions: tuple[Action, ...]
+    renamed: TableName | None = None
+    ignore: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TruncateTable:
+    """A table loses all its rows."""
+
+    name: TableName
+
+
+@dataclass(frozen=True, slots=True)
+class RenameTables:
+    """Tables get other names, pair by pair (old, new), from left to right."""
+
+    pairs: tuple[tuple[TableName, TableName], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +105,9 @@ class Unreadable:
 Effect = (
     CreateTable
     | CreateTableLike
-    | AddColumns
+    | AlterTable
+    | TruncateTable
+    | RenameTables
     | DropTable
     | CreateSchema
     | DropSchema

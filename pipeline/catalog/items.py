@@ -3,21 +3,52 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, fields as dataclass_fields
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields as dataclass_fields
 from typing import Any, Literal
 
 from decoder.definition import TableDefinition
 from pipeline.catalog.effects import TableName
+from pipeline.catalog.model import TableModel
 
-ItemKind = Literal["create", "observed", "add_columns", "version", "drop", "unsupported"]
+ItemKind = Literal[
+    "create",
+    "observed",
+    "add_columns",
+    "alter",
+    "version",
+    "keys",
+    "truncate",
+    "renamed",
+    "moved",
+    "drop",
+    "unsupported",
+]
 """`create`: the table begins here, empty, so it is complete; `observed`: rows of a table whose
-beginning was not seen; `add_columns`: columns were added, existing rows hold `defaults`;
-`version`: rows from here on are in this one of silver's tables, nothing else changes; `drop`: the
-table ends; `unsupported`: it changed in a way that is not applied, for `reason`."""
+beginning was not seen; `add_columns`: columns were added, existing rows hold `defaults`; `alter`:
+its columns are others, by `columns`, or its key is; `version`: rows from here on are in this one of
+silver's tables, nothing else changes; `keys`: the key may be another, which the next table map
+tells; `truncate`: it is empty from here on; `renamed`: it has the rows that `other` had; `moved`:
+its rows are those of `other` from here on, and it ends; `drop`: the table ends; `unsupported`: it
+changed in a way that is not applied, for `reason`."""
 
 Position = tuple[int, int]
 """LSN of the transaction, and byte offset of the event in its file."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnStep:
+    """Where a column of a changed table has its values from, in the rows that were there before.
+
+    `old` is the column of before, whose values are converted as `convert` says (see
+    `pipeline.catalog.conversions`; None: not at all). Without `old` it is new, and all rows hold
+    `text`, which is like that of `TimelineItem.defaults`.
+    """
+
+    name: str
+    old: str | None = None
+    convert: str | None = None
+    text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +58,8 @@ class TimelineItem:
     `definition` is the table's from here on, from DDL or from a table map (a `version` or
     `observed` item's is always a table map's). `defaults` holds, for `add_columns`, the text of
     each new column's value in existing rows (`pipeline.catalog.defaults.python_value` reads it).
+    `columns` has, for `alter`, a step for each column in order; without it only the key changes.
+    `model` is what DDL tells besides, `other` the second table of a rename.
     """
 
     lsn: int
@@ -39,6 +72,9 @@ class TimelineItem:
     defaults: dict[str, str | None] | None = None
     statement: str | None = None
     reason: str | None = None
+    columns: tuple[ColumnStep, ...] | None = None
+    model: TableModel | None = None
+    other: TableName | None = None
 
     @property
     def name(self) -> TableName:
@@ -63,17 +99,25 @@ class TimelineItem:
             "defaults": None if self.defaults is None else json.dumps(self.defaults),
             "statement": self.statement,
             "reason": self.reason,
+            "columns": json.dumps([asdict(c) for c in self.columns]) if self.columns else None,
+            "model": self.model.to_json() if self.model else None,
+            "other": None if self.other is None else json.dumps(asdict(self.other)),
         }
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> TimelineItem:
-        """The item that `to_dict` gave; keys that are not an item's are passed over."""
-        fields = {field.name: row[field.name] for field in dataclass_fields(cls)}
-        definition, defaults = fields["definition"], fields["defaults"]
-        return cls(
-            **{
-                **fields,
-                "definition": TableDefinition.from_json(definition) if definition else None,
-                "defaults": None if defaults is None else json.loads(defaults),
-            }
-        )
+        """The item that `to_dict` gave; an older release gave less. Other keys are passed over."""
+        fields: dict[str, Any] = {f.name: row.get(f.name) for f in dataclass_fields(cls)}
+        for name, read in _READERS.items():
+            fields[name] = None if fields[name] is None else read(fields[name])
+        return cls(**fields)
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "definition": TableDefinition.from_json,
+    "defaults": json.loads,
+    "columns": lambda text: tuple(ColumnStep(**step) for step in json.loads(text)),
+    "model": TableModel.from_json,
+    "other": lambda text: TableName(**json.loads(text)),
+}
+"""From the text of `to_dict`."""

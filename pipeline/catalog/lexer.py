@@ -19,11 +19,16 @@ class LexError(ValueError):
 
 
 class SqlMode(IntFlag):
-    """The bits of a session's `sql_mode` that change how text is read (`sql/query_options.h`)."""
+    """The bits of a session's `sql_mode` that DDL depends on (`sql/query_options.h`)."""
 
     REAL_AS_FLOAT = 0x1
     ANSI_QUOTES = 0x4
+    NO_AUTO_VALUE_ON_ZERO = 0x80000
     NO_BACKSLASH_ESCAPES = 0x100000
+    STRICT_TRANS_TABLES = 0x200000
+    STRICT_ALL_TABLES = 0x400000
+    PAD_CHAR_TO_FULL_LENGTH = 0x80000000
+    TIME_TRUNCATE_FRACTIONAL = 0x100000000
 
 
 class Kind(Enum):

@@ -54,11 +54,13 @@ def _shown(column: ColumnDefinition, options: TypeOptions) -> str:
 
 @dataclass(slots=True)
 class Versions:
-    """A table's versions by number; `open` are those that no table map has shown yet."""
+    """A table's versions by number; `open` are those that no table map has shown yet, `last_shown`
+    is the one that the last table map was of."""
 
     options: TypeOptions
     definitions: dict[int, TableDefinition] = field(default_factory=dict)
     open: set[int] = field(default_factory=set)
+    last_shown: int | None = None
 
     @property
     def any_shown(self) -> bool:
@@ -66,8 +68,14 @@ class Versions:
         return len(self.open) < len(self.definitions)
 
     def declared(self, definition: TableDefinition) -> int:
-        """The number for what DDL declares: the latest that fits, or a new one."""
+        """The number for what DDL declares: the latest that fits, or a new one.
+
+        Of those that fit, the one that was shown last comes first: the log need not show it again
+        where all changes since then took each other back.
+        """
         fitting = [n for n, d in self.definitions.items() if fits(definition, d, self.options)]
+        if self.last_shown in fitting:
+            return self.last_shown
         return max(fitting, default=self._next())
 
     def shown(self, definition: TableDefinition) -> int | None:
@@ -91,6 +99,7 @@ class Versions:
         """Bind a number to a definition; a table map's stays, whatever DDL declares later."""
         if from_table_map:
             self.open.discard(number)
+            self.last_shown = number
             self.definitions[number] = definition
         elif number not in self.definitions:
             self.open.add(number)

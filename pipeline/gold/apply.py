@@ -10,8 +10,9 @@ from pyspark.sql import SparkSession
 from decoder.definition import TableDefinition
 from pipeline.catalog.items import TimelineItem
 from pipeline.gold.changes import Skipped, read_changes
-from pipeline.gold.evolve import GoldTable, evolve
+from pipeline.gold.evolve import evolve
 from pipeline.gold.fold import Shape
+from pipeline.gold.gold_table import GoldTable
 from pipeline.gold.merge import put
 from pipeline.gold.names import gold_name
 from pipeline.gold.parts import Evolve, Rows, parts
@@ -21,7 +22,10 @@ from pipeline.lake import Lake
 from pipeline.settings import Settings
 
 STEPS = 1_000_000
-"""More than a table can have steps in one batch: a step's number is batch * STEPS + step."""
+"""More than the numbers that a table's steps take in one batch."""
+STEP_COMMITS = 8
+"""More commits than a step has that Delta tells apart by a number: Delta skips a number that it has
+seen, so no two commits may share one. A step's are batch * STEPS + step * STEP_COMMITS and on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +50,11 @@ def apply_table(
         gold_name(settings, state.schema, state.table),
         settings.source,
         f"gold/{settings.source}/{state.schema}/{state.table}",
-        state.key,
         settings.type_options,
     )
     applied = 0
     for step, part in enumerate(parts(state, items)):
-        version = batch.number * STEPS + step
+        version = batch.number * STEPS + step * STEP_COMMITS
         if isinstance(part, Evolve):
             evolve(spark, table, part, version, drop_rows=batch.drop_rows)
         else:
@@ -72,13 +75,13 @@ def _apply_rows(
     changes = read_changes(spark, lake, state.name, part, batch.skipped, batch.prepared)
     if changes is None:
         return 0
-    shape = shape_of(part.definition, table.key)
+    shape = shape_of(part.definition, part.key)
     return put(
         spark,
         changes,
         shape,
         table.reference,
-        complete=state.complete,
+        complete=part.complete,
         app=table.app,
         version=version,
     )
@@ -90,9 +93,5 @@ def shape_of(definition: TableDefinition, key: Sequence[str]) -> Shape:
     return Shape(
         tuple(column.name for column in definition.columns),
         tuple(key),
-        frozenset(nullable.intersection(key) - _primary(definition)),
+        frozenset(nullable.intersection(key).difference(definition.key)),
     )
-
-
-def _primary(definition: TableDefinition) -> set[str]:
-    return {definition.columns[i].name for i in definition.primary_key}

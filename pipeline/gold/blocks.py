@@ -61,14 +61,16 @@ class Rules:
         """Whether gold goes on without what a fault stands for, and says so."""
         return self.mark_faults or fault.given_up
 
-    def key(self, definition: TableDefinition) -> tuple[str, ...]:
-        """The names of the columns that tell a table's rows apart; empty where there is none."""
-        name = str(definition)
+    def given(self, name: str) -> tuple[str, ...]:
+        """The key that conf gives to `schema.table`; empty where the table's own counts."""
         given = self.keys.get(name)
         if given is None:
             given = next((k for p, k in self.keys.items() if fnmatchcase(name, p)), ())
-        primary = tuple(definition.columns[i].name for i in definition.primary_key)
-        return tuple(given) or primary
+        return tuple(given)
+
+    def key(self, definition: TableDefinition) -> tuple[str, ...]:
+        """The names of the columns that tell a table's rows apart; empty where there is none."""
+        return self.given(str(definition)) or definition.key
 
     def refusal(self, definition: TableDefinition) -> str | None:
         """Why a table of this definition cannot be in gold."""

@@ -1,6 +1,7 @@
 """What carries one table from its mark to where the plan wants it: rows, schema changes, rows, ….
 
 One transaction can hold DDL and rows (CREATE TABLE … SELECT), so the parts are split by position.
+Each part has a key and a completeness of its own: both may change in the middle of a batch.
 """
 
 from __future__ import annotations
@@ -12,23 +13,37 @@ from decoder.definition import TableDefinition
 from pipeline.catalog.items import Position, TimelineItem
 from pipeline.gold.state import TableState
 
+BEGINNINGS = ("create", "truncate")
+"""Items at which a table is known to hold no row: nothing of before counts after them."""
+_NOT_OF_GOLD = ("version", "keys")
+"""Items at which gold's table stays what it is."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Changes with `start` <= (LSN, position) < `stop`, in silver's `v<version>`."""
+    """Changes with `start` <= (LSN, position) < `stop`, in silver's `v<version>`.
+
+    `key` names the columns that tell rows apart; `complete`: no change of before `stop` is missing.
+    """
 
     definition: TableDefinition
     version: int
     start: Position
     stop: Position
+    key: tuple[str, ...] = ()
+    complete: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Evolve:
-    """A change of the table itself; `before` is its definition until then, if it has any."""
+    """A change of the table itself; `before` is its definition until then, if it has any.
+
+    `key` names the columns that tell its rows apart from then on.
+    """
 
     item: TimelineItem
     before: TableDefinition | None
+    key: tuple[str, ...] = ()
 
 
 Part = Rows | Evolve
@@ -40,13 +55,12 @@ def parts(state: TableState, items: Sequence[TimelineItem]) -> list[Part]:
     Nothing before the batch's last CREATE needs to be done, since it empties the table, and nothing
     before a DROP that the batch begins with.
     """
-    end = (state.to_lsn + 1, 0)
-    reached = [item for item in items if item.position < end]
+    reached = [item for item in items if item.position < (state.to_lsn + 1, 0)]
     begins = [n for n, item in enumerate(reached) if _begins(item, state)]
     if begins:
-        return list(_parts(None, reached[begins[-1] :], (state.from_lsn + 1, 0), end))
+        return list(_Batch(state, None).parts(reached[begins[-1] :]))
     passed = [item for item in reached if item.lsn <= state.from_lsn]
-    return list(_parts(_latest(passed), reached[len(passed) :], (state.from_lsn + 1, 0), end))
+    return list(_Batch(state, _latest(passed)).parts(reached[len(passed) :]))
 
 
 def _begins(item: TimelineItem, state: TableState) -> bool:
@@ -66,22 +80,44 @@ def _latest(items: Sequence[TimelineItem]) -> TimelineItem | None:
     return latest
 
 
-def _parts(
-    current: TimelineItem | None,
-    items: Sequence[TimelineItem],
-    start: Position,
-    end: Position,
-) -> Iterator[Part]:
-    for item in items:
-        yield from _rows(current, start, item.position)
-        before = current.definition if current else None
-        if item.kind != "version":
-            yield Evolve(item, before)
-        current = _latest([*([current] if current else []), item])
-        start = item.position
-    yield from _rows(current, start, end)
+class _Batch:
+    """Where a table is between two parts: its definition, and what is missing in it."""
 
+    def __init__(self, state: TableState, current: TimelineItem | None) -> None:
+        self._state = state
+        self._current = current
+        self._complete = state.complete_from
+        # Faults after this LSN count.
+        self._since = state.from_lsn
+        self._at: Position = (state.from_lsn + 1, 0)
 
-def _rows(current: TimelineItem | None, start: Position, stop: Position) -> Iterator[Rows]:
-    if current and current.definition and current.version is not None and start < stop:
-        yield Rows(current.definition, current.version, start, stop)
+    def parts(self, items: Sequence[TimelineItem]) -> Iterator[Part]:
+        """The parts of `items`, which are those of the batch, and of the rows between them."""
+        for item in items:
+            yield from self._rows(item.position)
+            before = self._current.definition if self._current else None
+            self._current = _latest([*([self._current] if self._current else []), item])
+            if item.kind not in _NOT_OF_GOLD:
+                yield Evolve(item, before, self._key())
+            self._take(item)
+        yield from self._rows((self._state.to_lsn + 1, 0))
+
+    def _take(self, item: TimelineItem) -> None:
+        self._at = item.position
+        if item.kind in BEGINNINGS:
+            self._complete, self._since = True, item.lsn
+        elif item.kind in ("observed", "drop"):
+            self._complete = False
+
+    def _rows(self, stop: Position) -> Iterator[Rows]:
+        current = self._current
+        if current and current.definition and current.version is not None and self._at < stop:
+            complete = self._complete and not any(
+                self._since < lsn and (lsn, 0) < stop for lsn in self._state.marked
+            )
+            yield Rows(current.definition, current.version, self._at, stop, self._key(), complete)
+
+    def _key(self) -> tuple[str, ...]:
+        """Conf's, or else the definition's own."""
+        own = self._current.definition if self._current else None
+        return self._state.key or (own.key if own else ())

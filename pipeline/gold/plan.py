@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
 from pipeline.gold.blocks import Block, Fault, Rules, fault_blocks, item_blocks, place_blocks
+from pipeline.gold.parts import BEGINNINGS
 from pipeline.gold.state import NO_LSN, GoldState, TableState
 
 LEFT_OUT = "Changes of it were left out by conf (include, exclude)."
@@ -84,10 +85,15 @@ def same(previous: GoldState, planned: GoldState) -> bool:
         return (
             state.cut_lsn,
             state.cut_held,
-            {n: replace(t, from_lsn=NO_LSN, touched=False) for n, t in state.tables.items()},
+            {n: _standing(t) for n, t in state.tables.items()},
         )
 
     return essence(previous) == essence(planned)
+
+
+def _standing(table: TableState) -> TableState:
+    """Where a table stands, whatever brought it there."""
+    return replace(table, from_lsn=NO_LSN, touched=False, complete_from=False, marked=())
 
 
 def _cut(previous: GoldState, known: Known, rules: Rules) -> tuple[int, str | None]:
@@ -132,12 +138,19 @@ def _table(
     )
     for item in passing:
         state = _after(state, item)
-    defined = [i.definition for i in items if i.definition and i.lsn <= to_lsn]
-    state = replace(state, key=rules.key(defined[-1]) if defined else ())
     after = max(from_lsn, before.to_lsn)
+    emptied = max((item.lsn for item in passing if item.kind in BEGINNINGS), default=after)
     passed = [b for b in blocks if b.marked and after < b.lsn <= to_lsn]
-    reason = state.reason or passed[0].reason if passed else state.reason
-    return replace(state, complete=state.complete and not passed, reason=reason)
+    # Also one in the transaction of the CREATE itself, which may hold its SELECT's rows.
+    missing = [b.reason for b in passed if b.lsn >= emptied]
+    return replace(
+        state,
+        key=rules.given(str(before.name)),
+        complete=state.complete and not missing,
+        reason=state.reason or next(iter(missing), None),
+        complete_from=before.complete,
+        marked=tuple(b.lsn for b in passed),
+    )
 
 
 def _start(
@@ -171,6 +184,8 @@ def _after(state: TableState, item: TimelineItem) -> TableState:
     """The state once an item of its timeline is applied."""
     if item.kind == "create":
         return replace(state, version=item.version, dropped=False, complete=True, reason=None)
+    if item.kind == "truncate":
+        return replace(state, complete=True, reason=None)
     if item.kind == "drop":
         return replace(state, dropped=True, complete=False, reason=DROPPED)
     if item.kind == "observed":
@@ -188,6 +203,8 @@ def _left_out(before: TableState) -> TableState:
         held=None,
         reason=LEFT_OUT,
         touched=False,
+        complete_from=False,
+        marked=(),
     )
 
 

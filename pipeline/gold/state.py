@@ -23,7 +23,9 @@ class TableState:
     `held` says why it goes no further than that although the cut does. `complete` tells whether
     gold then equals the source's table; if not, `reason` says why. `version` is the silver table
     `v<N>` whose columns gold has, None while there is no gold table. `key` names the columns that
-    tell its rows apart. `touched` tells whether there is anything to apply.
+    tell its rows apart if conf says so; else each part of a batch has its definition's own.
+    `touched` tells whether there is anything to apply. `complete_from`: whether none of its changes
+    is missing at `from_lsn`; `marked` are the faults after it that gold goes on without.
     """
 
     schema: str
@@ -37,6 +39,8 @@ class TableState:
     key: tuple[str, ...] = ()
     dropped: bool = False
     touched: bool = False
+    complete_from: bool = False
+    marked: tuple[int, ...] = ()
 
     @property
     def name(self) -> TableName:
@@ -74,7 +78,7 @@ class GoldState:
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> GoldState:
         """What `to_body` wrote."""
-        tables = [TableState(**{**entry, "key": tuple(entry["key"])}) for entry in body["tables"]]
+        tables = [_table(entry) for entry in body["tables"]]
         return cls(
             body["silver_batch"],
             body["cut_lsn"],
@@ -93,3 +97,9 @@ class GoldState:
         """Sentences about what goes no further, and why."""
         reasons = [f"{t.name} is held: {t.held}" for t in self.tables.values() if t.held]
         return [*reasons, *([f"Every table is held: {self.cut_held}"] if self.cut_held else [])]
+
+
+def _table(entry: Mapping[str, Any]) -> TableState:
+    """What `asdict` gave, after JSON; a plan of an older release lacks fields."""
+    lists = {name: tuple(entry.get(name, ())) for name in ("key", "marked")}
+    return TableState(**{**entry, **lists})

@@ -225,7 +225,7 @@ def _ddl(batch: pa.RecordBatch, server: str) -> Iterator[dict[str, Any]]:
     times = executed.take(pa.array(chosen)).to_pylist()
     names = (
         *("query", "schema", "sql_mode", "time_zone", "ddl_xid"),
-        "explicit_defaults_for_timestamp",
+        *("explicit_defaults_for_timestamp", "thread_specific"),
     )
     rows = batch.take(pa.array(chosen)).select(["__lsn", "__pos", *names]).to_pylist()
     for row, time in zip(rows, times, strict=True):

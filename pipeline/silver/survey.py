@@ -105,6 +105,7 @@ def _statement(row: Row) -> LoggedStatement:
         ),
         ddl_xid=fields["ddl_xid"],
         explicit_timestamps=fields["explicit_defaults_for_timestamp"],
+        temporary=bool(fields["thread_specific"]),
         server_version=number,
         mariadb=mariadb,
     )

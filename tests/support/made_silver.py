@@ -21,7 +21,8 @@ from decoder.definition import ColumnDefinition, TableDefinition
 from decoder.options import TypeOptions
 from pipeline import delta
 from pipeline.catalog.definitions import append_items
-from pipeline.catalog.items import ItemKind, TimelineItem
+from pipeline.catalog.effects import TableName
+from pipeline.catalog.items import ColumnStep, ItemKind, TimelineItem
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger
 from pipeline.settings import Settings
@@ -92,9 +93,11 @@ def item(
     pos: int = 50,
     defaults: dict[str, str | None] | None = None,
     reason: str | None = None,
+    columns: Sequence[ColumnStep] | None = None,
+    other: TableDefinition | None = None,
 ) -> TimelineItem:
     """What happens to a table in the n-th transaction, before its rows if nothing else is said."""
-    bare = kind in ("drop", "unsupported")
+    bare = kind in ("drop", "unsupported", "truncate", "moved", "keys")
     return TimelineItem(
         lsn(n),
         lsn(n) % (1 << 40) + pos,
@@ -106,6 +109,9 @@ def item(
         defaults,
         f"{kind} {table}",
         reason,
+        None if columns is None else tuple(columns),
+        None,
+        None if other is None else TableName(other.schema, other.table),
     )
 
 

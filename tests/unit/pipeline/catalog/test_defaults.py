@@ -9,19 +9,27 @@ import pytest
 
 from decoder.columns.registry import reader
 from decoder.options import TypeOptions
+from pipeline.catalog.actions import AddColumn, NewColumn
 from pipeline.catalog.constants import UnknownDefaultError
 from pipeline.catalog.ddl import Session, effects
 from pipeline.catalog.defaults import DefaultContext, default_text, python_value
-from pipeline.catalog.effects import AddColumns
+from pipeline.catalog.effects import AlterTable
 
 AT = datetime(2026, 11, 21, 23, 7, 43, 367891, timezone.utc)
 PARIS = DefaultContext(AT, "Europe/Paris")
 
 
 def text(declared: str, context: DefaultContext = PARIS) -> str | None:
-    (added,) = effects(f"ALTER TABLE t ADD a {declared}", Session("s"))
-    assert isinstance(added, AddColumns), added
-    return default_text(added.columns[0], context)
+    return default_text(added(declared), context)
+
+
+def added(declared: str) -> NewColumn:
+    """The column that a declaration adds."""
+    (effect,) = effects(f"ALTER TABLE t ADD a {declared}", Session("s"))
+    assert isinstance(effect, AlterTable), effect
+    action = effect.actions[0]
+    assert isinstance(action, AddColumn), action
+    return action.column
 
 
 # The right-hand sides are what MySQL 9.7 showed in existing rows, in our spelling.
@@ -190,9 +198,7 @@ def test_values_follow_the_type_options(declared: str, expected: str) -> None:
     ],
 )
 def test_text_reads_back_as_a_value_of_the_column(declared: str, expected: Any) -> None:
-    (added,) = effects(f"ALTER TABLE t ADD a {declared}", Session("s"))
-    assert isinstance(added, AddColumns)
-    arrow_type = reader(added.columns[0].definition, TypeOptions()).arrow_type
+    arrow_type = reader(added(declared).definition, TypeOptions()).arrow_type
     value = python_value(text(declared), arrow_type)
     assert value == expected
     assert pa.scalar(value, arrow_type).as_py() == expected

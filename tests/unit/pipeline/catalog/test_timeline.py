@@ -12,6 +12,7 @@ from pipeline.catalog.effects import CreateTable
 from pipeline.catalog.items import TimelineItem
 from pipeline.catalog.timeline import CatalogOptions, LoggedStatement, Timeline
 
+STRICT = 0x200000
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
 CREATE = "CREATE TABLE t (id int PRIMARY KEY, v varchar(10))"
 
@@ -59,6 +60,14 @@ class Log:
 
 
 V2 = "CREATE TABLE t (id int PRIMARY KEY, v varchar(10), n int)"
+KEYLESS = "CREATE TABLE t (a int NOT NULL, b int NOT NULL)"
+
+
+def promoted(*key: str) -> TableDefinition:
+    """What a table map shows of `KEYLESS` with a UNIQUE key of these columns."""
+    bare = shown(KEYLESS)
+    places = tuple([column.name for column in bare.columns].index(name) for name in key)
+    return replace(bare, primary_key=places, primary_key_prefixes=(0,) * len(key))
 
 
 def test_a_created_table_is_in_the_timeline_before_any_row() -> None:
@@ -127,7 +136,7 @@ def test_a_created_table_is_in_the_timeline_before_any_row() -> None:
         # a held table's rows are still kept, each layout apart, until it is created anew
         (
             (
-                *(CREATE, shown(), "ALTER TABLE t DROP COLUMN v", "ALTER TABLE t ADD n int"),
+                *(CREATE, shown(), "ALTER TABLE t IMPORT TABLESPACE", "ALTER TABLE t ADD n int"),
                 *(shown("CREATE TABLE t (id int PRIMARY KEY)"), "DROP TABLE t", CREATE),
             ),
             [
@@ -137,7 +146,12 @@ def test_a_created_table_is_in_the_timeline_before_any_row() -> None:
         ),
         # of a table of which nothing is known there is nothing to hold
         (("ALTER TABLE t DROP COLUMN v", "DROP TABLE t", "TRUNCATE t"), []),
-        (("CREATE TABLE u LIKE t",), [("unsupported", None)]),
+        # created like one that is not known: the first table map tells what it is
+        (("CREATE TABLE t LIKE u", shown(), shown()), [("create", None), ("create", 1)]),
+        (
+            (CREATE, shown(), "DROP TABLE t", "CREATE TABLE t LIKE u", shown()),
+            [("create", 1), ("version", 1), ("drop", None), ("create", None), ("create", 1)],
+        ),
         ((CREATE, "CREATE TABLE u LIKE t"), [("create", 1), ("create", 1)]),
     ],
 )  # fmt: skip
@@ -152,6 +166,8 @@ def test_items_and_versions(
     [
         (CREATE, shown(), "ALTER TABLE t ADD n int", shown(V2), "DROP TABLE t", CREATE, shown()),
         (shown(), "RENAME TABLE t TO u", shown(V2), "DROP TABLE t", V2, shown(V2)),
+        (CREATE, shown(), "ALTER TABLE t DROP v", "CREATE TABLE u LIKE t", "RENAME TABLE t TO x"),
+        (KEYLESS, "CREATE UNIQUE INDEX i ON t (a)", promoted("a"), "DROP INDEX i ON t", KEYLESS),
         (CREATE, "ALTER TABLE t ADD n int DEFAULT 5", shown(V2), shown(V2), shown()),
         (shown(complete_metadata=False), shown(), shown(complete_metadata=False)),
         (CREATE, shown(), "DROP TABLE t", CREATE, shown(), shown(V2)),
@@ -268,3 +284,145 @@ def test_a_statement_that_names_no_table_is_kept_as_unreadable() -> None:
     ((statement, reason),) = log.timeline.unreadable
     assert statement.query == "DROP TABLE t"
     assert "without a schema" in reason
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        # the server logs a NOT NULL UNIQUE key as the primary one
+        ((KEYLESS, promoted("a")), [("create", 1), ("create", 2)]),
+        (
+            (KEYLESS, shown(KEYLESS), "CREATE UNIQUE INDEX i ON t (b)", promoted("b")),
+            [("create", 1), ("version", 1), ("keys", None), ("alter", 2)],
+        ),
+        (
+            (promoted("a"), "ALTER TABLE t ADD UNIQUE (b), DROP KEY a", promoted("b")),
+            [("observed", 1), ("keys", None), ("alter", 2)],
+        ),
+        (
+            (
+                promoted("a"), "ALTER TABLE t ADD c int, DROP KEY a",
+                replace(shown(KEYLESS[:-1] + ", c int)"), primary_key=(1,),
+                        primary_key_prefixes=(0,)),
+            ),
+            [("observed", 1), ("add_columns", 2), ("keys", None), ("alter", 3)],
+        ),
+        # the key stayed what it was
+        (
+            (promoted("a"), "ALTER TABLE t DROP KEY i", promoted("a"), promoted("b")),
+            [("observed", 1), ("keys", None), ("version", 1), ("unsupported", 2)],
+        ),
+        # nothing that was read explains it
+        ((promoted("a"), promoted("b")), [("observed", 1), ("unsupported", 2)]),
+    ],
+)  # fmt: skip
+def test_the_key_is_what_the_next_table_map_shows(
+    events: tuple[str | TableDefinition, ...], expected: list[tuple[str, int | None]]
+) -> None:
+    assert Log().run(*events).kinds == expected
+
+
+@pytest.mark.parametrize(
+    ("alter", "kind"),
+    [
+        ("DROP v", "alter"),
+        ("RENAME COLUMN v TO w", "alter"),
+        ("MODIFY v varchar(10) FIRST", "alter"),
+        ("MODIFY id bigint", "alter"),
+        ("MODIFY v varchar(20)", "version"),
+        ("MODIFY v text", "version"),
+        ("CONVERT TO CHARACTER SET utf8mb4", "version"),
+        ("ADD n int", "add_columns"),
+        ("MODIFY v int", "unsupported"),
+        ("DROP nosuch", "unsupported"),
+        ("MODIFY id int AUTO_INCREMENT", "unsupported"),
+        ("ADD v int", "unsupported"),
+    ],
+)
+def test_an_alter_is_as_much_of_a_change_as_gold_has_to_make(alter: str, kind: str) -> None:
+    log = Log().run(CREATE, shown()).run(f"ALTER TABLE t {alter}", sql_mode=STRICT)
+    assert log.kinds[2][0] == kind
+
+
+def test_layouts_that_come_back_unseen_have_their_number_again() -> None:
+    wide, text = "ALTER TABLE t MODIFY v text", "ALTER TABLE t MODIFY v varchar(10)"
+    as_text = replace(
+        shown(), columns=(shown().columns[0], replace(shown().columns[1], collation=8))
+    )
+    log = Log().run(CREATE, shown()).run(text, sql_mode=STRICT).run(as_text, shown())
+    log.run("ALTER TABLE t MODIFY v bigint AFTER id", sql_mode=STRICT)
+    before = log.timeline.version(shown())
+    log.run(wide, text, sql_mode=STRICT)
+    assert log.new[-1].kind in ("version", "unsupported")
+    assert log.timeline.version(shown()) == before
+
+
+SWAP = "RENAME TABLE t TO tmp, u TO t, tmp TO u"
+OTHER = V2.replace("TABLE t", "TABLE u")
+
+
+def test_tables_that_swap_their_names_swap_their_definitions() -> None:
+    log = Log().run(CREATE, shown(), OTHER, SWAP)
+    renamed = {(i.table, i.other and i.other.table) for i in log.new if i.kind == "renamed"}
+    assert renamed == {("t", "u"), ("u", "t")}
+    columns = {i.table: len(i.definition.columns) for i in log.new[-2:] if i.definition}
+    assert columns == {"t": 3, "u": 2}
+    seen = len(log.new)
+    log.run(shown(V2), replace(shown(), table="u"))
+    assert [item.kind for item in log.new[seen:]] == ["version", "version"]
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        ((CREATE, "RENAME TABLE t TO u"), [("t", "create"), ("t", "moved"), ("u", "renamed")]),
+        ((CREATE, "ALTER TABLE t RENAME u"), [("t", "create"), ("t", "moved"), ("u", "renamed")]),
+        (
+            (CREATE, "ALTER TABLE t DROP v, RENAME u"),
+            [("t", "create"), ("t", "alter"), ("t", "keys"), ("t", "moved"), ("u", "renamed"),
+             ("u", "keys")],
+        ),
+        # held stays held under the new name
+        (
+            (CREATE, "ALTER TABLE t IMPORT TABLESPACE, RENAME u"),
+            [("t", "create"), ("t", "unsupported"), ("t", "moved"), ("u", "unsupported")],
+        ),
+        # of what conf leaves out no rows are there
+        ((CREATE, "RENAME TABLE t TO out1"), [("t", "create"), ("t", "moved")]),
+        (
+            (CREATE, "RENAME TABLE t TO out1, out2 TO t"),
+            [("t", "create"), ("t", "unsupported")],
+        ),
+        (("RENAME TABLE out1 TO t", shown()), [("t", "observed")]),
+    ],
+)  # fmt: skip
+def test_renamed_tables(
+    events: tuple[str | TableDefinition, ...], expected: list[tuple[str, str]]
+) -> None:
+    log = Log(wanted=lambda _schema, table: not table.startswith("out")).run(*events)
+    assert [(item.table, item.kind) for item in log.new] == expected
+
+
+def test_a_truncated_table_is_empty() -> None:
+    log = Log().run(CREATE, shown(), "TRUNCATE t", shown())
+    assert [kind for kind, _ in log.kinds] == ["create", "version", "truncate"]
+
+
+@pytest.mark.parametrize(
+    ("query", "items"),
+    [
+        ("ALTER TABLE t ADD n int DEFAULT 5", []),
+        ("TRUNCATE t", []),
+        ("CREATE TABLE u LIKE t", [("u", "create", None)]),
+        ("CREATE TABLE u (a int PRIMARY KEY)", [("u", "create", 1)]),
+        ("DROP TABLE `t` /* generated by server */", [("t", "drop", None)]),
+        ("DROP TABLE t", [("t", "unsupported", None)]),
+    ],
+)
+def test_a_temporary_table_hides_the_one_of_its_name(
+    query: str, items: list[tuple[str, str, int | None]]
+) -> None:
+    log = Log().run(CREATE, shown())
+    known = len(log.new)
+    log.run(query, temporary=True)
+    assert [(item.table, item.kind, item.version) for item in log.new[known:]] == items

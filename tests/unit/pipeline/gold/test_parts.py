@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from decoder.definition import TableDefinition
+from dataclasses import replace
+
+import pytest
+
+from decoder.constants import ColumnType
+from decoder.definition import ColumnDefinition, TableDefinition
 from pipeline.catalog.items import ItemKind, TimelineItem
 from pipeline.gold.parts import Evolve, Rows, parts
 from pipeline.gold.state import TableState
@@ -36,13 +41,15 @@ def test_a_definition_that_changes_splits_the_rows_by_position() -> None:
 
 
 def test_a_table_begins_with_its_create_and_may_have_rows_in_the_same_transaction() -> None:
-    assert parts(state(0, 10), [CREATE]) == [Evolve(CREATE, None), Rows(ONE, 1, (10, 14), (11, 0))]
+    rows = Rows(ONE, 1, (10, 14), (11, 0), complete=True)
+    assert parts(state(0, 10), [CREATE]) == [Evolve(CREATE, None), rows]
 
 
 def test_nothing_before_the_last_create_is_done() -> None:
     again = item("create", 40, 44, 2)
     items = [CREATE, ADD, item("unsupported", 30, 33), item("drop", 35, 36), again]
-    assert parts(state(0, 50), items) == [Evolve(again, None), Rows(TWO, 2, (40, 44), (51, 0))]
+    rows = Rows(TWO, 2, (40, 44), (51, 0), complete=True)
+    assert parts(state(0, 50), items) == [Evolve(again, None), rows]
 
 
 def test_a_dropped_table_has_no_rows() -> None:
@@ -64,3 +71,46 @@ def test_another_version_changes_only_where_rows_are_read() -> None:
 
 def test_a_table_that_was_never_seen_has_no_parts() -> None:
     assert parts(state(0, 100), []) == []
+
+
+def keyed(*key: int) -> TableDefinition:
+    columns = (ColumnDefinition("a", ColumnType.LONG), ColumnDefinition("b", ColumnType.LONG))
+    return TableDefinition("s", "t", columns, key)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [((), [("a",), ("b",), ("b",)]), (("a", "b"), [("a", "b")] * 3)]
+)
+def test_each_part_is_folded_by_the_key_of_its_own_time(
+    given: tuple[str, ...], expected: list[tuple[str, ...]]
+) -> None:
+    items = [
+        TimelineItem(10, 14, "s", "t", "create", 1, keyed(0)),
+        TimelineItem(20, 25, "s", "t", "add_columns", 2, keyed(1)),
+    ]
+    found = parts(replace(state(10, 30), key=given), items)
+    assert [part.key for part in found] == expected
+
+
+OBSERVED = item("observed", 20, 25, 1)
+
+
+@pytest.mark.parametrize(
+    ("before", "items", "marked", "expected"),
+    [
+        (True, [CREATE], (), [True]),
+        (False, [CREATE], (), [False]),
+        # a fault that gold goes on without counts from there on, and only until the table is empty
+        (True, [CREATE, ADD], (22,), [True, False]),
+        (True, [CREATE, ADD], (15,), [False, False]),
+        (True, [CREATE, item("truncate", 20, 25)], (15,), [False, True]),
+        (False, [CREATE, item("truncate", 20, 25)], (), [False, True]),
+        (False, [CREATE, item("truncate", 20, 25)], (22,), [False, False]),
+        (True, [CREATE, item("drop", 15, 17), OBSERVED], (), [True, False]),
+    ],
+)
+def test_each_part_is_as_complete_as_the_table_was_then(
+    before: bool, items: list[TimelineItem], marked: tuple[int, ...], expected: list[bool]
+) -> None:
+    found = parts(replace(state(10, 30), complete_from=before, marked=marked), items)
+    assert [part.complete for part in found if isinstance(part, Rows)] == expected

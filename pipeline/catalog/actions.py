@@ -1,0 +1,91 @@
+"""What one ALTER TABLE does to its table's columns and keys: the actions that a statement names.
+
+Actions that change no column, key or row (indexes that are not unique, comments, ALGORITHM, …) are
+not here: the reader passes them over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from decoder.definition import ColumnDefinition
+from pipeline.catalog.lexer import Token
+
+
+@dataclass(frozen=True, slots=True)
+class NewColumn:
+    """A column that a statement declares.
+
+    `default` is its DEFAULT as tokens (empty: none); `says_null`: it says that it may be NULL.
+    `charset` is the one that it names, in lower case, itself or by its collation. `place` is None
+    for the end, "" for FIRST, else the column that it stands after. `computed` tells why its values
+    in existing rows are not its DEFAULT (a generated column, AUTO_INCREMENT), or is empty.
+    `unique`: it is a key by itself, but not the primary one.
+    """
+
+    definition: ColumnDefinition
+    default: tuple[Token, ...] = ()
+    place: str | None = None
+    computed: str = ""
+    primary: bool = False
+    says_null: bool = False
+    charset: str | None = None
+    unique: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AddColumn:
+    """ADD COLUMN; `if_not_exists` is MariaDB's."""
+
+    column: NewColumn
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropColumn:
+    """DROP COLUMN; `if_exists` is MariaDB's."""
+
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RenameColumn:
+    """RENAME COLUMN; `if_exists` is MariaDB's."""
+
+    old: str
+    new: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeColumn:
+    """CHANGE and MODIFY COLUMN: `old` is declared anew, completely, as `column`."""
+
+    old: str
+    column: NewColumn
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeKeys:
+    """The primary key or a unique one may be another: the next table map tells the key."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertCharset:
+    """CONVERT TO CHARACTER SET: every column of text is in `charset` (None: the default) then."""
+
+    charset: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An action that is not applied, and why."""
+
+    reason: str
+
+
+Action = (
+    AddColumn | DropColumn | RenameColumn | ChangeColumn | ChangeKeys | ConvertCharset | Refused
+)

@@ -1,0 +1,276 @@
+"""One ALTER TABLE applied to a definition: the columns that come out, and where each comes from.
+
+The order of columns is MySQL's own (`prepare_fields_and_keys` of `sql/sql_table.cc`): the old ones
+in their order, without those that are dropped and those that CHANGE or MODIFY puts elsewhere; then
+what is added or has a new place, in the statement's order, each behind the column that has its
+AFTER's name by then. Names are compared without regard to case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from decoder.constants import BINARY_COLLATION
+from decoder.definition import ColumnDefinition, TableDefinition
+from decoder.options import TypeOptions
+from pipeline.catalog.actions import (
+    Action,
+    AddColumn,
+    ChangeColumn,
+    ChangeKeys,
+    ConvertCharset,
+    DropColumn,
+    NewColumn,
+    Refused,
+    RenameColumn,
+)
+from pipeline.catalog.column_types import UNKNOWN_COLLATION
+from pipeline.catalog.constants import UnknownDefaultError
+from pipeline.catalog.conversions import (
+    VALUES_CHANGE,
+    ConversionMode,
+    UnknownConversionError,
+    conversion,
+)
+from pipeline.catalog.items import ColumnStep
+from pipeline.catalog.lexer import SqlMode
+from pipeline.catalog.model import TableModel
+from pipeline.catalog.versions import fits
+
+
+class NotAppliedError(ValueError):
+    """What a statement made of a table's rows cannot be told, or is not applied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alteration:
+    """What came out: definition and model, one step for each column, whether keys may be others."""
+
+    definition: TableDefinition
+    model: TableModel | None
+    steps: tuple[ColumnStep, ...]
+    keys: bool
+
+    def keeps(self, before: TableDefinition, types: TypeOptions) -> bool:
+        """Whether gold is what it was: its columns, their values, and the key."""
+        return fits(before, self.definition, types) and all(
+            step.name == step.old and step.convert is None for step in self.steps
+        )
+
+    def only_adds(self, before: TableDefinition) -> bool:
+        """Whether the columns of before are all there in their order, as they were."""
+        kept = [step for step in self.steps if step.old is not None]
+        same = all(step.name == step.old and step.convert is None for step in kept)
+        return same and [s.name for s in kept] == [c.name for c in before.columns]
+
+
+@dataclass(slots=True)
+class _Slot:
+    column: ColumnDefinition
+    step: ColumnStep
+
+
+class _Columns:
+    """The columns while a statement changes them."""
+
+    def __init__(self, definition: TableDefinition, model: TableModel | None) -> None:
+        self.definition = definition
+        self.model = model
+        self.slots: list[_Slot] = []
+        self.changed: dict[str, str | None] = {}  # old name → new name, None: dropped
+
+    def add(self, slot: _Slot, place: str | None) -> None:
+        self.slots.insert(self._at(place), slot)
+
+    def _at(self, place: str | None) -> int:
+        if place is None:
+            return len(self.slots)
+        if not place:
+            return 0
+        for n, slot in enumerate(self.slots):
+            if slot.column.name.casefold() == place.casefold():
+                return n + 1
+        raise NotAppliedError(f"column {place} is not in the table")
+
+
+def altered(
+    definition: TableDefinition,
+    model: TableModel | None,
+    actions: Sequence[Action],
+    mode: ConversionMode,
+    default: Callable[[NewColumn], str | None],
+) -> Alteration:
+    """The table after the actions. `default` gives an added column's value in existing rows.
+
+    Raises `NotAppliedError`.
+    """
+    for action in actions:
+        if isinstance(action, Refused):
+            raise NotAppliedError(action.reason)
+    columns = _Columns(definition, model)
+    placed = _old_columns(columns, actions, mode)
+    for action in actions:
+        if isinstance(action, AddColumn):
+            _add(columns, action, default)
+        elif id(action) in placed:
+            slot = placed[id(action)]
+            columns.add(slot, _place(action))
+    if len({slot.column.name.casefold() for slot in columns.slots}) < len(columns.slots):
+        raise NotAppliedError("two columns have one name")
+    return _result(columns, actions)
+
+
+def _place(action: Action) -> str | None:
+    return action.column.place if isinstance(action, ChangeColumn) else None
+
+
+def _old_columns(
+    columns: _Columns, actions: Sequence[Action], mode: ConversionMode
+) -> dict[int, _Slot]:
+    """Take over what stays; columns that get a new place, by their action."""
+    acting = _by_old_name(columns.definition, actions)
+    convert = next((a for a in actions if isinstance(a, ConvertCharset)), None)
+    placed: dict[int, _Slot] = {}
+    for column in columns.definition.columns:
+        action = acting.get(column.name.casefold())
+        if isinstance(action, DropColumn):
+            columns.changed[column.name] = None
+        elif isinstance(action, ChangeColumn):
+            slot = _change(columns, column, action, mode)
+            columns.changed[column.name] = slot.column.name
+            if action.column.place is None:
+                columns.slots.append(slot)
+            else:
+                placed[id(action)] = slot
+        else:
+            new = action.new if isinstance(action, RenameColumn) else column.name
+            columns.changed[column.name] = new
+            kept = replace(column, name=new)
+            columns.slots.append(_Slot(kept, ColumnStep(new, column.name)))
+    if convert is not None:
+        _convert(columns, replace(mode, charset=convert.charset))
+    return placed
+
+
+def _convert(columns: _Columns, mode: ConversionMode) -> None:
+    """Text in another character set is the same text, if that has all its characters."""
+    try:
+        mode.require_text_kept()
+    except UnknownConversionError as error:
+        raise NotAppliedError(f"its text is converted, and what became of it: {error}") from error
+    for slot in columns.slots:
+        if slot.column.collation not in (None, BINARY_COLLATION):
+            slot.column = replace(slot.column, collation=UNKNOWN_COLLATION)
+
+
+def _by_old_name(definition: TableDefinition, actions: Iterable[Action]) -> dict[str, Action]:
+    """The action on each column that one names."""
+    names = {column.name.casefold() for column in definition.columns}
+    found: dict[str, Action] = {}
+    for action in actions:
+        if isinstance(action, DropColumn):
+            name = action.name
+        elif isinstance(action, (RenameColumn, ChangeColumn)):
+            name = action.old
+        else:
+            continue
+        if name.casefold() in names:
+            found[name.casefold()] = action
+        elif not action.if_exists:
+            raise NotAppliedError(f"column {name} is not in the table")
+    return found
+
+
+def _change(
+    columns: _Columns, old: ColumnDefinition, action: ChangeColumn, mode: ConversionMode
+) -> _Slot:
+    declared = action.column
+    new = declared.definition
+    if old.name in columns.definition.key:
+        new = replace(new, nullable=False)
+    try:
+        how = conversion(old, new, replace(mode, charset=declared.charset))
+    except UnknownConversionError as error:
+        raise NotAppliedError(
+            f"column {old.name} is changed, and what its values became is not certain: {error}"
+        ) from error
+    _check_computed(columns, old, declared, mode)
+    if (how or "").partition(":")[0] in VALUES_CHANGE and not _no_generated(columns.model):
+        raise NotAppliedError(
+            f"values of column {old.name} change, and columns that are generated from them may too"
+        )
+    return _Slot(new, ColumnStep(new.name, old.name, how))
+
+
+def _no_generated(model: TableModel | None) -> bool:
+    return model is not None and not model.generated
+
+
+def _check_computed(
+    columns: _Columns,
+    old: ColumnDefinition,
+    declared: NewColumn,
+    mode: ConversionMode,
+) -> None:
+    """Raise `NotAppliedError` where the server computes values anew that are there."""
+    model = columns.model
+    if declared.computed == "AUTO_INCREMENT":
+        zeros_stay = mode.sql_mode & SqlMode.NO_AUTO_VALUE_ON_ZERO
+        was = model is not None and (model.auto_increment or "").casefold() == old.name.casefold()
+        if not (zeros_stay or was):
+            raise NotAppliedError(
+                f"column {old.name} becomes AUTO_INCREMENT, and a zero in it becomes a number that"
+                " is not in the log"
+            )
+    elif declared.computed:
+        raise NotAppliedError(f"column {old.name} becomes {declared.computed}")
+
+
+def _add(columns: _Columns, action: AddColumn, default: Callable[[NewColumn], str | None]) -> None:
+    name = action.column.definition.name
+    if action.if_not_exists and any(
+        slot.column.name.casefold() == name.casefold() for slot in columns.slots
+    ):
+        return
+    try:
+        text = default(action.column)
+    except UnknownDefaultError as error:
+        raise NotAppliedError(str(error)) from error
+    step = ColumnStep(name, text=text)
+    columns.add(_Slot(action.column.definition, step), action.column.place)
+
+
+def _result(columns: _Columns, actions: Sequence[Action]) -> Alteration:
+    before = columns.definition
+    names = [slot.column.name for slot in columns.slots]
+    kept = [
+        (names.index(new), prefix)
+        for name, prefix in zip(before.key, before.primary_key_prefixes, strict=True)
+        if (new := columns.changed[name]) is not None
+    ]
+    definition = replace(
+        before,
+        columns=tuple(slot.column for slot in columns.slots),
+        primary_key=tuple(place for place, _ in kept),
+        primary_key_prefixes=tuple(prefix for _, prefix in kept),
+        hidden=(),
+    )
+    return Alteration(
+        definition,
+        columns.model.renamed(columns.changed, _declared(actions)) if columns.model else None,
+        tuple(slot.step for slot in columns.slots),
+        any(map(_concerns_keys, actions)),
+    )
+
+
+def _declared(actions: Iterable[Action]) -> list[NewColumn]:
+    return [a.column for a in actions if isinstance(a, (AddColumn, ChangeColumn))]
+
+
+def _concerns_keys(action: Action) -> bool:
+    """Whether the key that the server logs may be another after it: a UNIQUE one counts as primary
+    while all its columns are NOT NULL."""
+    if isinstance(action, (ChangeKeys, DropColumn, ChangeColumn)):
+        return True
+    return isinstance(action, AddColumn) and (action.column.primary or action.column.unique)

@@ -1,0 +1,445 @@
+"""What MODIFY and CHANGE make of the values that are there, where that is certain.
+
+A conversion is a text that gold reads (`pipeline.gold.convert`): a word, and its number behind a
+colon. None: every value stays as it is. Where MySQL's result depends on what the log does not hold,
+or is not known to be what gold would compute, `UnknownConversionError` tells why, and the table is
+held.
+
+Source: `Field::store` and `get_copy_func` of MySQL's `sql/field.cc` and `sql/field_conv.cc`; every
+pair that is allowed here is compared with a server in tests/integration/test_conversions.py.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from decoder.charsets import charset_of
+from decoder.columns.registry import reader
+from decoder.constants import BINARY_COLLATION, ColumnType as T
+from decoder.definition import ColumnDefinition
+from decoder.errors import UnsupportedError
+from decoder.options import TypeOptions
+from pipeline.catalog.lexer import SqlMode
+
+CAST = "cast"
+"""To the new Delta type, which loses nothing or what the server loses alike."""
+ROUND = "round"
+"""A decimal to an integer, halves away from zero."""
+RINT = "rint"
+"""A double to an integer, halves to the even one."""
+RTRIM = "rtrim"
+"""Trailing spaces go, as in every CHAR."""
+CUT = "cut"
+"""To n characters: in strict mode the server cuts nothing but spaces."""
+PAD = "pad"
+"""With zero bytes to n, as in every BINARY."""
+FRACTION = "fraction"
+"""To n digits after the second, halves up."""
+TRUNCATE = "truncate"
+"""To n digits after the second, the rest cut off (TIME_TRUNCATE_FRACTIONAL)."""
+DIGITS = "digits"
+"""A TIME as text, with zeros to n digits after the second."""
+
+VALUES_CHANGE = (ROUND, RINT, RTRIM, CUT, PAD, FRACTION, TRUNCATE)
+"""Conversions after which a value may not be what it was."""
+
+MARIADB_TIME_ROUND_FRACTIONAL = 1 << 34
+"""A bit of MariaDB's own in `sql_mode`."""
+_STRICT = SqlMode.STRICT_TRANS_TABLES | SqlMode.STRICT_ALL_TABLES
+_UNICODE = ("utf8mb4", "utf16", "utf16le", "utf32", "gb18030")
+_BYTES = {
+    **dict.fromkeys(("utf8mb4", "utf16", "utf16le", "utf32", "gb18030"), 4),
+    **dict.fromkeys(("utf8mb3", "ujis", "eucjpms"), 3),
+    **dict.fromkeys(("ucs2", "big5", "cp932", "euckr", "gb2312", "gbk", "sjis"), 2),
+}
+"""Bytes of a charset's longest character; one for those that are not here."""
+_WIDTHS = {T.TINY: 1, T.SHORT: 2, T.INT24: 3, T.LONG: 4, T.LONGLONG: 8}
+_INTEGER_DIGITS = 20
+"""Characters of the longest integer, with its sign."""
+_MOST_DECIMAL_DIGITS = 38
+"""Of Delta's decimals; longer ones are text."""
+
+
+class UnknownConversionError(ValueError):
+    """What the server made of a value cannot be told for certain."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionMode:
+    """What a conversion depends on besides the two types.
+
+    `ignore`: ALTER IGNORE; `charset`: the one that the new column names, if it does.
+    """
+
+    sql_mode: int = 0
+    options: TypeOptions = field(default_factory=TypeOptions)
+    ignore: bool = False
+    charset: str | None = None
+    mariadb: bool = False
+
+    @property
+    def strict(self) -> bool:
+        """Whether the statement failed rather than change a value that does not fit."""
+        return bool(self.sql_mode & _STRICT) and not self.ignore
+
+    @property
+    def truncates(self) -> bool:
+        """Whether digits after the second are cut off; MariaDB rounds only if it is told to."""
+        if self.mariadb:
+            return not self.sql_mode & MARIADB_TIME_ROUND_FRACTIONAL
+        return bool(self.sql_mode & SqlMode.TIME_TRUNCATE_FRACTIONAL)
+
+    def require_strict(self, what: str) -> None:
+        """Raise `UnknownConversionError` in a session that changes values which do not fit."""
+        if not self.strict:
+            raise UnknownConversionError(f"{what}, and its session is not strict about values")
+
+    def require_text_kept(self) -> None:
+        """Raise `UnknownConversionError` where text may lose characters that its charset lacks."""
+        if self.charset == "binary":
+            raise UnknownConversionError("text becomes bytes")
+        if self.charset not in _UNICODE:
+            self.require_strict("it may be in another character set")
+
+
+def conversion(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    """How values of `old` become those of `new`, or None where they stay as they are."""
+    if old.nullable and not new.nullable:
+        mode.require_strict("it becomes NOT NULL")
+    try:
+        kinds = reader(old, mode.options).arrow_type, reader(new, mode.options).arrow_type
+    except UnsupportedError as error:
+        raise UnknownConversionError(str(error)) from error
+    rule = _RULES.get((_family(old), _family(new)))
+    if rule is None:
+        raise UnknownConversionError(f"{old.type.name} becomes {new.type.name}")
+    found = rule(old, new, mode)
+    if found is None and kinds[0] != kinds[1]:
+        found = CAST
+    return None if found == CAST and kinds[0] == kinds[1] else found
+
+
+def _family(column: ColumnDefinition) -> str:
+    found = _FAMILIES.get(column.type, "")
+    return "binary" if found == "text" and column.collation == BINARY_COLLATION else found
+
+
+_FAMILIES = {
+    **dict.fromkeys(_WIDTHS, "integer"),
+    T.NEWDECIMAL: "decimal",
+    **dict.fromkeys((T.FLOAT, T.DOUBLE), "real"),
+    **dict.fromkeys((T.STRING, T.VAR_STRING, T.VARCHAR, T.BLOB), "text"),
+    **dict.fromkeys((T.TINY_BLOB, T.MEDIUM_BLOB, T.LONG_BLOB), "text"),
+    **dict.fromkeys((T.VARCHAR_COMPRESSED, T.BLOB_COMPRESSED), "text"),
+    T.ENUM: "enum",
+    T.SET: "set",
+    **dict.fromkeys((T.DATE, T.NEWDATE), "date"),
+    **dict.fromkeys((T.DATETIME, T.DATETIME2), "datetime"),
+    **dict.fromkeys((T.TIMESTAMP, T.TIMESTAMP2), "timestamp"),
+    **dict.fromkeys((T.TIME, T.TIME2), "time"),
+    T.YEAR: "year",
+    T.BIT: "bit",
+    T.JSON: "json",
+    T.GEOMETRY: "geometry",
+    T.VECTOR: "vector",
+}
+
+
+def _range(column: ColumnDefinition) -> tuple[int, int]:
+    bits = column.length if column.type is T.BIT else 8 * _WIDTHS[column.type]
+    if column.unsigned or column.type is T.BIT:
+        return 0, (1 << bits) - 1
+    return -(1 << bits - 1), (1 << bits - 1) - 1
+
+
+def _to_integer(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    """From integers and bits."""
+    (low, high), (new_low, new_high) = _range(old), _range(new)
+    if low < new_low or high > new_high:
+        mode.require_strict("its range becomes smaller")
+    return CAST
+
+
+def _year_to_integer(
+    _old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode
+) -> str | None:
+    if new.type is T.TINY:
+        mode.require_strict("its range becomes smaller")
+    return CAST
+
+
+def _integer_to_decimal(
+    old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode
+) -> str | None:
+    _require_delta_decimal(new)
+    if len(str(_range(old)[1])) > new.precision - new.scale or (new.unsigned and not old.unsigned):
+        mode.require_strict("its range becomes smaller")
+    return CAST
+
+
+def _integer_to_real(
+    old: ColumnDefinition, new: ColumnDefinition, _mode: ConversionMode
+) -> str | None:
+    _require_bare(new)
+    exact = _WIDTHS[old.type] <= _WIDTHS[T.LONG]
+    if not exact and (old.unsigned or new.type is T.FLOAT):
+        raise UnknownConversionError(f"{old.type.name} becomes {new.type.name}, which rounds")
+    return CAST
+
+
+def _integer_to_text(
+    old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode
+) -> str | None:
+    if old.unsigned:  # ZEROFILL, which no table map tells, would show
+        raise UnknownConversionError("an unsigned number becomes text")
+    if _characters(new) < _INTEGER_DIGITS:
+        mode.require_strict("its length becomes smaller")
+    return CAST
+
+
+def _require_delta_decimal(column: ColumnDefinition) -> None:
+    if column.precision > _MOST_DECIMAL_DIGITS:
+        raise UnknownConversionError(f"a number of {column.precision} digits is text in Delta")
+
+
+def _require_bare(column: ColumnDefinition) -> None:
+    if column.precision:
+        raise UnknownConversionError(f"{column.type.name} with digits rounds")
+
+
+def _decimal(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    same = (old.precision, old.scale) == (new.precision, new.scale)
+    if not same:
+        _require_delta_decimal(old)
+        _require_delta_decimal(new)
+    whole, new_whole = old.precision - old.scale, new.precision - new.scale
+    if new_whole < whole or (new.unsigned and not old.unsigned):
+        mode.require_strict("its range becomes smaller")
+    return CAST
+
+
+def _decimal_to_integer(
+    old: ColumnDefinition, _new: ColumnDefinition, mode: ConversionMode
+) -> str | None:
+    _require_delta_decimal(old)
+    mode.require_strict("a decimal becomes an integer")
+    return ROUND
+
+
+def _decimal_to_real(
+    old: ColumnDefinition, new: ColumnDefinition, _mode: ConversionMode
+) -> str | None:
+    _require_delta_decimal(old)
+    _require_bare(new)
+    if new.type is T.FLOAT:
+        raise UnknownConversionError("a decimal becomes a FLOAT, which rounds twice")
+    return CAST
+
+
+def _real(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    if (old.precision, old.scale) != (new.precision, new.scale):
+        _require_bare(new)
+    if new.unsigned and not old.unsigned:
+        mode.require_strict("its range becomes smaller")
+    if old.type is T.DOUBLE and new.type is T.FLOAT:
+        mode.require_strict("its range becomes smaller")
+    return CAST
+
+
+def _real_to_integer(
+    _old: ColumnDefinition, _new: ColumnDefinition, mode: ConversionMode
+) -> str | None:
+    mode.require_strict("a real number becomes an integer")
+    return RINT
+
+
+def _widest(column: ColumnDefinition) -> int:
+    """Bytes of the column's longest character."""
+    if column.collation is None:
+        return max(_BYTES.values())
+    return _BYTES.get(charset_of(column.collation), 1)
+
+
+def _characters(column: ColumnDefinition) -> int:
+    """How many characters fit for certain: a declared length is in characters of four bytes."""
+    if column.length_bytes and column.type not in (T.VARCHAR, T.VAR_STRING, T.STRING):
+        if column.type is T.VARCHAR_COMPRESSED:
+            return column.length // _widest(column)
+        return ((1 << 8 * column.length_bytes) - 1) // _widest(column)
+    return column.length // _widest(column)
+
+
+def _longest(column: ColumnDefinition) -> int:
+    """The characters of the longest value that there can be."""
+    if _is_blob(column):
+        return int((1 << 8 * column.length_bytes) - 1)
+    return _characters(column)
+
+
+def _is_blob(column: ColumnDefinition) -> bool:
+    return "BLOB" in column.type.name
+
+
+def _text(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    if old.type is T.STRING and mode.sql_mode & SqlMode.PAD_CHAR_TO_FULL_LENGTH:
+        raise UnknownConversionError("a CHAR is read with its padding (PAD_CHAR_TO_FULL_LENGTH)")
+    mode.require_text_kept()
+    return _fitting(_longest(old), new, mode, trimmed=old.type is T.STRING)
+
+
+def _fitting(
+    longest: int, new: ColumnDefinition, mode: ConversionMode, *, trimmed: bool
+) -> str | None:
+    """Text of at most `longest` characters in a new column; `trimmed`: it ends in no space."""
+    short = _characters(new) < longest
+    if short:
+        mode.require_strict("its length becomes smaller")
+    if new.type is T.STRING:
+        return None if trimmed else RTRIM
+    if not short or trimmed:
+        return None
+    if _is_blob(new):
+        raise UnknownConversionError("its length in bytes becomes smaller")
+    return f"{CUT}:{_characters(new)}"
+
+
+def _binary(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    capacity = [
+        (1 << 8 * column.length_bytes) - 1 if _is_blob(column) else column.length
+        for column in (old, new)
+    ]
+    if capacity[1] < capacity[0]:
+        mode.require_strict("its length becomes smaller")
+    if new.type is not T.STRING:
+        return None
+    fixed = old.type is T.STRING and old.length == new.length
+    return None if fixed else f"{PAD}:{new.length}"
+
+
+def _loose(label: str) -> str:
+    """What labels have in common that some collation may take for the same."""
+    parts = unicodedata.normalize("NFKD", label.casefold())
+    return "".join(char for char in parts if not unicodedata.combining(char)).rstrip()
+
+
+def _enum(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    gone = [label for label in old.labels if label not in new.labels]
+    if gone:
+        mode.require_strict(f"label {gone[0]!r} goes")
+    respelled = {_loose(label) for label in gone} & {_loose(label) for label in new.labels}
+    if respelled:
+        raise UnknownConversionError("a label is spelled another way")
+    return None
+
+
+def _set(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    _enum(old, new, mode)
+    kept = [label for label in new.labels if label in old.labels]
+    if kept != [label for label in old.labels if label in new.labels]:
+        raise UnknownConversionError("the labels of a SET are in another order")
+    return None
+
+
+def _labels_to_text(
+    old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode
+) -> str | None:
+    mode.require_text_kept()
+    lengths = [len(label) for label in old.labels]
+    longest = max(lengths) if old.type is T.ENUM else sum(lengths) + len(lengths)
+    return _fitting(longest, new, mode, trimmed=True)
+
+
+def _instants(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    """DATETIME and TIMESTAMP, each among themselves."""
+    if new.fraction == old.fraction:
+        return None
+    if mode.options.zero_dates == "string":
+        raise UnknownConversionError("a time that is kept as text gets other digits")
+    if new.fraction > old.fraction:
+        return None
+    mode.require_strict("its fraction becomes shorter")
+    return f"{TRUNCATE if mode.truncates else FRACTION}:{new.fraction}"
+
+
+def _date_to_datetime(
+    _old: ColumnDefinition, _new: ColumnDefinition, mode: ConversionMode
+) -> str | None:
+    if mode.options.zero_dates == "string":
+        raise UnknownConversionError("a date that is kept as text becomes a time")
+    return CAST
+
+
+def _datetime_to_date(
+    old: ColumnDefinition, _new: ColumnDefinition, mode: ConversionMode
+) -> str | None:
+    if old.fraction or mode.options.zero_dates == "string":
+        raise UnknownConversionError("a time becomes a date")
+    return CAST
+
+
+def _time(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    if new.fraction < old.fraction:
+        raise UnknownConversionError("its fraction becomes shorter")
+    if new.fraction == old.fraction or mode.options.time == "micros":
+        return None
+    return f"{DIGITS}:{new.fraction}"
+
+
+def _bits(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    if new.length < old.length:
+        mode.require_strict("its range becomes smaller")
+    if new.length == 1 and old.length > 1:
+        raise UnknownConversionError("a BIT becomes one bit")
+    return CAST
+
+
+def _same(_old: ColumnDefinition, _new: ColumnDefinition, _mode: ConversionMode) -> str | None:
+    return None
+
+
+def _geometry(old: ColumnDefinition, new: ColumnDefinition, _mode: ConversionMode) -> str | None:
+    if new.geometry_type not in (0, old.geometry_type):
+        raise UnknownConversionError("a geometry becomes one of another type")
+    return None
+
+
+def _vector(old: ColumnDefinition, new: ColumnDefinition, _mode: ConversionMode) -> str | None:
+    if (new.dimension or 0) < (old.dimension or 0):
+        raise UnknownConversionError("a VECTOR gets fewer dimensions")
+    return None
+
+
+_Rule = Callable[[ColumnDefinition, ColumnDefinition, ConversionMode], "str | None"]
+_RULES: dict[tuple[str, str], _Rule] = {
+    ("integer", "integer"): _to_integer,
+    ("bit", "integer"): _to_integer,
+    ("year", "integer"): _year_to_integer,
+    ("integer", "decimal"): _integer_to_decimal,
+    ("integer", "real"): _integer_to_real,
+    ("integer", "text"): _integer_to_text,
+    ("decimal", "decimal"): _decimal,
+    ("decimal", "integer"): _decimal_to_integer,
+    ("decimal", "real"): _decimal_to_real,
+    ("real", "real"): _real,
+    ("real", "integer"): _real_to_integer,
+    ("text", "text"): _text,
+    ("binary", "binary"): _binary,
+    ("enum", "enum"): _enum,
+    ("set", "set"): _set,
+    ("enum", "text"): _labels_to_text,
+    ("set", "text"): _labels_to_text,
+    ("date", "date"): _same,
+    ("date", "datetime"): _date_to_datetime,
+    ("datetime", "date"): _datetime_to_date,
+    ("datetime", "datetime"): _instants,
+    ("timestamp", "timestamp"): _instants,
+    ("time", "time"): _time,
+    ("year", "year"): _same,
+    ("bit", "bit"): _bits,
+    ("json", "json"): _same,
+    ("geometry", "geometry"): _geometry,
+    ("vector", "vector"): _vector,
+}
+"""By family of both types; a pair that is not here is not certain."""

@@ -1,0 +1,78 @@
+"""What the timeline takes in besides table maps: logged statements, and what conf says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from decoder.options import TypeOptions
+from pipeline.catalog.conversions import ConversionMode
+from pipeline.catalog.defaults import DefaultContext
+from pipeline.catalog.items import Position
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedStatement:
+    """A QUERY event, as far as definitions depend on it; `server_version` as MySQL's number.
+
+    `explicit_timestamps`: the session's explicit_defaults_for_timestamp, if it is logged.
+    `temporary`: it used temporary tables of its connection, whose names hide the others'.
+    """
+
+    lsn: int
+    pos: int
+    query: str
+    schema: str | None = None
+    sql_mode: int = 0
+    time_zone: str | None = None
+    executed_at: datetime | None = None
+    ddl_xid: int | None = None
+    explicit_timestamps: bool | None = None
+    server_version: int | None = None
+    mariadb: bool = False
+    temporary: bool = False
+
+    @property
+    def position(self) -> Position:
+        """Where in the log."""
+        return self.lsn, self.pos
+
+    @property
+    def mysql_version(self) -> int:
+        """MySQL's number, 0 where it is not known or the server is another."""
+        return 0 if self.mariadb else self.server_version or 0
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogOptions:
+    """What conf says: which tables count, their types, and the server's own time zone.
+
+    `from_start`: the lake holds the server's log from its first file on. `foreign_keys_logged`: a
+    server that can log what foreign keys do to rows does so.
+    """
+
+    wanted: Callable[[str, str], bool] = field(default=lambda _schema, _table: True)
+    types: TypeOptions = field(default_factory=TypeOptions)
+    system_time_zone: str = "UTC"
+    from_start: bool = False
+    foreign_keys_logged: bool = False
+
+    def default_context(self, statement: LoggedStatement) -> DefaultContext:
+        """What a DEFAULT's value depends on."""
+        named = statement.time_zone not in (None, "", "SYSTEM")
+        return DefaultContext(
+            executed_at=statement.executed_at,
+            time_zone=str(statement.time_zone) if named else self.system_time_zone,
+            options=self.types,
+            explicit_timestamps=statement.explicit_timestamps,
+        )
+
+    def conversion_mode(self, statement: LoggedStatement, *, ignore: bool) -> ConversionMode:
+        """What the conversion of a column's values depends on."""
+        return ConversionMode(
+            sql_mode=statement.sql_mode,
+            options=self.types,
+            ignore=ignore,
+            mariadb=statement.mariadb,
+        )

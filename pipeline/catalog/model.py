@@ -1,0 +1,54 @@
+"""What DDL tells of a table that no table map shows, and that later DDL depends on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+
+from pipeline.catalog.actions import NewColumn
+
+
+@dataclass(frozen=True, slots=True)
+class TableModel:
+    """Known only of a table whose CREATE is in the log.
+
+    `auto_increment` names its column of that kind, `generated` those that are computed from others.
+    """
+
+    auto_increment: str | None = None
+    generated: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, columns: Iterable[NewColumn]) -> TableModel:
+        """The model of a table that is declared with these columns."""
+        return cls().renamed({}, columns)
+
+    def renamed(self, names: Mapping[str, str | None], declared: Iterable[NewColumn]) -> TableModel:
+        """After an ALTER: old names to new ones (None: dropped), and what it declares (anew)."""
+        declared = list(declared)
+        anew = {column.definition.name for column in declared}
+        numbered = [c.definition.name for c in declared if c.computed == "AUTO_INCREMENT"]
+        kept = names.get(self.auto_increment, self.auto_increment) if self.auto_increment else None
+        generated = [names.get(name, name) for name in self.generated]
+        return TableModel(
+            numbered[0] if numbered else None if kept in anew else kept,
+            (
+                *(name for name in generated if name is not None and name not in anew),
+                *(
+                    c.definition.name
+                    for c in declared
+                    if c.computed and c.computed != "AUTO_INCREMENT"
+                ),
+            ),
+        )
+
+    def to_json(self) -> str:
+        """A JSON object that `from_json` reads back."""
+        return json.dumps(asdict(self), sort_keys=True, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> TableModel:
+        """The model that `to_json` wrote."""
+        fields = json.loads(text)
+        return cls(fields["auto_increment"], tuple(fields["generated"]))

@@ -1,0 +1,275 @@
+"""What logged statements make of the tables: their effects as items of the timeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from decoder.definition import TableDefinition
+from pipeline.catalog.actions import NewColumn
+from pipeline.catalog.alteration import Alteration, NotAppliedError, altered
+from pipeline.catalog.constants import UnknownDefaultError
+from pipeline.catalog.defaults import default_text
+from pipeline.catalog.effects import (
+    AlterTable,
+    CreateSchema,
+    CreateTable,
+    CreateTableLike,
+    DropSchema,
+    DropTable,
+    Effect,
+    RenameTables,
+    TableName,
+    TruncateTable,
+    Unreadable,
+    Unsupported,
+)
+from pipeline.catalog.items import ItemKind, TimelineItem
+from pipeline.catalog.logged import CatalogOptions, LoggedStatement
+from pipeline.catalog.model import TableModel
+from pipeline.catalog.renames import permutation
+from pipeline.catalog.tables import Tables
+
+LOGS_CASCADES = 90600
+"""From MySQL 9.6 on, what a foreign key does to the child's rows is in the log, unless
+innodb_native_foreign_keys is on, which the log does not tell."""
+SAVES_DDL_XID = 80000
+"""From MySQL 8.0 on, DDL that did something is logged with an XID."""
+
+
+class Statements:
+    """Adds to `tables` what statements do; keeps those that cannot be read in `unreadable`."""
+
+    def __init__(self, tables: Tables, options: CatalogOptions) -> None:
+        self._tables = tables
+        self._options = options
+        self._created_schemas: set[str] = set()
+        self.unreadable: list[tuple[LoggedStatement, str]] = []
+
+    def take(self, statement: LoggedStatement, effect: Effect) -> None:
+        """One effect of a statement."""
+        if isinstance(effect, Unreadable):
+            self.unreadable.append((statement, effect.reason))
+        elif isinstance(effect, CreateSchema):
+            if not effect.if_not_exists:
+                self._created_schemas.add(effect.schema)
+        elif isinstance(effect, DropSchema):
+            self._drop_schema(statement, effect)
+        elif isinstance(effect, RenameTables):
+            self._rename(statement, effect)
+        elif self._wanted(effect.name):
+            self._on_table(statement, effect)
+        elif isinstance(effect, AlterTable) and effect.renamed:
+            self._rename(statement, RenameTables(((effect.name, effect.renamed),)))
+
+    def _on_table(
+        self,
+        statement: LoggedStatement,
+        effect: CreateTable
+        | CreateTableLike
+        | AlterTable
+        | TruncateTable
+        | DropTable
+        | Unsupported,
+    ) -> None:
+        if isinstance(effect, CreateTable):
+            self._create(statement, effect)
+        elif isinstance(effect, CreateTableLike):
+            self._create_like(statement, effect)
+        elif isinstance(effect, AlterTable):
+            self._alter(statement, effect)
+        elif isinstance(effect, Unsupported):
+            self._unsupported(statement, effect.name, effect.reason, creates=effect.creates)
+        elif self._tables[effect.name].exists:
+            kind: ItemKind = "drop" if isinstance(effect, DropTable) else "truncate"
+            self._log(statement, effect.name, kind)
+
+    def _wanted(self, name: TableName) -> bool:
+        return self._options.wanted(name.schema, name.table)
+
+    def _drop_schema(self, statement: LoggedStatement, effect: DropSchema) -> None:
+        self._created_schemas.discard(effect.schema)
+        for name in self._tables.existing(effect.schema):
+            self._log(statement, name, "drop")
+
+    # --- tables begin -----------------------------------------------------------------------------
+
+    def _create(self, statement: LoggedStatement, effect: CreateTable) -> None:
+        if effect.if_not_exists and self._exists_already(statement, effect.name):
+            return
+        self._begin(statement, effect.name, effect.definition, effect.model)
+        if effect.cascades:
+            self._cascades(statement, effect.name, effect.cascades)
+
+    def _begin(
+        self,
+        statement: LoggedStatement,
+        name: TableName,
+        definition: TableDefinition | None,
+        model: TableModel | None,
+    ) -> None:
+        """A table that is empty, of a definition that the first table map tells if it is None."""
+        version = self._tables[name].versions.declared(definition) if definition else None
+        self._log(statement, name, "create", version=version, definition=definition, model=model)
+
+    def _cascades(self, statement: LoggedStatement, name: TableName, cascades: str) -> None:
+        """Hold a table whose rows foreign keys change, unless these changes are in the log."""
+        reason = f"its rows change by a foreign key's {cascades}, which the log does not hold"
+        if statement.mysql_version >= LOGS_CASCADES:
+            if self._options.foreign_keys_logged:
+                return
+            reason = (
+                f"its rows change by a foreign key's {cascades}. MySQL 9.6 and newer log what"
+                " their foreign keys do, unless innodb_native_foreign_keys is on: say"
+                " foreign_keys_logged: true in conf, for a new lake, if yours does"
+            )
+        self._unsupported(statement, name, reason)
+
+    def _exists_already(self, statement: LoggedStatement, name: TableName) -> bool:
+        """Whether an IF NOT EXISTS did nothing; of a table of which nothing is known, its logged
+        XID tells, or else whether the log reaches back to before it."""
+        if statement.ddl_xid is not None:
+            return False
+        if self._tables[name].exists or statement.mysql_version >= SAVES_DDL_XID:
+            return True
+        return not self._options.from_start and name.schema not in self._created_schemas
+
+    def _create_like(self, statement: LoggedStatement, effect: CreateTableLike) -> None:
+        if effect.if_not_exists and self._exists_already(statement, effect.name):
+            return
+        like = self._tables[effect.model] if effect.model else None
+        if like and like.exists and like.definition and not like.held:
+            definition = _named(like.definition, effect.name)
+            self._begin(statement, effect.name, definition, like.model)
+            if like.keys_open:
+                self._log(statement, effect.name, "keys")
+        else:
+            self._begin(statement, effect.name, None, None)
+
+    # --- tables change ----------------------------------------------------------------------------
+
+    def _alter(self, statement: LoggedStatement, effect: AlterTable) -> None:
+        table = self._tables[effect.name]
+        if table.exists and not table.held and table.definition is not None:
+            try:
+                change = altered(
+                    table.definition,
+                    table.model,
+                    effect.actions,
+                    self._options.conversion_mode(statement, ignore=effect.ignore),
+                    partial(self._default, statement),
+                )
+            except NotAppliedError as error:
+                self._unsupported(statement, effect.name, str(error))
+            else:
+                self._altered(statement, effect.name, table.definition, change)
+        if effect.renamed:
+            self._rename(statement, RenameTables(((effect.name, effect.renamed),)))
+
+    def _altered(
+        self,
+        statement: LoggedStatement,
+        name: TableName,
+        before: TableDefinition,
+        change: Alteration,
+    ) -> None:
+        if change.definition != before:
+            version = self._tables[name].versions.declared(change.definition)
+            log = partial(
+                self._log,
+                statement,
+                name,
+                version=version,
+                definition=change.definition,
+                model=change.model,
+            )
+            self._log_columns(log, before, change)
+        if change.keys:
+            self._log(statement, name, "keys")
+
+    def _log_columns(
+        self, log: Callable[..., None], before: TableDefinition, change: Alteration
+    ) -> None:
+        if change.keeps(before, self._options.types):
+            log("version")
+        elif change.only_adds(before):
+            log("add_columns", defaults={s.name: s.text for s in change.steps if s.old is None})
+        else:
+            log("alter", columns=change.steps)
+
+    def _default(self, statement: LoggedStatement, column: NewColumn) -> str | None:
+        try:
+            return default_text(column, self._options.default_context(statement))
+        except UnknownDefaultError as error:
+            raise UnknownDefaultError(
+                f"column {column.definition.name} is added, and what existing rows hold in it"
+                f" is not in the log: {error}"
+            ) from error
+
+    # --- tables are renamed -----------------------------------------------------------------------
+
+    def _rename(self, statement: LoggedStatement, effect: RenameTables) -> None:
+        """Each table goes to its new name at once, as the whole statement has it."""
+        there, moved = permutation(effect.pairs)
+        before = {name: replace(self._tables[name]) for name in {*there, *there.values()}}
+        for name, target in moved.items():
+            if before[name].exists and self._wanted(name):
+                self._log(statement, name, "moved", other=target)
+        for name, source in there.items():
+            if not self._wanted(name):
+                continue
+            was = before[source]
+            if was.exists and not was.held and was.definition and self._wanted(source):
+                definition = _named(was.definition, name)
+                version = self._tables[name].versions.declared(definition)
+                self._log(
+                    statement,
+                    name,
+                    "renamed",
+                    version=version,
+                    definition=definition,
+                    model=was.model,
+                    other=source,
+                )
+                if was.keys_open:
+                    self._log(statement, name, "keys")
+            elif was.exists or before[name].exists:
+                self._unsupported(statement, name, _unknown_rows(source, was.held), creates=True)
+
+    # --- items ------------------------------------------------------------------------------------
+
+    def _unsupported(
+        self, statement: LoggedStatement, name: TableName, reason: str, *, creates: bool = False
+    ) -> None:
+        """Hold the table, if there is something to hold."""
+        if self._tables[name].exists or creates:
+            self._log(statement, name, "unsupported", reason=reason)
+
+    def _log(
+        self, statement: LoggedStatement, name: TableName, kind: ItemKind, **fields: Any
+    ) -> None:
+        self._tables.add(
+            TimelineItem(
+                *statement.position,
+                name.schema,
+                name.table,
+                kind,
+                statement=statement.query,
+                **fields,
+            )
+        )
+
+
+def _named(definition: TableDefinition, name: TableName) -> TableDefinition:
+    return replace(definition, schema=name.schema, table=name.table)
+
+
+def _unknown_rows(source: TableName, held: bool) -> str:
+    if held:
+        return f"renamed from {source}, which is held"
+    return (
+        f"renamed from {source}, whose rows are not replicated: where conf leaves that name out,"
+        " let it in with include, in a new lake"
+    )

@@ -1,0 +1,216 @@
+"""ALTER TABLE on a gold table: by its metadata alone where no value changes, else by rewriting it.
+
+By metadata, every commit is the next step from the columns that the table has to those that it is
+to have, so it does not matter who made the one before. That needs names which mean one column
+throughout; where a statement frees a name and gives it to another column, the table is rewritten.
+A rewrite reads the version that the table had before, which is kept in its properties first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, SparkSession, functions as sf, types as st
+
+from pipeline import delta
+from pipeline.catalog.items import ColumnStep, TimelineItem
+from pipeline.gold.convert import converted
+from pipeline.gold.gold_table import (
+    GoldTable,
+    cluster,
+    clustering,
+    gold_schema,
+    keep_base,
+    standing,
+)
+from pipeline.gold.names import COMMITTED_AT, LSN, OWN_COLUMNS, in_sql, quoted
+from pipeline.gold.parts import Evolve
+
+
+def alter_table(spark: SparkSession, table: GoldTable, part: Evolve, version: int) -> None:
+    """Bring the table's columns and key over one change; its position is set by the caller."""
+    if part.item.definition is None:
+        return
+    schema = gold_schema(part.item.definition, table.types)
+    steps = part.item.columns
+    if steps is not None:
+        if _values_stay(part, steps):
+            _by_metadata(spark, table, part, steps, schema, version)
+        else:
+            _rewrite(spark, table, part, steps, schema, version)
+    cluster(spark, table, part.item, clustering(schema, part.key), version)
+
+
+def add_columns(spark: SparkSession, table: GoldTable, part: Evolve, version: int) -> None:
+    """New columns in their places; rows that are there get the DEFAULT."""
+    item = part.item
+    if item.definition is None:
+        return
+    defaults = item.defaults or {}
+    steps = tuple(
+        ColumnStep(c.name, text=defaults[c.name])
+        if c.name in defaults
+        else ColumnStep(c.name, c.name)
+        for c in item.definition.columns
+    )
+    schema = gold_schema(item.definition, table.types)
+    _by_metadata(spark, table, part, steps, schema, version)
+
+
+def _values_stay(part: Evolve, steps: Sequence[ColumnStep]) -> bool:
+    """Whether metadata alone can say what changed."""
+    before = [column.name for column in part.before.columns] if part.before else []
+    kept = {step.old: step.name for step in steps if step.old is not None}
+    freed = {name.casefold() for name in before if kept.get(name) != name}
+    return all(step.convert is None for step in steps) and not any(
+        step.name.casefold() in freed for step in steps
+    )
+
+
+# --- by metadata ----------------------------------------------------------------------------------
+
+
+def _by_metadata(
+    spark: SparkSession,
+    table: GoldTable,
+    part: Evolve,
+    steps: Sequence[ColumnStep],
+    schema: st.StructType,
+    version: int,
+) -> None:
+    while _next(spark, table, part.item, steps, schema) is not None:
+        act = partial(_step, spark, table, part.item, steps, schema)
+        delta.commit(act, app=table.app, version=version, table=table.reference)
+    values: dict[str, str | Column] = {
+        quoted(step.name): typed(step.text, schema[step.name].dataType)
+        for step in steps
+        if step.old is None and step.text is not None
+    }
+    if values:
+        update = partial(_update, table.reference, values)
+        delta.execute_once(spark, update, table.reference, app=table.app, version=version)
+
+
+def _step(
+    spark: SparkSession,
+    table: GoldTable,
+    item: TimelineItem,
+    steps: Sequence[ColumnStep],
+    schema: st.StructType,
+) -> None:
+    """One commit, or none where another run has made it just now."""
+    change = _next(spark, table, item, steps, schema)
+    if change is None:
+        return
+    try:
+        spark.sql(f"ALTER TABLE {in_sql(table.reference)} {change}")
+    except AnalysisException:
+        if _next(spark, table, item, steps, schema) == change:
+            raise
+
+
+def _next(
+    spark: SparkSession,
+    table: GoldTable,
+    item: TimelineItem,
+    steps: Sequence[ColumnStep],
+    schema: st.StructType,
+) -> str | None:
+    """The next change of the table's metadata; None where there is no more to do."""
+    now = standing(spark, table.reference)
+    if now is None or now.reached >= item.position:
+        return None
+    present = [n for n in delta.read(spark, table.reference).columns if n not in OWN_COLUMNS]
+    return next_change(present, now.clustered, steps, schema)
+
+
+def next_change(
+    present: Sequence[str],
+    clustered: Sequence[str],
+    steps: Sequence[ColumnStep],
+    schema: st.StructType,
+) -> str | None:
+    """What ALTER TABLE is to do next to a table of columns `present` (without gold's own)."""
+    targets = [step.name for step in steps]
+    renamed = {step.old: step.name for step in steps if step.old not in (None, step.name)}
+    gone = [name for name in present if name not in targets and name not in renamed]
+    if gone and set(gone) & set(clustered):
+        return "CLUSTER BY NONE"  # no column of theirs can be dropped
+    if gone:
+        return f"DROP COLUMNS ({', '.join(map(quoted, gone))})"
+    for name in present:
+        if name in renamed:
+            return f"RENAME COLUMN {quoted(name)} TO {quoted(renamed[name])}"
+    if missing := [place for place, name in enumerate(targets) if name not in present]:
+        clauses = (_added(schema, place) for place in missing)
+        return f"ADD COLUMNS ({', '.join(clauses)})"
+    place = first_out_of_place(present, targets)
+    if place is None:
+        return None
+    return f"ALTER COLUMN {quoted(targets[place])} {_behind(targets, place)}"
+
+
+def _added(schema: st.StructType, place: int) -> str:
+    field = schema.fields[place]
+    where = _behind([other.name for other in schema.fields], place)
+    return f"{quoted(field.name)} {field.dataType.simpleString()} {where}"
+
+
+def _behind(names: Sequence[str], place: int) -> str:
+    return f"AFTER {quoted(names[place - 1])}" if place else "FIRST"
+
+
+def first_out_of_place(present: Sequence[str], targets: Sequence[str]) -> int | None:
+    """The place in `targets` of the first column that must move, if as few as can be do.
+
+    Those that stay are a longest run of columns that are in order already.
+    """
+    places = [targets.index(name) for name in present]
+    longest: list[list[int]] = []
+    for place in places:
+        longest.append([*_longest(run for run in longest if run[-1] < place), place])
+    stay = set(_longest(longest))
+    return next((place for place in range(len(targets)) if place not in stay), None)
+
+
+def _longest(runs: Iterable[list[int]]) -> list[int]:
+    return max(runs, key=lambda run: len(run), default=[])
+
+
+def typed(text: str | None, kind: st.DataType) -> Column:
+    """A default's text as a value of its column (`pipeline.catalog.defaults` says which text)."""
+    if text is not None and isinstance(kind, st.BinaryType):
+        return sf.unhex(sf.lit(text))
+    return sf.lit(text).cast(kind)
+
+
+def _update(reference: str, values: dict[str, str | Column], session: SparkSession) -> None:
+    delta.open_table(session, reference).update(set=values)
+
+
+# --- by rewriting ---------------------------------------------------------------------------------
+
+
+def _rewrite(
+    spark: SparkSession,
+    table: GoldTable,
+    part: Evolve,
+    steps: Sequence[ColumnStep],
+    schema: st.StructType,
+    version: int,
+) -> None:
+    base = keep_base(spark, table, part.item, version)
+    if base is None:
+        return  # another run is past it
+    rows = delta.read(spark, table.reference, version=base)
+    columns = [_value(step, schema[step.name].dataType).alias(step.name) for step in steps]
+    changed = rows.select(*columns, LSN, COMMITTED_AT)
+    delta.overwrite_once(changed, table.reference, app=table.app, version=version)
+
+
+def _value(step: ColumnStep, kind: st.DataType) -> Column:
+    if step.old is None:
+        return typed(step.text, kind)
+    return converted(sf.col(quoted(step.old)), step.convert, kind)

@@ -1,0 +1,81 @@
+"""Conversions of `pipeline.catalog.conversions` as Spark expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyspark.sql import Column, functions as sf, types as st
+
+from pipeline.catalog import conversions
+
+
+def converted(value: Column, how: str | None, kind: st.DataType) -> Column:
+    """A column's values as an ALTER TABLE leaves them, of the Delta type that they then have."""
+    if how is None:
+        return value
+    name, _, number = how.partition(":")
+    return _CONVERSIONS[name](value, int(number or 0), kind).cast(kind)
+
+
+def _cast(value: Column, _number: int, kind: st.DataType) -> Column:
+    return value.cast(kind)
+
+
+def _round(value: Column, _number: int, _kind: st.DataType) -> Column:
+    return sf.round(value, 0)
+
+
+def _rint(value: Column, _number: int, _kind: st.DataType) -> Column:
+    return sf.rint(value)
+
+
+def _rtrim(value: Column, _number: int, _kind: st.DataType) -> Column:
+    return sf.rtrim(value)
+
+
+def _cut(value: Column, number: int, _kind: st.DataType) -> Column:
+    return sf.substring(value, 1, number)
+
+
+def _pad(value: Column, number: int, _kind: st.DataType) -> Column:
+    return sf.rpad(value, sf.lit(number), sf.lit(b"\0"))
+
+
+def _fraction(value: Column, number: int, kind: st.DataType) -> Column:
+    """To n digits after the second, halves up; an instant of before 1970 counts from below too."""
+    unit = 10 ** (6 - number)
+    raised = _micros(value) + unit // 2
+    return _of_micros(raised - sf.pmod(raised, sf.lit(unit)), kind)
+
+
+def _truncate(value: Column, number: int, kind: st.DataType) -> Column:
+    unit = 10 ** (6 - number)
+    return _of_micros(_micros(value) - sf.pmod(_micros(value), sf.lit(unit)), kind)
+
+
+def _micros(value: Column) -> Column:
+    return sf.unix_micros(value.cast("timestamp"))
+
+
+def _of_micros(value: Column, kind: st.DataType) -> Column:
+    return sf.timestamp_micros(value.cast("bigint")).cast(kind)
+
+
+def _digits(value: Column, number: int, _kind: st.DataType) -> Column:
+    """A TIME's text with zeros up to n digits behind its point."""
+    point = sf.when(sf.contains(value, sf.lit(".")), value).otherwise(sf.concat(value, sf.lit(".")))
+    length = sf.instr(point, ".") + number
+    return sf.rpad(point, length, sf.lit("0"))
+
+
+_CONVERSIONS: dict[str, Callable[[Column, int, st.DataType], Column]] = {
+    conversions.CAST: _cast,
+    conversions.ROUND: _round,
+    conversions.RINT: _rint,
+    conversions.RTRIM: _rtrim,
+    conversions.CUT: _cut,
+    conversions.PAD: _pad,
+    conversions.FRACTION: _fraction,
+    conversions.TRUNCATE: _truncate,
+    conversions.DIGITS: _digits,
+}

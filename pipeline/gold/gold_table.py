@@ -1,0 +1,176 @@
+"""A gold table as a batch changes it: its schema, and the properties that say how far it came."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession, types as st
+
+from decoder.columns.registry import row_type
+from decoder.definition import TableDefinition
+from decoder.options import TypeOptions
+from pipeline import delta
+from pipeline.catalog.items import Position, TimelineItem
+from pipeline.gold.names import COMMITTED_AT, LSN, in_sql, quoted
+from pipeline.silver.spark_types import spark_schema
+
+SOURCE = "binlake.source"
+DEFINITION = "binlake.definition"
+POSITION = "binlake.position"
+"""Of the last change of the table's definition that is done: `LSN:position`."""
+BASE = "binlake.base"
+"""`LSN:position@version`: the change that began last to rewrite the table, and the table's version
+before it. Whoever goes on with it reads that version, whatever was written meanwhile."""
+
+CLUSTERING_TYPES = (
+    st.NumericType,
+    st.DateType,
+    st.TimestampType,
+    st.TimestampNTZType,
+    st.StringType,
+)
+CLUSTERING_COLUMNS = 4
+INDEXED_COLUMNS = 32
+"""Delta keeps statistics of the first 32 columns, and clusters only by those that have some."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoldTable:
+    """One gold table as its batch changes it: reference, source, the name of its steps."""
+
+    reference: str
+    source: str
+    app: str
+    types: TypeOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a gold table is: its properties and the columns that it is clustered by."""
+
+    properties: Mapping[str, str]
+    clustered: tuple[str, ...] = ()
+
+    def is_of(self, source: str) -> bool:
+        """Whether it is a table of that source's."""
+        return self.properties.get(SOURCE) == source
+
+    @property
+    def reached(self) -> Position:
+        """The last change of its definition that is done."""
+        lsn, _, pos = self.properties.get(POSITION, "0:0").partition(":")
+        return int(lsn), int(pos)
+
+    def base(self, item: TimelineItem) -> int | None:
+        """The table's version before `item`, if that has begun to rewrite it."""
+        place, _, version = self.properties.get(BASE, "").partition("@")
+        return int(version) if place == place_of(item) else None
+
+
+def standing(spark: SparkSession, reference: str) -> Standing | None:
+    """Where the table is, or None where there is none."""
+    if not delta.exists(spark, reference):
+        return None
+    detail = delta.open_table(spark, reference).detail()
+    row = detail.select("properties", "clusteringColumns").first()
+    if row is None:
+        return None
+    return Standing(row["properties"], tuple(map(_unquoted, row["clusteringColumns"] or ())))
+
+
+def _unquoted(name: str) -> str:
+    """A column as Delta names it in its details: quoted where it must be."""
+    return name[1:-1].replace("``", "`") if name.startswith("`") else name
+
+
+def place_of(item: TimelineItem) -> str:
+    """A change's position as properties have it."""
+    return f"{item.lsn}:{item.pos}"
+
+
+def gold_schema(definition: TableDefinition, options: TypeOptions) -> st.StructType:
+    """The source's columns, all nullable, and gold's own."""
+    return st.StructType(
+        [
+            *spark_schema(row_type(definition, options)).fields,
+            st.StructField(LSN, st.LongType()),
+            st.StructField(COMMITTED_AT, st.TimestampType()),
+        ]
+    )
+
+
+def clustering(schema: st.StructType, key: tuple[str, ...]) -> list[str]:
+    """The columns of the key that Delta can cluster by."""
+    leaves = 0
+    found = []
+    for field in schema.fields:
+        kind = field.dataType
+        leaves += len(kind.fields) if isinstance(kind, st.StructType) else 1
+        if field.name in key and isinstance(kind, CLUSTERING_TYPES) and leaves <= INDEXED_COLUMNS:
+            found.append(field.name)
+    return [name for name in key if name in found][:CLUSTERING_COLUMNS]
+
+
+def marks(table: GoldTable, item: TimelineItem) -> dict[str, str]:
+    """The properties of a table that has come over a change."""
+    return {SOURCE: table.source, DEFINITION: str(item.version), POSITION: place_of(item)}
+
+
+def properties_in_sql(properties: Mapping[str, str]) -> str:
+    """Properties as SQL text reads them."""
+    return ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+
+
+def alter(
+    spark: SparkSession, table: GoldTable, item: TimelineItem, change: str, version: int
+) -> None:
+    """One commit, or none where another run has brought the table past the item meanwhile."""
+
+    def act() -> None:
+        now = standing(spark, table.reference)
+        if now is None or now.reached < item.position:
+            spark.sql(f"ALTER TABLE {in_sql(table.reference)} {change}")
+
+    delta.commit(act, app=table.app, version=version, table=table.reference)
+
+
+def set_position(spark: SparkSession, table: GoldTable, item: TimelineItem, version: int) -> None:
+    """Say that the change is done."""
+    properties = properties_in_sql(marks(table, item))
+    alter(spark, table, item, f"SET TBLPROPERTIES ({properties})", version)
+
+
+def cluster(
+    spark: SparkSession,
+    table: GoldTable,
+    item: TimelineItem,
+    columns: list[str],
+    version: int,
+) -> None:
+    """Cluster by these columns, if the table is not yet."""
+    now = standing(spark, table.reference)
+    if now is None or now.clustered != tuple(columns):
+        by = f"({', '.join(map(quoted, columns))})" if columns else "NONE"
+        alter(spark, table, item, f"CLUSTER BY {by}", version)
+
+
+def keep_base(
+    spark: SparkSession, table: GoldTable, item: TimelineItem, version: int
+) -> int | None:
+    """The table's version before the change, kept in its properties in one commit at first.
+
+    None where another run has brought the table past it, and on to the next.
+    """
+
+    def keep() -> None:
+        now = standing(spark, table.reference)
+        if now is None or now.reached >= item.position or now.base(item) is not None:
+            return
+        row = delta.open_table(spark, table.reference).history(1).select("version").first()
+        base = properties_in_sql({BASE: f"{place_of(item)}@{row['version'] if row else 0}"})
+        spark.sql(f"ALTER TABLE {in_sql(table.reference)} SET TBLPROPERTIES ({base})")
+
+    delta.commit(keep, app=table.app, version=version, table=table.reference)
+    now = standing(spark, table.reference)
+    return now.base(item) if now else None
