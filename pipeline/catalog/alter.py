@@ -23,6 +23,10 @@ from pipeline.catalog.names import read_name
 
 _PARTITION_ROWS = ("DROP", "TRUNCATE", "EXCHANGE", "DISCARD", "IMPORT")
 """Actions that change or remove rows when PARTITION follows; all others only move rows."""
+_WAY_BACK = (
+    "; a copy that takes its place (CREATE TABLE … LIKE, INSERT … SELECT, RENAME TABLE) is"
+    " replicated again"
+)
 _NO_COLUMN = (
     *("INDEX", "KEY", "UNIQUE", "FULLTEXT", "SPATIAL", "CONSTRAINT", "FOREIGN", "CHECK"),
     *("PARTITION", "PRIMARY"),
@@ -60,9 +64,9 @@ def read_alter(
 def _actions(cursor: Cursor, sql_mode: int) -> Iterator[Action]:
     verb = cursor.next().text.upper() if cursor.peek().kind is Kind.WORD else ""
     if verb in _PARTITION_ROWS and cursor.accept("PARTITION"):
-        yield Refused(f"{verb} PARTITION changes rows that are not in the log")
+        yield Refused(f"{verb} PARTITION changes rows that are not in the log{_WAY_BACK}")
     elif verb in ("IMPORT", "DISCARD") and cursor.accept("TABLESPACE"):
-        yield Refused(f"{verb} TABLESPACE changes rows that are not in the log")
+        yield Refused(f"{verb} TABLESPACE changes rows that are not in the log{_WAY_BACK}")
     elif verb in _VERBS:
         yield from _VERBS[verb](cursor, TypeContext(sql_mode=sql_mode))
 
@@ -185,7 +189,7 @@ def _exchanged(cursor: Cursor, name: TableName, schema: str | None) -> list[Effe
     cursor.name()
     cursor.expect("WITH", "TABLE")
     other = read_name(cursor, schema)
-    return [Unsupported(other, f"its rows are exchanged with a partition of {name}")]
+    return [Unsupported(other, f"its rows are exchanged with a partition of {name}{_WAY_BACK}")]
 
 
 def _new_name(cursor: Cursor, schema: str | None) -> TableName | None:

@@ -27,12 +27,12 @@ from pipeline.catalog.actions import (
 )
 from pipeline.catalog.column_types import UNKNOWN_COLLATION
 from pipeline.catalog.constants import UnknownDefaultError
-from pipeline.catalog.conversions import (
+from pipeline.catalog.conversion_mode import (
     VALUES_CHANGE,
     ConversionMode,
     UnknownConversionError,
-    conversion,
 )
+from pipeline.catalog.conversions import conversion
 from pipeline.catalog.items import ColumnStep
 from pipeline.catalog.lexer import SqlMode
 from pipeline.catalog.model import TableModel

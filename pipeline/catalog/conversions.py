@@ -11,97 +11,30 @@ pair that is allowed here is compared with a server in tests/integration/test_co
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
-from decoder.charsets import charset_of
 from decoder.columns.registry import reader
 from decoder.constants import BINARY_COLLATION, ColumnType as T
 from decoder.definition import ColumnDefinition
 from decoder.errors import UnsupportedError
-from decoder.options import TypeOptions
-from pipeline.catalog.lexer import SqlMode
+from pipeline.catalog import text_conversions
+from pipeline.catalog.conversion_mode import (
+    CAST,
+    DIGITS,
+    FRACTION,
+    RINT,
+    ROUND,
+    ROUNDED,
+    TRUNCATE,
+    ConversionMode,
+    UnknownConversionError,
+)
 
-CAST = "cast"
-"""To the new Delta type, which loses nothing or what the server loses alike."""
-ROUND = "round"
-"""A decimal to an integer, halves away from zero."""
-RINT = "rint"
-"""A double to an integer, halves to the even one."""
-RTRIM = "rtrim"
-"""Trailing spaces go, as in every CHAR."""
-CUT = "cut"
-"""To n characters: in strict mode the server cuts nothing but spaces."""
-PAD = "pad"
-"""With zero bytes to n, as in every BINARY."""
-FRACTION = "fraction"
-"""To n digits after the second, halves up."""
-TRUNCATE = "truncate"
-"""To n digits after the second, the rest cut off (TIME_TRUNCATE_FRACTIONAL)."""
-DIGITS = "digits"
-"""A TIME as text, with zeros to n digits after the second."""
-
-VALUES_CHANGE = (ROUND, RINT, RTRIM, CUT, PAD, FRACTION, TRUNCATE)
-"""Conversions after which a value may not be what it was."""
-
-MARIADB_TIME_ROUND_FRACTIONAL = 1 << 34
-"""A bit of MariaDB's own in `sql_mode`."""
-_STRICT = SqlMode.STRICT_TRANS_TABLES | SqlMode.STRICT_ALL_TABLES
-_UNICODE = ("utf8mb4", "utf16", "utf16le", "utf32", "gb18030")
-_BYTES = {
-    **dict.fromkeys(("utf8mb4", "utf16", "utf16le", "utf32", "gb18030"), 4),
-    **dict.fromkeys(("utf8mb3", "ujis", "eucjpms"), 3),
-    **dict.fromkeys(("ucs2", "big5", "cp932", "euckr", "gb2312", "gbk", "sjis"), 2),
-}
-"""Bytes of a charset's longest character; one for those that are not here."""
 _WIDTHS = {T.TINY: 1, T.SHORT: 2, T.INT24: 3, T.LONG: 4, T.LONGLONG: 8}
 _INTEGER_DIGITS = 20
 """Characters of the longest integer, with its sign."""
 _MOST_DECIMAL_DIGITS = 38
 """Of Delta's decimals; longer ones are text."""
-
-
-class UnknownConversionError(ValueError):
-    """What the server made of a value cannot be told for certain."""
-
-
-@dataclass(frozen=True, slots=True)
-class ConversionMode:
-    """What a conversion depends on besides the two types.
-
-    `ignore`: ALTER IGNORE; `charset`: the one that the new column names, if it does.
-    """
-
-    sql_mode: int = 0
-    options: TypeOptions = field(default_factory=TypeOptions)
-    ignore: bool = False
-    charset: str | None = None
-    mariadb: bool = False
-
-    @property
-    def strict(self) -> bool:
-        """Whether the statement failed rather than change a value that does not fit."""
-        return bool(self.sql_mode & _STRICT) and not self.ignore
-
-    @property
-    def truncates(self) -> bool:
-        """Whether digits after the second are cut off; MariaDB rounds only if it is told to."""
-        if self.mariadb:
-            return not self.sql_mode & MARIADB_TIME_ROUND_FRACTIONAL
-        return bool(self.sql_mode & SqlMode.TIME_TRUNCATE_FRACTIONAL)
-
-    def require_strict(self, what: str) -> None:
-        """Raise `UnknownConversionError` in a session that changes values which do not fit."""
-        if not self.strict:
-            raise UnknownConversionError(f"{what}, and its session is not strict about values")
-
-    def require_text_kept(self) -> None:
-        """Raise `UnknownConversionError` where text may lose characters that its charset lacks."""
-        if self.charset == "binary":
-            raise UnknownConversionError("text becomes bytes")
-        if self.charset not in _UNICODE:
-            self.require_strict("it may be in another character set")
 
 
 def conversion(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
@@ -186,7 +119,8 @@ def _integer_to_real(
     exact = _WIDTHS[old.type] <= _WIDTHS[T.LONG]
     if not exact and (old.unsigned or new.type is T.FLOAT):
         raise UnknownConversionError(f"{old.type.name} becomes {new.type.name}, which rounds")
-    return CAST
+    rounds = not exact or (new.type is T.FLOAT and old.type is T.LONG)
+    return ROUNDED if rounds else CAST
 
 
 def _integer_to_text(
@@ -194,7 +128,7 @@ def _integer_to_text(
 ) -> str | None:
     if old.unsigned:  # ZEROFILL, which no table map tells, would show
         raise UnknownConversionError("an unsigned number becomes text")
-    if _characters(new) < _INTEGER_DIGITS:
+    if text_conversions.characters(new) < _INTEGER_DIGITS:
         mode.require_strict("its length becomes smaller")
     return CAST
 
@@ -217,7 +151,7 @@ def _decimal(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode)
     whole, new_whole = old.precision - old.scale, new.precision - new.scale
     if new_whole < whole or (new.unsigned and not old.unsigned):
         mode.require_strict("its range becomes smaller")
-    return CAST
+    return ROUNDED if new.scale < old.scale else CAST
 
 
 def _decimal_to_integer(
@@ -235,7 +169,7 @@ def _decimal_to_real(
     _require_bare(new)
     if new.type is T.FLOAT:
         raise UnknownConversionError("a decimal becomes a FLOAT, which rounds twice")
-    return CAST
+    return ROUNDED
 
 
 def _real(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
@@ -245,6 +179,7 @@ def _real(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) ->
         mode.require_strict("its range becomes smaller")
     if old.type is T.DOUBLE and new.type is T.FLOAT:
         mode.require_strict("its range becomes smaller")
+        return ROUNDED
     return CAST
 
 
@@ -253,102 +188,6 @@ def _real_to_integer(
 ) -> str | None:
     mode.require_strict("a real number becomes an integer")
     return RINT
-
-
-def _widest(column: ColumnDefinition) -> int:
-    """Bytes of the column's longest character."""
-    if column.collation is None:
-        return max(_BYTES.values())
-    return _BYTES.get(charset_of(column.collation), 1)
-
-
-def _characters(column: ColumnDefinition) -> int:
-    """How many characters fit for certain: a declared length is in characters of four bytes."""
-    if column.length_bytes and column.type not in (T.VARCHAR, T.VAR_STRING, T.STRING):
-        if column.type is T.VARCHAR_COMPRESSED:
-            return column.length // _widest(column)
-        return ((1 << 8 * column.length_bytes) - 1) // _widest(column)
-    return column.length // _widest(column)
-
-
-def _longest(column: ColumnDefinition) -> int:
-    """The characters of the longest value that there can be."""
-    if _is_blob(column):
-        return int((1 << 8 * column.length_bytes) - 1)
-    return _characters(column)
-
-
-def _is_blob(column: ColumnDefinition) -> bool:
-    return "BLOB" in column.type.name
-
-
-def _text(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
-    if old.type is T.STRING and mode.sql_mode & SqlMode.PAD_CHAR_TO_FULL_LENGTH:
-        raise UnknownConversionError("a CHAR is read with its padding (PAD_CHAR_TO_FULL_LENGTH)")
-    mode.require_text_kept()
-    return _fitting(_longest(old), new, mode, trimmed=old.type is T.STRING)
-
-
-def _fitting(
-    longest: int, new: ColumnDefinition, mode: ConversionMode, *, trimmed: bool
-) -> str | None:
-    """Text of at most `longest` characters in a new column; `trimmed`: it ends in no space."""
-    short = _characters(new) < longest
-    if short:
-        mode.require_strict("its length becomes smaller")
-    if new.type is T.STRING:
-        return None if trimmed else RTRIM
-    if not short or trimmed:
-        return None
-    if _is_blob(new):
-        raise UnknownConversionError("its length in bytes becomes smaller")
-    return f"{CUT}:{_characters(new)}"
-
-
-def _binary(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
-    capacity = [
-        (1 << 8 * column.length_bytes) - 1 if _is_blob(column) else column.length
-        for column in (old, new)
-    ]
-    if capacity[1] < capacity[0]:
-        mode.require_strict("its length becomes smaller")
-    if new.type is not T.STRING:
-        return None
-    fixed = old.type is T.STRING and old.length == new.length
-    return None if fixed else f"{PAD}:{new.length}"
-
-
-def _loose(label: str) -> str:
-    """What labels have in common that some collation may take for the same."""
-    parts = unicodedata.normalize("NFKD", label.casefold())
-    return "".join(char for char in parts if not unicodedata.combining(char)).rstrip()
-
-
-def _enum(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
-    gone = [label for label in old.labels if label not in new.labels]
-    if gone:
-        mode.require_strict(f"label {gone[0]!r} goes")
-    respelled = {_loose(label) for label in gone} & {_loose(label) for label in new.labels}
-    if respelled:
-        raise UnknownConversionError("a label is spelled another way")
-    return None
-
-
-def _set(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
-    _enum(old, new, mode)
-    kept = [label for label in new.labels if label in old.labels]
-    if kept != [label for label in old.labels if label in new.labels]:
-        raise UnknownConversionError("the labels of a SET are in another order")
-    return None
-
-
-def _labels_to_text(
-    old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode
-) -> str | None:
-    mode.require_text_kept()
-    lengths = [len(label) for label in old.labels]
-    longest = max(lengths) if old.type is T.ENUM else sum(lengths) + len(lengths)
-    return _fitting(longest, new, mode, trimmed=True)
 
 
 def _instants(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
@@ -376,7 +215,7 @@ def _datetime_to_date(
 ) -> str | None:
     if old.fraction or mode.options.zero_dates == "string":
         raise UnknownConversionError("a time becomes a date")
-    return CAST
+    return ROUNDED
 
 
 def _time(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
@@ -424,12 +263,12 @@ _RULES: dict[tuple[str, str], _Rule] = {
     ("decimal", "real"): _decimal_to_real,
     ("real", "real"): _real,
     ("real", "integer"): _real_to_integer,
-    ("text", "text"): _text,
-    ("binary", "binary"): _binary,
-    ("enum", "enum"): _enum,
-    ("set", "set"): _set,
-    ("enum", "text"): _labels_to_text,
-    ("set", "text"): _labels_to_text,
+    ("text", "text"): text_conversions.text,
+    ("binary", "binary"): text_conversions.binary,
+    ("enum", "enum"): text_conversions.enum,
+    ("set", "set"): text_conversions.set_,
+    ("enum", "text"): text_conversions.labels_to_text,
+    ("set", "text"): text_conversions.labels_to_text,
     ("date", "date"): _same,
     ("date", "datetime"): _date_to_datetime,
     ("datetime", "date"): _datetime_to_date,

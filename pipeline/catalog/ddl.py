@@ -20,6 +20,7 @@ from pipeline.catalog.cursor import Cursor, ReadError
 from pipeline.catalog.effects import (
     AlterTable,
     CreateSchema,
+    CreateTemporary,
     DropSchema,
     DropTable,
     Effect,
@@ -144,6 +145,11 @@ def _create(cursor: Cursor, session: Session) -> list[Effect]:
     return read_create(cursor, session.schema, session.sql_mode)
 
 
+def _create_temporary(cursor: Cursor, session: Session) -> list[Effect]:
+    cursor.accept("IF", "NOT", "EXISTS")
+    return [CreateTemporary(read_name(cursor, session.schema))]
+
+
 def _create_or_replace(cursor: Cursor, session: Session) -> list[Effect]:
     created = read_create(cursor, session.schema, session.sql_mode)
     dropped: list[Effect] = [DropTable(e.name) for e in created if hasattr(e, "name")]
@@ -161,6 +167,8 @@ def _alter_ignore(cursor: Cursor, session: Session) -> list[Effect]:
 _STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor, Session], list[Effect]]], ...] = (
     (("CREATE", "TABLE"), _create),
     (("CREATE", "OR", "REPLACE", "TABLE"), _create_or_replace),
+    (("CREATE", "TEMPORARY", "TABLE"), _create_temporary),
+    (("CREATE", "OR", "REPLACE", "TEMPORARY", "TABLE"), _create_temporary),
     (("CREATE", "DATABASE"), _create_schema),
     (("CREATE", "SCHEMA"), _create_schema),
     (("ALTER", "TABLE"), _alter),
@@ -184,7 +192,7 @@ _STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor, Session], list[Effec
     (("RENAME", "TABLES"), _rename),
     (("TRUNCATE",), _truncate),
 )
-"""By first words; TEMPORARY tables are nobody else's, so `CREATE TEMPORARY …` is not here."""
+"""By first words."""
 
-_HARMLESS = (_index, _create_schema)
+_HARMLESS = (_index, _create_schema, _create_temporary)
 """What changes no row: an index that is the key shows in the next table map."""

@@ -65,6 +65,13 @@ class RenameTables:
 
 
 @dataclass(frozen=True, slots=True)
+class CreateTemporary:
+    """A connection has a table of this name for itself."""
+
+    name: TableName
+
+
+@dataclass(frozen=True, slots=True)
 class DropTable:
     """A table ends."""
 
@@ -108,6 +115,7 @@ Effect = (
     | AlterTable
     | TruncateTable
     | RenameTables
+    | CreateTemporary
     | DropTable
     | CreateSchema
     | DropSchema

@@ -23,6 +23,7 @@ ItemKind = Literal[
     "moved",
     "drop",
     "unsupported",
+    "temporary",
 ]
 """`create`: the table begins here, empty, so it is complete; `observed`: rows of a table whose
 beginning was not seen; `add_columns`: columns were added, existing rows hold `defaults`; `alter`:
@@ -30,7 +31,8 @@ its columns are others, by `columns`, or its key is; `version`: rows from here o
 silver's tables, nothing else changes; `keys`: the key may be another, which the next table map
 tells; `truncate`: it is empty from here on; `renamed`: it has the rows that `other` had; `moved`:
 its rows are those of `other` from here on, and it ends; `drop`: the table ends; `unsupported`: it
-changed in a way that is not applied, for `reason`."""
+changed in a way that is not applied, for `reason`; `temporary`: a connection has had a table of its
+name for itself, which does nothing to it."""
 
 Position = tuple[int, int]
 """LSN of the transaction, and byte offset of the event in its file."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from decoder.options import TypeOptions
-from pipeline.catalog.conversions import ConversionMode
+from pipeline.catalog.conversion_mode import ConversionMode
 from pipeline.catalog.defaults import DefaultContext
 from pipeline.catalog.items import Position
 
@@ -37,6 +37,10 @@ class LoggedStatement:
     def position(self) -> Position:
         """Where in the log."""
         return self.lsn, self.pos
+
+    def later(self, steps: int) -> LoggedStatement:
+        """What the statement does after that: gold takes each change at a position of its own."""
+        return replace(self, pos=self.pos + steps)
 
     @property
     def mysql_version(self) -> int:

@@ -17,6 +17,7 @@ from pipeline.catalog.effects import (
     CreateSchema,
     CreateTable,
     CreateTableLike,
+    CreateTemporary,
     DropSchema,
     DropTable,
     Effect,
@@ -59,6 +60,8 @@ class Statements:
             self._drop_schema(statement, effect)
         elif isinstance(effect, RenameTables):
             self._rename(statement, effect)
+        elif isinstance(effect, CreateTemporary):
+            self._temporary(statement, effect.name)
         elif self._wanted(effect.name):
             self._on_table(statement, effect)
         elif isinstance(effect, AlterTable) and effect.renamed:
@@ -166,7 +169,7 @@ class Statements:
             else:
                 self._altered(statement, effect.name, table.definition, change)
         if effect.renamed:
-            self._rename(statement, RenameTables(((effect.name, effect.renamed),)))
+            self._rename(statement.later(1), RenameTables(((effect.name, effect.renamed),)))
 
     def _altered(
         self,
@@ -210,8 +213,17 @@ class Statements:
 
     # --- tables are renamed -----------------------------------------------------------------------
 
+    def _temporary(self, statement: LoggedStatement, name: TableName) -> None:
+        """Keep the name of a temporary table, where a RENAME TABLE of it looks like any other."""
+        if statement.mariadb and self._wanted(name) and not self._tables[name].temporary:
+            self._log(statement, name, "temporary")
+
     def _rename(self, statement: LoggedStatement, effect: RenameTables) -> None:
         """Each table goes to its new name at once, as the whole statement has it."""
+        hidden = [pair for pair in effect.pairs if self._tables[pair[0]].temporary]
+        if statement.mariadb and hidden:
+            self._unclear(statement, effect, hidden[0][0])
+            return
         there, moved = permutation(effect.pairs)
         before = {name: replace(self._tables[name]) for name in {*there, *there.values()}}
         for name, target in moved.items():
@@ -237,6 +249,17 @@ class Statements:
                     self._log(statement, name, "keys")
             elif was.exists or before[name].exists:
                 self._unsupported(statement, name, _unknown_rows(source, was.held), creates=True)
+
+    def _unclear(self, statement: LoggedStatement, effect: RenameTables, hidden: TableName) -> None:
+        """A RENAME that may be of a temporary table."""
+        reason = (
+            f"renamed, or else a temporary table of the name {hidden} is: the log does not tell"
+        )
+        for old, new in effect.pairs:
+            for name in (old, new):
+                if self._wanted(name):
+                    self._unsupported(statement, name, reason)
+            self._temporary(statement, new)
 
     # --- items ------------------------------------------------------------------------------------
 

@@ -27,8 +27,8 @@ class TableState:
 
     `rows_seen`: a table map has shown it since it began, or it had rows under another name;
     `declared`: its definition is from DDL; `keys_open`: DDL has changed its keys, and no table map
-    has shown it since. It may exist without a `definition`: then it began empty, and the first
-    table map tells what it is.
+    has shown it since; `temporary`: connections have had tables of its name. It may exist without a
+    `definition`: then it began empty, and the first table map tells what it is.
     """
 
     versions: Versions
@@ -40,6 +40,7 @@ class TableState:
     definition: TableDefinition | None = None
     version: int | None = None
     model: TableModel | None = None
+    temporary: bool = False
 
     @property
     def certainly_empty(self) -> bool:
@@ -85,6 +86,9 @@ class Tables:
 
     def _apply(self, item: TimelineItem) -> None:
         table = self[item.name]
+        if item.kind == "temporary":
+            table.temporary = True
+            return
         # What a table map shows has no statement beside it.
         shown = item.statement is None and item.definition is not None
         if item.kind in _BEGINS or item.kind == "renamed":

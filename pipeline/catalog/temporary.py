@@ -4,6 +4,9 @@ A temporary table hides the table of its name, so in a session with `binlog_form
 MIXED, on MariaDB) the text of a statement does not tell which of the two it means. The event's flag
 LOG_EVENT_THREAD_SPECIFIC_F does: the server sets it once a statement has opened a temporary table
 (`THD::thread_specific_used`), and a statement without it has used none.
+
+But for MariaDB's RENAME TABLE, which renames temporary tables too, and does not set the flag: names
+that temporary tables have had are kept (`CreateTemporary`), and a RENAME of such a one holds.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from dataclasses import replace
 from pipeline.catalog.effects import (
     AlterTable,
     CreateTableLike,
+    CreateTemporary,
     DropTable,
     Effect,
     TruncateTable,
@@ -31,6 +35,8 @@ def beside_temporary_tables(query: str, effects: Iterable[Effect]) -> list[Effec
 
 
 def _effects(effect: Effect, *, generated: bool) -> Iterator[Effect]:
+    if isinstance(effect, AlterTable) and effect.renamed:
+        yield CreateTemporary(effect.renamed)
     if isinstance(effect, (AlterTable, TruncateTable)):
         return  # they use their own table and no other
     if isinstance(effect, Unsupported) and not effect.creates:

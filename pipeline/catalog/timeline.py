@@ -106,8 +106,8 @@ class Timeline:
         found = effects(statement.query, session)
         if statement.temporary:
             found = beside_temporary_tables(statement.query, found)
-        for effect in found:
-            self._statements.take(statement, effect)
+        for number, effect in enumerate(found):
+            self._statements.take(statement.later(number), effect)
 
 
 def _name(definition: TableDefinition) -> TableName:

@@ -35,11 +35,14 @@ def alter_table(spark: SparkSession, table: GoldTable, part: Evolve, version: in
         return
     schema = gold_schema(part.item.definition, table.types)
     steps = part.item.columns
+    base = keep_base(spark, table, part.item, version)
+    if base is None:
+        return  # another run is past it
     if steps is not None:
         if _values_stay(part, steps):
             _by_metadata(spark, table, part, steps, schema, version)
         else:
-            _rewrite(spark, table, part, steps, schema, version)
+            _rewrite(spark, table, base, steps, schema, version)
     cluster(spark, table, part.item, clustering(schema, part.key), version)
 
 
@@ -196,14 +199,11 @@ def _update(reference: str, values: dict[str, str | Column], session: SparkSessi
 def _rewrite(
     spark: SparkSession,
     table: GoldTable,
-    part: Evolve,
+    base: int,
     steps: Sequence[ColumnStep],
     schema: st.StructType,
     version: int,
 ) -> None:
-    base = keep_base(spark, table, part.item, version)
-    if base is None:
-        return  # another run is past it
     rows = delta.read(spark, table.reference, version=base)
     columns = [_value(step, schema[step.name].dataType).alias(step.name) for step in steps]
     changed = rows.select(*columns, LSN, COMMITTED_AT)

@@ -1,21 +1,22 @@
-"""Carrying out one table's part of a batch: its parts in order, each a step of its own."""
+"""Carrying out a batch on one table, or on several that are renamed: part by part, in order."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
 from decoder.definition import TableDefinition
+from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
 from pipeline.gold.changes import Skipped, read_changes
-from pipeline.gold.evolve import evolve
 from pipeline.gold.fold import Shape
-from pipeline.gold.gold_table import GoldTable
+from pipeline.gold.gold_table import GoldTable, standing
 from pipeline.gold.merge import put
 from pipeline.gold.names import gold_name
 from pipeline.gold.parts import Evolve, Rows, parts
+from pipeline.gold.renames import Step, change, in_order
 from pipeline.gold.state import TableState
 from pipeline.gold.xa import Prepared
 from pipeline.lake import Lake
@@ -23,6 +24,8 @@ from pipeline.settings import Settings
 
 STEPS = 1_000_000
 """More than the numbers that a table's steps take in one batch."""
+LAST = 1 << 62
+"""Behind every position in a file."""
 STEP_COMMITS = 8
 """More commits than a step has that Delta tells apart by a number: Delta skips a number that it has
 seen, so no two commits may share one. A step's are batch * STEPS + step * STEP_COMMITS and on."""
@@ -38,28 +41,45 @@ class Batch:
     prepared: Sequence[Prepared] = ()
 
 
-def apply_table(
+def apply_tables(
     spark: SparkSession,
     settings: Settings,
     batch: Batch,
-    state: TableState,
-    items: Sequence[TimelineItem],
-) -> int:
-    """Bring one table to `state.to_lsn`; how many changes that were. `items`: its timeline."""
-    table = GoldTable(
+    states: Sequence[TableState],
+    items: Mapping[TableName, Sequence[TimelineItem]],
+) -> dict[TableName, int]:
+    """Bring tables that renames tie together, or one, each to its `to_lsn`; how many changes that
+    were. `items`: every table's timeline."""
+    tables = {state.name: state for state in states}
+    applied = dict.fromkeys(tables, 0)
+    steps = [
+        Step(_gold_table(settings, state), state.name, part, _number(batch, n))
+        for state in states
+        for n, part in enumerate(parts(state, items.get(state.name, ())))
+    ]
+    for group in in_order(steps):
+        for step in group:
+            if isinstance(step.part, Rows):
+                applied[step.name] += _apply_rows(
+                    spark, settings, batch, step.table, tables[step.name], step.part, step.version
+                )
+        evolving = [step for step in group if isinstance(step.part, Evolve)]
+        if evolving:
+            change(spark, evolving, drop_rows=batch.drop_rows)
+    return applied
+
+
+def _number(batch: Batch, step: int) -> int:
+    return batch.number * STEPS + step * STEP_COMMITS
+
+
+def _gold_table(settings: Settings, state: TableState) -> GoldTable:
+    return GoldTable(
         gold_name(settings, state.schema, state.table),
         settings.source,
         f"gold/{settings.source}/{state.schema}/{state.table}",
         settings.type_options,
     )
-    applied = 0
-    for step, part in enumerate(parts(state, items)):
-        version = batch.number * STEPS + step * STEP_COMMITS
-        if isinstance(part, Evolve):
-            evolve(spark, table, part, version, drop_rows=batch.drop_rows)
-        else:
-            applied += _apply_rows(spark, settings, batch, table, state, part, version)
-    return applied
 
 
 def _apply_rows(
@@ -71,6 +91,8 @@ def _apply_rows(
     part: Rows,
     version: int,
 ) -> int:
+    if part.stop <= (state.to_lsn, LAST) and _applied(spark, table, part):
+        return 0
     lake = Lake(settings.lake)
     changes = read_changes(spark, lake, state.name, part, batch.skipped, batch.prepared)
     if changes is None:
@@ -85,6 +107,15 @@ def _apply_rows(
         app=table.app,
         version=version,
     )
+
+
+def _applied(spark: SparkSession, table: GoldTable, part: Rows) -> bool:
+    """Whether a run that died has come over the change of the definition behind the rows.
+
+    The table may have other columns by now, so that the rows could not even be looked at.
+    """
+    now = standing(spark, table.reference)
+    return now is not None and now.is_of(table.source) and now.begun >= part.stop
 
 
 def shape_of(definition: TableDefinition, key: Sequence[str]) -> Shape:

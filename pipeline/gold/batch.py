@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 
@@ -12,9 +12,10 @@ from pyspark.sql import SparkSession
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
 from pipeline.errors import BinlakeError
-from pipeline.gold.apply import Batch, apply_table
+from pipeline.gold.apply import Batch, apply_tables
 from pipeline.gold.cut import Cut, publish
 from pipeline.gold.planning import Seen, look
+from pipeline.gold.renames import tied
 from pipeline.gold.state import GoldState, TableState
 from pipeline.ledger import Ledger, Plan
 from pipeline.progress import Progress
@@ -62,24 +63,21 @@ def _execute(
 
     with progress.task("apply", len(touched), "tables") as task:
 
-        def apply(table: TableState) -> int | BinlakeError:
+        def apply(tables: Sequence[TableState]) -> dict[TableName, int] | BinlakeError:
             try:
-                return apply_table(spark, settings, batch, table, items.get(table.name, []))
+                return apply_tables(spark, settings, batch, tables, items)
             except BinlakeError as error:
                 return error  # the other tables go on first
             finally:
-                task.advance()
+                task.advance(len(tables))
 
         with ThreadPoolExecutor(settings.parallel_tables) as pool:
-            outcomes = list(pool.map(apply, touched))
+            outcomes = list(pool.map(apply, _tied(state, touched, items)))
+    applied: dict[str, int] = {}
     for outcome in outcomes:
         if isinstance(outcome, BinlakeError):
             raise outcome
-    applied = {
-        str(table.name): outcome
-        for table, outcome in zip(touched, outcomes, strict=True)
-        if isinstance(outcome, int)
-    }
+        applied.update({str(name): count for name, count in outcome.items()})
     cut = publish(spark, settings, state, seen.facts, Cut.of(record), plan.batch)
     ledger.finish(plan, {"changes": applied, "held": state.held(), "cut": asdict(cut)})
     return applied
@@ -88,6 +86,22 @@ def _execute(
 def _state_before(ledger: Ledger) -> GoldState:
     last = ledger.last("gold")
     return GoldState.from_body(last.body) if last else GoldState()
+
+
+def _tied(
+    state: GoldState,
+    touched: Sequence[TableState],
+    items: Mapping[TableName, Sequence[TimelineItem]],
+) -> list[list[TableState]]:
+    """The tables in groups: those that renames in the batch tie together are one."""
+    pairs = [
+        (table.name, item.other)
+        for table in touched
+        for item in items.get(table.name, ())
+        if item.other is not None and table.from_lsn < item.lsn <= table.to_lsn
+    ]
+    groups = tied([table.name for table in touched], pairs)
+    return [[state.tables[name] for name in group] for group in groups]
 
 
 def _by_table(items: Sequence[TimelineItem]) -> dict[TableName, list[TimelineItem]]:

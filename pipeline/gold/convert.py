@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from pyspark.sql import Column, functions as sf, types as st
 
-from pipeline.catalog import conversions
+from pipeline.catalog import conversion_mode
 
 
 def converted(value: Column, how: str | None, kind: st.DataType) -> Column:
@@ -69,13 +69,14 @@ def _digits(value: Column, number: int, _kind: st.DataType) -> Column:
 
 
 _CONVERSIONS: dict[str, Callable[[Column, int, st.DataType], Column]] = {
-    conversions.CAST: _cast,
-    conversions.ROUND: _round,
-    conversions.RINT: _rint,
-    conversions.RTRIM: _rtrim,
-    conversions.CUT: _cut,
-    conversions.PAD: _pad,
-    conversions.FRACTION: _fraction,
-    conversions.TRUNCATE: _truncate,
-    conversions.DIGITS: _digits,
+    conversion_mode.CAST: _cast,
+    conversion_mode.ROUNDED: _cast,
+    conversion_mode.ROUND: _round,
+    conversion_mode.RINT: _rint,
+    conversion_mode.RTRIM: _rtrim,
+    conversion_mode.CUT: _cut,
+    conversion_mode.PAD: _pad,
+    conversion_mode.FRACTION: _fraction,
+    conversion_mode.TRUNCATE: _truncate,
+    conversion_mode.DIGITS: _digits,
 }

@@ -20,8 +20,8 @@ DEFINITION = "binlake.definition"
 POSITION = "binlake.position"
 """Of the last change of the table's definition that is done: `LSN:position`."""
 BASE = "binlake.base"
-"""`LSN:position@version`: the change that began last to rewrite the table, and the table's version
-before it. Whoever goes on with it reads that version, whatever was written meanwhile."""
+"""`LSN:position@version`: the change that began last to alter the table or to take its rows, and
+the table's version before it. Whoever goes on with it reads that, whatever was written since."""
 
 CLUSTERING_TYPES = (
     st.NumericType,
@@ -59,8 +59,12 @@ class Standing:
     @property
     def reached(self) -> Position:
         """The last change of its definition that is done."""
-        lsn, _, pos = self.properties.get(POSITION, "0:0").partition(":")
-        return int(lsn), int(pos)
+        return _position(self.properties.get(POSITION, ""))
+
+    @property
+    def begun(self) -> Position:
+        """The last change of its definition that has begun: all rows of before it are applied."""
+        return max(self.reached, _position(self.properties.get(BASE, "").partition("@")[0]))
 
     def base(self, item: TimelineItem) -> int | None:
         """The table's version before `item`, if that has begun to rewrite it."""
@@ -77,6 +81,11 @@ def standing(spark: SparkSession, reference: str) -> Standing | None:
     if row is None:
         return None
     return Standing(row["properties"], tuple(map(_unquoted, row["clusteringColumns"] or ())))
+
+
+def _position(place: str) -> Position:
+    lsn, _, pos = (place or "0:0").partition(":")
+    return int(lsn), int(pos)
 
 
 def _unquoted(name: str) -> str:

@@ -15,6 +15,8 @@ from pipeline.gold.state import TableState
 
 BEGINNINGS = ("create", "truncate")
 """Items at which a table is known to hold no row: nothing of before counts after them."""
+MOVES = ("renamed", "moved")
+"""Items at which a table's rows go to another name, or another's come to it."""
 _NOT_OF_GOLD = ("version", "keys")
 """Items at which gold's table stays what it is."""
 
@@ -53,18 +55,34 @@ def parts(state: TableState, items: Sequence[TimelineItem]) -> list[Part]:
     """The parts of one table's batch, in order; `items` is the table's whole timeline.
 
     Nothing before the batch's last CREATE needs to be done, since it empties the table, and nothing
-    before a DROP that the batch begins with.
+    before a DROP or RENAME that the batch begins with; of what is before a TRUNCATE, only changes
+    of the definition. A RENAME in between needs the rows of before.
     """
     reached = [item for item in items if item.position < (state.to_lsn + 1, 0)]
-    begins = [n for n, item in enumerate(reached) if _begins(item, state)]
-    if begins:
-        return list(_Batch(state, None).parts(reached[begins[-1] :]))
     passed = [item for item in reached if item.lsn <= state.from_lsn]
-    return list(_Batch(state, _latest(passed)).parts(reached[len(passed) :]))
+    moves = [n for n, item in enumerate(reached) if n >= len(passed) and item.kind in MOVES]
+    begins = [n for n, item in enumerate(reached) if _begins(item, state)]
+    begins = [n for n in begins if not moves or n <= moves[0]]
+    if begins:
+        return _needed(_Batch(state, None).parts(reached[begins[-1] :]))
+    return _needed(_Batch(state, _latest(passed)).parts(reached[len(passed) :]))
+
+
+def _needed(found: Iterator[Part]) -> list[Part]:
+    """The parts without rows that a TRUNCATE removes before anything has to do with them."""
+    kept: list[Part] = []
+    emptied = False
+    for part in reversed(list(found)):
+        if isinstance(part, Evolve):
+            kind = part.item.kind
+            emptied = kind == "truncate" or (emptied and kind not in MOVES)
+        if not (emptied and isinstance(part, Rows)):
+            kept.append(part)
+    return kept[::-1]
 
 
 def _begins(item: TimelineItem, state: TableState) -> bool:
-    if item.kind == "drop":
+    if item.kind in ("drop", "renamed"):
         return item.lsn == state.from_lsn + 1
     return item.kind == "create" and item.lsn > state.from_lsn
 
@@ -73,7 +91,7 @@ def _latest(items: Sequence[TimelineItem]) -> TimelineItem | None:
     """The item whose definition stands after all of them, or None where there is no table."""
     latest = None
     for item in items:
-        if item.kind == "drop":
+        if item.kind in ("drop", "moved"):
             latest = None
         elif item.definition is not None:
             latest = item
@@ -106,7 +124,10 @@ class _Batch:
         self._at = item.position
         if item.kind in BEGINNINGS:
             self._complete, self._since = True, item.lsn
-        elif item.kind in ("observed", "drop"):
+        elif item.kind == "renamed":
+            # What the other table lacked is lacking here: the state at the end tells for certain.
+            self._complete, self._since = self._state.complete, item.lsn
+        elif item.kind in ("observed", "drop", "moved"):
             self._complete = False
 
     def _rows(self, stop: Position) -> Iterator[Rows]:

@@ -8,20 +8,16 @@ the table that was created.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
-from pipeline.gold.blocks import Block, Fault, Rules, fault_blocks, item_blocks, place_blocks
-from pipeline.gold.parts import BEGINNINGS
+from pipeline.gold.blocks import Fault, Rules, fault_blocks, item_blocks, place_blocks
 from pipeline.gold.state import NO_LSN, GoldState, TableState
+from pipeline.gold.ways import given_away, standing_after, together, way
 
 LEFT_OUT = "Changes of it were left out by conf (include, exclude)."
-DROPPED = "The source dropped it."
-NOT_FROM_START = (
-    "Its CREATE TABLE is not in the log: rows from before the first binlog file are missing."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +45,8 @@ def plan_batch(
     for item in known.items:
         items[item.name].append(item)
     names = {*previous.tables, *(name for name in items if wanted(*_parts(name)))}
-    tables = {}
+    tables, ways = {}, {}
+    given = given_away(known.items)
     for name in {*names, *_faulty(known.faults, cut, wanted, set(map(str, names)))}:
         before = previous.tables.get(name, TableState(*_parts(name)))
         if wanted(*_parts(name)):
@@ -58,9 +55,10 @@ def plan_batch(
                 *place_blocks(items[name], known.taken.get(name)),
                 *fault_blocks(known.faults, name, rules),
             ]
-            tables[name] = _table(before, cut, items[name], sorted(blocks), rules)
+            ways[name] = way(before, cut, items[name], sorted(blocks), rules, given)
         else:
             tables[name] = _left_out(before)
+    tables.update(standing_after(together(ways), rules))
     return GoldState(known.silver_batch, cut, cut_held, rules.drop_rows, tables)
 
 
@@ -115,84 +113,6 @@ def _faulty(
     """Tables that are known by their faults and by nothing else; `known`: the others' texts."""
     named = {name for fault in faults if fault.lsn <= cut for name in fault.tables or ()}
     return {name for name in named if str(name) not in known and wanted(*_parts(name))}
-
-
-def _table(
-    before: TableState,
-    cut: int,
-    items: Sequence[TimelineItem],
-    blocks: Sequence[Block],
-    rules: Rules,
-) -> TableState:
-    start = _start(before, cut, items, blocks, rules)
-    stop = next((b for b in blocks if start < b.lsn <= cut and not b.marked), None)
-    to_lsn = stop.lsn - 1 if stop else max(cut, before.to_lsn)
-    from_lsn = before.to_lsn if start == before.to_lsn else start - 1
-    passing = [item for item in items if from_lsn < item.lsn <= to_lsn]
-    state = replace(
-        before,
-        from_lsn=from_lsn,
-        to_lsn=to_lsn,
-        held=stop.reason if stop else None,
-        touched=bool(passing),
-    )
-    for item in passing:
-        state = _after(state, item)
-    after = max(from_lsn, before.to_lsn)
-    emptied = max((item.lsn for item in passing if item.kind in BEGINNINGS), default=after)
-    passed = [b for b in blocks if b.marked and after < b.lsn <= to_lsn]
-    # Also one in the transaction of the CREATE itself, which may hold its SELECT's rows.
-    missing = [b.reason for b in passed if b.lsn >= emptied]
-    return replace(
-        state,
-        key=rules.given(str(before.name)),
-        complete=state.complete and not missing,
-        reason=state.reason or next(iter(missing), None),
-        complete_from=before.complete,
-        marked=tuple(b.lsn for b in passed),
-    )
-
-
-def _start(
-    before: TableState,
-    cut: int,
-    items: Sequence[TimelineItem],
-    blocks: Sequence[Block],
-    rules: Rules,
-) -> int:
-    """The LSN that the table can be at whatever went before: its mark, or where it has no rows."""
-    blocked = {block.lsn for block in blocks if not block.marked}
-    empty = (lsn for lsn in _without_rows(items, blocked, rules) if lsn <= cut)
-    return max(before.to_lsn, *(lsn for lsn in empty if lsn not in blocked), NO_LSN)
-
-
-def _without_rows(
-    items: Sequence[TimelineItem], blocked: Collection[int], rules: Rules
-) -> Iterator[int]:
-    """Where the table has no rows: at its CREATE, and at a DROP that leaves none in gold, since
-    conf says so, or since gold never had the table that is dropped."""
-    exists, refused = False, False
-    for item in items:
-        if item.kind == "create" or not exists:
-            refused = item.lsn in blocked
-        exists = item.kind != "drop"
-        if item.kind == "create" or (not exists and (rules.drop_rows or refused)):
-            yield item.lsn
-
-
-def _after(state: TableState, item: TimelineItem) -> TableState:
-    """The state once an item of its timeline is applied."""
-    if item.kind == "create":
-        return replace(state, version=item.version, dropped=False, complete=True, reason=None)
-    if item.kind == "truncate":
-        return replace(state, complete=True, reason=None)
-    if item.kind == "drop":
-        return replace(state, dropped=True, complete=False, reason=DROPPED)
-    if item.kind == "observed":
-        return replace(
-            state, version=item.version, dropped=False, complete=False, reason=NOT_FROM_START
-        )
-    return replace(state, version=item.version or state.version)
 
 
 def _left_out(before: TableState) -> TableState:

@@ -103,7 +103,7 @@ def _taken(
 def look(spark: SparkSession, settings: Settings, low: int, high: int, xa_from: int) -> Seen:
     """The timeline, and what silver's transactions tell (see `gather`)."""
     lake = Lake(settings.lake)
-    items = read_items(spark, lake, settings.source)
+    items = [i for i in read_items(spark, lake, settings.source) if i.kind != "temporary"]
     # What `retry` took up was written late.
     items.sort(key=lambda item: item.position)
     return Seen(items, gather(spark, lake, settings.source, low, high, xa_from))

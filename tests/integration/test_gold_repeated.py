@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from decoder.constants import ColumnType
 from decoder.definition import ColumnDefinition
 from pipeline import delta
+from pipeline.catalog.items import ColumnStep
 from pipeline.gold.job import run
 from pipeline.lake import Lake
 from pipeline.progress import QuietProgress
@@ -38,21 +39,22 @@ class KilledError(BaseException):
 
 
 class Executioner:
-    """Kills a run right after its first commit that no run before it has come to."""
+    """Kills a run right after each commit that it makes: the next one goes on from there."""
 
     def __init__(self) -> None:
         self.real = delta.commit
-        self.seen: set[tuple[str, int, int]] = set()
-        self.counts: Counter[tuple[str, int]] = Counter()
+        self.commits: list[str] = []
 
     def __call__(self, action: Callable[[], object], **names: Any) -> None:
+        before = _commits(names["table"])
         self.real(action, **names)
-        step = (names["app"], names["version"])
-        self.counts[step] += 1
-        commit = (*step, self.counts[step])
-        if commit not in self.seen:
-            self.seen.add(commit)
+        if _commits(names["table"]) > before:
+            self.commits.append(names["table"])
             raise KilledError
+
+
+def _commits(table: str) -> int:
+    return len(list(Path(table, "_delta_log").glob("*.json")))
 
 
 def gold_run(spark: SparkSession, lake: Path) -> None:
@@ -62,8 +64,8 @@ def gold_run(spark: SparkSession, lake: Path) -> None:
 
 def rows(spark: SparkSession, lake: Path, table: str) -> list[tuple[Any, ...]]:
     frame = delta.read(spark, Lake(str(lake)).gold("shop", table))
-    names = [name for name in frame.columns if not name.startswith("__")]
-    return sorted(tuple(row) for row in frame.select(names).collect())
+    quoted = [f"`{name}`" for name in frame.columns if not name.startswith("__")]
+    return sorted((tuple(row) for row in frame.select(quoted).collect()), key=repr)
 
 
 def make(silver: MadeSilver) -> None:
@@ -111,13 +113,12 @@ def test_a_run_killed_after_each_commit_in_turn_ends_as_if_it_had_not_been(
     executioner = Executioner()
     monkeypatch.setattr(delta, "commit", executioner)
     for _ in range(30):
-        executioner.counts.clear()
         try:
             gold_run(spark, lake)
             break
         except KilledError:
             continue
-    assert len(executioner.seen) == COMMITS
+    assert len(executioner.commits) == COMMITS
     assert rows(spark, lake, "t") == GOLD_T
     assert rows(spark, lake, "u") == GOLD_U
     cuts = delta.read(spark, Lake(str(lake)).cuts).orderBy("batch").collect()
@@ -132,6 +133,85 @@ def test_a_run_killed_after_each_commit_in_turn_ends_as_if_it_had_not_been(
         "SET TBLPROPERTIES",
         "MERGE",
     ]
+
+
+def alter(silver: MadeSilver) -> None:
+    """A batch in which each table is changed in a way of its own."""
+    silver.batch(
+        [
+            Tx(2).insert(T, 2, "two  ").insert(U, 7, "seven").insert(V, 8, "eight"),
+            Tx(3),
+            Tx(4)
+            .insert(BY_METADATA, "four", 4, None, version=2)
+            .delete(BY_METADATA, "two  ", 2, 5, version=2)
+            .insert(U, 9, "nine")
+            .insert(V, 1, "one"),
+            Tx(5),
+            Tx(6)
+            .update(REWRITTEN, (5, 1), (5, 10), version=3)
+            .insert(V, 7, "of u's rows")
+            .delete(U, 1, "one"),
+        ],
+        [
+            item("alter", 3, BY_METADATA, 2, columns=FIRST_STEPS),
+            item("truncate", 3, U),
+            item("alter", 5, REWRITTEN, 3, columns=THEN_STEPS),
+            item("renamed", 5, U, other=V),
+            item("renamed", 5, V, other=U),
+        ],
+    )
+
+
+V = definition("v")
+BY_METADATA = definition(
+    "t",
+    *(replace(T.columns[1], name="w"), replace(T.columns[0], name="i d")),
+    ColumnDefinition("n", ColumnType.LONG),
+    key=(1,),
+)
+FIRST_STEPS = (ColumnStep("w", "v"), ColumnStep("i d", "id"), ColumnStep("n", text="5"))
+REWRITTEN = definition(
+    "t",
+    BY_METADATA.columns[2],
+    ColumnDefinition("w", ColumnType.LONGLONG, nullable=False),
+    key=(1,),
+)
+THEN_STEPS = (ColumnStep("n", "n"), ColumnStep("w", "i d", "cast"))
+"""The name `w` is freed and given to another column."""
+
+ALTER_COMMITS = 31
+"""The plan, the cut, the record, and all that is done to `t`, `u` and `v`."""
+ALTERED = {
+    "t": [(5, 10), (None, 4)],
+    "u": [(8, "eight")],
+    "v": [(7, "of u's rows"), (9, "nine")],
+}
+
+
+def test_changes_of_definitions_killed_after_each_commit_are_made_once(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = tmp_path / "lake"
+    silver = MadeSilver(spark, str(lake))
+    silver.batch(
+        [Tx(1).insert(T, 1, "one").insert(U, 1, "gone").insert(U, 2, "gone")],
+        [item("create", 1, table) for table in (T, U, V)],
+    )
+    gold_run(spark, lake)
+    alter(silver)
+    executioner = Executioner()
+    monkeypatch.setattr(delta, "commit", executioner)
+    for _ in range(80):
+        try:
+            gold_run(spark, lake)
+            break
+        except KilledError:
+            continue
+    assert len(executioner.commits) == ALTER_COMMITS
+    assert {name: rows(spark, lake, name) for name in ALTERED} == ALTERED
+    cuts = delta.read(spark, Lake(str(lake)).cuts).orderBy("batch").collect()
+    assert [cut["lsn"] for cut in cuts] == [lsn(1), lsn(6)]
+    assert delta.read(spark, Lake(str(lake)).gold("shop", "t")).columns[:2] == ["n", "w"]
 
 
 def test_two_runs_at_once_come_to_the_same_gold(spark: SparkSession, tmp_path: Path) -> None:

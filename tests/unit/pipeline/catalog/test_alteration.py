@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from decoder.definition import TableDefinition
 from pipeline.catalog.actions import NewColumn
 from pipeline.catalog.alteration import Alteration, NotAppliedError, altered
-from pipeline.catalog.conversions import ConversionMode
+from pipeline.catalog.conversion_mode import ConversionMode
 from pipeline.catalog.ddl import Session, effects
 from pipeline.catalog.effects import AlterTable, CreateTable
 from pipeline.catalog.items import ColumnStep
@@ -120,7 +120,8 @@ def test_the_key_goes_with_its_columns(actions: str, key: tuple[str, ...]) -> No
     [
         ("MODIFY a int AUTO_INCREMENT", "a int PRIMARY KEY", "AUTO_INCREMENT"),
         ("MODIFY g int AS (a + 1)", "a int PRIMARY KEY, g int", "a generated column"),
-        ("MODIFY b decimal(5,1)", "b decimal(5,2), g int AS (b)", None),
+        ("MODIFY b decimal(5,1)", "b decimal(5,2), g int AS (b)", "generated from them"),
+        ("MODIFY b decimal(6,2)", "b decimal(5,2), g int AS (b)", None),
         ("MODIFY b char(5)", "b varchar(5), g int AS (length(b))", "generated from them"),
         ("ADD x int, IMPORT TABLESPACE", "a int", "IMPORT"),
         ("CONVERT TO CHARACTER SET binary", "a text", "bytes"),

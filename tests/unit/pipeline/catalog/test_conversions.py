@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from decoder.options import TypeOptions
-from pipeline.catalog.conversions import ConversionMode, UnknownConversionError, conversion
+from pipeline.catalog.conversion_mode import ConversionMode, UnknownConversionError
+from pipeline.catalog.conversions import conversion
 from pipeline.catalog.ddl import Session, effects
 from pipeline.catalog.effects import CreateTable
 from pipeline.catalog.lexer import SqlMode
@@ -38,20 +39,23 @@ def how(old: str, new: str, mode: ConversionMode) -> str | None:
         ("int", "decimal(12,2)", "cast", "cast"),
         ("int", "decimal(5,2)", "cast", HELD),
         ("int", "double", "cast", "cast"),
+        ("int", "float", "rounded", "rounded"),
+        ("bigint", "double", "rounded", "rounded"),
+        ("decimal(5,2)", "double", "rounded", "rounded"),
         ("bigint", "float", HELD, HELD),
         ("int", "varchar(30)", "cast", "cast"),
         ("int", "varchar(9)", "cast", HELD),
         ("int unsigned", "varchar(30)", HELD, HELD),
         ("decimal(5,2)", "decimal(7,2)", "cast", "cast"),
         ("decimal(5,2)", "decimal(5,2)", None, None),
-        ("decimal(5,2)", "decimal(4,1)", "cast", "cast"),
+        ("decimal(5,2)", "decimal(4,1)", "rounded", "rounded"),
         ("decimal(5,2)", "decimal(4,2)", "cast", HELD),
         ("decimal(50,2)", "decimal(52,2)", HELD, HELD),
         ("decimal(5,2)", "int", "round", HELD),
         ("decimal(5,2)", "float", HELD, HELD),
         ("double", "int", "rint", HELD),
         ("float", "double", "cast", "cast"),
-        ("double", "float", "cast", HELD),
+        ("double", "float", "rounded", HELD),
         ("double", "varchar(30)", HELD, HELD),
         ("varchar(10)", "varchar(20)", None, HELD),
         ("varchar(10)", "varchar(20) charset utf8mb4", None, None),
@@ -79,7 +83,7 @@ def how(old: str, new: str, mode: ConversionMode) -> str | None:
         ("set('a','b')", "set('b','a')", HELD, HELD),
         ("varchar(5)", "enum('a')", HELD, HELD),
         ("date", "datetime", "cast", "cast"),
-        ("datetime", "date", "cast", "cast"),
+        ("datetime", "date", "rounded", "rounded"),
         ("datetime(3)", "date", HELD, HELD),
         ("datetime", "datetime(6)", None, None),
         ("datetime(6)", "datetime(3)", "fraction:3", HELD),

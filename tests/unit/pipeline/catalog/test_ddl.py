@@ -64,7 +64,6 @@ def columns(types: str) -> list[ColumnDefinition]:
         "CREATE UNIQUE INDEX i USING",
         "CREATE DATABASE",
         "CREATE DATABASE 'x' COMMENT 'y",
-        "CREATE TEMPORARY TABLE t (a int)",
         "DROP TEMPORARY TABLE IF EXISTS `t`",
         "ALTER DATABASE shop CHARACTER SET latin1",
         "ANALYZE TABLE t",

@@ -103,9 +103,9 @@ OBSERVED = item("observed", 20, 25, 1)
         # a fault that gold goes on without counts from there on, and only until the table is empty
         (True, [CREATE, ADD], (22,), [True, False]),
         (True, [CREATE, ADD], (15,), [False, False]),
-        (True, [CREATE, item("truncate", 20, 25)], (15,), [False, True]),
-        (False, [CREATE, item("truncate", 20, 25)], (), [False, True]),
-        (False, [CREATE, item("truncate", 20, 25)], (22,), [False, False]),
+        (True, [CREATE, item("truncate", 20, 25)], (15,), [True]),
+        (False, [CREATE, item("truncate", 20, 25)], (), [True]),
+        (False, [CREATE, item("truncate", 20, 25)], (22,), [False]),
         (True, [CREATE, item("drop", 15, 17), OBSERVED], (), [True, False]),
     ],
 )

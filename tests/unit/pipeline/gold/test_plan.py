@@ -14,8 +14,9 @@ from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import ItemKind, TimelineItem
 from pipeline.gold.blocks import Fault, Rules
 from pipeline.gold.parts import Evolve, parts
-from pipeline.gold.plan import DROPPED, LEFT_OUT, NOT_FROM_START, Known, plan_batch, same, touch
+from pipeline.gold.plan import LEFT_OUT, Known, plan_batch, same, touch
 from pipeline.gold.state import GoldState, TableState
+from pipeline.gold.ways import DROPPED, NOT_FROM_START
 
 RULES = Rules(keys={}, types=TypeOptions())
 T, U = TableName("shop", "t"), TableName("shop", "u")

@@ -1,0 +1,79 @@
+"""What conversions of a column's values are called, and what they depend on besides its types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from decoder.options import TypeOptions
+from pipeline.catalog.lexer import SqlMode
+
+CAST = "cast"
+"""To the new Delta type, which loses nothing."""
+ROUNDED = "rounded"
+"""To the new Delta type, which rounds as the server does."""
+ROUND = "round"
+"""A decimal to an integer, halves away from zero."""
+RINT = "rint"
+"""A double to an integer, halves to the even one."""
+RTRIM = "rtrim"
+"""Trailing spaces go, as in every CHAR."""
+CUT = "cut"
+"""To n characters: in strict mode the server cuts nothing but spaces."""
+PAD = "pad"
+"""With zero bytes to n, as in every BINARY."""
+FRACTION = "fraction"
+"""To n digits after the second, halves up."""
+TRUNCATE = "truncate"
+"""To n digits after the second, the rest cut off (TIME_TRUNCATE_FRACTIONAL)."""
+DIGITS = "digits"
+"""A TIME as text, with zeros to n digits after the second."""
+
+VALUES_CHANGE = (ROUNDED, ROUND, RINT, RTRIM, CUT, PAD, FRACTION, TRUNCATE)
+"""Conversions after which a value may not be what it was."""
+
+MARIADB_TIME_ROUND_FRACTIONAL = 1 << 34
+"""A bit of MariaDB's own in `sql_mode`."""
+_STRICT = SqlMode.STRICT_TRANS_TABLES | SqlMode.STRICT_ALL_TABLES
+_UNICODE = ("utf8mb4", "utf16", "utf16le", "utf32", "gb18030")
+
+
+class UnknownConversionError(ValueError):
+    """What the server made of a value cannot be told for certain."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionMode:
+    """What a conversion depends on besides the two types.
+
+    `ignore`: ALTER IGNORE; `charset`: the one that the new column names, if it does.
+    """
+
+    sql_mode: int = 0
+    options: TypeOptions = field(default_factory=TypeOptions)
+    ignore: bool = False
+    charset: str | None = None
+    mariadb: bool = False
+
+    @property
+    def strict(self) -> bool:
+        """Whether the statement failed rather than change a value that does not fit."""
+        return bool(self.sql_mode & _STRICT) and not self.ignore
+
+    @property
+    def truncates(self) -> bool:
+        """Whether digits after the second are cut off; MariaDB rounds only if it is told to."""
+        if self.mariadb:
+            return not self.sql_mode & MARIADB_TIME_ROUND_FRACTIONAL
+        return bool(self.sql_mode & SqlMode.TIME_TRUNCATE_FRACTIONAL)
+
+    def require_strict(self, what: str) -> None:
+        """Raise `UnknownConversionError` in a session that changes values which do not fit."""
+        if not self.strict:
+            raise UnknownConversionError(f"{what}, and its session is not strict about values")
+
+    def require_text_kept(self) -> None:
+        """Raise `UnknownConversionError` where text may lose characters that its charset lacks."""
+        if self.charset == "binary":
+            raise UnknownConversionError("text becomes bytes")
+        if self.charset not in _UNICODE:
+            self.require_strict("it may be in another character set")

@@ -1,0 +1,125 @@
+"""Conversions of text, bytes and labels: what matters is how long a value may be."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from decoder.charsets import charset_of
+from decoder.constants import ColumnType as T
+from decoder.definition import ColumnDefinition
+from pipeline.catalog.conversion_mode import (
+    CUT,
+    PAD,
+    RTRIM,
+    ConversionMode,
+    UnknownConversionError,
+)
+from pipeline.catalog.lexer import SqlMode
+
+_BYTES = {
+    **dict.fromkeys(("utf8mb4", "utf16", "utf16le", "utf32", "gb18030"), 4),
+    **dict.fromkeys(("utf8mb3", "ujis", "eucjpms"), 3),
+    **dict.fromkeys(("ucs2", "big5", "cp932", "euckr", "gb2312", "gbk", "sjis"), 2),
+}
+"""Bytes of a charset's longest character; one for those that are not here."""
+
+
+def _widest(column: ColumnDefinition) -> int:
+    """Bytes of the column's longest character."""
+    if column.collation is None:
+        return max(_BYTES.values())
+    return _BYTES.get(charset_of(column.collation), 1)
+
+
+def characters(column: ColumnDefinition) -> int:
+    """How many characters fit for certain: a declared length is in characters of four bytes."""
+    if column.length_bytes and column.type not in (T.VARCHAR, T.VAR_STRING, T.STRING):
+        if column.type is T.VARCHAR_COMPRESSED:
+            return column.length // _widest(column)
+        return ((1 << 8 * column.length_bytes) - 1) // _widest(column)
+    return column.length // _widest(column)
+
+
+def _longest(column: ColumnDefinition) -> int:
+    """The characters of the longest value that there can be."""
+    if _is_blob(column):
+        return int((1 << 8 * column.length_bytes) - 1)
+    return characters(column)
+
+
+def _is_blob(column: ColumnDefinition) -> bool:
+    return "BLOB" in column.type.name
+
+
+def text(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    """Text of every length."""
+    if old.type is T.STRING and mode.sql_mode & SqlMode.PAD_CHAR_TO_FULL_LENGTH:
+        raise UnknownConversionError("a CHAR is read with its padding (PAD_CHAR_TO_FULL_LENGTH)")
+    mode.require_text_kept()
+    return _fitting(_longest(old), new, mode, trimmed=old.type is T.STRING)
+
+
+def _fitting(
+    longest: int, new: ColumnDefinition, mode: ConversionMode, *, trimmed: bool
+) -> str | None:
+    """Text of at most `longest` characters in a new column; `trimmed`: it ends in no space."""
+    short = characters(new) < longest
+    if short:
+        mode.require_strict("its length becomes smaller")
+    if new.type is T.STRING:
+        return None if trimmed else RTRIM
+    if not short or trimmed:
+        return None
+    if _is_blob(new):
+        raise UnknownConversionError("its length in bytes becomes smaller")
+    return f"{CUT}:{characters(new)}"
+
+
+def binary(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    """Bytes of every length."""
+    capacity = [
+        (1 << 8 * column.length_bytes) - 1 if _is_blob(column) else column.length
+        for column in (old, new)
+    ]
+    if capacity[1] < capacity[0]:
+        mode.require_strict("its length becomes smaller")
+    if new.type is not T.STRING:
+        return None
+    fixed = old.type is T.STRING and old.length == new.length
+    return None if fixed else f"{PAD}:{new.length}"
+
+
+def _loose(label: str) -> str:
+    """What labels have in common that some collation may take for the same."""
+    parts = unicodedata.normalize("NFKD", label.casefold())
+    return "".join(char for char in parts if not unicodedata.combining(char)).rstrip()
+
+
+def enum(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    """One label, kept by its text."""
+    gone = [label for label in old.labels if label not in new.labels]
+    if gone:
+        mode.require_strict(f"label {gone[0]!r} goes")
+    respelled = {_loose(label) for label in gone} & {_loose(label) for label in new.labels}
+    if respelled:
+        raise UnknownConversionError("a label is spelled another way")
+    return None
+
+
+def set_(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    """Labels, kept by their texts in the order of the declaration."""
+    enum(old, new, mode)
+    kept = [label for label in new.labels if label in old.labels]
+    if kept != [label for label in old.labels if label in new.labels]:
+        raise UnknownConversionError("the labels of a SET are in another order")
+    return None
+
+
+def labels_to_text(
+    old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode
+) -> str | None:
+    """One label or several, as the server prints them."""
+    mode.require_text_kept()
+    lengths = [len(label) for label in old.labels]
+    longest = max(lengths) if old.type is T.ENUM else sum(lengths) + len(lengths)
+    return _fitting(longest, new, mode, trimmed=True)
