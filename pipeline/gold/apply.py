@@ -7,17 +7,20 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
+from decoder.constants import ColumnType
 from decoder.definition import TableDefinition
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
 from pipeline.gold.changes import Skipped, read_changes
 from pipeline.gold.fold import Shape
 from pipeline.gold.gold_table import GoldTable, standing
+from pipeline.gold.images import LeftOut
 from pipeline.gold.merge import put
 from pipeline.gold.names import gold_name
 from pipeline.gold.parts import Evolve, Rows, parts
 from pipeline.gold.renames import Step, change, in_order
 from pipeline.gold.state import TableState
+from pipeline.gold.write import Write
 from pipeline.gold.xa import Prepared
 from pipeline.lake import Lake
 from pipeline.settings import Settings
@@ -102,10 +105,9 @@ def _apply_rows(
         spark,
         changes,
         shape,
-        table.reference,
+        Write(table.reference, table.app, version),
+        left_out=left_out(part.definition),
         complete=part.complete,
-        app=table.app,
-        version=version,
     )
 
 
@@ -126,3 +128,8 @@ def shape_of(definition: TableDefinition, key: Sequence[str]) -> Shape:
         tuple(key),
         frozenset(nullable.intersection(key).difference(definition.key)),
     )
+
+
+def left_out(definition: TableDefinition) -> LeftOut:
+    """What it means that an image leaves one of the table's columns out."""
+    return LeftOut(frozenset(c.name for c in definition.columns if c.type == ColumnType.JSON))

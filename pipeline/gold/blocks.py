@@ -78,11 +78,6 @@ class Rules:
             return "the log has no column names and keys of it (binlog_row_metadata is not FULL)"
         columns = [column.name for column in definition.columns]
         key = self.key(definition)
-        if not key:
-            return (
-                f"it has no primary key. Name the columns that tell its rows apart in conf, under"
-                f" keys: {{{definition}: [...]}}"
-            )
         if missing := [name for name in key if name not in columns]:
             return f"its key in conf names {', '.join(missing)}, which it does not have"
         if taken := [name for name in columns if name.lower() in OWN_COLUMNS]:

@@ -7,7 +7,7 @@ nothing to merge with and they are appended. Both are so for a table's first loa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -16,9 +16,13 @@ from pyspark.sql import Column, DataFrame, SparkSession, functions as sf, types 
 
 from pipeline import delta
 from pipeline.errors import BinlakeError
+from pipeline.gold.bags import put_bag
 from pipeline.gold.changes import PARTIAL_COLUMNS
-from pipeline.gold.fold import DELETE, Shape, fold, image, key_changed, outcomes
+from pipeline.gold.fold import DELETE, Shape, fold, outcomes
+from pipeline.gold.images import LeftOut, is_left_out, is_moved, key_of
 from pipeline.gold.names import LSN, quoted
+from pipeline.gold.partial import MISSING, fold_partial
+from pipeline.gold.step import Step
 
 RANGE_TYPES = (st.IntegralType, st.DecimalType, st.DateType, st.StringType)
 """Key types whose values come to Python and back unchanged, and whose statistics Delta keeps."""
@@ -34,12 +38,14 @@ class Extent:
     """What a part's changes are: how many of each kind, and the least and greatest key.
 
     `ranges` holds both, over before and after images, for the key columns that can be compared so.
+    `keyless` counts before images that leave out a column of the key.
     """
 
     changes: int
     inserts: int
     key_changes: int
     partial: int
+    keyless: int
     ranges: Mapping[str, tuple[Any, Any]]
 
     @property
@@ -50,24 +56,25 @@ class Extent:
 
 def extent(changes: DataFrame, shape: Shape) -> Extent:
     """Look at the changes, in one pass that reads the key's columns only."""
-    types = {name: changes.select(image("after", name)).schema[0].dataType for name in shape.key}
+    types = {name: changes.select(key_of("after", name)).schema[0].dataType for name in shape.key}
     certain = [name for name in shape.key if name not in shape.nullable]
     ranged = [name for name in certain if isinstance(types[name], RANGE_TYPES)]
     bounds = []
     for name in ranged:
-        sides = [image("before", name), image("after", name)]
+        sides = [key_of("before", name), key_of("after", name)]
         bounds += [sf.min(sf.least(*sides)), sf.max(sf.greatest(*sides))]
     row = changes.agg(
         sf.count("*"),
         sf.count_if(sf.col("__op") == "insert"),
-        sf.count_if(key_changed(shape.key)),
+        sf.count_if(is_moved(shape.key)),
         sf.count_if(is_partial()),
+        sf.count_if(reduce(Column.__or__, (is_left_out("before", name) for name in shape.key))),
         *bounds,
     ).first()
     values = list(row) if row is not None else []
-    found = values[4:]
+    found = values[5:]
     ranges = {name: (found[2 * n], found[2 * n + 1]) for n, name in enumerate(ranged)}
-    return Extent(values[0], values[1], values[2], values[3], ranges)
+    return Extent(*values[:5], ranges)
 
 
 def is_partial() -> Column:
@@ -79,39 +86,76 @@ def put(
     spark: SparkSession,
     changes: DataFrame,
     shape: Shape,
-    table: str,
+    step: Step,
     *,
+    left_out: LeftOut,
     complete: bool,
-    app: str,
-    version: int,
 ) -> int:
-    """Apply the changes to the gold table as step `version` of `app`; how many they were.
+    """Apply the changes to the gold table as one step; how many they were.
 
-    `complete`: none is missing. Where a DELETE may be, a key may be inserted twice.
-    Raises BinlakeError for images that are not complete, which silver should not have let through.
+    `complete`: none is missing. Where a DELETE may be, a key may be inserted twice. `left_out` says
+    what columns mean that images leave out. Raises BinlakeError where it cannot.
     """
+    if not shape.key:
+        return _put_bag(spark, changes, shape, step, left_out, complete=complete)
     found = extent(changes, shape)
-    if found.partial and not complete:  # conf goes on past their faults: the table is marked
-        changes = changes.where(~is_partial())
-        found = extent(changes, shape)
-    if found.partial:
-        raise BinlakeError(
-            f"{found.partial} changes for {table} have partial row images.",
-            remedy="Silver should have held them: report it.",
-        )
     if not found.changes:
         return 0
+    gold = delta.read(spark, step.table)
+    if found.partial:
+        _refuse_keyless(found, shape, step.table)
+        _refuse_unknown(changes, step.table, left_out, complete=complete)
+        known = left_out.known(changes)
+        there = gold.where(_all(within(found, gold.schema)))
+        folded = fold_partial(known, shape, there, left_out, moves=found.key_changes > 0)
+        _merge(spark, folded, shape, found, step, keeps=True)
+        return found.changes
     if found.only_inserts and complete:
         folded = outcomes(changes, shape)
     else:
         folded = fold(changes, shape, key_changes=found.key_changes > 0)
-    if found.inserts and _nothing_in(delta.read(spark, table), found):
+    if found.inserts and _nothing_in(gold, found):
         columns = [quoted(name) for name in shape.outcome_columns]
         rows = folded.where(~sf.col(DELETE)).select(*columns)
-        delta.append_once(rows, table, app=app, version=version)
+        delta.append_once(rows, step.table, app=step.app, version=step.version)
     else:
-        _merge(spark, folded, shape, found, table, app=app, version=version)
+        _merge(spark, folded, shape, found, step)
     return found.changes
+
+
+def _put_bag(
+    spark: SparkSession,
+    changes: DataFrame,
+    shape: Shape,
+    step: Step,
+    left_out: LeftOut,
+    *,
+    complete: bool,
+) -> int:
+    count = changes.count()
+    if count:
+        _refuse_unknown(changes, step.table, left_out, complete=complete)
+        put_bag(spark, left_out.known(changes), shape, step, left_out)
+    return count
+
+
+def _refuse_keyless(found: Extent, shape: Shape, table: str) -> None:
+    if found.keyless:
+        raise BinlakeError(
+            f"{found.keyless} changes for {table} leave out columns of its key in conf"
+            f" ({', '.join(shape.key)}), since the source tells its rows apart by others.",
+            remedy="Name the source's own key in conf, or set binlog_row_image=FULL there.",
+        )
+
+
+def _refuse_unknown(changes: DataFrame, table: str, left_out: LeftOut, *, complete: bool) -> None:
+    """Raises BinlakeError where inserts leave out what nothing tells."""
+    if complete and (unknown := left_out.unknown(changes)):
+        raise BinlakeError(
+            f"Rows inserted into {table} leave out {', '.join(sorted(unknown))}, whose DEFAULT is"
+            " not known.",
+            remedy="Silver should have held them: report it.",
+        )
 
 
 def within(found: Extent, schema: st.StructType, alias: str = "") -> list[Column]:
@@ -126,8 +170,11 @@ def within(found: Extent, schema: st.StructType, alias: str = "") -> list[Column
 
 def _nothing_in(target: DataFrame, found: Extent) -> bool:
     """Whether no row is in the ranges. Statistics answer, or the first file that has one."""
-    limits = within(found, target.schema)
-    return target.where(reduce(Column.__and__, limits, sf.lit(True))).isEmpty()
+    return target.where(_all(within(found, target.schema))).isEmpty()
+
+
+def _all(conditions: Iterable[Column]) -> Column:
+    return reduce(Column.__and__, conditions, sf.lit(True))
 
 
 def _same(name: str, shape: Shape) -> Column:
@@ -140,16 +187,24 @@ def _merge(
     folded: DataFrame,
     shape: Shape,
     found: Extent,
-    table: str,
+    step: Step,
     *,
-    app: str,
-    version: int,
+    keeps: bool = False,
 ) -> None:
+    """MERGE what was folded; `keeps`: a row keeps the columns that its `MISSING` names."""
     keys = [_same(name, shape) for name in shape.key]
-    on = reduce(Column.__and__, [*keys, *within(found, folded.schema, "t.")])
-    values: dict[str, str | Column] = {
-        quoted(name): f"s.{quoted(name)}" for name in shape.outcome_columns
-    }
+    on = _all([*keys, *within(found, folded.schema, "t.")])
+    values = {quoted(name): sf.col(f"s.{quoted(name)}") for name in shape.outcome_columns}
+    updated, inserted = values, ~sf.col(f"s.{DELETE}")
+    if keeps:
+        missing = sf.col(f"s.{MISSING}")
+        updated = {
+            quoted(name): sf.when(
+                sf.array_contains(missing, name), sf.col(f"t.{quoted(name)}")
+            ).otherwise(values[quoted(name)])
+            for name in shape.outcome_columns
+        }
+        inserted &= sf.size(missing) == 0
     # Guards a row against older changes, whatever brought it here.
     newer = sf.col(f"s.{LSN}") >= sf.col(f"t.{LSN}")
     deleted = sf.col(f"s.{DELETE}")
@@ -157,13 +212,13 @@ def _merge(
     def merge(session: SparkSession) -> None:
         for key, value in MERGE_CONF.items():
             session.conf.set(key, value)
-        target = delta.open_table(session, table).alias("t")
+        target = delta.open_table(session, step.table).alias("t")
         (
             target.merge(folded.alias("s"), on)
             .whenMatchedDelete(deleted & newer)
-            .whenMatchedUpdate(~deleted & newer, set=values)
-            .whenNotMatchedInsert(~deleted, values=values)
+            .whenMatchedUpdate(~deleted & newer, set=updated)
+            .whenNotMatchedInsert(inserted, values=values)
             .execute()
         )
 
-    delta.execute_once(spark, merge, table, app=app, version=version)
+    delta.execute_once(spark, merge, step.table, app=step.app, version=step.version)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import reduce
 from itertools import groupby
 from typing import Any
 
@@ -45,7 +44,6 @@ FAULTS = "faults"
 PARTIAL_IMAGES = "partial_images"
 """Targets of blobs besides the tables'; the last two are faults, the last one for gold alone."""
 
-_PARTIAL = ("__absent_before", "__absent_after", "__json_diff")
 """Columns of changes that are not null where an image is not complete."""
 
 STAGED_FAULTS = pa.schema(
@@ -284,11 +282,12 @@ def _unplanned(definition: TableDefinition, batch: pa.RecordBatch) -> pa.RecordB
 
 
 def _with_partial_images(definition: TableDefinition, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Changes with images that are not complete, which gold does not apply yet."""
-    if all(batch.column(name).null_count == batch.num_rows for name in _PARTIAL):
+    """Inserts that leave columns out, of which gold does not know the DEFAULT."""
+    absent = batch.column("__absent_after")
+    if absent.null_count == batch.num_rows:
         return _NO_FAULTS
-    partial = reduce(pc.or_, (pc.is_valid(batch.column(name)) for name in _PARTIAL))
-    reason = "its row images leave columns out (binlog_row_image or PARTIAL_JSON)"
+    partial = pc.and_(pc.is_valid(absent), pc.equal(batch.column("__op"), "insert"))
+    reason = "an inserted row leaves columns out (binlog_row_image), whose DEFAULT is not known"
     return _one_per_transaction(definition, batch.filter(partial), "partial_image", reason)
 
 

@@ -140,7 +140,11 @@ def second(n: int) -> Batch:
         .insert(AGAIN_2, "new", 9, version=2)
         .update(ODD, (1, 3), (2, 4))
         .insert(ODD, 1, 0),
-        Tx(n + 30).insert(LATE, 1, "it appears later"),
+        Tx(n + 30)
+        .insert(LATE, 1, "it appears later")
+        .insert(KEYLESS, 1, "a")
+        .insert(KEYLESS, 1, "a")
+        .insert(KEYLESS, 2, "b"),
     ]
     items = [
         item("drop", n + 2, DROPPED),
@@ -153,7 +157,8 @@ def second(n: int) -> Batch:
 
 
 def third(n: int) -> Batch:
-    return [Tx(n + 1).delete(PLAIN, 1, "a"), Tx(n + 2).insert(PREPARED, 3, "c")], [], []
+    gone = Tx(n + 1).delete(PLAIN, 1, "a").delete(KEYLESS, 1, "a")
+    return [gone, Tx(n + 2).insert(PREPARED, 3, "c")], [], []
 
 
 def _random(chance: random.Random, tx: Tx, table: dict[int, str | None]) -> Tx:
@@ -260,10 +265,9 @@ def test_a_prepared_transaction_holds_its_tables_and_goes_on_doing_so(story: Sto
     assert any("XA" in line for line in story.reports[-1].faults)
 
 
-def test_a_table_without_a_key_is_held_and_told(story: Story) -> None:
-    entry = story.cuts[0]["tables"]["keyless"]
-    assert (entry["held"], entry["delta_id"], entry["delta_version"]) == (True, None, None)
-    assert any("no primary key" in line for line in story.reports[0].faults)
+def test_a_table_without_a_key_has_each_row_as_often_as_the_source(story: Story) -> None:
+    assert story.rows(KEYLESS, 1) == [(1, "a")]
+    assert story.rows(KEYLESS) == [(1, "a"), (1, "a"), (2, "b")]
 
 
 def test_a_cut_tells_how_far_the_source_is_applied(story: Story) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from decoder.constants import ColumnType
+from decoder.definition import ColumnDefinition
 from pipeline.bronze.files import write_files
 from pipeline.lake import Lake
 from pipeline.status import Status, read_status
@@ -22,7 +24,12 @@ from tests.support.made_silver import (
     lsn,
 )
 
-T, KEYLESS = definition("t"), definition("keyless", key=())
+T = definition("t")
+REFUSED = definition(
+    "refused",
+    ColumnDefinition("id", ColumnType.LONG, nullable=False),
+    ColumnDefinition("__LSN", ColumnType.LONG),
+)
 
 
 class StatusLake(MadeLake):
@@ -49,20 +56,20 @@ def test_a_fault_of_unknown_tables_holds_every_table(lake: StatusLake) -> None:
 
 def test_a_table_that_gold_cannot_have_counts_as_a_fault(lake: StatusLake) -> None:
     lake.silver.batch(
-        [Tx(1).insert(T, 1, "a").insert(KEYLESS, 1, "a")],
-        [item("create", 1, T), item("create", 1, KEYLESS)],
+        [Tx(1).insert(T, 1, "a").insert(REFUSED, 1, 1)],
+        [item("create", 1, T), item("create", 1, REFUSED)],
     )
-    keyless, whole = lake.status().tables
+    refused, whole = lake.status().tables
     # rows and all, it ends with its DROP, and nothing else is touched by it
     lake.silver.batch(
-        [Tx(2).insert(T, 2, "b").insert(KEYLESS, 2, "b"), Tx(3)], [item("drop", 3, KEYLESS)]
+        [Tx(2).insert(T, 2, "b").insert(REFUSED, 2, 2), Tx(3)], [item("drop", 3, REFUSED)]
     )
     dropped, going_on = lake.status().tables
     assert (dropped.held, dropped.faults, dropped.dropped) == (False, 0, True)
     assert (going_on.complete, going_on.lsn) == (True, lsn(3))
-    assert (keyless.table, keyless.held) == ("keyless", True)
-    assert json.dumps(keyless.faults) == "1"
-    assert "it has no primary key" in (keyless.reason or "")
+    assert (refused.table, refused.held) == ("refused", True)
+    assert json.dumps(refused.faults) == "1"
+    assert "has the name of one" in (refused.reason or "")
     assert (whole.held, whole.faults, whole.complete) == (False, 0, True)
 
 

@@ -36,7 +36,7 @@ def test_keys_are_ranged_over_both_images(spark: SparkSession) -> None:
     )
     shape = Shape(("id", "day", "b", "x.y"), ("id", "b", "x.y"))
     found = extent(changes, shape)
-    assert found == Extent(4, 1, 2, 1, {"id": (2, 9), "x.y": ("c", "z")})
+    assert found == Extent(4, 1, 2, 1, 0, {"id": (2, 9), "x.y": ("c", "z")})
     assert not found.only_inserts
 
 
@@ -52,7 +52,7 @@ def test_limits_hold_exactly_the_keys_in_range(spark: SparkSession) -> None:
         [(Decimal(n), DAY, name) for n in range(5) for name in ("a", "b'`c", "é")],
         "id decimal(20,0), day date, `x.y` string",
     )
-    found = Extent(1, 1, 0, 0, {"id": (1, 3), "day": (DAY, DAY), "x.y": ("b", "é")})
+    found = Extent(1, 1, 0, 0, 0, {"id": (1, 3), "day": (DAY, DAY), "x.y": ("b", "é")})
     kept = rows
     for limit in within(found, rows.schema):
         kept = kept.where(limit)

@@ -77,6 +77,11 @@ def test_a_table_whose_beginning_was_not_seen_is_applied_but_not_complete() -> N
     assert table.reason == NOT_FROM_START
 
 
+def test_a_table_without_a_key_is_a_table_like_others() -> None:
+    table = plan(100, [item("create", 10, of=definition(primary_key=()))]).tables[T]
+    assert (table.to_lsn, table.complete, table.held, table.key) == (100, True, None, ())
+
+
 def test_what_comes_after_the_cut_does_not_count() -> None:
     state = plan(100, [item("create", 10), item("drop", 101)], [Fault(101, "bad", (T,))])
     assert not state.tables[T].dropped
@@ -84,7 +89,6 @@ def test_what_comes_after_the_cut_does_not_count() -> None:
 
 
 REFUSED = {
-    "no primary key": definition(primary_key=()),
     "binlog_row_metadata": definition(complete_metadata=False),
     "has the name of one": definition(
         columns=(*definition().columns, ColumnDefinition("__LSN", ColumnType.LONG))

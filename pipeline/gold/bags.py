@@ -1,0 +1,130 @@
+"""Tables without a key: bags of rows, in which equal rows are told apart by their number alone.
+
+MySQL logs every column of the before images of such a table, so that a change takes one copy of a
+row away and puts one of another in. What a part's changes come to is how many copies of each row
+more or fewer there are; of copies that go, the newest go.
+
+Rows are equal when all their columns are, NULLs included, and the doubles 0.0 and -0.0 are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame, SparkSession, Window, functions as sf, types as st
+
+from pipeline import delta
+from pipeline.gold.fold import Shape
+from pipeline.gold.images import LeftOut, whole_after
+from pipeline.gold.names import COMMITTED_AT, LSN, quoted
+from pipeline.gold.step import Step
+
+COPIES = "__binlake_copies"
+"""How many copies more (or, negative, fewer) of a row there are."""
+_TAKES = "__binlake_takes"
+_AGE, _THERE = "__binlake_age", "__binlake_there"
+
+
+def put_bag(
+    spark: SparkSession, changes: DataFrame, shape: Shape, step: Step, left_out: LeftOut
+) -> None:
+    """Apply the changes to the gold table as one step."""
+    if changes.where(sf.col("__op") != "insert").isEmpty():
+        rows = copies(net_copies(changes, shape, left_out), shape)
+        delta.append_once(rows, step.table, app=step.app, version=step.version)
+        return
+    net = net_copies(changes, shape, left_out)
+    source = replacements(net, delta.read(spark, step.table), shape)
+    values = {quoted(name): sf.col(f"s.{quoted(name)}") for name in shape.outcome_columns}
+    takes = sf.col(f"s.{_TAKES}")
+    on = takes & _same_row(shape, source.schema)
+
+    def merge(session: SparkSession) -> None:
+        session.conf.set("spark.databricks.delta.merge.materializeSource", "all")
+        (
+            delta.open_table(session, step.table)
+            .alias("t")
+            .merge(source.alias("s"), on)
+            .whenMatchedDelete()
+            .whenNotMatchedInsert(~takes, values=values)
+            .execute()
+        )
+
+    delta.execute_once(spark, merge, step.table, app=step.app, version=step.version)
+
+
+def net_copies(changes: DataFrame, shape: Shape, left_out: LeftOut) -> DataFrame:
+    """Each row of which there are more or fewer copies than before, once, with `COPIES`."""
+    after = [whole_after(name, left_out).alias(name) for name in shape.columns]
+    before = [sf.col("before").getField(name).alias(name) for name in shape.columns]
+    more = changes.where(sf.col("__op") != "delete").select(*after, *_own(1))
+    fewer = changes.where(sf.col("__op") != "insert").select(*before, *_own(-1))
+    moved = more.unionByName(fewer)
+    newest = sf.max(sf.struct(LSN, COMMITTED_AT))
+    told = [sf.any_value(quoted(name)).alias(name) for name in shape.columns]
+    grouped = moved.groupBy(*_identity(moved.schema, shape)).agg(
+        *told, sf.sum(COPIES).alias(COPIES), newest.alias("newest")
+    )
+    return grouped.where(sf.col(COPIES) != 0).select(
+        *map(quoted, shape.columns),
+        sf.col(f"newest.{LSN}"),
+        sf.col(f"newest.{COMMITTED_AT}"),
+        COPIES,
+    )
+
+
+def copies(net: DataFrame, shape: Shape) -> DataFrame:
+    """Gold's rows to be put in: each row as often as there are more of it."""
+    more = net.where(sf.col(COPIES) > 0)
+    each = more.withColumn("copy", sf.explode(sf.sequence(sf.lit(1), sf.col(COPIES).cast("int"))))
+    return each.select(*map(quoted, shape.outcome_columns))
+
+
+def replacements(net: DataFrame, gold: DataFrame, shape: Shape) -> DataFrame:
+    """What a MERGE does: rows to be taken out with all their copies, and copies to be put in.
+
+    A row that loses copies is taken out, and those that stay are put in again as they are in gold.
+    """
+    fewer = net.where(sf.col(COPIES) < 0)
+    found = gold.alias("t").join(fewer.alias("s"), _same_row(shape, net.schema))
+    identity = _identity(net.schema, shape, "t.")
+    oldest = Window.partitionBy(*identity).orderBy(sf.col(f"t.{LSN}"))
+    ranked = found.select(
+        *(sf.col(f"t.{quoted(name)}") for name in shape.outcome_columns),
+        sf.col(f"s.{COPIES}").alias(COPIES),
+        sf.row_number().over(oldest).alias(_AGE),
+        sf.count("*").over(Window.partitionBy(*identity)).alias(_THERE),
+    )
+    staying = ranked.where(sf.col(_AGE) <= sf.col(_THERE) + sf.col(COPIES))
+    columns = [*map(quoted, shape.outcome_columns)]
+    put_in = copies(net, shape).unionByName(staying.select(*columns))
+    taken = fewer.select(*columns, sf.lit(True).alias(_TAKES))
+    return put_in.withColumn(_TAKES, sf.lit(False)).unionByName(taken)
+
+
+def _own(copies: int) -> list[Column]:
+    return [
+        sf.col("__lsn").alias(LSN),
+        sf.col("__committed_at").alias(COMMITTED_AT),
+        sf.lit(copies).alias(COPIES),
+    ]
+
+
+def _same_row(shape: Shape, schema: st.StructType) -> Column:
+    pairs = zip(_identity(schema, shape, "t."), _identity(schema, shape, "s."), strict=True)
+    return reduce(Column.__and__, (target.eqNullSafe(source) for target, source in pairs))
+
+
+def _identity(schema: st.StructType, shape: Shape, alias: str = "") -> list[Column]:
+    """What two rows have in common if they are equal; Spark takes 0.0 and -0.0 for the same."""
+    types = {field.name: field.dataType for field in schema.fields}
+    return [_exact(types[name])(sf.col(f"{alias}{quoted(name)}")) for name in shape.columns]
+
+
+def _exact(kind: st.DataType) -> Callable[[Column], Column]:
+    if isinstance(kind, st.FractionalType) and not isinstance(kind, st.DecimalType):
+        return lambda column: column.cast("string")
+    if isinstance(kind, st.ArrayType):
+        return lambda column: column.cast("array<string>")
+    return lambda column: column

@@ -1,0 +1,101 @@
+"""Changes whose images leave columns out, to what they come to: one row per key, as `fold` gives.
+
+Pure DataFrame transformations. In: silver's changes with `PARTIAL_COLUMNS`. Out: the table's
+columns, gold's own, `DELETE`, and `MISSING`: the columns of which the changes say nothing, so that
+gold's row keeps what it has.
+
+A key's rows over time are *lives*: a life begins with an insert, with an update that moves a row to
+the key, or before the first change; it ends with a delete, or with an update that moves the row
+away. What the changes of a life say last of a column holds for the life; what they leave unsaid was
+there before it: an insert leaves nothing unsaid, for a row that moved in its life at the other key
+tells, and what no change tells is in gold, at the key that the first life of the row has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame, functions as sf
+
+from pipeline.gold.fold import DELETE, Shape
+from pipeline.gold.images import LeftOut, with_diffs
+from pipeline.gold.lives import GONE, LIFE, VALUE, Lives
+from pipeline.gold.names import COMMITTED_AT, LSN, quoted
+
+MISSING = "__binlake_missing"
+"""The names of columns that keep gold's value."""
+_NEEDS, _BASE, _FOUND = "__needs", "__base", "__found"
+
+
+def fold_partial(
+    changes: DataFrame, shape: Shape, gold: DataFrame, left_out: LeftOut, *, moves: bool
+) -> DataFrame:
+    """One row per key: what its changes come to.
+
+    `gold` is read for rows that moved or have diffs; one that is not there, although a change is of
+    it, is left out. `moves=False` promises that no update changes a key.
+    """
+    table = Lives(shape, left_out.json)
+    events = table.events(changes, left_out.defaults)
+    if moves:
+        events = table.in_lives(events)
+        lives = table.lives(events, (LIFE,))
+        found = table.with_ancestors(table.last(lives), events, lives)
+    else:
+        found = table.lives(events)
+    based = moves or bool(table.diffs)
+    if based:
+        found = _with_base(found, table, gold)
+    return found.select(*_outcome(shape, table, based=based))
+
+
+def _with_base(found: DataFrame, table: Lives, gold: DataFrame) -> DataFrame:
+    """The rows, those that need one with gold's row beside them; without those that lack it."""
+    unsaid = {name: sf.col(value).isNull() for name, value in table.values.items()}
+    pending = [unsaid[name] & (sf.size(diffs) > 0) for name, diffs in table.diffs.items()]
+    moved = reduce(
+        Column.__or__, (~sf.col(key).eqNullSafe(sf.col(root)) for key, root in table.roots.items())
+    )
+    needs = ~sf.col(GONE) & (moved & _any(unsaid.values()) | _any(pending))
+    base = gold.select(
+        *(sf.col(quoted(name)).alias(f"__base_{key}") for name, key in table.key.items()),
+        sf.struct(*(sf.col(quoted(name)).alias(v) for name, v in table.values.items())).alias(
+            _BASE
+        ),
+        sf.lit(True).alias(_FOUND),
+    )
+    same = [sf.col(root).eqNullSafe(sf.col(f"__base_{key}")) for key, root in table.roots.items()]
+    rows = found.withColumn(_NEEDS, needs)
+    joined = rows.join(base, reduce(Column.__and__, same, sf.col(_NEEDS)), "left")
+    return joined.where(~sf.col(_NEEDS) | sf.col(_FOUND).isNotNull())
+
+
+def _any(conditions: Iterable[Column]) -> Column:
+    return reduce(Column.__or__, conditions, sf.lit(False))
+
+
+def _outcome(shape: Shape, table: Lives, *, based: bool) -> list[Column]:
+    nothing = sf.array().cast("array<string>")
+    keeps = (sf.when(sf.col(v).isNull(), sf.lit(name)) for name, v in table.values.items())
+    missing = sf.array_compact(sf.array(*keeps)) if table.values else nothing
+    kept = sf.col(GONE) | sf.col(_FOUND).isNotNull() if based else sf.col(GONE)
+    return [
+        *(_column(name, table, based=based).alias(name) for name in shape.columns),
+        sf.col("__lsn").alias(LSN),
+        sf.col(COMMITTED_AT),
+        sf.col(GONE).alias(DELETE),
+        sf.when(kept, nothing).otherwise(missing).alias(MISSING),
+    ]
+
+
+def _column(name: str, table: Lives, *, based: bool) -> Column:
+    if name in table.key:
+        return sf.col(table.key[name])
+    value = table.values[name]
+    found = sf.col(value).getField(VALUE)
+    if based:
+        found = sf.when(sf.col(value).isNotNull(), found).otherwise(sf.col(_BASE).getField(value))
+    if name in table.diffs:
+        found = with_diffs(found, sf.col(table.diffs[name]))
+    return found
