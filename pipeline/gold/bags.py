@@ -36,7 +36,9 @@ def put_bag(
         return
     net = net_copies(changes, shape, left_out)
     source = replacements(net, delta.read(spark, step.table), shape)
-    values = {quoted(name): sf.col(f"s.{quoted(name)}") for name in shape.outcome_columns}
+    values: dict[str, str | Column] = {
+        quoted(name): sf.col(f"s.{quoted(name)}") for name in shape.outcome_columns
+    }
     takes = sf.col(f"s.{_TAKES}")
     on = takes & _same_row(shape, source.schema)
 
@@ -63,9 +65,8 @@ def net_copies(changes: DataFrame, shape: Shape, left_out: LeftOut) -> DataFrame
     moved = more.unionByName(fewer)
     newest = sf.max(sf.struct(LSN, COMMITTED_AT))
     told = [sf.any_value(quoted(name)).alias(name) for name in shape.columns]
-    grouped = moved.groupBy(*_identity(moved.schema, shape)).agg(
-        *told, sf.sum(COPIES).alias(COPIES), newest.alias("newest")
-    )
+    same = (same.alias(f"__{n}") for n, same in enumerate(_identity(moved.schema, shape)))
+    grouped = moved.groupBy(*same).agg(*told, sf.sum(COPIES).alias(COPIES), newest.alias("newest"))
     return grouped.where(sf.col(COPIES) != 0).select(
         *map(quoted, shape.columns),
         sf.col(f"newest.{LSN}"),

@@ -71,10 +71,9 @@ def extent(changes: DataFrame, shape: Shape) -> Extent:
         sf.count_if(reduce(Column.__or__, (is_left_out("before", name) for name in shape.key))),
         *bounds,
     ).first()
-    values = list(row) if row is not None else []
-    found = values[5:]
+    changed, inserted, moved, partial, keyless, *found = list(row) if row is not None else [0] * 5
     ranges = {name: (found[2 * n], found[2 * n + 1]) for n, name in enumerate(ranged)}
-    return Extent(*values[:5], ranges)
+    return Extent(changed, inserted, moved, partial, keyless, ranges)
 
 
 def is_partial() -> Column:
@@ -194,14 +193,15 @@ def _merge(
     """MERGE what was folded; `keeps`: a row keeps the columns that its `MISSING` names."""
     keys = [_same(name, shape) for name in shape.key]
     on = _all([*keys, *within(found, folded.schema, "t.")])
-    values = {quoted(name): sf.col(f"s.{quoted(name)}") for name in shape.outcome_columns}
+    said = {quoted(name): sf.col(f"s.{quoted(name)}") for name in shape.outcome_columns}
+    values: dict[str, str | Column] = {**said}
     updated, inserted = values, ~sf.col(f"s.{DELETE}")
     if keeps:
         missing = sf.col(f"s.{MISSING}")
         updated = {
             quoted(name): sf.when(
                 sf.array_contains(missing, name), sf.col(f"t.{quoted(name)}")
-            ).otherwise(values[quoted(name)])
+            ).otherwise(said[quoted(name)])
             for name in shape.outcome_columns
         }
         inserted &= sf.size(missing) == 0

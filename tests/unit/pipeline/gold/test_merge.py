@@ -31,7 +31,7 @@ def test_keys_are_ranged_over_both_images(spark: SparkSession) -> None:
             ("insert", None, (5, DAY, b"a", "k"), None),
             ("update", (7, DAY, b"a", "m"), (9, DAY, b"a", "m"), None),
             ("update", (6, DAY, b"a", "m"), (6, DAY, b"b", "z"), None),
-            ("delete", (2, DAY, b"a", "c"), None, ["b"]),
+            ("delete", (2, DAY, b"a", "c"), None, ["day"]),
         ],
     )
     shape = Shape(("id", "day", "b", "x.y"), ("id", "b", "x.y"))

@@ -230,7 +230,7 @@ def test_what_was_given_up_holds_nothing_but_tables_of_before_are_not_complete()
 
 
 def test_a_table_that_gold_cannot_have_is_held_until_the_source_drops_it() -> None:
-    created = item("create", (3 << 40) + 10, of=definition(primary_key=()))
+    created = item("create", (3 << 40) + 10, of=REFUSED["not decoded"])
     cut = (3 << 40) + 100
     held = plan(cut, [created], files={3: "binlog.000007"}).tables[T]
     assert (held.held or "").startswith("binlog.000007, position ")
