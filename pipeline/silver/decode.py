@@ -298,7 +298,9 @@ def _one_per_transaction(
     first = dict(
         reversed(list(zip(batch.column("__lsn").to_pylist(), range(batch.num_rows), strict=True)))
     )
-    rows = batch.select(["__lsn", "__pos", "__file"]).take(pa.array(list(first.values())))
+    rows = batch.select(["__lsn", "__pos", "__file"]).take(
+        pa.array(list(first.values()), pa.int64())
+    )
     return pa.RecordBatch.from_pylist(
         [
             {
