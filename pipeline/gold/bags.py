@@ -24,6 +24,7 @@ COPIES = "__binlake_copies"
 """How many copies more (or, negative, fewer) of a row there are."""
 _TAKES = "__binlake_takes"
 _AGE, _THERE = "__binlake_age", "__binlake_there"
+_NEWEST, _COPY, _SAME = "__binlake_newest", "__binlake_copy", "__binlake_same"
 
 
 def put_bag(
@@ -65,12 +66,12 @@ def net_copies(changes: DataFrame, shape: Shape, left_out: LeftOut) -> DataFrame
     moved = more.unionByName(fewer)
     newest = sf.max(sf.struct(LSN, COMMITTED_AT))
     told = [sf.any_value(quoted(name)).alias(name) for name in shape.columns]
-    same = (same.alias(f"__{n}") for n, same in enumerate(_identity(moved.schema, shape)))
-    grouped = moved.groupBy(*same).agg(*told, sf.sum(COPIES).alias(COPIES), newest.alias("newest"))
+    same = (same.alias(f"{_SAME}{n}") for n, same in enumerate(_identity(moved.schema, shape)))
+    grouped = moved.groupBy(*same).agg(*told, sf.sum(COPIES).alias(COPIES), newest.alias(_NEWEST))
     return grouped.where(sf.col(COPIES) != 0).select(
         *map(quoted, shape.columns),
-        sf.col(f"newest.{LSN}"),
-        sf.col(f"newest.{COMMITTED_AT}"),
+        sf.col(f"{_NEWEST}.{LSN}"),
+        sf.col(f"{_NEWEST}.{COMMITTED_AT}"),
         COPIES,
     )
 
@@ -78,7 +79,7 @@ def net_copies(changes: DataFrame, shape: Shape, left_out: LeftOut) -> DataFrame
 def copies(net: DataFrame, shape: Shape) -> DataFrame:
     """Gold's rows to be put in: each row as often as there are more of it."""
     more = net.where(sf.col(COPIES) > 0)
-    each = more.withColumn("copy", sf.explode(sf.sequence(sf.lit(1), sf.col(COPIES).cast("int"))))
+    each = more.withColumn(_COPY, sf.explode(sf.sequence(sf.lit(1), sf.col(COPIES).cast("int"))))
     return each.select(*map(quoted, shape.outcome_columns))
 
 

@@ -131,11 +131,19 @@ def _put_bag(
     *,
     complete: bool,
 ) -> int:
-    count = changes.count()
+    partly = sf.count_if(sf.col("__absent_before").isNotNull())
+    row = changes.agg(sf.count("*"), partly).first()
+    count, incomplete = row if row is not None else (0, 0)
+    if incomplete:
+        raise BinlakeError(
+            f"{incomplete} changes for {step.table} do not hold the whole row that they change,"
+            " and the log names no key of the table.",
+            remedy="Name the source's key in conf, under keys, or set binlog_row_image=FULL there.",
+        )
     if count:
         _refuse_unknown(changes, step.table, left_out, complete=complete)
         put_bag(spark, left_out.known(changes), shape, step, left_out)
-    return count
+    return int(count)
 
 
 def _refuse_keyless(found: Extent, shape: Shape, table: str) -> None:

@@ -18,17 +18,17 @@ from pipeline.gold.fold import Shape
 from pipeline.gold.images import LeftOut
 from pipeline.gold.step import Step
 
-IMAGE = "struct<`a.b`: int, s: string, d: double, m: decimal(5,2), v: array<float>>"
+IMAGE = "struct<`a.b`: int, copy: string, newest: double, m: decimal(5,2), v: array<float>>"
 SILVER = (
     "__op string, __lsn bigint, __pos bigint, __row int, __committed_at timestamp,"
     " __absent_before array<string>, __absent_after array<string>,"
     f" __json_diff map<string, string>, before {IMAGE}, after {IMAGE}"
 )
 GOLD = (
-    "`a.b` int, s string, d double, m decimal(5,2), v array<float>, __lsn bigint,"
+    "`a.b` int, copy string, newest double, m decimal(5,2), v array<float>, __lsn bigint,"
     " __committed_at timestamp"
 )
-SHAPE = Shape(("a.b", "s", "d", "m", "v"), ())
+SHAPE = Shape(("a.b", "copy", "newest", "m", "v"), ())
 AT = datetime(2024, 2, 29, 12, tzinfo=timezone.utc)
 ONE = (1, "x", 0.5, Decimal("1.50"), (1.0,))
 ROWS: list[tuple[Any, ...]] = [
