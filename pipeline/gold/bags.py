@@ -18,7 +18,7 @@ from pipeline import delta
 from pipeline.gold.fold import Shape
 from pipeline.gold.images import LeftOut, whole_after
 from pipeline.gold.names import COMMITTED_AT, LSN, quoted
-from pipeline.gold.step import Step
+from pipeline.gold.write import Write
 
 COPIES = "__binlake_copies"
 """How many copies more (or, negative, fewer) of a row there are."""
@@ -28,15 +28,15 @@ _NEWEST, _COPY, _SAME = "__binlake_newest", "__binlake_copy", "__binlake_same"
 
 
 def put_bag(
-    spark: SparkSession, changes: DataFrame, shape: Shape, step: Step, left_out: LeftOut
+    spark: SparkSession, changes: DataFrame, shape: Shape, write: Write, left_out: LeftOut
 ) -> None:
     """Apply the changes to the gold table as one step."""
     if changes.where(sf.col("__op") != "insert").isEmpty():
         rows = copies(net_copies(changes, shape, left_out), shape)
-        delta.append_once(rows, step.table, app=step.app, version=step.version)
+        delta.append_once(rows, write.table, app=write.app, version=write.version)
         return
     net = net_copies(changes, shape, left_out)
-    source = replacements(net, delta.read(spark, step.table), shape)
+    source = replacements(net, delta.read(spark, write.table), shape)
     values: dict[str, str | Column] = {
         quoted(name): sf.col(f"s.{quoted(name)}") for name in shape.outcome_columns
     }
@@ -46,7 +46,7 @@ def put_bag(
     def merge(session: SparkSession) -> None:
         session.conf.set("spark.databricks.delta.merge.materializeSource", "all")
         (
-            delta.open_table(session, step.table)
+            delta.open_table(session, write.table)
             .alias("t")
             .merge(source.alias("s"), on)
             .whenMatchedDelete()
@@ -54,7 +54,7 @@ def put_bag(
             .execute()
         )
 
-    delta.execute_once(spark, merge, step.table, app=step.app, version=step.version)
+    delta.execute_once(spark, merge, write.table, app=write.app, version=write.version)
 
 
 def net_copies(changes: DataFrame, shape: Shape, left_out: LeftOut) -> DataFrame:

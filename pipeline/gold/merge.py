@@ -22,7 +22,7 @@ from pipeline.gold.fold import DELETE, Shape, fold, outcomes
 from pipeline.gold.images import LeftOut, is_left_out, is_moved, key_of
 from pipeline.gold.names import LSN, quoted
 from pipeline.gold.partial import MISSING, fold_partial
-from pipeline.gold.step import Step
+from pipeline.gold.write import Write
 
 RANGE_TYPES = (st.IntegralType, st.DecimalType, st.DateType, st.StringType)
 """Key types whose values come to Python and back unchanged, and whose statistics Delta keeps."""
@@ -85,7 +85,7 @@ def put(
     spark: SparkSession,
     changes: DataFrame,
     shape: Shape,
-    step: Step,
+    write: Write,
     *,
     left_out: LeftOut,
     complete: bool,
@@ -96,18 +96,18 @@ def put(
     what columns mean that images leave out. Raises BinlakeError where it cannot.
     """
     if not shape.key:
-        return _put_bag(spark, changes, shape, step, left_out, complete=complete)
+        return _put_bag(spark, changes, shape, write, left_out, complete=complete)
     found = extent(changes, shape)
     if not found.changes:
         return 0
-    gold = delta.read(spark, step.table)
+    gold = delta.read(spark, write.table)
     if found.partial:
-        _refuse_keyless(found, shape, step.table)
-        _refuse_unknown(changes, step.table, left_out, complete=complete)
+        _refuse_keyless(found, shape, write.table)
+        _refuse_unknown(changes, write.table, left_out, complete=complete)
         known = left_out.known(changes)
         there = gold.where(_all(within(found, gold.schema)))
         folded = fold_partial(known, shape, there, left_out, moves=found.key_changes > 0)
-        _merge(spark, folded, shape, found, step, keeps=True)
+        _merge(spark, folded, shape, found, write, keeps=True)
         return found.changes
     if found.only_inserts and complete:
         folded = outcomes(changes, shape)
@@ -116,9 +116,9 @@ def put(
     if found.inserts and _nothing_in(gold, found):
         columns = [quoted(name) for name in shape.outcome_columns]
         rows = folded.where(~sf.col(DELETE)).select(*columns)
-        delta.append_once(rows, step.table, app=step.app, version=step.version)
+        delta.append_once(rows, write.table, app=write.app, version=write.version)
     else:
-        _merge(spark, folded, shape, found, step)
+        _merge(spark, folded, shape, found, write)
     return found.changes
 
 
@@ -126,7 +126,7 @@ def _put_bag(
     spark: SparkSession,
     changes: DataFrame,
     shape: Shape,
-    step: Step,
+    write: Write,
     left_out: LeftOut,
     *,
     complete: bool,
@@ -136,13 +136,13 @@ def _put_bag(
     count, incomplete = row if row is not None else (0, 0)
     if incomplete:
         raise BinlakeError(
-            f"{incomplete} changes for {step.table} do not hold the whole row that they change,"
+            f"{incomplete} changes for {write.table} do not hold the whole row that they change,"
             " and the log names no key of the table.",
             remedy="Name the source's key in conf, under keys, or set binlog_row_image=FULL there.",
         )
     if count:
-        _refuse_unknown(changes, step.table, left_out, complete=complete)
-        put_bag(spark, left_out.known(changes), shape, step, left_out)
+        _refuse_unknown(changes, write.table, left_out, complete=complete)
+        put_bag(spark, left_out.known(changes), shape, write, left_out)
     return int(count)
 
 
@@ -194,7 +194,7 @@ def _merge(
     folded: DataFrame,
     shape: Shape,
     found: Extent,
-    step: Step,
+    write: Write,
     *,
     keeps: bool = False,
 ) -> None:
@@ -220,7 +220,7 @@ def _merge(
     def merge(session: SparkSession) -> None:
         for key, value in MERGE_CONF.items():
             session.conf.set(key, value)
-        target = delta.open_table(session, step.table).alias("t")
+        target = delta.open_table(session, write.table).alias("t")
         (
             target.merge(folded.alias("s"), on)
             .whenMatchedDelete(deleted & newer)
@@ -229,4 +229,4 @@ def _merge(
             .execute()
         )
 
-    delta.execute_once(spark, merge, step.table, app=step.app, version=step.version)
+    delta.execute_once(spark, merge, write.table, app=write.app, version=write.version)

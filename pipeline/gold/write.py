@@ -1,4 +1,4 @@
-"""The name of one step on a gold table."""
+"""The name of one write to a gold table."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """The step `version` of `app` on a gold table: done once, however often it is run."""
+class Write:
+    """The write `version` of `app` to a gold table: done once, however often it is run."""
 
     table: str
     app: str

@@ -16,7 +16,7 @@ from pipeline import delta
 from pipeline.gold.bags import put_bag
 from pipeline.gold.fold import Shape
 from pipeline.gold.images import LeftOut
-from pipeline.gold.step import Step
+from pipeline.gold.write import Write
 
 IMAGE = "struct<`a.b`: int, copy: string, newest: double, m: decimal(5,2), v: array<float>>"
 SILVER = (
@@ -70,8 +70,8 @@ class Bag:
             (op, 100 * self.steps + n, 4, 0, AT, None, None, None, before, after)
             for n, (op, before, after) in enumerate(changes)
         ]
-        step = Step(self.path, "bag", self.steps)
-        put_bag(self.spark, self.spark.createDataFrame(rows, SILVER), SHAPE, step, LeftOut())
+        write = Write(self.path, "bag", self.steps)
+        put_bag(self.spark, self.spark.createDataFrame(rows, SILVER), SHAPE, write, LeftOut())
 
     def rows(self) -> list[Any]:
         return delta.read(self.spark, self.path).collect()
