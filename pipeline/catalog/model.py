@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from pipeline.catalog.actions import NewColumn
+from pipeline.catalog.partitions import Partitioning
 
 
 @dataclass(frozen=True, slots=True)
 class TableModel:
     """Known only of a table whose CREATE is in the log.
 
-    `auto_increment` names its column of that kind, `generated` those that are computed from others.
+    `auto_increment` names its column of that kind, `generated` those that are computed from others,
+    whose names, without regard to case, are among `sources` (None: not known). `partitioning` tells
+    which rows its partitions hold, if it has some and that can be told. `left_out` says why it is
+    no table to replicate, and no table created LIKE it is.
     """
 
     auto_increment: str | None = None
     generated: tuple[str, ...] = ()
+    sources: tuple[str, ...] | None = ()
+    partitioning: Partitioning | None = None
+    left_out: str | None = None
 
     @classmethod
     def of(cls, columns: Iterable[NewColumn]) -> TableModel:
@@ -31,9 +38,10 @@ class TableModel:
         numbered = [c.definition.name for c in declared if c.computed == "AUTO_INCREMENT"]
         kept = names.get(self.auto_increment, self.auto_increment) if self.auto_increment else None
         generated = [names.get(name, name) for name in self.generated]
-        return TableModel(
-            numbered[0] if numbered else None if kept in anew else kept,
-            (
+        return replace(
+            self,
+            auto_increment=numbered[0] if numbered else None if kept in anew else kept,
+            generated=(
                 *(name for name in generated if name is not None and name not in anew),
                 *(
                     c.definition.name
@@ -41,7 +49,32 @@ class TableModel:
                     if c.computed and c.computed != "AUTO_INCREMENT"
                 ),
             ),
+            sources=self._sources(names, declared),
+            partitioning=self._partitioning(names),
         )
+
+    def _sources(
+        self, names: Mapping[str, str | None], declared: Iterable[NewColumn]
+    ) -> tuple[str, ...] | None:
+        """Those of generated columns that go stay among them: rather too many than too few."""
+        if self.sources is None:
+            return None
+        folded = {old.casefold(): new and new.casefold() for old, new in names.items()}
+        kept = {folded.get(name, name) for name in self.sources} - {None}
+        return tuple(sorted({name for name in kept if name}.union(*(c.sources for c in declared))))
+
+    def _partitioning(self, names: Mapping[str, str | None]) -> Partitioning | None:
+        if self.partitioning is None:
+            return None
+        over = self.partitioning.column.casefold()
+        now = next((new for old, new in names.items() if old.casefold() == over), over)
+        return self.partitioning.renamed(now) if now else None
+
+    def generates_from(self, column: str) -> bool:
+        """Whether a generated column may be computed from this one."""
+        if not self.generated:
+            return False
+        return self.sources is None or column.casefold() in self.sources
 
     def to_json(self) -> str:
         """A JSON object that `from_json` reads back."""
@@ -51,4 +84,12 @@ class TableModel:
     def from_json(cls, text: str) -> TableModel:
         """The model that `to_json` wrote."""
         fields = json.loads(text)
-        return cls(fields["auto_increment"], tuple(fields["generated"]))
+        sources, partitioning = fields.get("sources"), fields.get("partitioning")
+        return cls(
+            fields["auto_increment"],
+            tuple(fields["generated"]),
+            # Older releases did not keep them.
+            None if sources is None else tuple(sources),
+            Partitioning.from_fields(partitioning) if partitioning else None,
+            fields.get("left_out"),
+        )

@@ -121,6 +121,7 @@ class _Batch:
             self.settings.wanted,
             self.body.table_ids,
             only if self.body.retried else None,
+            lower_case=self.settings.lower_case_table_names in (1, 2),
         )
         tasks = min(len(chunk), int(self.spark.conf.get("spark.sql.shuffle.partitions") or 1))
         rows = segments.content(self.spark, self.lake, self.settings.source, chunk, spread=tasks)

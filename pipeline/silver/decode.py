@@ -81,13 +81,14 @@ class Decode:
 
     `table_ids`: fingerprint of a definition → the plan's number for its table. With `only`, the
     place of a segment → transactions that faults held in it, just the changes of these are given,
-    and what still faults.
+    and what still faults. `lower_case`: the server's tables have names in lower case.
     """
 
     types: TypeOptions
     wanted: Wanted
     table_ids: Mapping[str, int]
     only: Mapping[tuple[int, int], frozenset[int]] | None = None
+    lower_case: bool = False
 
     def __call__(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The blobs of all segments in `rows`."""
@@ -95,7 +96,7 @@ class Decode:
         ids: dict[TableDefinition, int | None] = {}
         for segment, parts in _segments(rows):
             first = next(parts)
-            named = NamedTables(_server(segment, first))
+            named = NamedTables(_server(segment, first), lower_case=self.lower_case)
             decoder = SegmentDecoder(segment, self.types, wanted=self.wanted)
             for result in decoder.decode(_chain(first, parts)):
                 if isinstance(result, Statements):
