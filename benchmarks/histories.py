@@ -66,6 +66,7 @@ def _trials(arguments: argparse.Namespace) -> Sequence[Trial]:
     asked = {name: int(value) if value.isdigit() else value for name, value in pairs}
     variables = [asked] if asked or arguments.seed_alone else VARIABLES
     features = APPLIED | {Feature[name] for name in arguments.feature}
+    features -= {Feature[name] for name in arguments.without}
     return [
         Trial(
             seed,
@@ -86,7 +87,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--way", choices=list(WAYS))
     parser.add_argument("--histories", type=int, default=4)
     parser.add_argument("--length", type=int, default=60)
-    parser.add_argument("--feature", action="append", default=[], choices=[f.name for f in Feature])
+    names = [feature.name for feature in Feature]
+    parser.add_argument("--feature", action="append", default=[], choices=names)
+    parser.add_argument("--without", action="append", default=[], choices=names)
     parser.add_argument("--set", action="append", default=[], metavar="VARIABLE=VALUE")
     parser.add_argument("--server", choices=list(SERVERS), default="mysql")
     parser.add_argument("--shrink", action="store_true")
