@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tests.support.history.kinds import CONVERSIONS, KEY_CONVERSIONS, KINDS, OUTSIDE
-from tests.support.history.model import Column, Feature, Session, Table, World
+from tests.support.history.model import Column, Feature, Kind, Session, Table, World
 from tests.support.history.sessions import STRICT
 
 _Action = Callable[[World, Table, set[str]], "str | None"]
@@ -27,8 +27,12 @@ def alter(world: World, session: Session, table: Table) -> None:
     ]
     if not clauses:
         return
+    before = replace(table)
+    if Feature.RENAMES in world.features and table in world.alone() and world.rng.random() < 0.1:
+        table.name = table.family = world.new_name()
+        clauses.append(f"RENAME TO {table.sql}")
     world.take(session, f"SET SESSION sql_mode = {STRICT}")
-    world.take(session, f"ALTER TABLE {old} {', '.join(clauses)}", table)
+    world.take(session, f"ALTER TABLE {old} {', '.join(clauses)}", before, table)
 
 
 def alter_any(world: World, session: Session) -> None:
@@ -56,7 +60,7 @@ def truncate(world: World, session: Session) -> None:
 
 def rekey(world: World, session: Session) -> None:
     """The table's key added, dropped or declared in another way."""
-    tables = world.alone()
+    tables = [table for table in world.alone() if not table.key[0].numbered]
     if not tables:
         return
     table = world.rng.choice(tables)
@@ -78,7 +82,7 @@ def rekey(world: World, session: Session) -> None:
 
 def widen_key(world: World, session: Session) -> None:
     """The key with one more column, or with its columns in another order."""
-    tables = [table for table in world.alone() if table.index]
+    tables = [table for table in world.alone() if table.index and not table.key[0].numbered]
     if not tables:
         return
     table = world.rng.choice(tables)
@@ -154,7 +158,7 @@ def _add(world: World, table: Table, touched: set[str]) -> str:
     kind = world.rng.choice(KINDS)
     default = kind.default if world.rng.random() < 0.7 else None
     nullable = default is None or world.rng.random() < 0.6
-    name = f"added {world.next_number()}"
+    name = world.column_name({*table.column_names, *touched})
     column = Column(name, kind, nullable, default)
     place = _place(world, table, touched)
     touched.add(name)
@@ -182,11 +186,19 @@ def _rename(world: World, table: Table, touched: set[str]) -> str | None:
     if not columns or table.references:
         return None
     old = world.rng.choice(columns)
-    new = replace(old, name=f"renamed {world.next_number()}")
+    new = replace(old, name=world.column_name({*table.column_names, *touched}))
+    if world.rng.random() < 0.2 and old.name.swapcase().casefold() == old.name.casefold():
+        new = replace(old, name=old.name.swapcase())
     touched |= {old.name, new.name}
-    table.replace(old, new)
     if world.rng.random() < 0.5:
+        table.replace(old, new)
         return f"RENAME COLUMN {old.sql} TO {new.sql}"
+    kinds = _conversions(table, old)
+    if kinds and table.family == table.name and world.rng.random() < 0.5:
+        kind = world.rng.choice(kinds)
+        default = kind.default if old.default is not None else None
+        new = replace(new, kind=kind, default=default)
+    table.replace(old, new)
     return f"CHANGE COLUMN {old.sql} {new.declaration}"
 
 
@@ -223,9 +235,7 @@ def _convert(world: World, table: Table, touched: set[str]) -> str | None:
     choices = [
         (column, kind)
         for column in _untouched(table, touched, keys=table.family == table.name)
-        for kind in (KEY_CONVERSIONS if column in table.key else CONVERSIONS).get(
-            column.kind.sql, ()
-        )
+        for kind in _conversions(table, column)
     ]
     if not choices:
         return None
@@ -236,6 +246,11 @@ def _convert(world: World, table: Table, touched: set[str]) -> str | None:
     table.replace(column, new)
     place = _place(world, table, touched) if world.rng.random() < 0.3 else ""
     return f"MODIFY {new.declaration}{place}"
+
+
+def _conversions(table: Table, column: Column) -> tuple[Kind, ...]:
+    known = KEY_CONVERSIONS if column in table.key else CONVERSIONS
+    return () if column.numbered else known.get(column.kind.sql, ())
 
 
 def _nullability(world: World, table: Table, touched: set[str]) -> str | None:
@@ -250,7 +265,7 @@ def _nullability(world: World, table: Table, touched: set[str]) -> str | None:
 
 
 def _set_default(world: World, table: Table, touched: set[str]) -> str | None:
-    columns = [c for c in _untouched(table, touched) if c.kind.default is not None]
+    columns = [c for c in _untouched(table, touched) if _plain_default(c)]
     if not columns:
         return None
     column = world.rng.choice(columns)
@@ -260,6 +275,11 @@ def _set_default(world: World, table: Table, touched: set[str]) -> str | None:
         return f"ALTER COLUMN {column.sql} DROP DEFAULT"
     table.replace(column, replace(column, default=column.kind.default))
     return f"ALTER COLUMN {column.sql} SET DEFAULT {column.kind.default}"
+
+
+def _plain_default(column: Column) -> bool:
+    default = column.kind.default
+    return default is not None and "UPDATE" not in default and not column.numbered
 
 
 def _nothing(world: World, table: Table, touched: set[str]) -> str | None:

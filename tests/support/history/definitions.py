@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.support.history import alterations, sessions
 from tests.support.history.kinds import KEY_KINDS, KINDS
-from tests.support.history.model import Column, Feature, Kind, Session, Table, World
+from tests.support.history.model import Column, Feature, Kind, Session, Table, World, quoted
 
 MOST_TABLES = 5
 
@@ -28,6 +28,8 @@ def create(world: World, session: Session) -> None:
         Column(f"k{n}", kind, nullable=False, default=_default(world, kind))
         for n, kind in enumerate(kinds)
     )
+    if index and kinds[0].sql in ("INT", "SMALLINT", "BIGINT UNSIGNED") and rng.random() < 0.4:
+        key = (Column("k0", kinds[0], nullable=False, numbered=True),)
     table = Table(world.schema, world.new_name(), key, _columns(world), index)
     _begin(world, session, table, declared(table))
 
@@ -37,6 +39,8 @@ def declared(table: Table) -> str:
     parts = [column.declaration for column in table.all_columns]
     if table.index:
         parts.append(f"{alterations.key_clause(table)} ({table.names})")
+        small = [c.sql for c in table.plain if c.nullable and c.kind.sql == "TINYINT UNSIGNED"]
+        parts += [f"UNIQUE KEY `second` ({name})" for name in small[:1]]
     parts += [table.references] if table.references else []
     return f"CREATE TABLE {table.sql} ({', '.join(parts)})"
 
@@ -55,10 +59,11 @@ def _default(world: World, kind: Kind) -> str | None:
 
 def _columns(world: World) -> list[Column]:
     rng = world.rng
-    columns = []
-    for n, kind in enumerate(rng.sample(KINDS, rng.choice((1, 4, 6)))):
+    columns: list[Column] = []
+    for kind in rng.sample(KINDS, rng.choice((1, 4, 6))):
+        name = world.column_name(column.name for column in columns)
         nullable = rng.random() < 0.8
-        columns.append(Column(f"c {n}", kind, nullable, _default(world, kind)))
+        columns.append(Column(name, kind, nullable, _default(world, kind)))
     if Feature.SCHEMA_CHANGES in world.features and rng.random() < 0.15:
         kind = Kind("VARCHAR(80) CHARACTER SET utf8mb4", lambda rng: "''")
         stored = rng.choice(("STORED", "VIRTUAL"))
@@ -75,7 +80,8 @@ def _child(world: World, session: Session) -> bool:
         return False
     parent = world.rng.choice([table for table in free if len(table.key) == 1] or free)
     child = Column("child", KEY_KINDS[-1], nullable=False)
-    table = Table(world.schema, world.new_name(), (*parent.key, child), _columns(world))
+    key = tuple(replace(column, numbered=False) for column in parent.key)
+    table = Table(world.schema, world.new_name(), (*key, child), _columns(world))
     table.family = parent.family
     table.references = (
         f"FOREIGN KEY ({parent.names}) REFERENCES {parent.sql} ({parent.names}) ON DELETE CASCADE"
@@ -128,12 +134,13 @@ def as_select(world: World, session: Session) -> None:
     model = world.rng.choice(models)
     # A generated column's values become a column like others, whose values may be given.
     columns = [replace(column, generated=None) for column in model.columns]
-    table = Table(world.schema, world.new_name(), model.key, columns, model.index)
+    key = tuple(replace(column, numbered=False) for column in model.key)
+    table = Table(world.schema, world.new_name(), key, columns, model.index)
     table.features = model.features - {Feature.FOREIGN_KEYS}
     if Feature.BAGS in world.features and world.rng.random() < 0.4:
         table.index = ""
-    key = f" ({alterations.key_clause(table)} ({table.names}))" if table.index else ""
-    _begin(world, session, table, f"CREATE TABLE {table.sql}{key} AS SELECT * FROM {model.sql}")
+    index = f" ({alterations.key_clause(table)} ({table.names}))" if table.index else ""
+    _begin(world, session, table, f"CREATE TABLE {table.sql}{index} AS SELECT * FROM {model.sql}")
 
 
 def rename(world: World, session: Session) -> None:
@@ -153,7 +160,7 @@ def rename(world: World, session: Session) -> None:
 
 def exchange(world: World, session: Session, first: Table, second: Table) -> None:
     """Two tables change names; what may hold one of them may hold both then."""
-    between = f"`{world.schema}`.`between {world.next_number()}`"
+    between = f"{quoted(world.schema)}.`between {world.next_number()}`"
     pairs = ((first.sql, between), (second.sql, first.sql), (between, second.sql))
     first.features = second.features = first.features | second.features
     first.features, second.features = set(first.features), set(second.features)
@@ -173,7 +180,7 @@ def rebuild(world: World, session: Session) -> None:
     if Feature.SCHEMA_CHANGES in world.features and world.rng.random() < 0.6:
         alterations.alter(world, session, table)
     shared = {column.name for column in table.given} & {column.name for column in model.given}
-    names = ", ".join(f"`{name}`" for name in sorted(shared))
+    names = ", ".join(map(quoted, sorted(shared)))
     if {column.name for column in table.key} <= shared:
         copied = f"INSERT IGNORE INTO {table.sql} ({names}) SELECT {names} FROM {model.sql}"
         world.take(session, copied, table)

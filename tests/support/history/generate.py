@@ -39,7 +39,7 @@ def _definition(world: World, session: Session) -> None:
 def _implicit_commit(world: World, session: Session) -> None:
     """DDL within a transaction, which it commits."""
     transactions.ended(world, session)
-    world.take(session, f"CREATE DATABASE IF NOT EXISTS `{world.schema}`")
+    world.take(session, f"DROP TABLE IF EXISTS `{world.schema}`.`nor there`")
     _definition(world, session)
 
 
@@ -84,6 +84,8 @@ def generate(
     world = World(random.Random(seed), features, schema, mariadb, users)
     first = users[0]
     world.take(first, sessions.create_schema(schema))
+    for session in users:
+        world.take(session, f"USE `{schema}`")
     for _ in range(TABLES):
         definitions.create(world, first)
     for _ in range(length):

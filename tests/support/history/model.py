@@ -7,9 +7,16 @@ statements are made so that they succeed whatever is in the tables.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
+
+TABLE_NAMES = ("t{}", "T{}", "Table {}", "tä.ble {}", "a`b'c\"{}", "per%cent/{}")
+COLUMN_NAMES = (
+    *("c {}", "C{}", "Größe.{}", "back`tick{}", "per%cent'{}", 'a "quoted" {}', "日本 {}"),
+    *("v{}", "p{}", "k{}9", "value", "before", "after", "order", "__op", "__base", "__life"),
+)
+"""Some are those of columns that gold's own work goes by."""
 
 Literal = Callable[[random.Random], str]
 """Draws a value, as SQL."""
@@ -59,6 +66,11 @@ class Step:
     features: frozenset[Feature] = frozenset()
 
 
+def quoted(name: str) -> str:
+    """A name as SQL."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A type that columns have: its SQL, values, and a DEFAULT that they may have."""
@@ -70,24 +82,30 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column; `default` is its DEFAULT, `generated` the expression that its values are from."""
+    """A column; `default` is its DEFAULT, `generated` the expression that its values are from.
+
+    `numbered`: AUTO_INCREMENT.
+    """
 
     name: str
     kind: Kind
     nullable: bool = True
     default: str | None = None
     generated: str | None = None
+    numbered: bool = False
 
     @property
     def sql(self) -> str:
         """Its name, quoted."""
-        return f"`{self.name}`"
+        return quoted(self.name)
 
     @property
     def declaration(self) -> str:
         """It as CREATE and ALTER TABLE declare it."""
         if self.generated is not None:
             return f"{self.sql} {self.kind.sql} {self.generated}"
+        if self.numbered:
+            return f"{self.sql} {self.kind.sql} NOT NULL AUTO_INCREMENT"
         null = "NULL" if self.nullable else "NOT NULL"
         default = "" if self.default is None else f" DEFAULT {self.default}"
         return f"{self.sql} {self.kind.sql} {null}{default}"
@@ -121,7 +139,7 @@ class Table:
     @property
     def sql(self) -> str:
         """Its name, quoted."""
-        return f"`{self.schema}`.`{self.name}`"
+        return f"{quoted(self.schema)}.{quoted(self.name)}"
 
     @property
     def all_columns(self) -> list[Column]:
@@ -137,6 +155,11 @@ class Table:
     def plain(self) -> list[Column]:
         """Those of them that are not of the key."""
         return [column for column in self.columns if column.generated is None]
+
+    @property
+    def column_names(self) -> set[str]:
+        """Of all of them."""
+        return {column.name for column in self.all_columns}
 
     @property
     def names(self) -> str:
@@ -194,6 +217,14 @@ class World:
         families = [table.family for table in self.tables]
         return [table for table in self.free() if families.count(table.family) == 1]
 
+    def column_name(self, taken: Iterable[str]) -> str:
+        """A name that no column of a table has."""
+        folded = {name.casefold() for name in taken}
+        while True:
+            name = self.rng.choice(COLUMN_NAMES).format(self.rng.randrange(10))
+            if name.casefold() not in folded:
+                return name
+
     def next_number(self) -> int:
         """One that no name has."""
         self.number += 1
@@ -205,6 +236,6 @@ class World:
         gone = [name for name in self.names if name not in alive]
         if gone and self.rng.random() < 0.5:
             return self.rng.choice(gone)
-        name = self.rng.choice(("t{}", "Table {}", "tä.ble {}")).format(len(self.names))
+        name = self.rng.choice(TABLE_NAMES).format(len(self.names))
         self.names.append(name)
         return name

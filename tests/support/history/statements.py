@@ -49,6 +49,8 @@ def insertion(
     """`(column, …) VALUES (value, …), …` of so many rows; some columns may be left out."""
     plain = [column for column in table.plain if not _left_out(rng, table, column)]
     keys = keys or [key_values(rng, table) for _ in range(rows)]
+    if table.key[0].numbered and rng.random() < 0.5:
+        keys = [["NULL"] for _ in keys]
     texts = (", ".join([*key, *(value(rng, column) for column in plain)]) for key in keys)
     names = ", ".join(column.sql for column in (*table.key, *plain))
     return f"({names}) VALUES {', '.join(f'({text})' for text in texts)}"
@@ -73,7 +75,10 @@ def replace(rng: random.Random, table: Table) -> list[str]:
 def upsert(rng: random.Random, table: Table) -> list[str]:
     """Rows, or a change of those that have their key."""
     inserted = f"INSERT INTO {table.sql} {insertion(rng, table, rng.choice((1, 1, 3)))}"
-    return [f"{inserted} ON DUPLICATE KEY UPDATE {assignment(rng, table)}"]
+    change = assignment(rng, table)
+    if rng.random() < 0.2:  # the same key, perhaps spelled another way
+        change += f", {table.key[0].sql} = VALUES({table.key[0].sql})"
+    return [f"{inserted} ON DUPLICATE KEY UPDATE {change}"]
 
 
 def update(rng: random.Random, table: Table) -> list[str]:

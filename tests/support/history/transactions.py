@@ -7,7 +7,7 @@ a table that an open transaction has changed belongs to its session until that e
 from __future__ import annotations
 
 from tests.support.history import sessions, statements
-from tests.support.history.model import Feature, Session, Table, World
+from tests.support.history.model import Feature, Session, Table, World, quoted
 
 
 def rows(world: World, session: Session) -> None:
@@ -80,7 +80,7 @@ def savepoint(world: World, session: Session) -> None:
     """SAVEPOINT, perhaps under a name that there is."""
     name = world.rng.choice(("a", "B", "save `point`"))
     session.savepoints = [s for s in session.savepoints if s.lower() != name.lower()] + [name]
-    world.take(session, f"SAVEPOINT {_quoted(name)}")
+    world.take(session, f"SAVEPOINT {quoted(name)}")
     if session.temporary and world.rng.random() < 0.5:
         world.take(session, f"INSERT INTO {session.temporary} VALUES (1)")
 
@@ -92,7 +92,7 @@ def rollback_to(world: World, session: Session) -> None:
     at = world.rng.randrange(len(session.savepoints))
     released = world.rng.random() < 0.15
     verb = "RELEASE SAVEPOINT" if released else "ROLLBACK TO"
-    world.take(session, f"{verb} {_quoted(session.savepoints[at])}")
+    world.take(session, f"{verb} {quoted(session.savepoints[at])}")
     del session.savepoints[at if released else at + 1 :]
 
 
@@ -166,7 +166,3 @@ def _end_prepared(world: World, session: Session, xa: str) -> None:
     world.take(session, f"XA {verb} {xa}", *owned)
     for table in owned:
         table.owner = None
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
