@@ -14,6 +14,7 @@ from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import Position, TimelineItem
 from pipeline.gold.blocks import Block, Rules
 from pipeline.gold.parts import MOVES
+from pipeline.gold.refusal import Refusal
 from pipeline.gold.state import NO_LSN, TableState
 
 DROPPED = "The source dropped it."
@@ -208,7 +209,15 @@ def _setting_out(one: Way, rules: Rules) -> TableState:
         key=rules.given(str(one.before.name)),
         complete_from=one.before.complete,
         marked=tuple(block.lsn for block in one.marked),
+        refused=_still_refused(one),
     )
+
+
+def _still_refused(one: Way) -> Refusal | None:
+    """What was refused and is not gone past, nor worth another try."""
+    refused = one.before.refused
+    blocked = refused is not None and any(block.lsn == refused.lsn for block in one.blocks)
+    return refused if refused and blocked and refused.lsn > one.to_lsn else None
 
 
 _Event = TimelineItem | Block
