@@ -62,7 +62,7 @@ def _body(
     columns, definition = _definition(name, parts, TypeContext(charset, sql_mode))
     cascades = next(filter(None, map(cascade, parts)), "")
     model = replace(TableModel.of(columns), partitioning=partitioned_by(options))
-    return CreateTable(name, definition, if_not_exists, cascades, model)
+    return CreateTable(name, definition, if_not_exists, cascades, model, tuple(columns))
 
 
 def _left_out(elements: Sequence[Token], options: Sequence[Token]) -> str:

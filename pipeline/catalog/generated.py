@@ -91,7 +91,7 @@ def _stored(node: _Node, column: NewColumn, mode: ConversionMode) -> str:
     target = column.definition
     mode.require_strict("a value may not fit")
     if not column.stored and not _fits(node, target):
-        if target.type in _BITS and node.digits and not target.unsigned:
+        if target.type in _BITS and node.digits and not (target.unsigned or mode.mariadb):
             return f"{CLAMP}:{_BITS[target.type]}"
         raise UnknownExpressionError("a VIRTUAL column that a value may not fit")
     if target.type in _DIGITS and node.digits:

@@ -11,17 +11,35 @@ from pipeline.catalog.partitions import Partitioning
 
 
 @dataclass(frozen=True, slots=True)
+class ColumnDefault:
+    """What an insert that does not name a column gives to it, where its row image leaves it out.
+
+    `text` is the value as `pipeline.catalog.defaults` writes it (None: NULL), fixed when it was
+    declared; with a `reason` it is not known. `nullable`: whether the column was then. `unlogged`:
+    updates change the column, and no image says so.
+    """
+
+    name: str
+    text: str | None = None
+    reason: str = ""
+    nullable: bool = True
+    unlogged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class TableModel:
     """Known only of a table whose CREATE is in the log.
 
     `auto_increment` names its column of that kind, `generated` those that are computed from others,
-    whose names, without regard to case, are among `sources` (None: not known). `partitioning` tells
-    which rows its partitions hold, if it has some and that can be told. `left_out` says why it is
-    no table to replicate, and no table created LIKE it is.
+    whose names, without regard to case, are among `sources` (None: not known). `defaults` are those
+    of all columns; None: not known (of an older release). `partitioning` tells which rows its
+    partitions hold, if it has some and that can be told. `left_out` says why it is no table to
+    replicate, and no table created LIKE it is.
     """
 
     auto_increment: str | None = None
     generated: tuple[str, ...] = ()
+    defaults: tuple[ColumnDefault, ...] | None = None
     sources: tuple[str, ...] | None = ()
     partitioning: Partitioning | None = None
     left_out: str | None = None
@@ -30,6 +48,13 @@ class TableModel:
     def of(cls, columns: Iterable[NewColumn]) -> TableModel:
         """The model of a table that is declared with these columns."""
         return cls().renamed({}, columns)
+
+    def with_defaults(self, defaults: Iterable[ColumnDefault]) -> TableModel:
+        """The model where these are declared (anew), if others are known."""
+        if self.defaults is None:
+            return self
+        known = {default.name: default for default in (*self.defaults, *defaults)}
+        return replace(self, defaults=tuple(known.values()))
 
     def renamed(self, names: Mapping[str, str | None], declared: Iterable[NewColumn]) -> TableModel:
         """After an ALTER: old names to new ones (None: dropped), and what it declares (anew)."""
@@ -49,6 +74,7 @@ class TableModel:
                     if c.computed and c.computed != "AUTO_INCREMENT"
                 ),
             ),
+            defaults=self._renamed_defaults(names),
             sources=self._sources(names, declared),
             partitioning=self._partitioning(names),
         )
@@ -76,6 +102,14 @@ class TableModel:
             return False
         return self.sources is None or column.casefold() in self.sources
 
+    def _renamed_defaults(
+        self, names: Mapping[str, str | None]
+    ) -> tuple[ColumnDefault, ...] | None:
+        if self.defaults is None:
+            return None
+        renamed = ((default, names.get(default.name, default.name)) for default in self.defaults)
+        return tuple(replace(default, name=name) for default, name in renamed if name is not None)
+
     def to_json(self) -> str:
         """A JSON object that `from_json` reads back."""
         return json.dumps(asdict(self), sort_keys=True, ensure_ascii=False)
@@ -84,11 +118,13 @@ class TableModel:
     def from_json(cls, text: str) -> TableModel:
         """The model that `to_json` wrote."""
         fields = json.loads(text)
+        defaults = fields.get("defaults")
         sources, partitioning = fields.get("sources"), fields.get("partitioning")
         return cls(
             fields["auto_increment"],
             tuple(fields["generated"]),
-            # Older releases did not keep them.
+            # Older releases did not keep what follows.
+            None if defaults is None else tuple(ColumnDefault(**one) for one in defaults),
             None if sources is None else tuple(sources),
             Partitioning.from_fields(partitioning) if partitioning else None,
             fields.get("left_out"),
