@@ -259,8 +259,11 @@ def _convert(world: World, table: Table, touched: set[str]) -> str | None:
 
 
 def _conversions(table: Table, column: Column) -> tuple[Kind, ...]:
+    """What it may become: nothing where others may be generated from it, and change with it."""
     known = KEY_CONVERSIONS if column in table.key else CONVERSIONS
-    return () if column.numbered else known.get(column.kind.sql, ())
+    if column.numbered or any(other.generated for other in table.columns):
+        return ()
+    return known.get(column.kind.sql, ())
 
 
 def _nullability(world: World, table: Table, touched: set[str]) -> str | None:
