@@ -103,7 +103,7 @@ class Tables:
         # Without a primary key, the server logs a NOT NULL UNIQUE one as such.
         open_key = item.definition is not None and not item.definition.primary_key
         table.keys_open = not shown and (table.keys_open or item.kind == "keys" or open_key)
-        if not shown and item.definition is not None:
+        if item.definition is not None and (not shown or item.model is not None):
             table.model = item.model
         if item.definition is not None and item.version is not None:
             table.versions.keep(item.version, item.definition, from_table_map=shown)
