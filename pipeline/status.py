@@ -82,8 +82,7 @@ def read_status(spark: SparkSession, settings: Settings) -> Status:
     for source in sorted({entry.source for entry in entries}):
         faults = sorted(open_faults(spark, lake, source), key=lambda fault: fault.lsn)
         ledger = Ledger(spark, lake, source)
-        plan = ledger.last("gold")
-        state = GoldState.from_body(plan.body) if plan else GoldState()
+        state = GoldState.of(ledger)
         tables += [_table(settings, source, state, name, faults) for name in sorted(state.tables)]
         given_up = settings.given_up if source == settings.source else ()
         problems += _missing(spark, ledger, lake, source, given_up)

@@ -68,6 +68,15 @@ class ChangeColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeDefault:
+    """ALTER COLUMN … SET and DROP DEFAULT: what inserts give the column (empty: no DEFAULT)."""
+
+    name: str
+    default: tuple[Token, ...] = ()
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ChangeKeys:
     """The primary key or a unique one may be another: the next table map tells the key."""
 
@@ -87,5 +96,12 @@ class Refused:
 
 
 Action = (
-    AddColumn | DropColumn | RenameColumn | ChangeColumn | ChangeKeys | ConvertCharset | Refused
+    AddColumn
+    | DropColumn
+    | RenameColumn
+    | ChangeColumn
+    | ChangeDefault
+    | ChangeKeys
+    | ConvertCharset
+    | Refused
 )

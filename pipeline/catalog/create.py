@@ -54,7 +54,8 @@ def _body(
     parts = split(elements)
     columns, definition = _definition(name, parts, TypeContext(charset, sql_mode))
     cascades = next(filter(None, map(cascade, parts)), "")
-    return CreateTable(name, definition, if_not_exists, cascades, TableModel.of(columns))
+    model = TableModel.of(columns)
+    return CreateTable(name, definition, if_not_exists, cascades, model, tuple(columns))
 
 
 def _selects(options: Sequence[Token]) -> bool:

@@ -18,6 +18,7 @@ ItemKind = Literal[
     "alter",
     "version",
     "keys",
+    "model",
     "truncate",
     "renamed",
     "moved",
@@ -29,10 +30,11 @@ ItemKind = Literal[
 beginning was not seen; `add_columns`: columns were added, existing rows hold `defaults`; `alter`:
 its columns are others, by `columns`, or its key is; `version`: rows from here on are in this one of
 silver's tables, nothing else changes; `keys`: the key may be another, which the next table map
-tells; `truncate`: it is empty from here on; `renamed`: it has the rows that `other` had; `moved`:
-its rows are those of `other` from here on, and it ends; `drop`: the table ends; `unsupported`: it
-changed in a way that is not applied, for `reason`; `temporary`: a connection has had a table of its
-name for itself, which does nothing to it."""
+tells; `model`: only what DDL tells besides is another; `truncate`: it is empty from here on;
+`renamed`: it has the rows that `other` had; `moved`: its rows are those of `other` from here on,
+and it ends; `drop`: the table ends; `unsupported`: it changed in a way that is not applied, for
+`reason`; `temporary`: a connection has had a table of its name for itself, which does nothing to
+it."""
 
 Position = tuple[int, int]
 """LSN of the transaction, and byte offset of the event in its file."""

@@ -27,9 +27,10 @@ from pipeline.catalog.effects import (
     Unreadable,
     Unsupported,
 )
+from pipeline.catalog.insert_defaults import insert_default
 from pipeline.catalog.items import ItemKind, TimelineItem
 from pipeline.catalog.logged import CatalogOptions, LoggedStatement
-from pipeline.catalog.model import TableModel
+from pipeline.catalog.model import ColumnDefault, TableModel
 from pipeline.catalog.renames import permutation
 from pipeline.catalog.tables import Tables
 
@@ -102,7 +103,8 @@ class Statements:
     def _create(self, statement: LoggedStatement, effect: CreateTable) -> None:
         if effect.if_not_exists and self._exists_already(statement, effect.name):
             return
-        self._begin(statement, effect.name, effect.definition, effect.model)
+        inserted = partial(self._inserted, statement)
+        self._begin(statement, effect.name, effect.definition, _model(effect, inserted))
         if effect.cascades:
             self._cascades(statement, effect.name, effect.cascades)
 
@@ -163,6 +165,7 @@ class Statements:
                     effect.actions,
                     self._options.conversion_mode(statement, ignore=effect.ignore),
                     partial(self._default, statement),
+                    partial(self._inserted, statement),
                 )
             except NotAppliedError as error:
                 self._unsupported(statement, effect.name, str(error))
@@ -189,6 +192,8 @@ class Statements:
                 model=change.model,
             )
             self._log_columns(log, before, change)
+        elif change.model != self._tables[name].model:
+            self._log(statement, name, "model", model=change.model)
         if change.keys:
             self._log(statement, name, "keys")
 
@@ -210,6 +215,10 @@ class Statements:
                 f"column {column.definition.name} is added, and what existing rows hold in it"
                 f" is not in the log: {error}"
             ) from error
+
+    def _inserted(self, statement: LoggedStatement, column: NewColumn) -> ColumnDefault:
+        context = self._options.default_context(statement)
+        return insert_default(column, context, mariadb=statement.mariadb)
 
     # --- tables are renamed -----------------------------------------------------------------------
 
@@ -283,6 +292,19 @@ class Statements:
                 **fields,
             )
         )
+
+
+def _model(
+    effect: CreateTable, inserted: Callable[[NewColumn], ColumnDefault]
+) -> TableModel | None:
+    """What DDL tells of the table, with the DEFAULTs of its columns as the key leaves them."""
+    if effect.model is None:
+        return None
+    declared = (
+        replace(column, definition=definition)
+        for column, definition in zip(effect.columns, effect.definition.columns, strict=True)
+    )
+    return replace(effect.model, defaults=tuple(map(inserted, declared)))
 
 
 def _named(definition: TableDefinition, name: TableName) -> TableDefinition:

@@ -89,6 +89,9 @@ class Tables:
         if item.kind == "temporary":
             table.temporary = True
             return
+        if item.kind == "model":
+            table.model = item.model
+            return
         # What a table map shows has no statement beside it.
         shown = item.statement is None and item.definition is not None
         if item.kind in _BEGINS or item.kind == "renamed":

@@ -18,7 +18,6 @@ from pipeline.silver import segments
 from pipeline.silver.blobs import BLOBS
 from pipeline.silver.decode import (
     FAULTS,
-    PARTIAL_IMAGES,
     STATEMENTS,
     TRANSACTIONS,
     Decode,
@@ -137,8 +136,7 @@ class _Batch:
 
     def _faults(self, staged: Staging, counts: Mapping[str, int]) -> list[str]:
         source, batch = self.settings.source, self.plan.batch
-        kinds = (PARTIAL_IMAGES,) if self.body.retried else (FAULTS, PARTIAL_IMAGES)
-        targets = [kind for kind in kinds if counts.get(kind)]
+        targets = [FAULTS] if counts.get(FAULTS) and not self.body.retried else []
         found = append_faults(staged, self.lake, source, batch, targets, self.body.faults)
         if not self.body.retried:
             return found
@@ -162,8 +160,7 @@ class _Batch:
                 "tables": len(rows),
                 "transactions": counts.get(TRANSACTIONS, 0),
                 "statements": counts.get(STATEMENTS, 0),
-                "faults": sum(counts.get(kind, 0) for kind in (FAULTS, PARTIAL_IMAGES))
-                + len(self.body.faults),
+                "faults": counts.get(FAULTS, 0) + len(self.body.faults),
             },
         }
 

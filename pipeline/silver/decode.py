@@ -42,10 +42,7 @@ TRANSACTIONS = "transactions"
 PARTS = "transaction_parts"
 STATEMENTS = "statements"
 FAULTS = "faults"
-PARTIAL_IMAGES = "partial_images"
-"""Targets of blobs besides the tables'; the last two are faults, the last one for gold alone."""
-
-"""Columns of changes that are not null where an image is not complete."""
+"""Targets of blobs besides the tables'."""
 
 STAGED_TRANSACTIONS = schemas.TRANSACTIONS.append(SEEN_BEFORE)
 STAGED_FAULTS = pa.schema(
@@ -67,7 +64,6 @@ FOUND = pa.schema(
 """What the survey brings to the driver. A `segment` row's LSN is that of its last transaction."""
 
 Wanted = Callable[[str, str], bool]
-_NO_FAULTS = pa.RecordBatch.from_pylist([], schema=schemas.FAULTS)
 OFFSET_BITS = 40
 """An LSN's lower bits: the offset in the file."""
 
@@ -147,7 +143,6 @@ class Decode:
         else:
             yield table_target(table_id), changes.batch
             yield LOSSY, lossy_counts(changes)
-            yield PARTIAL_IMAGES, _staged(segment, _with_partial_images(definition, changes.batch))
 
     def _selected(self, segment: Segment, changes: Changes) -> Changes:
         if self.only is None:
@@ -313,16 +308,6 @@ def _unplanned(definition: TableDefinition, batch: pa.RecordBatch) -> pa.RecordB
     """Changes under a definition that the survey did not see."""
     reason = "its table map was not seen when the batch was planned"
     return _one_per_transaction(definition, batch, "undecodable", reason)
-
-
-def _with_partial_images(definition: TableDefinition, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Inserts that leave columns out, of which gold does not know the DEFAULT."""
-    absent = batch.column("__absent_after")
-    if absent.null_count == batch.num_rows:
-        return _NO_FAULTS
-    partial = pc.and_(pc.is_valid(absent), pc.equal(batch.column("__op"), "insert"))
-    reason = "an inserted row leaves columns out (binlog_row_image), whose DEFAULT is not known"
-    return _one_per_transaction(definition, batch.filter(partial), "partial_image", reason)
 
 
 def _one_per_transaction(
