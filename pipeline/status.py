@@ -10,6 +10,7 @@ from datetime import datetime
 from pyspark.sql import SparkSession
 
 from pipeline.bronze.continuity import gaps
+from pipeline.bronze.executed import log_base
 from pipeline.bronze.files import read_files
 from pipeline.catalog.effects import TableName
 from pipeline.gold.blocks import Fault
@@ -20,6 +21,7 @@ from pipeline.lake import Lake
 from pipeline.ledger import Entry, Ledger
 from pipeline.settings import Settings
 from pipeline.silver.plan import SilverPlan
+from pipeline.silver.planning import what_is_new
 
 NO_ORDINAL = 0
 LAYERS = ("bronze", "silver", "gold")
@@ -127,5 +129,11 @@ def _missing(
     files = read_files(spark, lake, source)
     yield from (row.fault for row in files if row.fault)
     silver = ledger.last("silver")
-    reached = SilverPlan.from_body(silver.body).end[0] if silver else NO_ORDINAL
-    yield from gaps([row for row in files if row.ordinal >= reached], given_up)
+    before = SilverPlan.from_body(silver.body) if silver else None
+    reached = before.end[0] if before else NO_ORDINAL
+    told = list(gaps(files, given_up, reached))
+    if any(log_base(row) != log_base(files[0]) for row in files):
+        # What waits in the logs of several servers, their transactions tell.
+        new = what_is_new(spark, lake, source, before, given_up)
+        told += [gap for gap in new.gaps if gap not in told]
+    yield from told

@@ -30,7 +30,7 @@ from pipeline.silver.segments import SegmentRef
 from pipeline.silver.spark_types import spark_schema
 from pipeline.silver.staging import Staging, big_row_session, remove_leftovers, staging
 from pipeline.silver.tables import write_tables
-from pipeline.silver.transactions import append_statements, append_transactions
+from pipeline.silver.transactions import append_statements, append_transactions, count_seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +89,11 @@ class _Batch:
             append_statements(staged, self.lake, source, batch, counts)
             faults = self._faults(staged, counts)
             lossy = read_lossy(staged, counts)
-        record = self._record(counts, rows, decoded) | {"lossy": lossy}
+            seen = count_seen(staged, counts) if self.body.seen else 0
+        record = self._record(counts, rows, decoded) | {"lossy": lossy, "seen_before": seen}
         self.ledger.finish(self.plan, record)
         remove_leftovers(self.lake, source, batch)
-        return Done(batch, record["counts"], tuple(faults), tuple(sentences(lossy)))
+        return Done(batch, record["counts"], tuple(faults), (*sentences(lossy), *_told(seen)))
 
     def _decode(self, staged: Staging) -> int:
         """Decode all segments of the plan to staging; how many there are."""
@@ -120,6 +121,7 @@ class _Batch:
             self.settings.wanted,
             self.body.table_ids,
             only if self.body.retried else None,
+            self.body.seen,
         )
         tasks = min(len(chunk), int(self.spark.conf.get("spark.sql.shuffle.partitions") or 1))
         rows = segments.content(self.spark, self.lake, self.settings.source, chunk, spread=tasks)
@@ -161,3 +163,8 @@ class _Batch:
                 "faults": counts.get(FAULTS, 0) + len(self.body.faults),
             },
         }
+
+
+def _told(seen: int) -> list[str]:
+    """What is left out is told."""
+    return [f"{seen} transactions were in the lake before: they are left out."] if seen else []

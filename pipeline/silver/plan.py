@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from decoder.definition import TableDefinition
+from pipeline.bronze.executed import Executed
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
 from pipeline.silver.segments import Mark
@@ -49,6 +50,8 @@ class SilverPlan:
     log from its first file on. `faults`: rows of `quarantine` that the timeline gives (statements
     that are not applied). `retried`: what a batch takes up again; its range is then
     empty. `conf`: the settings of decoding, so that a plan that another run finishes is the same.
+    `seen`: by the place of a segment, the GTIDs in it of transactions that the lake had before;
+    `executed`: what it has behind the batch (None in plans from before they kept it).
     """
 
     start: Mark
@@ -60,6 +63,8 @@ class SilverPlan:
     faults: tuple[Mapping[str, Any], ...] = ()
     retried: tuple[Retried, ...] = ()
     conf: Mapping[str, Any] = field(default_factory=dict)
+    seen: Mapping[Mark, str] = field(default_factory=dict)
+    executed: Executed | None = None
 
     def to_body(self) -> dict[str, Any]:
         """As JSON."""
@@ -73,11 +78,14 @@ class SilverPlan:
             "faults": [dict(fault) for fault in self.faults],
             "retried": [segment.to_list() for segment in self.retried],
             "conf": dict(self.conf),
+            "seen": [[*place, gtids] for place, gtids in self.seen.items()],
+            "executed": self.executed and self.executed.to_dict(),
         }
 
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> SilverPlan:
         """What `to_body` gave."""
+        executed = body.get("executed")
         return cls(
             start=(body["from"][0], body["from"][1]),
             end=(body["to"][0], body["to"][1]),
@@ -88,6 +96,8 @@ class SilverPlan:
             faults=tuple(body["faults"]),
             retried=tuple(Retried.from_list(row) for row in body["retried"]),
             conf=body["conf"],
+            seen={(ordinal, start): gtids for ordinal, start, gtids in body.get("seen", ())},
+            executed=Executed.from_dict(executed) if executed else None,
         )
 
     @property

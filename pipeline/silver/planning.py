@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
+
 from pyspark.sql import SparkSession
 
+from pipeline.bronze.executed import Executed
+from pipeline.bronze.files import read_files
 from pipeline.catalog.definitions import read_items, require_own_tables
 from pipeline.catalog.timeline import Timeline
 from pipeline.errors import SettingsError
@@ -14,6 +19,7 @@ from pipeline.settings import Settings
 from pipeline.silver import segments
 from pipeline.silver.plan import SilverPlan, planned_tables
 from pipeline.silver.quarantine import given_up, retryable
+from pipeline.silver.seen_before import Recognised, left_behind, recognise
 from pipeline.silver.segments import SegmentRef
 from pipeline.silver.staging import big_row_session
 from pipeline.silver.survey import catalog_options, definitions, find, in_log_order
@@ -28,15 +34,14 @@ def next_plan(
     lake = Lake(settings.lake)
     last = ledger.last("silver")
     before = SilverPlan.from_body(last.body) if last else None
-    mark = before.end if before else None
-    new = segments.pending(spark, lake, settings.source, mark, settings.given_up)
+    new = what_is_new(spark, lake, settings.source, before, settings.given_up)
     if not new.segments:
         return None, new.gaps
     from_start = before.from_start if before else _is_first(new.segments[0])
     timeline = Timeline(
         read_items(spark, lake, settings.source), catalog_options(settings, from_start=from_start)
     )
-    rows = find(big_row_session(spark), settings, new.segments, progress)
+    rows = find(big_row_session(spark), settings, new.segments, progress, new.seen)
     surveyed = in_log_order(rows, timeline)
     cut = surveyed.cut_lsn if surveyed.cut_lsn is not None else before.cut_lsn if before else 0
     plan = SilverPlan(
@@ -48,9 +53,30 @@ def next_plan(
         items=surveyed.items,
         faults=(*given_up(new.given_up), *surveyed.faults),
         conf=settings.decoding,
+        seen=new.seen,
+        executed=new.executed,
     )
     require_own_tables(spark, lake, settings.source, plan.table_names)
     return plan, new.gaps
+
+
+def what_is_new(
+    spark: SparkSession,
+    lake: Lake,
+    source: str,
+    before: SilverPlan | None,
+    given_up: Collection[int],
+) -> Recognised:
+    """What bronze has behind silver's last plan, up to the first gap; and all gaps."""
+    files = {row.ordinal: row for row in read_files(spark, lake, source)}
+    mark = before.end if before else None
+    executed = before.executed if before else Executed()
+    if executed is None and mark is not None:  # a plan from before they were kept
+        executed = segments.executed_at(spark, lake, source, files, mark)
+    executed = executed or Executed()
+    found = segments.pending(spark, lake, source, files, mark, executed, given_up)
+    new = recognise(found, files, executed, given_up)
+    return replace(new, gaps=(*new.gaps, *left_behind(files, mark, executed)))
 
 
 def require_same_types(ledger: Ledger, settings: Settings) -> None:
@@ -93,6 +119,7 @@ def retry_plan(
         tables=planned_tables((d, version) for d, version in versions if version is not None),
         retried=held,
         conf=settings.decoding,
+        executed=before.executed,
     )
 
 
