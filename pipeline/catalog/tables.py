@@ -96,7 +96,9 @@ class Tables:
         shown = item.statement is None and item.definition is not None
         if item.kind in _BEGINS or item.kind == "renamed":
             table.rows_seen, table.held, table.keys_open = False, False, False
-            table.definition, table.version, table.model = None, None, None
+            table.definition, table.version = None, None
+            # A table map only shows otherwise what DDL has begun, and tells nothing besides.
+            table.model = table.model if shown and item.kind == "create" else None
         table.exists = item.kind not in _ENDS
         table.held = table.held or item.kind == "unsupported"
         table.rows_seen = table.rows_seen or shown or item.kind == "renamed"
