@@ -12,6 +12,7 @@ from decoder.definition import TableDefinition
 from pipeline.catalog.ddl import Session, effects
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import ItemKind, Position, TimelineItem
+from pipeline.catalog.letter_case import in_lower_case
 from pipeline.catalog.logged import CatalogOptions, LoggedStatement
 from pipeline.catalog.model import TableModel
 from pipeline.catalog.statements import Statements
@@ -115,9 +116,12 @@ class Timeline:
         session = Session(
             statement.schema or None,
             statement.sql_mode,
-            None if statement.mariadb else statement.server_version,
+            statement.server_version,
+            mariadb=statement.mariadb,
         )
         found = effects(statement.query, session)
+        if self._options.folds_names:
+            found = [in_lower_case(effect) for effect in found]
         if statement.temporary:
             found = beside_temporary_tables(statement.query, found)
         for number, effect in enumerate(found):

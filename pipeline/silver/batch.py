@@ -122,6 +122,7 @@ class _Batch:
             self.body.table_ids,
             only if self.body.retried else None,
             self.body.seen,
+            lower_case=self.settings.lower_case_table_names in (1, 2),
         )
         tasks = min(len(chunk), int(self.spark.conf.get("spark.sql.shuffle.partitions") or 1))
         rows = segments.content(self.spark, self.lake, self.settings.source, chunk, spread=tasks)

@@ -80,7 +80,7 @@ class Decode:
     `table_ids`: fingerprint of a definition → the plan's number for its table. With `only`, the
     place of a segment → transactions that faults held in it, just the changes of these are given,
     and what still faults. `seen`: see `Splitter`; of such transactions only that they were logged
-    is given.
+    is given. `lower_case`: the server's tables have names in lower case.
     """
 
     types: TypeOptions
@@ -88,6 +88,7 @@ class Decode:
     table_ids: Mapping[str, int]
     only: Mapping[tuple[int, int], frozenset[int]] | None = None
     seen: Mapping[Place, str] = field(default_factory=dict)
+    lower_case: bool = False
 
     def __call__(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The blobs of all segments in `rows`."""
@@ -108,7 +109,7 @@ class Decode:
     def _results(self, stretch: Segment, parts: Iterator[pa.Buffer]) -> Iterator[Result]:
         """What the decoder gives, with the tables of statements that are faults."""
         first = next(parts)
-        named = NamedTables(_server(stretch, first))
+        named = NamedTables(_server(stretch, first), lower_case=self.lower_case)
         decoder = SegmentDecoder(stretch, self.types, wanted=self.wanted)
         for result in decoder.decode(_chain(first, parts)):
             if isinstance(result, Statements):
