@@ -105,7 +105,9 @@ class Tables:
         if item.kind in _BEGINS or item.kind == "renamed":
             table.rows_seen, table.held, table.keys_open = False, False, False
             table.rows_known = True
-            table.definition, table.version, table.model = None, None, None
+            table.definition, table.version = None, None
+            # A table map only shows otherwise what DDL has begun, and tells nothing besides.
+            table.model = table.model if shown and item.kind == "create" else None
         table.exists = item.kind not in _ENDS
         table.held = table.held or item.kind == "unsupported"
         if item.kind in ("truncate", "rows_not_logged"):
@@ -114,7 +116,7 @@ class Tables:
         # Without a primary key, the server logs a NOT NULL UNIQUE one as such.
         open_key = item.definition is not None and not item.definition.primary_key
         table.keys_open = not shown and (table.keys_open or item.kind == "keys" or open_key)
-        if not shown and (item.definition is not None or item.model is not None):
+        if item.model is not None or (not shown and item.definition is not None):
             table.model = item.model
         if item.definition is not None and item.version is not None:
             table.versions.keep(item.version, item.definition, from_table_map=shown)

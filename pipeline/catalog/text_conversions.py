@@ -22,6 +22,8 @@ _BYTES = {
     **dict.fromkeys(("ucs2", "big5", "cp932", "euckr", "gb2312", "gbk", "sjis"), 2),
 }
 """Bytes of a charset's longest character; one for those that are not here."""
+_LARGEST_VALUE = (1 << 30) - 1
+"""In bytes: no value is larger than a packet, and max_allowed_packet is 1 GiB at most."""
 
 
 def _widest(column: ColumnDefinition) -> int:
@@ -43,7 +45,7 @@ def characters(column: ColumnDefinition) -> int:
 def _longest(column: ColumnDefinition) -> int:
     """The characters of the longest value that there can be."""
     if _is_blob(column):
-        return int((1 << 8 * column.length_bytes) - 1)
+        return min((1 << 8 * column.length_bytes) - 1, _LARGEST_VALUE)
     return characters(column)
 
 

@@ -14,6 +14,7 @@ from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import ItemKind, Position, TimelineItem
 from pipeline.catalog.letter_case import in_lower_case
 from pipeline.catalog.logged import CatalogOptions, LoggedStatement
+from pipeline.catalog.model import TableModel
 from pipeline.catalog.statements import Statements
 from pipeline.catalog.tables import Tables, TableState
 from pipeline.catalog.temporary import beside_temporary_tables
@@ -55,10 +56,23 @@ class Timeline:
         if kind is not None:
             self._tables.add(
                 TimelineItem(
-                    *position, name.schema, name.table, kind, version, definition, reason=reason
+                    *position,
+                    name.schema,
+                    name.table,
+                    kind,
+                    version,
+                    definition,
+                    reason=reason,
+                    model=self._model(table, definition) if kind == "create" else None,
                 )
             )
         return version
+
+    def _model(self, table: TableState, definition: TableDefinition) -> TableModel | None:
+        """What DDL told of a table that begins anew since its key is told: that stays."""
+        known = table.as_known(definition)
+        declared = known is not None and fits(known, definition, self._options.types)
+        return table.model if declared else None
 
     def _verdict(self, table: TableState, definition: TableDefinition, version: int) -> _Verdict:
         """What a table map tells that is new: nothing, for most."""

@@ -67,6 +67,8 @@ def how(old: str, new: str, mode: ConversionMode) -> str | None:
         ("text", "varchar(10)", "cut:10", HELD),
         ("text", "tinytext", HELD, HELD),
         ("tinytext", "longtext charset utf8mb4", None, None),
+        ("longtext", "longtext", None, HELD),
+        ("longtext", "longtext charset utf8mb4", None, None),
         ("varchar(20)", "varbinary(80)", HELD, HELD),
         ("varchar(20)", "json", HELD, HELD),
         ("varchar(20)", "int", "number", HELD),

@@ -71,6 +71,14 @@ def promoted(*key: str) -> TableDefinition:
     return replace(bare, primary_key=places, primary_key_prefixes=(0,) * len(key))
 
 
+def test_a_key_that_a_table_map_tells_leaves_what_ddl_told() -> None:
+    create = "CREATE TABLE t (a int NOT NULL, b int DEFAULT 5, UNIQUE KEY (a))"
+    log = Log().run(create, replace(shown(create), primary_key=(0,), primary_key_prefixes=(0,)))
+    declared, begun = log.new
+    assert (begun.kind, begun.model) == ("create", declared.model)
+    assert begun.model is not None
+
+
 def test_a_created_table_is_in_the_timeline_before_any_row() -> None:
     log = Log().run(CREATE)
     assert log.kinds == [("create", 1)]
