@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from decoder.definition import ColumnDefinition
+from pipeline.catalog.keys import Key
 from pipeline.catalog.lexer import Token
 
 
@@ -69,7 +70,15 @@ class ChangeColumn:
 
 @dataclass(frozen=True, slots=True)
 class ChangeKeys:
-    """The primary key or a unique one may be another: the next table map tells the key."""
+    """The primary key or a unique one may be another: the next table map tells, if it has keys.
+
+    One key is `added`, or one that may be of this name is `dropped` or (old name, new name)
+    `renamed`; with nothing of these, what became of the keys is not known.
+    """
+
+    added: Key | None = None
+    dropped: str | None = None
+    renamed: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +89,13 @@ class ConvertCharset:
 
 
 @dataclass(frozen=True, slots=True)
+class SetCharset:
+    """[DEFAULT] CHARACTER SET or COLLATE: columns that are declared from here on have it."""
+
+    charset: str
+
+
+@dataclass(frozen=True, slots=True)
 class Refused:
     """An action that is not applied, and why."""
 
@@ -87,5 +103,12 @@ class Refused:
 
 
 Action = (
-    AddColumn | DropColumn | RenameColumn | ChangeColumn | ChangeKeys | ConvertCharset | Refused
+    AddColumn
+    | DropColumn
+    | RenameColumn
+    | ChangeColumn
+    | ChangeKeys
+    | ConvertCharset
+    | SetCharset
+    | Refused
 )

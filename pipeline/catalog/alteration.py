@@ -24,8 +24,10 @@ from pipeline.catalog.actions import (
     NewColumn,
     Refused,
     RenameColumn,
+    SetCharset,
 )
-from pipeline.catalog.column_types import UNKNOWN_COLLATION
+from pipeline.catalog.charsets import UNKNOWN_COLLATION
+from pipeline.catalog.column_types import with_charset
 from pipeline.catalog.constants import UnknownDefaultError
 from pipeline.catalog.conversion_mode import (
     VALUES_CHANGE,
@@ -36,6 +38,7 @@ from pipeline.catalog.conversions import conversion
 from pipeline.catalog.items import ColumnStep
 from pipeline.catalog.lexer import SqlMode
 from pipeline.catalog.model import TableModel
+from pipeline.catalog.rekeying import altered_keys
 from pipeline.catalog.versions import fits
 
 
@@ -108,7 +111,7 @@ def altered(
     for action in actions:
         if isinstance(action, Refused):
             raise NotAppliedError(action.reason)
-    columns = _Columns(definition, model)
+    columns = _Columns(definition, _in_new_charset(model, actions))
     placed = _old_columns(columns, actions, mode)
     for action in actions:
         if isinstance(action, AddColumn):
@@ -161,7 +164,7 @@ def _convert(columns: _Columns, mode: ConversionMode) -> None:
         raise NotAppliedError(f"its text is converted, and what became of it: {error}") from error
     for slot in columns.slots:
         if slot.column.collation not in (None, BINARY_COLLATION):
-            slot.column = replace(slot.column, collation=UNKNOWN_COLLATION)
+            slot.column = with_charset(slot.column, mode.charset)
 
 
 def _by_old_name(definition: TableDefinition, actions: Iterable[Action]) -> dict[str, Action]:
@@ -185,7 +188,7 @@ def _by_old_name(definition: TableDefinition, actions: Iterable[Action]) -> dict
 def _change(
     columns: _Columns, old: ColumnDefinition, action: ChangeColumn, mode: ConversionMode
 ) -> _Slot:
-    declared = action.column
+    declared = _in_charset(action.column, columns.model)
     new = declared.definition
     if old.name in columns.definition.key:
         new = replace(new, nullable=False)
@@ -201,6 +204,14 @@ def _change(
             f"values of column {old.name} change, and columns that are generated from them may too"
         )
     return _Slot(new, ColumnStep(new.name, old.name, how))
+
+
+def _in_charset(column: NewColumn, model: TableModel | None) -> NewColumn:
+    """The column in the table's charset, if its own declaration names none."""
+    open_ = column.charset is None and column.definition.collation == UNKNOWN_COLLATION
+    if not open_ or model is None:
+        return column
+    return replace(column, definition=with_charset(column.definition, model.charset))
 
 
 def _no_generated(model: TableModel | None) -> bool:
@@ -238,7 +249,8 @@ def _add(columns: _Columns, action: AddColumn, default: Callable[[NewColumn], st
     except UnknownDefaultError as error:
         raise NotAppliedError(str(error)) from error
     step = ColumnStep(name, text=text)
-    columns.add(_Slot(action.column.definition, step), action.column.place)
+    column = _in_charset(action.column, columns.model)
+    columns.add(_Slot(column.definition, step), column.place)
 
 
 def _result(columns: _Columns, actions: Sequence[Action]) -> Alteration:
@@ -258,10 +270,23 @@ def _result(columns: _Columns, actions: Sequence[Action]) -> Alteration:
     )
     return Alteration(
         definition,
-        columns.model.renamed(columns.changed, _declared(actions)) if columns.model else None,
+        _model(columns, actions),
         tuple(slot.step for slot in columns.slots),
         any(map(_concerns_keys, actions)),
     )
+
+
+def _model(columns: _Columns, actions: Sequence[Action]) -> TableModel | None:
+    if columns.model is None:
+        return None
+    model = columns.model.renamed(columns.changed, _declared(actions))
+    return replace(model, keys=altered_keys(model.keys, columns.changed, actions))
+
+
+def _in_new_charset(model: TableModel | None, actions: Sequence[Action]) -> TableModel | None:
+    """What columns are in that the statement declares counts for all of them."""
+    named = [a.charset for a in actions if isinstance(a, (SetCharset, ConvertCharset))]
+    return replace(model, charset=named[-1]) if model is not None and named else model
 
 
 def _declared(actions: Iterable[Action]) -> list[NewColumn]:

@@ -16,6 +16,7 @@ from pipeline.catalog.items import Position
 class LoggedStatement:
     """A QUERY event, as far as definitions depend on it; `server_version` as MySQL's number.
 
+    `server_charset`: of the session's collation_server, which a schema has that names none;
     `explicit_timestamps`: the session's explicit_defaults_for_timestamp, if it is logged.
     `temporary`: it used temporary tables of its connection, whose names hide the others'.
     """
@@ -26,6 +27,7 @@ class LoggedStatement:
     schema: str | None = None
     sql_mode: int = 0
     time_zone: str | None = None
+    server_charset: str | None = None
     executed_at: datetime | None = None
     ddl_xid: int | None = None
     explicit_timestamps: bool | None = None
@@ -53,7 +55,8 @@ class CatalogOptions:
     """What conf says: which tables count, their types, and the server's own time zone.
 
     `from_start`: the lake holds the server's log from its first file on. `foreign_keys_logged`: a
-    server that can log what foreign keys do to rows does so.
+    server that can log what foreign keys do to rows does so. `default_charset`: that of text whose
+    DDL names none.
     """
 
     wanted: Callable[[str, str], bool] = field(default=lambda _schema, _table: True)
@@ -61,6 +64,7 @@ class CatalogOptions:
     system_time_zone: str = "UTC"
     from_start: bool = False
     foreign_keys_logged: bool = False
+    default_charset: str | None = None
 
     def default_context(self, statement: LoggedStatement) -> DefaultContext:
         """What a DEFAULT's value depends on."""

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from pipeline.catalog.actions import NewColumn
+from pipeline.catalog.keys import Key, Keys
 
 
 @dataclass(frozen=True, slots=True)
 class TableModel:
-    """Known only of a table whose CREATE is in the log.
+    """Known only of a table whose CREATE is in the log, or that conf declares.
 
     `auto_increment` names its column of that kind, `generated` those that are computed from others.
+    `keys` are its PRIMARY and UNIQUE ones, `charset` what columns that name none are in.
     """
 
     auto_increment: str | None = None
     generated: tuple[str, ...] = ()
+    keys: Keys = None
+    charset: str | None = None
 
     @classmethod
     def of(cls, columns: Iterable[NewColumn]) -> TableModel:
@@ -31,9 +36,10 @@ class TableModel:
         numbered = [c.definition.name for c in declared if c.computed == "AUTO_INCREMENT"]
         kept = names.get(self.auto_increment, self.auto_increment) if self.auto_increment else None
         generated = [names.get(name, name) for name in self.generated]
-        return TableModel(
-            numbered[0] if numbered else None if kept in anew else kept,
-            (
+        return replace(
+            self,
+            auto_increment=numbered[0] if numbered else None if kept in anew else kept,
+            generated=(
                 *(name for name in generated if name is not None and name not in anew),
                 *(
                     c.definition.name
@@ -51,4 +57,14 @@ class TableModel:
     def from_json(cls, text: str) -> TableModel:
         """The model that `to_json` wrote."""
         fields = json.loads(text)
-        return cls(fields["auto_increment"], tuple(fields["generated"]))
+        keys = fields.get("keys")  # older releases wrote less
+        return cls(
+            fields["auto_increment"],
+            tuple(fields["generated"]),
+            None if keys is None else tuple(map(_key, keys)),
+            fields.get("charset"),
+        )
+
+
+def _key(fields: Mapping[str, Any]) -> Key:
+    return Key(fields["name"], tuple(fields["columns"]), tuple(fields["prefixes"]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,9 +10,12 @@ from typing import Any
 from decoder.definition import TableDefinition
 from pipeline.catalog.actions import NewColumn
 from pipeline.catalog.alteration import Alteration, NotAppliedError, altered
+from pipeline.catalog.charsets import UNKNOWN_COLLATION
+from pipeline.catalog.column_types import with_charset
 from pipeline.catalog.constants import UnknownDefaultError
 from pipeline.catalog.defaults import default_text
 from pipeline.catalog.effects import (
+    AlterSchema,
     AlterTable,
     CreateSchema,
     CreateTable,
@@ -31,7 +34,7 @@ from pipeline.catalog.items import ItemKind, TimelineItem
 from pipeline.catalog.logged import CatalogOptions, LoggedStatement
 from pipeline.catalog.model import TableModel
 from pipeline.catalog.renames import permutation
-from pipeline.catalog.tables import Tables
+from pipeline.catalog.tables import Tables, TableState
 
 LOGS_CASCADES = 90600
 """From MySQL 9.6 on, what a foreign key does to the child's rows is in the log, unless
@@ -46,6 +49,7 @@ class Statements:
     def __init__(self, tables: Tables, options: CatalogOptions) -> None:
         self._tables = tables
         self._options = options
+        self._from_start = options.from_start
         self._created_schemas: set[str] = set()
         self.unreadable: list[tuple[LoggedStatement, str]] = []
 
@@ -54,8 +58,9 @@ class Statements:
         if isinstance(effect, Unreadable):
             self.unreadable.append((statement, effect.reason))
         elif isinstance(effect, CreateSchema):
-            if not effect.if_not_exists:
-                self._created_schemas.add(effect.schema)
+            self._create_schema(statement, effect)
+        elif isinstance(effect, AlterSchema):
+            self._schema_charset(statement, effect.schema, effect.charset)
         elif isinstance(effect, DropSchema):
             self._drop_schema(statement, effect)
         elif isinstance(effect, RenameTables):
@@ -66,6 +71,28 @@ class Statements:
             self._on_table(statement, effect)
         elif isinstance(effect, AlterTable) and effect.renamed:
             self._rename(statement, RenameTables(((effect.name, effect.renamed),)))
+
+    def declare(self, statement: LoggedStatement, effect: CreateTable | Unsupported) -> None:
+        """What conf says of a table, unless the log has told more."""
+        name = effect.name
+        if not self._wanted(name) or self._tables[name].exists:
+            return
+        if isinstance(effect, Unsupported):
+            self._unsupported(statement, name, effect.reason, creates=True)
+            return
+        self._declared(statement, name, effect.definition, effect.model)
+        if effect.cascades:
+            self._cascades(statement, name, effect.cascades)
+
+    def _declared(
+        self,
+        statement: LoggedStatement,
+        name: TableName,
+        definition: TableDefinition,
+        model: TableModel | None,
+    ) -> None:
+        version = self._tables[name].versions.declared(definition)
+        self._log(statement, name, "declared", version=version, definition=definition, model=model)
 
     def _on_table(
         self,
@@ -85,26 +112,75 @@ class Statements:
             self._alter(statement, effect)
         elif isinstance(effect, Unsupported):
             self._unsupported(statement, effect.name, effect.reason, creates=effect.creates)
-        elif self._tables[effect.name].exists:
-            kind: ItemKind = "drop" if isinstance(effect, DropTable) else "truncate"
-            self._log(statement, effect.name, kind)
+        elif isinstance(effect, DropTable):
+            self._end(statement, effect.name)
+        else:
+            self._truncate(statement, effect.name)
 
     def _wanted(self, name: TableName) -> bool:
         return self._options.wanted(name.schema, name.table)
 
+    def _create_schema(self, statement: LoggedStatement, effect: CreateSchema) -> None:
+        if not effect.if_not_exists:
+            self._created_schemas.add(effect.schema)
+        charsets = self._tables.charsets
+        absent = not charsets[effect.schema] if effect.schema in charsets else self._from_start
+        # IF NOT EXISTS of one that exists changes nothing, but whether it did is not logged.
+        if not effect.if_not_exists or absent:
+            charset = effect.charset or statement.server_charset
+            self._schema_charset(statement, effect.schema, charset)
+
+    def _schema_charset(self, statement: LoggedStatement, schema: str, charset: str | None) -> None:
+        if charset is not None and self._tables.charsets.get(schema) != charset:
+            self._log(statement, TableName(schema, ""), "schema", model=TableModel(charset=charset))
+
     def _drop_schema(self, statement: LoggedStatement, effect: DropSchema) -> None:
         self._created_schemas.discard(effect.schema)
+        if self._tables.charsets.get(effect.schema):
+            self._log(statement, TableName(effect.schema, ""), "schema")
         for name in self._tables.existing(effect.schema):
+            self._end(statement, name)
+
+    def _end(
+        self, statement: LoggedStatement, name: TableName, moved_to: TableName | None = None
+    ) -> None:
+        """A table is dropped, or its rows go to another name."""
+        table = self._tables[name]
+        if table.unseen:
+            self._log(statement, name, "declared")
+        elif table.exists and moved_to is not None:
+            self._log(statement, name, "moved", other=moved_to)
+        elif table.exists:
             self._log(statement, name, "drop")
+
+    def _truncate(self, statement: LoggedStatement, name: TableName) -> None:
+        table = self._tables[name]
+        if table.unseen:
+            self._begin(statement, name, table.definition, table.model)
+        elif table.exists:
+            self._log(statement, name, "truncate")
 
     # --- tables begin -----------------------------------------------------------------------------
 
     def _create(self, statement: LoggedStatement, effect: CreateTable) -> None:
         if effect.if_not_exists and self._exists_already(statement, effect.name):
             return
-        self._begin(statement, effect.name, effect.definition, effect.model)
+        definition, model = self._in_charset(effect)
+        self._begin(statement, effect.name, definition, model)
         if effect.cascades:
             self._cascades(statement, effect.name, effect.cascades)
+
+    def _in_charset(self, effect: CreateTable) -> tuple[TableDefinition, TableModel | None]:
+        """The table with its schema's charset, if it names none."""
+        charset = self._tables.charsets.get(effect.name.schema)
+        if effect.model is None or effect.model.charset is not None or charset is None:
+            return effect.definition, effect.model
+        columns = tuple(
+            with_charset(column, charset) if column.collation == UNKNOWN_COLLATION else column
+            for column in effect.definition.columns
+        )
+        definition = replace(effect.definition, columns=columns)
+        return definition, replace(effect.model, charset=charset)
 
     def _begin(
         self,
@@ -137,7 +213,7 @@ class Statements:
             return False
         if self._tables[name].exists or statement.mysql_version >= SAVES_DDL_XID:
             return True
-        return not self._options.from_start and name.schema not in self._created_schemas
+        return not self._from_start and name.schema not in self._created_schemas
 
     def _create_like(self, statement: LoggedStatement, effect: CreateTableLike) -> None:
         if effect.if_not_exists and self._exists_already(statement, effect.name):
@@ -147,7 +223,7 @@ class Statements:
             definition = _named(like.definition, effect.name)
             self._begin(statement, effect.name, definition, like.model)
             if like.keys_open:
-                self._log(statement, effect.name, "keys")
+                self._log(statement, effect.name, "keys", model=like.model)
         else:
             self._begin(statement, effect.name, None, None)
 
@@ -178,6 +254,10 @@ class Statements:
         before: TableDefinition,
         change: Alteration,
     ) -> None:
+        table = self._tables[name]
+        if table.unseen and (change.definition, change.model) != (before, table.model):
+            self._declared(statement, name, change.definition, change.model)
+            return
         if change.definition != before:
             version = self._tables[name].versions.declared(change.definition)
             log = partial(
@@ -190,7 +270,9 @@ class Statements:
             )
             self._log_columns(log, before, change)
         if change.keys:
-            self._log(statement, name, "keys")
+            self._log(statement, name, "keys", model=change.model)
+        elif change.definition == before and change.model != table.model:
+            self._log(statement, name, "model", model=change.model)
 
     def _log_columns(
         self, log: Callable[..., None], before: TableDefinition, change: Alteration
@@ -227,28 +309,39 @@ class Statements:
         there, moved = permutation(effect.pairs)
         before = {name: replace(self._tables[name]) for name in {*there, *there.values()}}
         for name, target in moved.items():
-            if before[name].exists and self._wanted(name):
-                self._log(statement, name, "moved", other=target)
+            if self._wanted(name):
+                self._end(statement, name, target)
         for name, source in there.items():
-            if not self._wanted(name):
-                continue
-            was = before[source]
-            if was.exists and not was.held and was.definition and self._wanted(source):
-                definition = _named(was.definition, name)
-                version = self._tables[name].versions.declared(definition)
-                self._log(
-                    statement,
-                    name,
-                    "renamed",
-                    version=version,
-                    definition=definition,
-                    model=was.model,
-                    other=source,
-                )
-                if was.keys_open:
-                    self._log(statement, name, "keys")
-            elif was.exists or before[name].exists:
-                self._unsupported(statement, name, _unknown_rows(source, was.held), creates=True)
+            if self._wanted(name):
+                self._take_over(statement, name, source, before)
+
+    def _take_over(
+        self,
+        statement: LoggedStatement,
+        name: TableName,
+        source: TableName,
+        before: Mapping[TableName, TableState],
+    ) -> None:
+        """A table gets the rows that another had `before`."""
+        was = before[source]
+        known = was.exists and not was.held and self._wanted(source)
+        if known and was.definition and was.unseen and not before[name].exists:
+            self._declared(statement, name, _named(was.definition, name), was.model)
+        elif known and was.definition and not was.unseen:
+            definition = _named(was.definition, name)
+            self._log(
+                statement,
+                name,
+                "renamed",
+                version=self._tables[name].versions.declared(definition),
+                definition=definition,
+                model=was.model,
+                other=source,
+            )
+            if was.keys_open:
+                self._log(statement, name, "keys", model=was.model)
+        elif was.exists or before[name].exists:
+            self._unsupported(statement, name, _unknown_rows(source, was.held), creates=True)
 
     def _unclear(self, statement: LoggedStatement, effect: RenameTables, hidden: TableName) -> None:
         """A RENAME that may be of a temporary table."""

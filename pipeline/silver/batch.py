@@ -121,6 +121,8 @@ class _Batch:
             self.settings.wanted,
             self.body.table_ids,
             only if self.body.retried else None,
+            self.body.names,
+            frozenset(self.body.again),
         )
         tasks = min(len(chunk), int(self.spark.conf.get("spark.sql.shuffle.partitions") or 1))
         rows = segments.content(self.spark, self.lake, self.settings.source, chunk, spread=tasks)
@@ -135,13 +137,18 @@ class _Batch:
 
     def _faults(self, staged: Staging, counts: Mapping[str, int]) -> list[str]:
         source, batch = self.settings.source, self.plan.batch
-        kinds = (PARTIAL_IMAGES,) if self.body.retried else (FAULTS, PARTIAL_IMAGES)
+        # What is decoded again has told its faults before, unless it is read another way now.
+        told = self.body.retried and not self.body.again
+        kinds = (PARTIAL_IMAGES,) if told else (FAULTS, PARTIAL_IMAGES)
         targets = [kind for kind in kinds if counts.get(kind)]
-        found = append_faults(staged, self.lake, source, batch, targets, self.body.faults)
+        again = bool(self.body.again)
+        found = append_faults(
+            staged, self.lake, source, batch, targets, self.body.faults, again=again
+        )
         if not self.body.retried:
             return found
         remaining = still_faulty(staged, counts)
-        resolve(self.spark, self.lake, source, batch, self.body.retried, remaining)
+        resolve(self.spark, self.lake, source, batch, self.body.retried, remaining, self.body.again)
         if not remaining:
             return found
         return [*found, f"{len(remaining)} transactions in quarantine still cannot be decoded."]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
@@ -20,12 +20,13 @@ from decoder import schemas
 from decoder.definition import TableDefinition
 from decoder.options import TypeOptions
 from decoder.results import Changes, Definitions, Faults, Result, Statements, Transactions
+from decoder.statements import may_change_tables
 from decoder.stream import Segment, SegmentDecoder
-from pipeline.catalog.ddl import may_change_tables
 from pipeline.silver.blobs import Packer
 from pipeline.silver.lossy import LOSSY, lossy_counts
 from pipeline.silver.server_version import server_version
 from pipeline.silver.statement_faults import NamedTables
+from pipeline.silver.table_names import TableNames
 
 SEGMENT_COLUMNS = (
     "file",
@@ -79,15 +80,18 @@ def table_target(table_id: int) -> str:
 class Decode:
     """Decodes segments completely, to rows of `BLOBS`.
 
-    `table_ids`: fingerprint of a definition → the plan's number for its table. With `only`, the
-    place of a segment → transactions that faults held in it, just the changes of these are given,
-    and what still faults.
+    `table_ids`: fingerprint of a definition → the plan's number for its table; `names`: what tables
+    are called that the log has no names of. With `only`, the place of a segment → transactions that
+    faults held in it, just the changes of these are given, all those of tables in `again`, and what
+    still faults.
     """
 
     types: TypeOptions
     wanted: Wanted
     table_ids: Mapping[str, int]
     only: Mapping[tuple[int, int], frozenset[int]] | None = None
+    names: TableNames = field(default_factory=TableNames)
+    again: frozenset[str] = frozenset()
 
     def __call__(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The blobs of all segments in `rows`."""
@@ -96,7 +100,7 @@ class Decode:
         for segment, parts in _segments(rows):
             first = next(parts)
             named = NamedTables(_server(segment, first))
-            decoder = SegmentDecoder(segment, self.types, wanted=self.wanted)
+            decoder = SegmentDecoder(segment, self.types, wanted=self.wanted, names=self.names)
             for result in decoder.decode(_chain(first, parts)):
                 if isinstance(result, Statements):
                     named.note(result.batch)
@@ -135,7 +139,7 @@ class Decode:
             yield PARTIAL_IMAGES, _staged(segment, _with_partial_images(definition, changes.batch))
 
     def _selected(self, segment: Segment, changes: Changes) -> Changes:
-        if self.only is None:
+        if self.only is None or str(changes.definition) in self.again:
             return changes
         held = sorted(self.only[segment.ordinal, segment.start_pos])
         return changes.filter(np.isin(changes.batch.column("__lsn").to_numpy(), held))
@@ -222,7 +226,7 @@ def _ddl(batch: pa.RecordBatch, server: str) -> Iterator[dict[str, Any]]:
     executed = batch.column("executed_at").cast(pa.int64())
     times = executed.take(pa.array(chosen)).to_pylist()
     names = (
-        *("query", "schema", "sql_mode", "time_zone", "ddl_xid"),
+        *("query", "schema", "sql_mode", "server_charset", "time_zone", "ddl_xid"),
         *("explicit_defaults_for_timestamp", "thread_specific"),
     )
     rows = batch.take(pa.array(chosen)).select(["__lsn", "__pos", *names]).to_pylist()
