@@ -15,7 +15,7 @@ SECONDS ?= 120
 SEED ?= 1
 COUNT ?= 100
 
-.PHONY: help demo test lint types format fuzz bench bench-peers soak soak-histories lock setup clean distclean
+.PHONY: help demo test lint types format fuzz bench bench-peers soak soak-sizes soak-histories lock setup clean distclean
 
 help:  ## list the targets
 	@echo "make TARGET, where TARGET is one of"
@@ -49,7 +49,9 @@ bench: $(READY)  ## time the decoder, and files to gold, on a workload recorded 
 bench-peers: $(READY)  ## time the decoder against others, built at pinned versions where their tools are
 	$(BIN)/python -m benchmarks.peers $(ARGS)
 
-soak: $(READY)  ## a 3 GB file and a 500 MB transaction, with a 2 GB driver heap
+soak: soak-sizes soak-histories  ## both of what follows: hours
+
+soak-sizes: $(READY)  ## a 3 GB file and a 500 MB transaction, with a 2 GB driver heap
 	$(BIN)/python -m benchmarks.soak
 
 soak-histories: $(READY)  ## hundreds of random histories of a real server (COUNT=… SEED=… ARGS=…)

@@ -32,7 +32,12 @@ TRIES = 40
 def main() -> int:
     """Run the trials; 1 if any fails."""
     arguments = _arguments()
-    conf = {"spark.sql.shuffle.partitions": "2", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+    conf = {
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        # Many small jobs: what a better compiler takes is more than it saves.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    }
     spark = session(Settings.load(None, spark={"master": "local[2]", "conf": conf}), "histories")
     failures = 0
     with (
@@ -45,7 +50,7 @@ def main() -> int:
                 outcome = attempt(spark, server, trial)
             except UnequalError as error:
                 failures += 1
-                print(f"FAILED {error}", flush=True)
+                print(f"FAILED in {time.monotonic() - began:.0f} s: {error}", flush=True)
                 if arguments.shrink:
                     print(smallest(spark, server, trial, tries=TRIES), flush=True)
             else:
@@ -61,6 +66,7 @@ def _trials(arguments: argparse.Namespace) -> Sequence[Trial]:
     asked = {name: int(value) if value.isdigit() else value for name, value in pairs}
     variables = [asked] if asked or arguments.seed_alone else VARIABLES
     features = APPLIED | {Feature[name] for name in arguments.feature}
+    features -= {Feature[name] for name in arguments.without}
     return [
         Trial(
             seed,
@@ -81,7 +87,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--way", choices=list(WAYS))
     parser.add_argument("--histories", type=int, default=4)
     parser.add_argument("--length", type=int, default=60)
-    parser.add_argument("--feature", action="append", default=[], choices=[f.name for f in Feature])
+    names = [feature.name for feature in Feature]
+    parser.add_argument("--feature", action="append", default=[], choices=names)
+    parser.add_argument("--without", action="append", default=[], choices=names)
     parser.add_argument("--set", action="append", default=[], metavar="VARIABLE=VALUE")
     parser.add_argument("--server", choices=list(SERVERS), default="mysql")
     parser.add_argument("--shrink", action="store_true")

@@ -1,9 +1,9 @@
 """Do a 500 MB transaction, a 500 MB payload and a 3 GB file go through with a 2 GB driver heap?
 
-Run: `make soak`, or `python -m benchmarks.soak [transaction | payload | file]`. The payload is a
-transaction that the server compresses to 500 MB. The server closes a file after 1 GB at most, but
-never inside a transaction: the large file is 900 MB of small ones and one of 2.1 GB. Needs some
-20 GB of disk for the recordings and the lake.
+Run: `make soak-sizes`, or `python -m benchmarks.soak [transaction | payload | file]`. The payload
+is a transaction that the server compresses to 500 MB. The server closes a file after 1 GB at most,
+but never inside a transaction: the large file is 900 MB of small ones and one of 2.1 GB. Needs
+some 20 GB of disk for the recordings and the lake.
 """
 
 from __future__ import annotations

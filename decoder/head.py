@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
 from decoder.constants import CHECKSUM_LENGTH, HEADER_LENGTH, MAGIC, EventFlag, EventType
 from decoder.crc32 import HEAD
 from decoder.descriptor import DESCRIPTORS, descriptor_of, read_descriptor
-from decoder.errors import ChecksumError, TruncatedError
+from decoder.errors import BinlogError, ChecksumError, TruncatedError
+from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
+from decoder.events.gtid import GtidEvent
+from decoder.events.mariadb_gtid import MariadbGtidEvent
+from decoder.events.mariadb_gtid_list import MariadbGtidListEvent
 from decoder.events.previous_gtids import PreviousGtidsEvent
 from decoder.events.registry import parse
 from decoder.framer import FLAGS_POSITION, has_in_use_flag, magic_fault
@@ -21,19 +27,45 @@ from decoder.header import EventHeader
 from decoder.layout import V4, Layout, first_layout
 
 _ALWAYS_PREVIOUS_GTIDS = (5, 7, 0)
+_GTIDS = (
+    *(EventType.GTID, EventType.GTID_TAGGED, EventType.ANONYMOUS_GTID, EventType.MARIADB_GTID),
+    EventType.MARIADB_GTID_LIST,
+)
+_FIRST = 50
+"""Events of transactions at the beginning that are looked at: listing files must stay quick."""
+_BETWEEN_TRANSACTIONS = (
+    *(EventType.FORMAT_DESCRIPTION, EventType.PREVIOUS_GTIDS),
+    *(EventType.MARIADB_BINLOG_CHECKPOINT, EventType.HEARTBEAT, EventType.HEARTBEAT_V2),
+    *(EventType.ROTATE, EventType.STOP, EventType.INCIDENT),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FirstTransactions:
+    """What the beginning of a file tells of its transactions.
+
+    `gtid`: of the first one (None: it has none); `copied`: whether the server has any of them from
+    elsewhere, where they were committed before.
+    """
+
+    gtid: str | None
+    copied: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A file's FORMAT_DESCRIPTION, and its PREVIOUS_GTIDS where it has one.
+    """A file's FORMAT_DESCRIPTION, and what it says of the transactions before it.
 
-    `incarnation` identifies the file beyond its name: a hash of both events with the in-use flag
-    cleared, for closing the file clears it.
+    `incarnation` identifies the file beyond its name: a hash of FORMAT_DESCRIPTION and
+    PREVIOUS_GTIDS with the in-use flag cleared, for closing the file clears it.
+    `previous_gtids` is of PREVIOUS_GTIDS or MariaDB's GTID_LIST (the last of every domain and
+    server), None where it has neither. `first` is None where nothing of a transaction was read.
     """
 
     incarnation: str
     description: FormatDescriptionEvent
     previous_gtids: str | None
+    first: FirstTransactions | None = None
 
     @property
     def relay(self) -> bool:
@@ -74,7 +106,64 @@ def read_head(data: bytes) -> Head:
             raw, event = second
             digest.update(raw)
             previous = str(event.gtid_set)
-    return Head(digest.hexdigest()[:32], description, previous)
+    if layout.version != V4.version:
+        return Head(digest.hexdigest()[:32], description, None)
+    behind = _Behind(bytes(cleared), len(MAGIC) + len(first), description)
+    if previous is None and description.mariadb:
+        previous = behind.gtid_list()
+    return Head(digest.hexdigest()[:32], description, previous, behind.first_transactions())
+
+
+@dataclass(frozen=True, slots=True)
+class _Behind:
+    """The events behind FORMAT_DESCRIPTION, as far as they were read; damage is for others."""
+
+    data: bytes
+    position: int
+    description: FormatDescriptionEvent
+
+    def gtid_list(self) -> str | None:
+        """What MariaDB's GTID_LIST says, if it is among the events before transactions."""
+        for event in self._events():
+            if event is None or isinstance(event, MariadbGtidListEvent):
+                return None if event is None else ",".join(event.gtids)
+        return None
+
+    def first_transactions(self) -> FirstTransactions | None:
+        """What the first event of a transaction says, and those of the transactions behind it."""
+        events = islice(self._events(), _FIRST)
+        found = [event for event in events if not isinstance(event, MariadbGtidListEvent)]
+        if not found:
+            return None
+        first = found[0]
+        named = isinstance(first, GtidEvent | MariadbGtidEvent)
+        return FirstTransactions(first.gtid if named else None, any(map(_is_copied, found)))
+
+    def _events(self) -> Iterator[Event | None]:
+        """GTID_LIST, the GTIDs, and None where another event is of a transaction."""
+        position = self.position
+        try:
+            while position + HEADER_LENGTH <= len(self.data):
+                header = EventHeader.parse(memoryview(self.data), position, position)
+                end = position + header.size
+                if end > len(self.data) or header.type == EventType.MARIADB_START_ENCRYPTION:
+                    return
+                if header.type in _GTIDS:
+                    stop = end - self.description.checksum_length
+                    body = memoryview(self.data)[position + HEADER_LENGTH : stop]
+                    yield parse(body, header, self.description)
+                elif header.type not in _BETWEEN_TRANSACTIONS:
+                    yield None
+                position = end
+        except BinlogError:
+            return  # bronze reads the whole file, and finds it
+
+
+def _is_copied(event: Event | None) -> bool:
+    """Whether a transaction was committed elsewhere before: from MySQL 8.0 on its GTID tells."""
+    if not isinstance(event, GtidEvent):
+        return False
+    return event.original_commit_timestamp != event.immediate_commit_timestamp
 
 
 def read_description(events: bytes) -> FormatDescriptionEvent:

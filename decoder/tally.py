@@ -21,6 +21,9 @@ from decoder.header import EventHeader
 
 _GTID_TYPES = (EventType.GTID, EventType.ANONYMOUS_GTID, EventType.GTID_TAGGED)
 _UUID, _GNO = 1, 17
+_SEQUENCE, _DOMAIN = 0, 8
+_SERVER = 5 - HEADER_LENGTH
+"""In the header, which is before the body."""
 _SECOND = 1_000_000
 Numbers = npt.NDArray[np.int64]
 
@@ -39,6 +42,7 @@ class Tally:
     _numbers: dict[tuple[str, str], list[Numbers]] = field(
         default_factory=lambda: defaultdict(list)
     )
+    _positions: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def add(self, windows: Iterable[Window], description: FormatDescriptionEvent) -> None:
         """Count the events of these windows; `description` says how they are laid out."""
@@ -47,6 +51,7 @@ class Tally:
             self.transactions += int(np.count_nonzero(window.marks.ends))
             self._add_gtids(window)
             self._add_tagged(window, description)
+            self._add_mariadb(window)
             starts = np.flatnonzero(window.marks.starts)
             if len(starts):
                 first, last = int(starts[0]), int(starts[-1])
@@ -58,6 +63,12 @@ class Tally:
     def events(self) -> dict[str, int]:
         """Number of events by the name of their type."""
         return {event_name(int(k)): int(self._counts[k]) for k in np.flatnonzero(self._counts)}
+
+    @property
+    def gtid_text(self) -> str:
+        """The GTIDs of MySQL's transactions; of MariaDB's the last of every domain and server."""
+        last = (f"{domain}-{server}-{n}" for (domain, server), n in sorted(self._positions.items()))
+        return ",".join(filter(None, [str(self.gtids), *last]))
 
     @property
     def gtids(self) -> GtidSet:
@@ -80,6 +91,20 @@ class Tally:
         for key in np.unique(keys):
             uuid = str(UUID(bytes=key.tobytes()))
             self._numbers[uuid, ""].append(numbers[keys == key])
+
+    def _add_mariadb(self, window: Window) -> None:
+        """MariaDB's GTID stands at a fixed place, but for its server, which is in the header."""
+        at = np.flatnonzero(window.frames.type == EventType.MARIADB_GTID)
+        if not len(at):
+            return
+        numbers = window.bytes_at(at, _SEQUENCE, 8).view("<i8").reshape(-1)
+        domains = window.bytes_at(at, _DOMAIN, 4).view("<u4").reshape(-1).astype(np.int64)
+        servers = window.bytes_at(at, _SERVER, 4).view("<u4").reshape(-1).astype(np.int64)
+        keys = domains << 32 | servers
+        for key in np.unique(keys).tolist():
+            place = key >> 32 & 0xFFFFFFFF, key & 0xFFFFFFFF
+            last = int(numbers[keys == key].max())
+            self._positions[place] = max(last, self._positions.get(place, 0))
 
     def _add_tagged(self, window: Window, description: FormatDescriptionEvent) -> None:
         for at in np.flatnonzero(window.frames.type == EventType.GTID_TAGGED):

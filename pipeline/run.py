@@ -55,7 +55,7 @@ def require_source(spark: SparkSession, settings: Settings) -> None:
 
 def retry_faults(spark: SparkSession, settings: Settings, progress: Progress) -> list[LayerReport]:
     """Decode again what faults hold, then apply what that gives and what it held back."""
-    return [silver.retry(spark, settings, progress), gold.run(spark, settings, progress)]
+    return [silver.retry(spark, settings, progress), gold.retry(spark, settings, progress)]
 
 
 def exit_code(reports: Sequence[LayerReport]) -> int:

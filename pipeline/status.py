@@ -10,6 +10,7 @@ from datetime import datetime
 from pyspark.sql import SparkSession
 
 from pipeline.bronze.continuity import gaps
+from pipeline.bronze.executed import log_base
 from pipeline.bronze.files import read_files
 from pipeline.catalog.definitions import read_items
 from pipeline.catalog.effects import TableName
@@ -22,6 +23,7 @@ from pipeline.lake import Lake
 from pipeline.ledger import Entry, Ledger
 from pipeline.settings import Settings
 from pipeline.silver.plan import SilverPlan
+from pipeline.silver.planning import what_is_new
 
 NO_ORDINAL = 0
 LAYERS = ("bronze", "silver", "gold")
@@ -83,8 +85,7 @@ def read_status(spark: SparkSession, settings: Settings) -> Status:
     for source in sorted({entry.source for entry in entries}):
         faults = sorted(open_faults(spark, lake, source), key=lambda fault: fault.lsn)
         ledger = Ledger(spark, lake, source)
-        plan = ledger.last("gold")
-        state = GoldState.from_body(plan.body) if plan else GoldState()
+        state = GoldState.of(ledger)
         unnamed = _unnamed(in_force(read_items(spark, lake, source)))
         tables += [
             _table(settings, source, state, name, faults, named=name not in unnamed)
@@ -148,5 +149,11 @@ def _missing(
     files = read_files(spark, lake, source)
     yield from (row.fault for row in files if row.fault)
     silver = ledger.last("silver")
-    reached = SilverPlan.from_body(silver.body).end[0] if silver else NO_ORDINAL
-    yield from gaps([row for row in files if row.ordinal >= reached], given_up)
+    before = SilverPlan.from_body(silver.body) if silver else None
+    reached = before.end[0] if before else NO_ORDINAL
+    told = list(gaps(files, given_up, reached))
+    if any(log_base(row) != log_base(files[0]) for row in files):
+        # What waits in the logs of several servers, their transactions tell.
+        new = what_is_new(spark, lake, source, before, given_up)
+        told += [gap for gap in new.gaps if gap not in told]
+    yield from told

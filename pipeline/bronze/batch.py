@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession, functions as sf
 from pipeline import delta
 from pipeline.bronze.encrypted import find_ciphers, read_keys
 from pipeline.bronze.files import FileRow, read_files, write_files
-from pipeline.bronze.gtids import union
+from pipeline.bronze.gtids import GtidSet
 from pipeline.bronze.ingest import Ciphers, append_segments, clear_in_use_flags, still_as_planned
 from pipeline.bronze.plan import FilePlan, from_body
 from pipeline.job_progress import following
@@ -138,7 +138,7 @@ def _row_after(file: FilePlan, committed: Mapping[Identity, _Committed]) -> File
     found = committed.get((row.file, row.incarnation))
     if found is None or row.gtids is None:
         return row
-    return replace(row, gtids=union(row.gtids, *found.gtids))
+    return replace(row, gtids=str(GtidSet.of(row.gtids, *found.gtids)))
 
 
 def _updated(before: Sequence[FileRow], after: Sequence[FileRow]) -> list[FileRow]:

@@ -1,32 +1,49 @@
 """Whether a source's files follow each other without a gap, in which changes would be lost.
 
 Numbers tell of missing files, and a file's state of a missing end. That nothing is missing between
-two files is shown by GTIDs alone: what the second one's PREVIOUS_GTIDS holds, the first one and its
-own PREVIOUS_GTIDS must hold too.
+two files is shown by GTIDs alone: what the second one's PREVIOUS_GTIDS holds, the files before it
+must hold too. Between the logs of two servers there is nothing else to go by.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from itertools import pairwise
 
+from pipeline.bronze.executed import Executed, Following, follows
 from pipeline.bronze.files import FileRow
-from pipeline.bronze.gtids import missing
-from pipeline.bronze.listing import split_name
+from pipeline.bronze.gtids import GtidSet
+
+BRING = "bring the files between them from the server or its backup."
 
 
-def gaps(rows: Sequence[FileRow], given_up: Collection[int] = ()) -> Iterator[str]:
+def gaps(rows: Sequence[FileRow], given_up: Collection[int] = (), since: int = 0) -> Iterator[str]:
     """A sentence for each place where the log is not continuous; `rows` in order of ordinals.
 
-    `given_up` holds the ordinals of files behind which a gap is accepted.
+    `given_up` holds the ordinals of files behind which a gap is accepted; what is before the file
+    `since` is not told.
     """
-    for row, following in pairwise(rows):
-        if (
-            row.ordinal not in given_up
-            and row.fault is None
-            and (gap := gap_between(row, following))
-        ):
+    for row, following, gap in _between(rows):
+        told = row.ordinal >= since and row.ordinal not in given_up and row.fault is None
+        if gap and told:
             yield f"{gap} {remedy(row, following)}"
+
+
+def accepted(rows: Sequence[FileRow], given_up: Collection[int]) -> Iterator[tuple[FileRow, str]]:
+    """The files behind which a gap is accepted, with the gap."""
+    for row, _, gap in _between(rows):
+        if gap and row.ordinal in given_up:
+            yield row, gap
+
+
+def _between(rows: Sequence[FileRow]) -> Iterator[tuple[FileRow, FileRow, str | None]]:
+    ordinals = {row.ordinal for row in rows}
+    executed = Executed()
+    for number, row in enumerate(rows):
+        how = follows(rows[number - 1], row, ordinals) if number else Following.ANEW
+        executed = executed.entering(row, how).behind(GtidSet.of(row.gtids))
+        if number + 1 < len(rows):
+            following = rows[number + 1]
+            yield row, following, gap_between(row, following, executed, ordinals)
 
 
 def remedy(row: FileRow, following: FileRow) -> str:
@@ -38,8 +55,28 @@ def remedy(row: FileRow, following: FileRow) -> str:
     )
 
 
-def gap_between(row: FileRow, following: FileRow) -> str | None:
-    """What is missing between two files, or nothing."""
+def gap_between(
+    row: FileRow, following: FileRow, executed: Executed, ordinals: Collection[int]
+) -> str | None:
+    """What is missing between two files, or nothing. `executed` is as it is at the first's end."""
+    how = follows(row, following, ordinals)
+    if how is Following.OTHER:
+        return _of_another_server(following, executed)
+    gap = _missing_files(row, following)
+    if gap and executed.seen and following.previous_gtids:
+        # What the missing files of an overlapping log held may all have been there before.
+        lacking = executed.gtids.lacking(GtidSet.of(following.previous_gtids))
+        return gap if lacking else None
+    if gap:
+        return gap
+    return (
+        _begun_anew(following, executed)
+        if how is Following.ANEW
+        else _other_history(row, following, executed)
+    )
+
+
+def _missing_files(row: FileRow, following: FileRow) -> str | None:
     absent = following.ordinal - row.ordinal - 1
     if absent:
         what = "1 file is" if absent == 1 else f"{absent} files are"
@@ -53,12 +90,33 @@ def gap_between(row: FileRow, following: FileRow) -> str | None:
             f"{row.file} (number {row.ordinal}) is ingested up to {row.ingested_upto} and not"
             f" complete ({why}), but {following.file} follows: copy {row.file} again."
         )
-    if split_name(following.file)[1] <= split_name(row.file)[1]:
-        return None  # the log was begun anew, and so were its GTIDs, if the server was told so
-    return _other_history(row, following)
+    return None
 
 
-def _other_history(row: FileRow, following: FileRow) -> str | None:
+def _begun_anew(following: FileRow, executed: Executed) -> str | None:
+    """After RESET, GTIDs begin anew too, unless the server was told what it has."""
+    lacking = executed.gtids.lacking(GtidSet.of(following.previous_gtids))
+    return _comes_after(following, lacking) if lacking else None
+
+
+def _of_another_server(following: FileRow, executed: Executed) -> str | None:
+    if following.previous_gtids is None:
+        return (
+            f"{following.file} is of another server (its id is {following.server_id}), and without"
+            " GTIDs nothing tells what of it is in the lake already."
+        )
+    lacking = executed.gtids.lacking(GtidSet.of(following.previous_gtids))
+    return _comes_after(following, lacking) if lacking else None
+
+
+def _comes_after(following: FileRow, lacking: str) -> str:
+    return (
+        f"{following.file} (server {following.server_id}) comes after {lacking}, which no file"
+        f" before it has: {BRING}"
+    )
+
+
+def _other_history(row: FileRow, following: FileRow, executed: Executed) -> str | None:
     before, after = row.previous_gtids or "", following.previous_gtids or ""
     if not (before or after):
         if row.server_id == following.server_id:
@@ -68,14 +126,16 @@ def _other_history(row: FileRow, following: FileRow) -> str | None:
             f" {following.server_id}, and without GTIDs nothing tells what is between them:"
             " is it another server's? That needs a source name of its own."
         )
-    if forgotten := missing(before, after):
+    earlier, previous = GtidSet.of(before), GtidSet.of(after)
+    if forgotten := previous.lacking(earlier):
         return (
             f"{following.file} is of a server that has not seen {forgotten}, which {row.file} has:"
             " is it another server's, or was the log begun anew? Then bring the files between."
         )
-    if row.gtids is not None and (lacking := missing(after, before, row.gtids)):
+    had = earlier | GtidSet.of(row.gtids) | executed.gtids
+    if row.gtids is not None and (lacking := had.lacking(previous)):
         return (
             f"{following.file} comes after {lacking}, which neither {row.file} nor a file before it"
-            " has: bring the files between them from the server or its backup."
+            f" has: {BRING}"
         )
     return None

@@ -1,68 +1,174 @@
-"""Sets of GTIDs as MySQL prints them: which transactions of one are in none of others."""
+"""Sets of GTIDs: which transactions there are, and which of one set are in none of others.
+
+MySQL's are numbers of a source, written as `uuid:1-5:7:tag:1`. MariaDB numbers the transactions of
+a domain in order, whichever server they are of: a set of its own is the last number of every domain
+and server, `0-1-5,0-2-7`, as GTID_LIST has it, and all up to it belong to the set.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 Interval = tuple[int, int]
+"""First and last number, both in the set."""
+Intervals = tuple[Interval, ...]
+"""In order, and apart from each other."""
+Place = tuple[int, int]
+"""MariaDB's domain and server."""
 
 
-def missing(wanted: str, *had: str) -> str:
-    """The GTIDs of `wanted` that are in none of `had`; empty if there are none.
+@dataclass(frozen=True, slots=True)
+class GtidSet:
+    """MySQL's numbers by source (`uuid` or `uuid:tag`), MariaDB's last ones by domain and server.
 
-    Sets are text such as `uuid:1-5:7,uuid:tag:1`; an interval holds both its ends.
+    `bool` tells whether there are any, `in` whether a GTID is among them, `|` and `&` are union and
+    intersection.
     """
-    known: defaultdict[str, list[Interval]] = defaultdict(list)
-    for text in had:
-        for source, intervals in _parse(text).items():
-            known[source] += intervals
-    left = {
-        source: list(_subtract(sorted(intervals), sorted(known[source])))
-        for source, intervals in _parse(wanted).items()
-    }
-    return ",".join(f"{source}:{_print(gaps)}" for source, gaps in left.items() if gaps)
+
+    intervals: Mapping[str, Intervals] = field(default_factory=dict)
+    last: Mapping[Place, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, *texts: str | None) -> GtidSet:
+        """All GTIDs of some sets that are written as text."""
+        intervals: defaultdict[str, list[Interval]] = defaultdict(list)
+        last: dict[Place, int] = {}
+        for entry in ",".join(filter(None, texts)).replace("\n", "").split(","):
+            entry = entry.strip()
+            if ":" in entry:
+                _read_mysql(entry, intervals)
+            elif entry:
+                domain, server, number = map(int, entry.split("-"))
+                last[domain, server] = max(number, last.get((domain, server), 0))
+        return cls({source: _joined(found) for source, found in intervals.items()}, last)
+
+    def __bool__(self) -> bool:
+        return bool(self.intervals or self.last)
+
+    def __contains__(self, gtid: str) -> bool:
+        source, colon, number = gtid.rpartition(":")
+        if colon:
+            at = int(number)
+            return any(first <= at <= end for first, end in self.intervals.get(source, ()))
+        domain, server, sequence = map(int, gtid.split("-"))
+        return sequence <= self.last.get((domain, server), 0)
+
+    def __or__(self, other: GtidSet) -> GtidSet:
+        sources = {**self.intervals, **other.intervals}
+        both = {
+            source: _joined((*self.intervals.get(source, ()), *other.intervals.get(source, ())))
+            for source in sources
+        }
+        places = {**self.last, **other.last}
+        return GtidSet(both, {p: max(self.last.get(p, 0), other.last.get(p, 0)) for p in places})
+
+    def __and__(self, other: GtidSet) -> GtidSet:
+        both = {
+            source: tuple(_common(found, other.intervals[source]))
+            for source, found in self.intervals.items()
+            if source in other.intervals
+        }
+        places = self.last.keys() & other.last.keys()
+        return GtidSet(
+            {source: found for source, found in both.items() if found},
+            {p: min(self.last[p], other.last[p]) for p in places},
+        )
+
+    def __str__(self) -> str:
+        mysql = (f"{source}:{_print(found)}" for source, found in sorted(self.intervals.items()))
+        mariadb = (f"{d}-{s}-{number}" for (d, s), number in sorted(self.last.items()))
+        return ",".join([*mysql, *mariadb])
+
+    @property
+    def size(self) -> int:
+        """How many there are, by which a set that holds another comes after it."""
+        numbers = sum(end - first + 1 for found in self.intervals.values() for first, end in found)
+        return numbers + sum(self._ends().values())
+
+    def lacking(self, wanted: GtidSet) -> str:
+        """What of `wanted` is not in the set, in words; empty if all is.
+
+        MariaDB's are compared by domain, since a server that was set up from another one's copy
+        does not know which servers its domain had before.
+        """
+        mysql = (
+            f"{source}:{_print(left)}"
+            for source, found in sorted(wanted.intervals.items())
+            if (left := tuple(_subtract(found, self.intervals.get(source, ()))))
+        )
+        ends = self._ends()
+        mariadb = (
+            f"{domain}-{server}-{number} and what is before it in domain {domain}"
+            f" ({'from the start' if domain not in ends else f'after number {ends[domain]}'})"
+            for (domain, server), number in sorted(wanted.last.items())
+            if number > ends.get(domain, 0) and number == wanted._ends()[domain]
+        )
+        return ",".join([*mysql, *mariadb])
+
+    def from_first_of(self, shown: GtidSet) -> GtidSet:
+        """Without MySQL's numbers that are before the first one that `shown` has of their source:
+        a server that logs number 5 of another one had those before it already."""
+        kept = {
+            source: tuple(
+                (max(first, shown.intervals[source][0][0]), end)
+                for first, end in found
+                if end >= shown.intervals[source][0][0]
+            )
+            if source in shown.intervals
+            else found
+            for source, found in self.intervals.items()
+        }
+        return GtidSet({source: found for source, found in kept.items() if found}, self.last)
+
+    def _ends(self) -> dict[int, int]:
+        """MariaDB's last number of every domain."""
+        ends: dict[int, int] = {}
+        for (domain, _), number in self.last.items():
+            ends[domain] = max(number, ends.get(domain, 0))
+        return ends
 
 
-def union(*sets: str) -> str:
-    """All GTIDs that are in any of the sets."""
-    found: defaultdict[str, list[Interval]] = defaultdict(list)
-    for text in sets:
-        for source, intervals in _parse(text).items():
-            found[source] += intervals
-    return ",".join(
-        f"{source}:{_print(_merged(sorted(intervals)))}" for source, intervals in found.items()
-    )
+NO_GTIDS = GtidSet()
 
 
-def _merged(intervals: Iterable[Interval]) -> list[Interval]:
-    """Sorted intervals, with those that touch as one."""
-    merged: list[Interval] = []
-    for first, last in intervals:
-        if merged and first <= merged[-1][1] + 1:
-            merged[-1] = merged[-1][0], max(merged[-1][1], last)
+def _read_mysql(entry: str, intervals: defaultdict[str, list[Interval]]) -> None:
+    uuid, *fields = entry.split(":")
+    source = uuid
+    for part in fields:
+        if part[0].isdigit():
+            first, _, last = part.partition("-")
+            intervals[source].append((int(first), int(last or first)))
         else:
-            merged.append((first, last))
-    return merged
+            source = f"{uuid}:{part}"
 
 
-def _parse(text: str) -> dict[str, list[Interval]]:
-    """Intervals by `uuid` or `uuid:tag`."""
-    sets: defaultdict[str, list[Interval]] = defaultdict(list)
-    for part in text.replace("\n", "").split(","):
-        uuid, *fields = part.strip().split(":")
-        source = uuid
-        for field in fields:
-            if field[0].isdigit():
-                first, _, last = field.partition("-")
-                sets[source].append((int(first), int(last or first)))
-            else:
-                source = f"{uuid}:{field}"
-    return sets
+def _joined(intervals: Iterable[Interval]) -> Intervals:
+    """In order, with those that touch as one."""
+    joined: list[Interval] = []
+    for first, last in sorted(intervals):
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1] = joined[-1][0], max(joined[-1][1], last)
+        else:
+            joined.append((first, last))
+    return tuple(joined)
 
 
-def _subtract(wanted: Iterable[Interval], known: Iterable[Interval]) -> Iterable[Interval]:
-    """What is left of sorted intervals without other sorted ones."""
+def _common(some: Intervals, others: Intervals) -> Iterator[Interval]:
+    """What is in both; each side is in order."""
+    at = 0
+    for first, last in some:
+        while at < len(others) and others[at][1] < first:
+            at += 1
+        for begin, end in others[at:]:
+            if begin > last:
+                break
+            yield max(first, begin), min(last, end)
+
+
+def _subtract(wanted: Intervals, known: Intervals) -> Iterator[Interval]:
+    """What is left of the first without the others."""
     for first, last in wanted:
         at = first
         for begin, end in known:
@@ -75,5 +181,5 @@ def _subtract(wanted: Iterable[Interval], known: Iterable[Interval]) -> Iterable
             yield at, last
 
 
-def _print(intervals: Iterable[Interval]) -> str:
+def _print(intervals: Intervals) -> str:
     return ":".join(f"{a}-{b}" if b > a else f"{a}" for a, b in intervals)

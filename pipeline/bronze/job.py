@@ -8,12 +8,11 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise
 
 from pyspark.sql import SparkSession
 
 from pipeline.bronze.batch import Done, carry_out
-from pipeline.bronze.continuity import gap_between, gaps
+from pipeline.bronze.continuity import accepted, gaps
 from pipeline.bronze.encrypted import read_keys
 from pipeline.bronze.files import FileRow, read_files
 from pipeline.bronze.listing import Listing, find_binlogs
@@ -42,7 +41,7 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
     while True:
         known = read_files(spark, lake, settings.source)
         listing = find_binlogs(settings.binlogs, read_keys(settings.encryption))
-        order = place(listing.binlogs, known)
+        order = place(listing.binlogs, known, _reached(ledger))
         _require_something(settings, listing, known)
         body = next_body(spark, settings, order.placed, known, ledger.last(LAYER), progress)
         if body is None:
@@ -66,12 +65,17 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
     )
 
 
+def _reached(ledger: Ledger) -> int:
+    """The ordinal of the file that silver has come to."""
+    plan = ledger.open("silver") or ledger.last("silver")
+    return int(plan.body["to"][0]) if plan else 0
+
+
 def _given_up(known: Sequence[FileRow], settings: Settings) -> list[str]:
     """What conf accepts is told every time, since tables may not be as the source's."""
     return [
         f"what is missing behind {row.file} (number {row.ordinal}) was given up: {gap}"
-        for row, following in pairwise(known)
-        if row.ordinal in settings.given_up and (gap := gap_between(row, following))
+        for row, gap in accepted(known, settings.given_up)
     ]
 
 

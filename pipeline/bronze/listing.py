@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 from typing import BinaryIO
 
 from decoder.constants import EventFlag
@@ -25,7 +23,6 @@ from decoder.framer import FLAGS_POSITION, has_in_use_flag
 from decoder.head import Head, read_head
 from pipeline.bronze.encrypted import GIVE_A_KEY, find_cipher
 from pipeline.bronze.storage import THREADS, StoredFile, decrypted, list_files, opened
-from pipeline.errors import SettingsError
 
 _FIRST_READ = 1 << 16
 _NUMBERED = re.compile(r"(?P<base>.+)\.(?P<number>\d+)")
@@ -75,8 +72,7 @@ def find_binlogs(location: str, keys: Keys = NO_KEYS) -> Listing:
     """The binary logs that `location` means, with their heads.
 
     A file that is none is a note; a fault where it was given by name, or is named like one, and so
-    is an encrypted one that none of the keys opens. Raises
-    SettingsError where there is nothing, or files of several logs whose order nothing tells.
+    is an encrypted one that none of the keys opens. Raises SettingsError where there is nothing.
     """
     files = list_files(location)
     with ThreadPoolExecutor(THREADS) as threads:
@@ -85,7 +81,7 @@ def find_binlogs(location: str, keys: Keys = NO_KEYS) -> Listing:
     refused = [found for found in looked_at if isinstance(found, _Refused)]
     faults = [r for r in refused if _matters(r, given=len(files) == 1)]
     return Listing(
-        binlogs=_ordered(binlogs),
+        binlogs=tuple(sorted(binlogs, key=lambda binlog: (binlog.number, binlog.stored.path))),
         begun=sum(isinstance(r.error, _JustBegunError) for r in refused),
         faults=tuple(_sentence(r) for r in faults),
         notes=tuple(
@@ -145,22 +141,3 @@ def _sentence(refused: _Refused) -> str:
     error = refused.error.at(file=refused.file.name)
     remedy = next(text for kind, text in _REMEDIES if isinstance(error, kind))
     return f"{error}. {remedy}"
-
-
-def _ordered(binlogs: Sequence[Binlog]) -> tuple[Binlog, ...]:
-    bases = sorted({binlog.base for binlog in binlogs})
-    if len(bases) > 1:
-        raise SettingsError(
-            f"files of several logs: {', '.join(bases[:4])}. Their order is not known.",
-            key="binlogs",
-            remedy="Give one log's files, such as " + f"{bases[0]}.*, and a source for each log.",
-        )
-    ordered = sorted(binlogs, key=lambda binlog: binlog.number)
-    for one, other in pairwise(ordered):
-        if one.number == other.number:
-            raise SettingsError(
-                f"{one.stored.path} and {other.stored.path} have the same number.",
-                key="binlogs",
-                remedy="Give one log's files only.",
-            )
-    return tuple(ordered)

@@ -3,16 +3,26 @@
 ordinal = base + the number in the name. RESET makes the server begin at number 1 again: then the
 base moves on behind every file so far. It shows by a name that was there before, or by a file that
 is younger than the last and has a number from before the first.
+
+With GTIDs, the files of another server, or the same under other names, go on with the log too:
+they are a log with a base of their own, behind every file so far, and what of them was there before
+is told in silver. Between the two ordinals are left free, which tells them from a log begun anew:
+files that the log before lacked may take them, as long as silver has not come further.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pipeline.bronze.executed import log_base
 from pipeline.bronze.files import FileRow
 from pipeline.bronze.listing import Binlog, split_name
+from pipeline.bronze.logs import Log, split_logs
 from pipeline.errors import SettingsError
+
+ROOM = 64
+"""Ordinals between two logs. An LSN has 23 bits for ordinals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +43,59 @@ class Order:
     notes: tuple[str, ...]
 
 
-def place(binlogs: Sequence[Binlog], known: Sequence[FileRow]) -> Order:
-    """Give every file its ordinal. `binlogs` is in order of numbers, `known` of ordinals.
+def place(binlogs: Sequence[Binlog], known: Sequence[FileRow], reached: int = 0) -> Order:
+    """Give every file its ordinal. `known` is in order of ordinals; up to the file `reached` silver
+    has gone on.
 
-    Raises SettingsError for a log of another name than the one that is known.
+    Raises SettingsError for files of several logs, or of another than the known one, where GTIDs
+    do not tell their order.
     """
-    _same_log(binlogs, known)
+    logs, notes = split_logs(binlogs)
+    orders = [Order((), (), notes)]
+    last = known[-1].ordinal if known else None
+    for log in sorted(logs, key=lambda log: not _goes_on(log, known)):
+        if last is None or _goes_on(log, known):
+            order = _go_on(log.files, known)
+        else:
+            _require_gtids(log, known)
+            order = _join(log, known, behind=last, reached=reached)
+        orders.append(order)
+        last = max([last or 0, *(file.ordinal for file in order.placed)])
+    placed = [file for order in orders for file in order.placed]
+    return Order(
+        tuple(sorted(placed, key=lambda file: file.ordinal)),
+        tuple(fault for order in orders for fault in order.faults),
+        tuple(note for order in orders for note in order.notes),
+    )
+
+
+def _goes_on(log: Log, known: Sequence[FileRow]) -> bool:
+    """Whether it is the log that the last known file is of, or that log begun anew."""
+    if not known:
+        return False
+    last = known[-1]
+    if log.base != split_name(last.file)[0]:
+        return False
+    if not log.has_gtids:
+        return True
+    bases = {log_base(row) for row in _matches(log.files, known) if row is not None}
+    if bases:
+        return log_base(last) in bases
+    begins_anew = log.files[0].number <= split_name(last.file)[1]
+    return last.server_id in log.servers and not (begins_anew and log.copied)
+
+
+def _matches(binlogs: Sequence[Binlog], known: Sequence[FileRow]) -> list[FileRow | None]:
+    """The rows of those that are known."""
     by_identity = {(row.file, row.incarnation): row for row in known}
-    matches = [by_identity.get(_identity(binlog)) for binlog in binlogs]
+    return [by_identity.get((b.stored.name, b.head.incarnation)) for b in binlogs]
+
+
+# --- the log under way ----------------------------------------------------------------------------
+
+
+def _go_on(binlogs: Sequence[Binlog], known: Sequence[FileRow]) -> Order:
+    matches = _matches(binlogs, known)
     base, first, reset_at, faults = _epoch(binlogs, matches, known)
     placed: list[Placed] = []
     notes: list[str] = []
@@ -53,10 +108,10 @@ def place(binlogs: Sequence[Binlog], known: Sequence[FileRow]) -> Order:
         elif reset_at is not None and _begun(binlog) < _begun(binlogs[reset_at]):
             notes.append(_from_before_reset(binlog, binlogs[reset_at]))
         elif base + binlog.number < first:
-            notes.append(_from_before_start(binlog, known))
+            notes.append(_from_before_start(binlog, known[0]))
         else:
             placed.append(Placed(binlog, base + binlog.number, None))
-    return Order(tuple(sorted(placed, key=lambda p: p.ordinal)), tuple(wrong), tuple(notes))
+    return Order(tuple(placed), tuple(wrong), tuple(notes))
 
 
 def _epoch(
@@ -66,7 +121,7 @@ def _epoch(
     if not known:
         return 0, 0, None, {}
     last = known[-1]
-    base = last.ordinal - split_name(last.file)[1]
+    base = log_base(last)
     names = {row.file for row in known if row.ordinal > base}
     first = min(row.ordinal for row in known if row.ordinal > base)
     strangers = [
@@ -86,20 +141,69 @@ def _epoch(
     return last.ordinal, last.ordinal, strangers[0], {}
 
 
-def _same_log(binlogs: Sequence[Binlog], known: Sequence[FileRow]) -> None:
-    if not binlogs or not known:
+# --- other logs -----------------------------------------------------------------------------------
+
+
+def _join(log: Log, known: Sequence[FileRow], *, behind: int, reached: int) -> Order:
+    """The places of a log that is not the one under way: known ones, free ones, or new ones."""
+    stretches = list(_stretches(log, known))
+    placed: list[Placed] = []
+    notes: list[str] = []
+    for binlog, row in zip(log.files, _matches(log.files, known), strict=True):
+        if row is not None:
+            placed.append(Placed(binlog, row.ordinal, row))
+        elif (free := _free_place(binlog, stretches, known, reached)) is not None:
+            placed.append(Placed(binlog, free, None))
+        elif stretches and _is_before(binlog, stretches[0][0]):
+            notes.append(_from_before_start(binlog, stretches[0][0]))
+        else:
+            placed.append(Placed(binlog, behind + ROOM + binlog.number, None))
+    return Order(tuple(placed), (), tuple(notes))
+
+
+def _stretches(log: Log, known: Sequence[FileRow]) -> Iterator[list[FileRow]]:
+    """The rows of the log's files, those of one base together."""
+    by_base: dict[int, list[FileRow]] = {}
+    for row in known:
+        if split_name(row.file)[0] == log.base and row.server_id in log.servers:
+            by_base.setdefault(log_base(row), []).append(row)
+    yield from by_base.values()
+
+
+def _free_place(
+    binlog: Binlog, stretches: Sequence[Sequence[FileRow]], known: Sequence[FileRow], reached: int
+) -> int | None:
+    """The ordinal of the file in a stretch of its log: where it is missing, or behind the last one
+    as long as nothing of what follows was decoded."""
+    taken = {row.ordinal for row in known}
+    for rows in stretches:
+        first, last = rows[0], rows[-1]
+        ordinal = log_base(first) + binlog.number
+        following = min((log_base(r) for r in known if r.ordinal > last.ordinal), default=ordinal)
+        in_time = first.begun <= _begun(binlog)
+        if ordinal <= first.ordinal or ordinal in taken or not in_time:
+            continue
+        if ordinal < last.ordinal and _begun(binlog) <= last.begun:
+            return ordinal
+        if last.ordinal < ordinal < following and reached <= last.ordinal:
+            return ordinal
+    return None
+
+
+def _is_before(binlog: Binlog, first: FileRow) -> bool:
+    return binlog.number < split_name(first.file)[1] and _begun(binlog) <= first.begun
+
+
+def _require_gtids(log: Log, known: Sequence[FileRow]) -> None:
+    with_gtids = not known or any(row.gtids or row.previous_gtids for row in known)
+    if with_gtids and log.has_gtids:
         return
-    before, now = split_name(known[-1].file)[0], binlogs[0].base
-    if before != now:
-        raise SettingsError(
-            f"the log of {known[-1].source} is named {before}, and these files are of {now}.",
-            key="source",
-            remedy="Another server's log needs a source name of its own (--source).",
-        )
-
-
-def _identity(binlog: Binlog) -> tuple[str, str]:
-    return binlog.stored.name, binlog.head.incarnation
+    raise SettingsError(
+        f"the log of {known[-1].source} is named {split_name(known[-1].file)[0]}, and these files"
+        f" are of {log.base}.",
+        key="source",
+        remedy="Without GTIDs, another server's log needs a source name of its own (--source).",
+    )
 
 
 def _begun(binlog: Binlog) -> int:
@@ -113,9 +217,9 @@ def _stranger(binlog: Binlog) -> str:
     )
 
 
-def _from_before_start(binlog: Binlog, known: Sequence[FileRow]) -> str:
+def _from_before_start(binlog: Binlog, first: FileRow) -> str:
     return (
-        f"{binlog.stored.name} is from before {known[0].file}, with which the source's log began"
+        f"{binlog.stored.name} is from before {first.file}, with which the source's log began"
         " in this lake: it is left out."
     )
 

@@ -92,6 +92,8 @@ def tasks(
 
 def _worth_reading(file: Placed, *, succeeded: bool) -> bool:
     row, stored = file.row, file.binlog.stored
+    if row is not None and stored.size < row.ingested_upto and stored.path != row.path:
+        return False  # an older copy
     if row is None or (row.size, row.modified) != (stored.size, stored.modified):
         return True
     return row.state == "open" and succeeded

@@ -130,7 +130,7 @@ class _Tallying:
             "transactions": tally.transactions,
             "first_committed_at": tally.first_committed_at,
             "last_committed_at": tally.last_committed_at,
-            "gtids": str(tally.gtids),
+            "gtids": tally.gtid_text,
         }
 
 

@@ -167,7 +167,7 @@ def _gtids(task: ScanTask, boundary: Mark) -> str:
         for window in read_windows(stream, boundary.position):
             description = description or read_description(window)
             tally.add(framer.feed(window), description)
-    return str(tally.gtids)
+    return tally.gtid_text
 
 
 def _rest(task: ScanTask, boundary: Mark, size: int) -> tuple[Mark, bool]:

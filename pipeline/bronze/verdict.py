@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipeline.bronze.files import State
-from pipeline.bronze.gtids import missing
+from pipeline.bronze.gtids import GtidSet
 from pipeline.bronze.scan import Scan
 
 COPY_AGAIN = "Copy the file from the server again, and run again."
@@ -55,8 +55,8 @@ def judge(
     if scan.incomplete is not None and not scan.growing:
         return Verdict("faulty", f"{scan.incomplete}, though the server closed it. {COPY_AGAIN}")
     if successor is not None:
-        seen = successor.previous_gtids or ""
-        lacking = missing(seen, previous_gtids or "", scan.gtids or "")
+        seen = GtidSet.of(successor.previous_gtids)
+        lacking = GtidSet.of(previous_gtids, scan.gtids).lacking(seen)
         if relay or (successor.restarted and not lacking and (seen or not scan.in_use)):
             return Verdict("complete", keep_tail=True)
         if successor.restarted and not lacking:

@@ -69,6 +69,15 @@ class ChangeColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeDefault:
+    """ALTER COLUMN … SET and DROP DEFAULT: what inserts give the column (empty: no DEFAULT)."""
+
+    name: str
+    default: tuple[Token, ...] = ()
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ChangeKeys:
     """The primary key or a unique one may be another: the next table map tells, if it has keys.
 
@@ -107,6 +116,7 @@ Action = (
     | DropColumn
     | RenameColumn
     | ChangeColumn
+    | ChangeDefault
     | ChangeKeys
     | ConvertCharset
     | SetCharset

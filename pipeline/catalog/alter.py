@@ -8,6 +8,7 @@ from pipeline.catalog.actions import (
     Action,
     AddColumn,
     ChangeColumn,
+    ChangeDefault,
     ChangeKeys,
     ConvertCharset,
     DropColumn,
@@ -16,7 +17,7 @@ from pipeline.catalog.actions import (
     SetCharset,
 )
 from pipeline.catalog.charsets import charset_of
-from pipeline.catalog.column_clause import cascade, read_charset, read_column
+from pipeline.catalog.column_clause import cascade, read_charset, read_column, read_default
 from pipeline.catalog.column_types import TypeContext
 from pipeline.catalog.cursor import Cursor, ReadError, split
 from pipeline.catalog.effects import AlterTable, Effect, TableName, Unsupported
@@ -168,6 +169,17 @@ def _changed(
     yield ChangeColumn(old, read_column(declaration, context), if_exists)
 
 
+def _alter(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
+    if not cursor.accept("COLUMN") and cursor.peek().is_word(*_NO_COLUMN):
+        return
+    if_exists = cursor.accept("IF", "EXISTS")
+    name = cursor.name()
+    if cursor.accept("SET", "DEFAULT"):
+        yield ChangeDefault(name, tuple(read_default(cursor)), if_exists)
+    elif cursor.accept("DROP", "DEFAULT"):
+        yield ChangeDefault(name, if_exists=if_exists)
+
+
 def _convert(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
     cursor.accept("TO")
     charset = None
@@ -197,6 +209,7 @@ def _default_charset(cursor: Cursor) -> Iterator[Action]:
 
 _VERBS: dict[str, Callable[[Cursor, TypeContext], Iterator[Action]]] = {
     "ADD": _add,
+    "ALTER": _alter,
     "DROP": _drop,
     "RENAME": _rename,
     "CHANGE": _change,
@@ -204,7 +217,6 @@ _VERBS: dict[str, Callable[[Cursor, TypeContext], Iterator[Action]]] = {
     "CONVERT": _convert,
     "ENGINE": _engine,
 }
-"""ALTER COLUMN is not here: SET and DROP DEFAULT change no row that is there."""
 
 
 def _exchanged(cursor: Cursor, name: TableName, schema: str | None) -> list[Effect]:

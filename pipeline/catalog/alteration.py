@@ -8,7 +8,7 @@ AFTER's name by then. Names are compared without regard to case.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from decoder.constants import BINARY_COLLATION
@@ -18,6 +18,7 @@ from pipeline.catalog.actions import (
     Action,
     AddColumn,
     ChangeColumn,
+    ChangeDefault,
     ChangeKeys,
     ConvertCharset,
     DropColumn,
@@ -37,7 +38,7 @@ from pipeline.catalog.conversion_mode import (
 from pipeline.catalog.conversions import conversion
 from pipeline.catalog.items import ColumnStep
 from pipeline.catalog.lexer import SqlMode
-from pipeline.catalog.model import TableModel
+from pipeline.catalog.model import ColumnDefault, TableModel
 from pipeline.catalog.rekeying import altered_keys
 from pipeline.catalog.versions import fits
 
@@ -103,8 +104,10 @@ def altered(
     actions: Sequence[Action],
     mode: ConversionMode,
     default: Callable[[NewColumn], str | None],
+    inserted: Callable[[NewColumn], ColumnDefault],
 ) -> Alteration:
-    """The table after the actions. `default` gives an added column's value in existing rows.
+    """The table after the actions. `default` gives an added column's value in existing rows,
+    `inserted` that of a column in rows to come.
 
     Raises `NotAppliedError`.
     """
@@ -121,7 +124,7 @@ def altered(
             columns.add(slot, _place(action))
     if len({slot.column.name.casefold() for slot in columns.slots}) < len(columns.slots):
         raise NotAppliedError("two columns have one name")
-    return _result(columns, actions)
+    return _result(columns, actions, inserted)
 
 
 def _place(action: Action) -> str | None:
@@ -253,7 +256,11 @@ def _add(columns: _Columns, action: AddColumn, default: Callable[[NewColumn], st
     columns.add(_Slot(column.definition, step), column.place)
 
 
-def _result(columns: _Columns, actions: Sequence[Action]) -> Alteration:
+def _result(
+    columns: _Columns,
+    actions: Sequence[Action],
+    inserted: Callable[[NewColumn], ColumnDefault],
+) -> Alteration:
     before = columns.definition
     names = [slot.column.name for slot in columns.slots]
     kept = [
@@ -268,19 +275,17 @@ def _result(columns: _Columns, actions: Sequence[Action]) -> Alteration:
         primary_key_prefixes=tuple(prefix for _, prefix in kept),
         hidden=(),
     )
+    model = columns.model
+    if model is not None:
+        model = model.renamed(columns.changed, _declared(actions))
+        model = model.with_defaults(map(inserted, _with_defaults(columns, actions)))
+        model = replace(model, keys=altered_keys(model.keys, columns.changed, actions))
     return Alteration(
         definition,
-        _model(columns, actions),
+        model,
         tuple(slot.step for slot in columns.slots),
         any(map(_concerns_keys, actions)),
     )
-
-
-def _model(columns: _Columns, actions: Sequence[Action]) -> TableModel | None:
-    if columns.model is None:
-        return None
-    model = columns.model.renamed(columns.changed, _declared(actions))
-    return replace(model, keys=altered_keys(model.keys, columns.changed, actions))
 
 
 def _in_new_charset(model: TableModel | None, actions: Sequence[Action]) -> TableModel | None:
@@ -291,6 +296,31 @@ def _in_new_charset(model: TableModel | None, actions: Sequence[Action]) -> Tabl
 
 def _declared(actions: Iterable[Action]) -> list[NewColumn]:
     return [a.column for a in actions if isinstance(a, (AddColumn, ChangeColumn))]
+
+
+def _with_defaults(columns: _Columns, actions: Iterable[Action]) -> Iterator[NewColumn]:
+    """The columns whose DEFAULTs are declared, as they are then."""
+    now = {slot.column.name: slot for slot in columns.slots}
+    for action in actions:
+        if isinstance(action, ChangeDefault):
+            yield from _with_default(columns, action, now)
+        elif isinstance(action, (AddColumn, ChangeColumn)):
+            slot = now.get(action.column.definition.name)
+            # ADD COLUMN IF NOT EXISTS and CHANGE COLUMN IF EXISTS may have done nothing.
+            if slot and (slot.step.old is None) == isinstance(action, AddColumn):
+                yield replace(action.column, definition=slot.column)
+
+
+def _with_default(
+    columns: _Columns, action: ChangeDefault, now: Mapping[str, _Slot]
+) -> Iterator[NewColumn]:
+    names = {old.casefold(): new for old, new in columns.changed.items()}
+    if action.name.casefold() in names:
+        new = names[action.name.casefold()]
+        if new is not None:
+            yield NewColumn(now[new].column, action.default)
+    elif not action.if_exists:
+        raise NotAppliedError(f"column {action.name} is not in the table")
 
 
 def _concerns_keys(action: Action) -> bool:

@@ -61,16 +61,16 @@ def _attribute(cursor: Cursor, column: NewColumn) -> NewColumn:
 
 def _default(cursor: Cursor, column: NewColumn) -> NewColumn | None:
     if cursor.accept("ON", "UPDATE"):
-        _expression(cursor)
+        read_default(cursor)
         return column
     if cursor.accept("SERIAL", "DEFAULT", "VALUE"):
         return replace(column, computed="AUTO_INCREMENT", unique=True)
     if not cursor.accept("DEFAULT"):
         return None
-    return replace(column, default=tuple(_expression(cursor)))
+    return replace(column, default=tuple(read_default(cursor)))
 
 
-def _expression(cursor: Cursor) -> list[Token]:
+def read_default(cursor: Cursor) -> list[Token]:
     """A DEFAULT's value: (expression), a literal, signed or introduced, NULL, NOW()."""
     first = cursor.next()
     if first.is_sign("("):
@@ -84,7 +84,7 @@ def _expression(cursor: Cursor) -> list[Token]:
     if first.is_sign("-") or first.is_sign("+") or introduced:
         tokens.append(cursor.next())
     elif first.kind is Kind.WORD and cursor.peek().is_sign("("):
-        tokens.extend(_expression(cursor))
+        tokens.extend(read_default(cursor))
     return tokens
 
 

@@ -58,7 +58,7 @@ def _body(
     columns, keys, definition = _definition(name, parts, TypeContext(charset, sql_mode))
     cascades = next(filter(None, map(cascade, parts)), "")
     model = replace(TableModel.of(columns), keys=tuple(keys), charset=charset)
-    return CreateTable(name, definition, if_not_exists, cascades, model)
+    return CreateTable(name, definition, if_not_exists, cascades, model, tuple(columns))
 
 
 def _selects(options: Sequence[Token]) -> bool:

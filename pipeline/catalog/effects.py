@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from decoder.definition import TableDefinition
-from pipeline.catalog.actions import Action
+from pipeline.catalog.actions import Action, NewColumn
 from pipeline.catalog.model import TableModel
 
 
@@ -22,13 +22,15 @@ class TableName:
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """A table begins, empty. `cascades` names foreign key actions that InnoDB does by itself."""
+    """A table begins, empty. `cascades` names foreign key actions that InnoDB does by itself;
+    `columns` are those of the definition, as they are declared."""
 
     name: TableName
     definition: TableDefinition
     if_not_exists: bool = False
     cascades: str = ""
     model: TableModel | None = None
+    columns: tuple[NewColumn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ ItemKind = Literal[
     "alter",
     "version",
     "keys",
+    "model",
     "truncate",
     "renamed",
     "moved",
@@ -33,15 +34,15 @@ ItemKind = Literal[
 beginning was not seen; `add_columns`: columns were added, existing rows hold `defaults`; `alter`:
 its columns are others, by `columns`, or its key is; `version`: rows from here on are in this one of
 silver's tables, nothing else changes; `keys`: the key may be another, which the next table map
-tells; `truncate`: it is empty from here on; `renamed`: it has the rows that `other` had; `moved`:
-its rows are those of `other` from here on, and it ends; `drop`: the table ends; `unsupported`: it
-changed in a way that is not applied, for `reason`; `temporary`: a connection has had a table of its
-name for itself, which does nothing to it; `declared`: conf defines it, and no row of it was seen
-(without a definition: it ended before one was); `model`: what DDL tells besides is another;
-`schema`: that of its name, which has no table, has the charset of `model`; `rewound`: what is known
-of the table begins anew, what was told before counts no more."""
+tells; `model`: only what DDL tells besides is another; `truncate`: it is empty from here on;
+`renamed`: it has the rows that `other` had; `moved`: its rows are those of `other` from here on,
+and it ends; `drop`: the table ends; `unsupported`: it changed in a way that is not applied, for
+`reason`; `temporary`: a connection has had a table of its name for itself, which does nothing to
+it; `declared`: conf defines it, and no row of it was seen (without a definition: it ended before
+one was); `schema`: that of its name, which has no table, has the charset of `model`; `rewound`:
+what is known of the table begins anew, what was told before counts no more."""
 
-NOT_OF_GOLD = ("temporary", "declared", "model", "schema")
+NOT_OF_GOLD = ("temporary", "declared", "schema")
 """Items that only what comes after them in the log depends on."""
 
 Position = tuple[int, int]

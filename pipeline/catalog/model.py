@@ -12,15 +12,33 @@ from pipeline.catalog.keys import Key, Keys
 
 
 @dataclass(frozen=True, slots=True)
+class ColumnDefault:
+    """What an insert that does not name a column gives to it, where its row image leaves it out.
+
+    `text` is the value as `pipeline.catalog.defaults` writes it (None: NULL), fixed when it was
+    declared; with a `reason` it is not known. `nullable`: whether the column was then. `unlogged`:
+    updates change the column, and no image says so.
+    """
+
+    name: str
+    text: str | None = None
+    reason: str = ""
+    nullable: bool = True
+    unlogged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class TableModel:
     """Known only of a table whose CREATE is in the log, or that conf declares.
 
     `auto_increment` names its column of that kind, `generated` those that are computed from others.
-    `keys` are its PRIMARY and UNIQUE ones, `charset` what columns that name none are in.
+    `defaults` are those of all columns; None: not known (of an older release). `keys` are its
+    PRIMARY and UNIQUE ones, `charset` what columns that name none are in.
     """
 
     auto_increment: str | None = None
     generated: tuple[str, ...] = ()
+    defaults: tuple[ColumnDefault, ...] | None = None
     keys: Keys = None
     charset: str | None = None
 
@@ -28,6 +46,13 @@ class TableModel:
     def of(cls, columns: Iterable[NewColumn]) -> TableModel:
         """The model of a table that is declared with these columns."""
         return cls().renamed({}, columns)
+
+    def with_defaults(self, defaults: Iterable[ColumnDefault]) -> TableModel:
+        """The model where these are declared (anew), if others are known."""
+        if self.defaults is None:
+            return self
+        known = {default.name: default for default in (*self.defaults, *defaults)}
+        return replace(self, defaults=tuple(known.values()))
 
     def renamed(self, names: Mapping[str, str | None], declared: Iterable[NewColumn]) -> TableModel:
         """After an ALTER: old names to new ones (None: dropped), and what it declares (anew)."""
@@ -47,7 +72,16 @@ class TableModel:
                     if c.computed and c.computed != "AUTO_INCREMENT"
                 ),
             ),
+            defaults=self._renamed_defaults(names),
         )
+
+    def _renamed_defaults(
+        self, names: Mapping[str, str | None]
+    ) -> tuple[ColumnDefault, ...] | None:
+        if self.defaults is None:
+            return None
+        renamed = ((default, names.get(default.name, default.name)) for default in self.defaults)
+        return tuple(replace(default, name=name) for default, name in renamed if name is not None)
 
     def to_json(self) -> str:
         """A JSON object that `from_json` reads back."""
@@ -57,10 +91,12 @@ class TableModel:
     def from_json(cls, text: str) -> TableModel:
         """The model that `to_json` wrote."""
         fields = json.loads(text)
-        keys = fields.get("keys")  # older releases wrote less
+        # Older releases wrote less.
+        defaults, keys = fields.get("defaults"), fields.get("keys")
         return cls(
             fields["auto_increment"],
             tuple(fields["generated"]),
+            None if defaults is None else tuple(ColumnDefault(**one) for one in defaults),
             None if keys is None else tuple(map(_key, keys)),
             fields.get("charset"),
         )

@@ -10,9 +10,8 @@ from typing import Any
 from decoder.definition import TableDefinition
 from pipeline.catalog.actions import NewColumn
 from pipeline.catalog.alteration import Alteration, NotAppliedError, altered
-from pipeline.catalog.charsets import UNKNOWN_COLLATION
-from pipeline.catalog.column_types import with_charset
 from pipeline.catalog.constants import UnknownDefaultError
+from pipeline.catalog.declarations import declared_model, in_charset
 from pipeline.catalog.defaults import default_text
 from pipeline.catalog.effects import (
     AlterSchema,
@@ -30,9 +29,10 @@ from pipeline.catalog.effects import (
     Unreadable,
     Unsupported,
 )
+from pipeline.catalog.insert_defaults import insert_default
 from pipeline.catalog.items import ItemKind, TimelineItem
 from pipeline.catalog.logged import CatalogOptions, LoggedStatement
-from pipeline.catalog.model import TableModel
+from pipeline.catalog.model import ColumnDefault, TableModel
 from pipeline.catalog.renames import permutation
 from pipeline.catalog.tables import Tables, TableState
 
@@ -80,7 +80,8 @@ class Statements:
         if isinstance(effect, Unsupported):
             self._unsupported(statement, name, effect.reason, creates=True)
             return
-        self._declared(statement, name, effect.definition, effect.model)
+        model = declared_model(effect, partial(self._inserted, statement))
+        self._declared(statement, name, effect.definition, model)
         if effect.cascades:
             self._cascades(statement, name, effect.cascades)
 
@@ -165,22 +166,11 @@ class Statements:
     def _create(self, statement: LoggedStatement, effect: CreateTable) -> None:
         if effect.if_not_exists and self._exists_already(statement, effect.name):
             return
-        definition, model = self._in_charset(effect)
-        self._begin(statement, effect.name, definition, model)
+        effect = in_charset(effect, self._tables.charsets.get(effect.name.schema))
+        inserted = partial(self._inserted, statement)
+        self._begin(statement, effect.name, effect.definition, declared_model(effect, inserted))
         if effect.cascades:
             self._cascades(statement, effect.name, effect.cascades)
-
-    def _in_charset(self, effect: CreateTable) -> tuple[TableDefinition, TableModel | None]:
-        """The table with its schema's charset, if it names none."""
-        charset = self._tables.charsets.get(effect.name.schema)
-        if effect.model is None or effect.model.charset is not None or charset is None:
-            return effect.definition, effect.model
-        columns = tuple(
-            with_charset(column, charset) if column.collation == UNKNOWN_COLLATION else column
-            for column in effect.definition.columns
-        )
-        definition = replace(effect.definition, columns=columns)
-        return definition, replace(effect.model, charset=charset)
 
     def _begin(
         self,
@@ -239,6 +229,7 @@ class Statements:
                     effect.actions,
                     self._options.conversion_mode(statement, ignore=effect.ignore),
                     partial(self._default, statement),
+                    partial(self._inserted, statement),
                 )
             except NotAppliedError as error:
                 self._unsupported(statement, effect.name, str(error))
@@ -269,10 +260,10 @@ class Statements:
                 model=change.model,
             )
             self._log_columns(log, before, change)
+        elif _besides_keys(change.model) != _besides_keys(table.model):
+            self._log(statement, name, "model", model=change.model)
         if change.keys:
             self._log(statement, name, "keys", model=change.model)
-        elif change.definition == before and change.model != table.model:
-            self._log(statement, name, "model", model=change.model)
 
     def _log_columns(
         self, log: Callable[..., None], before: TableDefinition, change: Alteration
@@ -292,6 +283,10 @@ class Statements:
                 f"column {column.definition.name} is added, and what existing rows hold in it"
                 f" is not in the log: {error}"
             ) from error
+
+    def _inserted(self, statement: LoggedStatement, column: NewColumn) -> ColumnDefault:
+        context = self._options.default_context(statement)
+        return insert_default(column, context, mariadb=statement.mariadb)
 
     # --- tables are renamed -----------------------------------------------------------------------
 
@@ -376,6 +371,10 @@ class Statements:
                 **fields,
             )
         )
+
+
+def _besides_keys(model: TableModel | None) -> TableModel | None:
+    return model and replace(model, keys=None)
 
 
 def _named(definition: TableDefinition, name: TableName) -> TableDefinition:

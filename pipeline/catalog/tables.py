@@ -142,7 +142,7 @@ class Tables:
         # Without a primary key, the server logs a NOT NULL UNIQUE one as such.
         open_key = item.definition is not None and not item.definition.primary_key
         table.keys_open = not shown and (table.keys_open or item.kind == "keys" or open_key)
-        if not shown and (item.definition is not None or item.kind == "keys"):
+        if not shown and (item.definition is not None or (item.kind == "keys" and item.model)):
             table.model = item.model
         if item.definition is not None or item.kind in _ENDS:
             table.unseen = False

@@ -70,7 +70,14 @@ class Timeline:
         if kind is not None:
             self._tables.add(
                 TimelineItem(
-                    *position, name.schema, name.table, kind, version, definition, reason=reason
+                    *position,
+                    name.schema,
+                    name.table,
+                    kind,
+                    version,
+                    definition,
+                    reason=reason,
+                    model=table.model if table.unseen else None,
                 )
             )
         return Shown(definition, version)

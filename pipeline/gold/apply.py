@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from pyspark.sql import SparkSession
 
-from decoder.constants import ColumnType
 from decoder.definition import TableDefinition
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
 from pipeline.gold.changes import Skipped, read_changes
 from pipeline.gold.fold import Shape
 from pipeline.gold.gold_table import GoldTable, standing
-from pipeline.gold.images import LeftOut
+from pipeline.gold.insert_defaults import left_out
 from pipeline.gold.merge import put
 from pipeline.gold.names import gold_name
 from pipeline.gold.parts import Evolve, Rows, parts
+from pipeline.gold.refusal import TableRefusedError
 from pipeline.gold.renames import Step, change, in_order
 from pipeline.gold.state import TableState
+from pipeline.gold.stops import Stop, stops
 from pipeline.gold.write import Write
 from pipeline.gold.xa import Prepared
 from pipeline.lake import Lake
@@ -42,6 +44,15 @@ class Batch:
     drop_rows: bool
     skipped: Sequence[Skipped]
     prepared: Sequence[Prepared] = ()
+    mark_faults: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """How many changes were applied, by table, and where tables stop that cannot go on."""
+
+    changes: Mapping[TableName, int]
+    stops: Sequence[Stop] = ()
 
 
 def apply_tables(
@@ -50,9 +61,11 @@ def apply_tables(
     batch: Batch,
     states: Sequence[TableState],
     items: Mapping[TableName, Sequence[TimelineItem]],
-) -> dict[TableName, int]:
-    """Bring tables that renames tie together, or one, each to its `to_lsn`; how many changes that
-    were. `items`: every table's timeline."""
+) -> Applied:
+    """Bring tables that renames tie together, or one, each to its `to_lsn`.
+
+    All of them stop where changes of one cannot be applied. `items`: every table's timeline.
+    """
     tables = {state.name: state for state in states}
     applied = dict.fromkeys(tables, 0)
     steps = [
@@ -60,16 +73,27 @@ def apply_tables(
         for state in states
         for n, part in enumerate(parts(state, items.get(state.name, ())))
     ]
-    for group in in_order(steps):
-        for step in group:
-            if isinstance(step.part, Rows):
-                applied[step.name] += _apply_rows(
-                    spark, settings, batch, step.table, tables[step.name], step.part, step.version
-                )
+    ordered = in_order(steps)
+    for n, group in enumerate(ordered):
+        try:
+            for step in group:
+                if isinstance(step.part, Rows):
+                    applied[step.name] += _apply_rows(
+                        spark,
+                        settings,
+                        batch,
+                        step.table,
+                        tables[step.name],
+                        step.part,
+                        step.version,
+                    )
+        except TableRefusedError as error:
+            done, left = chain(*ordered[:n]), chain(*ordered[n:])
+            return Applied(applied, stops(list(done), list(left), step.name, error.refusal))
         evolving = [step for step in group if isinstance(step.part, Evolve)]
         if evolving:
             change(spark, evolving, drop_rows=batch.drop_rows)
-    return applied
+    return Applied(applied)
 
 
 def _number(batch: Batch, step: int) -> int:
@@ -106,7 +130,9 @@ def _apply_rows(
         changes,
         shape,
         Write(table.reference, table.app, version),
-        left_out=left_out(part.definition),
+        left_out=left_out(
+            part, settings.type_options, lenient=batch.mark_faults and not part.complete
+        ),
         complete=part.complete,
     )
 
@@ -121,15 +147,12 @@ def _applied(spark: SparkSession, table: GoldTable, part: Rows) -> bool:
 
 
 def shape_of(definition: TableDefinition, key: Sequence[str]) -> Shape:
-    """The columns of a definition, with those of the key that may be NULL told."""
+    """The columns of a definition, and what is known of those of the key."""
     nullable = {column.name for column in definition.columns if column.nullable}
     return Shape(
         tuple(column.name for column in definition.columns),
         tuple(key),
         frozenset(nullable.intersection(key).difference(definition.key)),
+        frozenset(key).difference(definition.key),
+        unique=bool(definition.key) and set(definition.key) <= set(key),
     )
-
-
-def left_out(definition: TableDefinition) -> LeftOut:
-    """What it means that an image leaves one of the table's columns out."""
-    return LeftOut(frozenset(c.name for c in definition.columns if c.type == ColumnType.JSON))

@@ -15,8 +15,9 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, SparkSession, Window, functions as sf, types as st
 
 from pipeline import delta
+from pipeline.gold.documents import misfit
 from pipeline.gold.fold import Shape
-from pipeline.gold.images import LeftOut, whole_after
+from pipeline.gold.images import LeftOut, own_diffs, whole_after
 from pipeline.gold.names import COMMITTED_AT, LSN, quoted
 from pipeline.gold.write import Write
 
@@ -55,6 +56,14 @@ def put_bag(
         )
 
     delta.execute_once(spark, merge, write.table, app=write.app, version=write.version)
+
+
+def bag_misfits(changes: DataFrame, left_out: LeftOut) -> DataFrame:
+    """Columns `lsn` and `reason`: the changes whose JSON diffs do not fit the document."""
+    each = [
+        misfit(sf.col("before").getField(name), own_diffs(name)) for name in sorted(left_out.json)
+    ]
+    return changes.select(sf.inline(sf.array_compact(sf.array(*each))))
 
 
 def net_copies(changes: DataFrame, shape: Shape, left_out: LeftOut) -> DataFrame:

@@ -5,21 +5,30 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 from pyspark.sql import SparkSession
 
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
 from pipeline.errors import BinlakeError
-from pipeline.gold.apply import Batch, apply_tables
+from pipeline.gold.apply import Applied, Batch, apply_tables
 from pipeline.gold.cut import Cut, publish
 from pipeline.gold.planning import Seen, look
 from pipeline.gold.renames import tied
 from pipeline.gold.state import GoldState, TableState
+from pipeline.gold.stops import Stop, stand
 from pipeline.ledger import Ledger, Plan
 from pipeline.progress import Progress
 from pipeline.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """Changes applied, by `schema.table`; `refused`: there are tables that were left behind."""
+
+    changes: Mapping[str, int]
+    refused: bool = False
 
 
 def execute(
@@ -29,8 +38,8 @@ def execute(
     plan: Plan,
     progress: Progress,
     seen: Seen | None = None,
-) -> dict[str, int]:
-    """Do all that the plan says and record it; changes applied, by `schema.table`.
+) -> Executed:
+    """Do all that the plan says and record it.
 
     `seen` is what this run looked up to make the plan, and saves looking again. Another run at the
     same plan may be done first, and go on to change what this one stands on: that is no error.
@@ -40,7 +49,7 @@ def execute(
     except Exception:
         if not ledger.finished_by_another(plan):
             raise
-        return {}
+        return Executed({})
 
 
 def _execute(
@@ -50,20 +59,22 @@ def _execute(
     plan: Plan,
     progress: Progress,
     seen: Seen | None,
-) -> dict[str, int]:
+) -> Executed:
     state = GoldState.from_body(plan.body)
     record = ledger.record("gold")
     touched = [table for table in state.tables.values() if table.touched]
-    before = _state_before(ledger)
+    before = GoldState.of(ledger)
     low = min([before.cut_lsn, *(table.from_lsn for table in touched)])
     if seen is None or seen.facts.low > low or seen.facts.high != state.cut_lsn:
         seen = look(spark, settings, low, state.cut_lsn, before.xa_from)
-    batch = Batch(plan.batch, state.drop_rows, seen.facts.skipped, seen.facts.prepared)
+    batch = Batch(
+        plan.batch, state.drop_rows, seen.facts.skipped, seen.facts.prepared, state.mark_faults
+    )
     items = _by_table(seen.items)
 
     with progress.task("apply", len(touched), "tables") as task:
 
-        def apply(tables: Sequence[TableState]) -> dict[TableName, int] | BinlakeError:
+        def apply(tables: Sequence[TableState]) -> Applied | BinlakeError:
             try:
                 return apply_tables(spark, settings, batch, tables, items)
             except BinlakeError as error:
@@ -74,18 +85,18 @@ def _execute(
         with ThreadPoolExecutor(settings.parallel_tables) as pool:
             outcomes = list(pool.map(apply, _tied(state, touched, items)))
     applied: dict[str, int] = {}
+    stops: list[Stop] = []
     for outcome in outcomes:
         if isinstance(outcome, BinlakeError):
             raise outcome
-        applied.update({str(name): count for name, count in outcome.items()})
+        applied.update({str(name): count for name, count in outcome.changes.items()})
+        stops.extend(outcome.stops)
+    if stops:
+        state = stand(state, before, stops, seen.facts.prepared)
     cut = publish(spark, settings, state, seen.facts, Cut.of(record), plan.batch)
-    ledger.finish(plan, {"changes": applied, "held": state.held(), "cut": asdict(cut)})
-    return applied
-
-
-def _state_before(ledger: Ledger) -> GoldState:
-    last = ledger.last("gold")
-    return GoldState.from_body(last.body) if last else GoldState()
+    done = {"changes": applied, "held": state.held(), "cut": asdict(cut)}
+    ledger.finish(plan, {**done, "standing": state.standing()} if stops else done)
+    return Executed(applied, refused=bool(stops))
 
 
 def _tied(

@@ -16,7 +16,9 @@ from decoder.options import TypeOptions
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
 from pipeline.catalog.tables import NO_NAMES
+from pipeline.gold.keys import key_refusal
 from pipeline.gold.names import OWN_COLUMNS
+from pipeline.gold.state import TableState
 from pipeline.silver.decode import OFFSET_BITS
 
 
@@ -87,7 +89,7 @@ class Rules:
             row_type(definition, self.types)
         except UnsupportedError as error:
             return str(error)
-        return None
+        return key_refusal(definition, key, self.types)
 
 
 def item_blocks(
@@ -103,7 +105,7 @@ def item_blocks(
         else:
             reason = ""
         if reason:
-            blocks.append(Block(item.lsn, f"{_place(item, files)}: {reason}"))
+            blocks.append(Block(item.lsn, f"{_place(item.lsn, item.pos, files)}: {reason}"))
     return blocks
 
 
@@ -126,9 +128,19 @@ def fault_blocks(faults: Iterable[Fault], name: TableName, rules: Rules) -> list
     ]
 
 
-def _place(item: TimelineItem, files: Mapping[int, str]) -> str:
-    ordinal = item.lsn >> OFFSET_BITS
-    return f"{files.get(ordinal, f'file number {ordinal}')}, position {item.pos}"
+def refusal_blocks(before: TableState, rules: Rules, files: Mapping[int, str]) -> list[Block]:
+    """The block that a table has where it was tried to apply it; another key in conf may help."""
+    refused = before.refused
+    if refused is None or before.key != rules.given(str(before.name)):
+        return []
+    place = _place(refused.lsn, refused.lsn % (1 << OFFSET_BITS), files)
+    marked = refused.passable and rules.mark_faults
+    return [Block(refused.lsn, f"{place}: {refused.reason}", marked=marked)]
+
+
+def _place(lsn: int, pos: int, files: Mapping[int, str]) -> str:
+    ordinal = lsn >> OFFSET_BITS
+    return f"{files.get(ordinal, f'file number {ordinal}')}, position {pos}"
 
 
 def _statement(item: TimelineItem, length: int = 120) -> str:

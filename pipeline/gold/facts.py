@@ -54,13 +54,16 @@ def gather(
     if low >= high or not delta.exists(spark, lake.transactions):
         return Facts(low, high)
     rows = with_all_columns(delta.read(spark, lake.transactions))
-    return facts(rows.where(sf.col("source") == source), low, high, xa_from)
+    # Of those that were there before nothing is applied again, and nothing is waited for.
+    new = (sf.col("source") == source) & ~sf.coalesce("seen_before", sf.lit(False))
+    return facts(rows.where(new), low, high, xa_from)
 
 
 def with_all_columns(transactions: DataFrame) -> DataFrame:
     """Silver's transactions, with the columns that those written before do not have."""
     spans = "array<struct<start: bigint, end: bigint>>"
     types = {"xa": "string", "xa_end": "string", "rolled_back_rows": spans}
+    types |= {"seen_before": "boolean"}
     known = transactions.schema.names
     added = {name: sf.lit(None).cast(kind) for name, kind in types.items() if name not in known}
     return transactions.withColumns(added) if added else transactions

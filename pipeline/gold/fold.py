@@ -26,11 +26,17 @@ ROW = "__binlake_row"
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A table's columns in order, which of them are its key, and which of those may be NULL."""
+    """A table's columns in order, which of them are its key, and which of those may be NULL.
+
+    `given` are those of the key that are not of the source's own; `unique`: the source sees to it
+    that no two rows have the same key.
+    """
 
     columns: tuple[str, ...]
     key: tuple[str, ...]
     nullable: frozenset[str] = frozenset()
+    given: frozenset[str] = frozenset()
+    unique: bool = True
 
     @property
     def outcome_columns(self) -> tuple[str, ...]:

@@ -26,26 +26,40 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
 
     What is held is told as a fault every time, until it is taken up.
     """
+    return _run(spark, settings, progress, again=False)
+
+
+def retry(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
+    """The same, and what could not be applied is tried again."""
+    return _run(spark, settings, progress, again=True)
+
+
+def _run(
+    spark: SparkSession, settings: Settings, progress: Progress, *, again: bool
+) -> LayerReport:
     started = time.monotonic()
     ledger = Ledger(spark, Lake(settings.lake), settings.source)
     require_same_types(ledger, settings)
     counts: Counter[str] = Counter()
     batches = []
     if plan := ledger.open("gold"):
-        counts.update(execute(spark, settings, ledger, plan, progress))
+        counts.update(execute(spark, settings, ledger, plan, progress).changes)
         batches.append(plan.batch)
     while True:
-        planned = plan_next(spark, settings, ledger)
+        planned = plan_next(spark, settings, ledger, again=again)
+        again = False
         state = planned.previous
         if planned.following is None:
             break
         plan = ledger.propose("gold", planned.following.to_body())
-        counts.update(execute(spark, settings, ledger, plan, progress, planned.seen))
+        executed = execute(spark, settings, ledger, plan, progress, planned.seen)
+        counts.update(executed.changes)
         batches.append(plan.batch)
         state = GoldState.from_body(plan.body)
-        if state == planned.following:
+        if state == planned.following and not executed.refused:
             break
-        # Another run's plan came first: what this run saw may be more than that.
+        # Another run's plan came first: what this run saw may be more than that. Or a table was
+        # refused: it is held now, and can go on as far as that.
     return LayerReport(
         layer="gold",
         batches=tuple(batches),

@@ -2,49 +2,59 @@
 
 One class, since every step is about the same columns: `k0…` the key, `v0…` the other columns, each
 a struct of its value or null where nothing is said of it, `p0…` JSON diffs to be applied to it.
+
+A life is lost that begins with an insert of which not all is known, until its changes have said
+everything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Window, functions as sf
 
 from pipeline.gold.fold import Shape
-from pipeline.gold.images import diff_of, is_left_out, is_moved, key_of
+from pipeline.gold.images import LeftOut, diffs_of, is_left_out, is_moved, key_of
 from pipeline.gold.names import COMMITTED_AT
 
-ORDER, GONE, LIFE, LINK = "__order", "__gone", "__life", "__link"
+ORDER, GONE, LIFE, LINK, LOST = "__order", "__gone", "__life", "__link", "__lost"
 """Of a change: where it is in the log. Of a life: whether it ended, the change it began with (null:
-before the first one), and the update that moved the row here, if one did."""
+before the first one), the update that moved the row here, if one did, and whether it is lost."""
 VALUE = "value"
 """The field of a value that is said, so that NULL can be said too."""
 _BEGINS, _MOVES, _LAST = "__begins", "__moves", "__last"
-_CHILD, _NEXT, _UP = "__child", "__next", "__up_"
+_CHILD, _UP, _HAS = "__child", "__up_", "__has"
 
 
 class Lives:
-    """The steps from changes to lives, for a table of that shape; `json`: columns with diffs."""
+    """The steps from changes to lives, for a table of that shape."""
 
-    def __init__(self, shape: Shape, json: frozenset[str]) -> None:
+    def __init__(self, shape: Shape, left_out: LeftOut) -> None:
+        self.left_out = left_out
         self.key = {name: f"k{n}" for n, name in enumerate(shape.key)}
         told = (name for name in shape.columns if name not in self.key)
         self.values = {name: f"v{n}" for n, name in enumerate(told)}
-        self.diffs = {name: f"p{n}" for n, name in enumerate(self.values) if name in json}
+        self.diffs = {name: f"p{n}" for n, name in enumerate(self.values) if name in left_out.json}
 
-    def events(self, changes: DataFrame, defaults: Mapping[str, Column]) -> DataFrame:
-        """What happens at each key: something is said of its row, or the row is gone from there."""
+    def events(self, changes: DataFrame) -> DataFrame:
+        """What happens at each key: something is said of its row, or the row is gone from there.
+
+        An insert whose key is not known happens nowhere.
+        """
         moved = is_moved(tuple(self.key))
-        arrivals = changes.where(sf.col("__op") != "delete").select(
-            *(key_of("after", name).alias(key) for name, key in self.key.items()),
+        defaults = self.left_out.defaults
+        placed = changes.where((sf.col("__op") != "delete") & ~self.left_out.is_lost(self.key))
+        arrivals = placed.select(
+            *(key_of("after", name, defaults).alias(key) for name, key in self.key.items()),
             *self._change(sf.lit(False), moved),
             ((sf.col("__op") == "insert") | moved).alias(_BEGINS),
-            *(self._value(name, defaults).alias(value) for name, value in self.values.items()),
-            *(diff_of(name).alias(diffs) for name, diffs in self.diffs.items()),
+            self.left_out.is_lost(self.values).alias(LOST),
+            *(self._value(name).alias(value) for name, value in self.values.items()),
+            *(diffs_of(name).alias(diffs) for name, diffs in self.diffs.items()),
         )
         departures = changes.where((sf.col("__op") == "delete") | moved).select(
-            *(key_of("before", name).alias(key) for name, key in self.key.items()),
+            *(key_of("before", name, defaults).alias(key) for name, key in self.key.items()),
             *self._change(sf.lit(True), moved),
         )
         return arrivals.unionByName(departures, allowMissingColumns=True)
@@ -60,11 +70,12 @@ class Lives:
         found = events.groupBy(*self.key.values(), *by).agg(
             *(
                 sf.max_by(v, sf.when(sf.col(v).isNotNull(), sf.col(ORDER))).alias(v)
-                for v in self._v
+                for v in self.values.values()
             ),
             *(self._since(name).alias(f"{diffs}_since") for name, diffs in self.diffs.items()),
             *(self._all_diffs(diffs).alias(diffs) for diffs in self.diffs.values()),
             sf.max_by(GONE, ORDER).alias(GONE),
+            sf.coalesce(sf.bool_or(LOST), sf.lit(False)).alias(LOST),
             sf.max_by(COMMITTED_AT, ORDER).alias(COMMITTED_AT),
             sf.max(ORDER).alias(_LAST),
             sf.max(sf.when(sf.col(_BEGINS) & sf.col(_MOVES), sf.col(ORDER))).alias(LINK),
@@ -85,13 +96,22 @@ class Lives:
     def with_ancestors(self, last: DataFrame, events: DataFrame, lives: DataFrame) -> DataFrame:
         """The lives with what is said of their rows in lives at other keys, one behind the other.
 
-        Their roots become the key that the first of these lives has.
+        Their roots become the key that the first of these lives has. Where a life leaves nothing
+        unsaid, those before it are not looked at.
         """
-        above = self._above(events, lives)
-        found = last
-        for _ in range(_hops(above.select(_CHILD, _NEXT))):
-            found = self._with_parent(found, above)
-        return found
+        above = self._above(events, lives).localCheckpoint()
+        # Each round looks twice as far back. What it stands on is kept, or it would be computed
+        # twice in each of them.
+        while not above.where(sf.col(LINK).isNotNull()).isEmpty():
+            above = self._with_parents(above, above).localCheckpoint()
+        return self._with_parents(last, above)
+
+    @property
+    def unsaid(self) -> Column:
+        """Whether anything is not said of a life's row."""
+        return reduce(
+            Column.__or__, (sf.col(v).isNull() for v in self.values.values()), sf.lit(False)
+        )
 
     @property
     def roots(self) -> dict[str, str]:
@@ -99,10 +119,6 @@ class Lives:
         return {key: f"root_{key}" for key in self.key.values()}
 
     # --- expressions ------------------------------------------------------------------------------
-
-    @property
-    def _v(self) -> Iterator[str]:
-        return iter(self.values.values())
 
     def _change(self, gone: Column, moved: Column) -> list[Column]:
         return [
@@ -112,11 +128,12 @@ class Lives:
             moved.alias(_MOVES),
         ]
 
-    def _value(self, name: str, defaults: Mapping[str, Column]) -> Column:
+    def _value(self, name: str) -> Column:
         """The value that a change says, or had before its JSON diff, as a struct; null: nothing."""
         before, after = (
             sf.struct(sf.col(side).getField(name).alias(VALUE)) for side in ("before", "after")
         )
+        defaults = self.left_out.defaults
         default = sf.struct(defaults[name].alias(VALUE)) if name in defaults else sf.lit(None)
         return (
             sf.when(~is_left_out("after", name), after)
@@ -134,50 +151,49 @@ class Lives:
     # --- rows that moved --------------------------------------------------------------------------
 
     def _above(self, events: DataFrame, lives: DataFrame) -> DataFrame:
-        """By the update that moved a row (`LINK`): what is said of it in its life before."""
+        """By the update that moved a row away: what is said of it in its life until then."""
         at = (*self.key.values(), LIFE)
         ends = events.where(sf.col(GONE) & sf.col(_MOVES)).select(
             *(sf.col(name).alias(f"__end_{name}") for name in at), sf.col(ORDER).alias(_CHILD)
         )
         same = [sf.col(name).eqNullSafe(sf.col(f"__end_{name}")) for name in at]
-        told = (*self.roots.values(), *self.values.values(), *self.diffs.values())
-        return ends.join(lives, reduce(Column.__and__, same)).select(
-            _CHILD,
-            sf.col(LINK).alias(_NEXT),
-            *(sf.col(name).alias(f"{_UP}{name}") for name in told),
-        )
+        onward = sf.when(self.unsaid, sf.col(LINK)).alias(LINK)
+        joined = ends.join(lives, reduce(Column.__and__, same))
+        return joined.select(_CHILD, onward, *self._carried)
 
-    def _with_parent(self, found: DataFrame, above: DataFrame) -> DataFrame:
-        joined = found.join(above, sf.col(LINK) == sf.col(_CHILD), "left")
-        has = sf.col(_CHILD).isNotNull()
+    @property
+    def _carried(self) -> list[str]:
+        """What a life hands on to the next one of its row."""
+        return [*self.roots.values(), *self.values.values(), *self.diffs.values(), LOST]
+
+    def _with_parents(self, found: DataFrame, above: DataFrame) -> DataFrame:
+        """Lives with what is said in those before them, whose own links they take over."""
+        parents = above.select(
+            *(sf.col(name).alias(f"{_UP}{name}") for name in (_CHILD, LINK, *self._carried))
+        )
+        has = self.unsaid & (sf.col(LINK) == sf.col(f"{_UP}{_CHILD}"))
+        joined = found.join(parents, has, "left").withColumn(
+            _HAS, sf.col(f"{_UP}{_CHILD}").isNotNull()
+        )
         values = {v: sf.coalesce(sf.col(v), sf.col(f"{_UP}{v}")) for v in self.values.values()}
         diffs = {
             p: sf.when(
-                has & sf.col(self.values[name]).isNull(), sf.concat(sf.col(f"{_UP}{p}"), sf.col(p))
+                sf.col(_HAS) & sf.col(self.values[name]).isNull(),
+                sf.concat(sf.col(f"{_UP}{p}"), sf.col(p)),
             ).otherwise(sf.col(p))
             for name, p in self.diffs.items()
         }
         roots = {
-            root: sf.when(has, sf.col(f"{_UP}{root}")).otherwise(sf.col(root))
+            root: sf.when(sf.col(_HAS), sf.col(f"{_UP}{root}")).otherwise(sf.col(root))
             for root in self.roots.values()
         }
-        changed = joined.withColumns({**diffs, **values, **roots, LINK: sf.col(_NEXT)})
-        return changed.select(*found.columns)
+        lost = sf.col(LOST) | sf.coalesce(sf.col(f"{_UP}{LOST}"), sf.lit(False))
+        link = sf.when(sf.col(_HAS), sf.col(f"{_UP}{LINK}"))
+        changed = {**diffs, **values, **roots, LOST: lost, LINK: link}
+        return joined.withColumns(changed).select(*found.columns)
 
 
 def _pending(diffs: Column, since: Column) -> Column:
     """The diffs that come after the last whole value, or with it, in order."""
     later = sf.filter(diffs, lambda one: since.isNull() | (one["order"] >= since))
     return sf.transform(later, lambda one: one["diff"])
-
-
-def _hops(links: DataFrame) -> int:
-    """How often the row moved that moved most often."""
-    hops = 0
-    chain = links
-    onward = links.select(sf.col(_CHILD).alias("__onward"), sf.col(_NEXT).alias("__behind"))
-    while not chain.isEmpty():
-        hops += 1
-        joined = chain.join(onward, sf.col(_NEXT) == sf.col("__onward"))
-        chain = joined.select(_CHILD, sf.col("__behind").alias(_NEXT))
-    return hops

@@ -8,20 +8,28 @@ nothing to merge with and they are appended. Both are so for a table's first loa
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession, functions as sf, types as st
 
 from pipeline import delta
-from pipeline.errors import BinlakeError
-from pipeline.gold.bags import put_bag
+from pipeline.gold.bags import bag_misfits, put_bag
 from pipeline.gold.changes import PARTIAL_COLUMNS
 from pipeline.gold.fold import DELETE, Shape, fold, outcomes
 from pipeline.gold.images import LeftOut, is_left_out, is_moved, key_of
+from pipeline.gold.keys import first_repeated, is_inexact
 from pipeline.gold.names import LSN, quoted
-from pipeline.gold.partial import MISSING, fold_partial
+from pipeline.gold.partial import MISSING, fold_partial, misfits
+from pipeline.gold.refuse import (
+    key_inexact,
+    key_left_out,
+    key_repeated,
+    refuse_unknown,
+    row_left_out,
+    write_documents,
+)
 from pipeline.gold.write import Write
 
 RANGE_TYPES = (st.IntegralType, st.DecimalType, st.DateType, st.StringType)
@@ -38,15 +46,19 @@ class Extent:
     """What a part's changes are: how many of each kind, and the least and greatest key.
 
     `ranges` holds both, over before and after images, for the key columns that can be compared so.
-    `keyless` counts before images that leave out a column of the key.
+    `keyless` is the LSN of the first before image that leaves out a column of the key, `unknown`
+    that of the first change that leaves out what nothing tells, `inexact` that of the first key
+    with a value that stands for others.
     """
 
     changes: int
-    inserts: int
-    key_changes: int
-    partial: int
-    keyless: int
-    ranges: Mapping[str, tuple[Any, Any]]
+    inserts: int = 0
+    key_changes: int = 0
+    partial: int = 0
+    keyless: int | None = None
+    unknown: int | None = None
+    inexact: int | None = None
+    ranges: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
 
     @property
     def only_inserts(self) -> bool:
@@ -54,26 +66,37 @@ class Extent:
         return self.inserts == self.changes
 
 
-def extent(changes: DataFrame, shape: Shape) -> Extent:
+def extent(changes: DataFrame, shape: Shape, left_out: LeftOut) -> Extent:
     """Look at the changes, in one pass that reads the key's columns only."""
-    types = {name: changes.select(key_of("after", name)).schema[0].dataType for name in shape.key}
+    defaults = left_out.defaults
     certain = [name for name in shape.key if name not in shape.nullable]
+    after = {name: key_of("after", name, defaults) for name in certain}
+    types = {name: changes.select(column).schema[0].dataType for name, column in after.items()}
     ranged = [name for name in certain if isinstance(types[name], RANGE_TYPES)]
     bounds = []
     for name in ranged:
-        sides = [key_of("before", name), key_of("after", name)]
+        sides = [key_of("before", name, defaults), after[name]]
         bounds += [sf.min(sf.least(*sides)), sf.max(sf.greatest(*sides))]
     row = changes.agg(
         sf.count("*"),
         sf.count_if(sf.col("__op") == "insert"),
         sf.count_if(is_moved(shape.key)),
         sf.count_if(is_partial()),
-        sf.count_if(reduce(Column.__or__, (is_left_out("before", name) for name in shape.key))),
+        _first(reduce(Column.__or__, (is_left_out("before", name) for name in shape.key))),
+        _first(left_out.is_unknown()),
+        _first(is_inexact(shape, changes)),
         *bounds,
     ).first()
-    changed, inserted, moved, partial, keyless, *found = list(row) if row is not None else [0] * 5
+    if row is None:
+        return Extent(0)
+    changed, inserted, moved, partial, keyless, unknown, inexact, *found = list(row)
     ranges = {name: (found[2 * n], found[2 * n + 1]) for n, name in enumerate(ranged)}
-    return Extent(changed, inserted, moved, partial, keyless, ranges)
+    return Extent(changed, inserted, moved, partial, keyless, unknown, inexact, ranges)
+
+
+def _first(condition: Column) -> Column:
+    """The first transaction with a change of which this holds."""
+    return sf.min(sf.when(condition, sf.col("__lsn")))
 
 
 def is_partial() -> Column:
@@ -93,27 +116,27 @@ def put(
     """Apply the changes to the gold table as one step; how many they were.
 
     `complete`: none is missing. Where a DELETE may be, a key may be inserted twice. `left_out` says
-    what columns mean that images leave out. Raises BinlakeError where it cannot.
+    what columns mean that images leave out. Raises TableRefusedError where it cannot.
     """
     if not shape.key:
-        return _put_bag(spark, changes, shape, write, left_out, complete=complete)
-    found = extent(changes, shape)
+        return _put_bag(spark, changes, shape, write, left_out)
+    found = extent(changes, shape, left_out)
     if not found.changes:
         return 0
-    gold = delta.read(spark, write.table)
+    if found.keyless is not None:
+        raise key_left_out(found.keyless, shape.key)
+    if found.inexact is not None:
+        raise key_inexact(found.inexact, shape.key)
+    if not shape.unique:
+        _refuse_repeated(spark, changes, shape, write, left_out, found)
     if found.partial:
-        _refuse_keyless(found, shape, write.table)
-        _refuse_unknown(changes, write.table, left_out, complete=complete)
-        known = left_out.known(changes)
-        there = gold.where(_all(within(found, gold.schema)))
-        folded = fold_partial(known, shape, there, left_out, moves=found.key_changes > 0)
-        _merge(spark, folded, shape, found, write, keeps=True)
+        _put_partial(spark, changes, shape, write, left_out, found)
         return found.changes
     if found.only_inserts and complete:
         folded = outcomes(changes, shape)
     else:
         folded = fold(changes, shape, key_changes=found.key_changes > 0)
-    if found.inserts and _nothing_in(gold, found):
+    if found.inserts and _nothing_in(delta.read(spark, write.table), found):
         columns = [quoted(name) for name in shape.outcome_columns]
         rows = folded.where(~sf.col(DELETE)).select(*columns)
         delta.append_once(rows, write.table, app=write.app, version=write.version)
@@ -122,47 +145,57 @@ def put(
     return found.changes
 
 
-def _put_bag(
+def _refuse_repeated(
     spark: SparkSession,
     changes: DataFrame,
     shape: Shape,
     write: Write,
     left_out: LeftOut,
-    *,
-    complete: bool,
+    found: Extent,
+) -> None:
+    gold = delta.read(spark, write.table)
+    there = gold.where(_all(within(found, gold.schema)))
+    if (lsn := first_repeated(changes, shape, there, left_out)) is not None:
+        raise key_repeated(lsn, shape.key)
+
+
+def _put_partial(
+    spark: SparkSession,
+    changes: DataFrame,
+    shape: Shape,
+    write: Write,
+    left_out: LeftOut,
+    found: Extent,
+) -> None:
+    if found.unknown is not None:
+        refuse_unknown(changes, left_out, found.unknown)
+    gold = delta.read(spark, write.table)
+    there = gold.where(_all(within(found, gold.schema)))
+    lives = found.key_changes > 0 or found.unknown is not None
+    folded = fold_partial(changes, shape, there, left_out, lives=lives)
+    write_documents(
+        lambda: _merge(spark, folded, shape, found, write, keeps=True),
+        lambda: misfits(changes, shape, there, left_out, lives=lives),
+    )
+
+
+def _put_bag(
+    spark: SparkSession, changes: DataFrame, shape: Shape, write: Write, left_out: LeftOut
 ) -> int:
-    partly = sf.count_if(sf.col("__absent_before").isNotNull())
-    row = changes.agg(sf.count("*"), partly).first()
-    count, incomplete = row if row is not None else (0, 0)
-    if incomplete:
-        raise BinlakeError(
-            f"{incomplete} changes for {write.table} do not hold the whole row that they change,"
-            " and the log names no key of the table.",
-            remedy="Name the source's key in conf, under keys, or set binlog_row_image=FULL there.",
-        )
+    incomplete = _first(sf.col("__absent_before").isNotNull())
+    row = changes.agg(sf.count("*"), incomplete, _first(left_out.is_unknown())).first()
+    count, keyless, unknown = row if row is not None else (0, None, None)
+    if keyless is not None:
+        raise row_left_out(keyless)
+    if unknown is not None:
+        refuse_unknown(changes, left_out, unknown)
     if count:
-        _refuse_unknown(changes, write.table, left_out, complete=complete)
-        put_bag(spark, left_out.known(changes), shape, write, left_out)
+        known = left_out.known(changes)
+        write_documents(
+            lambda: put_bag(spark, known, shape, write, left_out),
+            lambda: bag_misfits(known, left_out),
+        )
     return int(count)
-
-
-def _refuse_keyless(found: Extent, shape: Shape, table: str) -> None:
-    if found.keyless:
-        raise BinlakeError(
-            f"{found.keyless} changes for {table} leave out columns of its key in conf"
-            f" ({', '.join(shape.key)}), since the source tells its rows apart by others.",
-            remedy="Name the source's own key in conf, or set binlog_row_image=FULL there.",
-        )
-
-
-def _refuse_unknown(changes: DataFrame, table: str, left_out: LeftOut, *, complete: bool) -> None:
-    """Raises BinlakeError where inserts leave out what nothing tells."""
-    if complete and (unknown := left_out.unknown(changes)):
-        raise BinlakeError(
-            f"Rows inserted into {table} leave out {', '.join(sorted(unknown))}, whose DEFAULT is"
-            " not known.",
-            remedy="Silver should have held them: report it.",
-        )
 
 
 def within(found: Extent, schema: st.StructType, alias: str = "") -> list[Column]:

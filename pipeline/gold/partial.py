@@ -8,19 +8,20 @@ A key's rows over time are *lives*: a life begins with an insert, with an update
 the key, or before the first change; it ends with a delete, or with an update that moves the row
 away. What the changes of a life say last of a column holds for the life; what they leave unsaid was
 there before it: an insert leaves nothing unsaid, for a row that moved in its life at the other key
-tells, and what no change tells is in gold, at the key that the first life of the row has.
+tells, and what no change tells is in gold, at the key that the first life of the row has. A row of
+which that is not known ends as deleted, since what gold has at its key is another's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, functions as sf
 
+from pipeline.gold.documents import misfit, with_diffs
 from pipeline.gold.fold import DELETE, Shape
-from pipeline.gold.images import LeftOut, with_diffs
-from pipeline.gold.lives import GONE, LIFE, VALUE, Lives
+from pipeline.gold.images import LeftOut
+from pipeline.gold.lives import GONE, LIFE, LOST, VALUE, Lives
 from pipeline.gold.names import COMMITTED_AT, LSN, quoted
 
 MISSING = "__binlake_missing"
@@ -29,35 +30,57 @@ _NEEDS, _BASE, _FOUND = "__needs", "__base", "__found"
 
 
 def fold_partial(
-    changes: DataFrame, shape: Shape, gold: DataFrame, left_out: LeftOut, *, moves: bool
+    changes: DataFrame, shape: Shape, gold: DataFrame, left_out: LeftOut, *, lives: bool
 ) -> DataFrame:
     """One row per key: what its changes come to.
 
-    `gold` is read for rows that moved or have diffs; one that is not there, although a change is of
-    it, is left out. `moves=False` promises that no update changes a key.
+    `gold` is read for rows that moved or have diffs. `lives=False` promises that no update changes
+    a key, and that no insert is lost.
     """
-    table = Lives(shape, left_out.json)
-    events = table.events(changes, left_out.defaults)
-    if moves:
-        events = table.in_lives(events)
-        lives = table.lives(events, (LIFE,))
-        found = table.with_ancestors(table.last(lives), events, lives)
-    else:
-        found = table.lives(events)
-    based = moves or bool(table.diffs)
-    if based:
-        found = _with_base(found, table, gold)
+    table = Lives(shape, left_out)
+    found, based = _found(changes, table, gold, lives=lives)
     return found.select(*_outcome(shape, table, based=based))
 
 
+def misfits(
+    changes: DataFrame, shape: Shape, gold: DataFrame, left_out: LeftOut, *, lives: bool
+) -> DataFrame:
+    """Columns `lsn` and `reason`: the changes whose JSON diffs do not fit the document."""
+    table = Lives(shape, left_out)
+    found, _ = _found(changes, table, gold, lives=lives)
+    each = [
+        misfit(_known(name, table, based=True), sf.col(diffs))
+        for name, diffs in table.diffs.items()
+    ]
+    return found.select(sf.inline(sf.array_compact(sf.array(*each))))
+
+
+def _found(
+    changes: DataFrame, table: Lives, gold: DataFrame, *, lives: bool
+) -> tuple[DataFrame, bool]:
+    """The last life of each key, and whether those that need it have gold's row beside them."""
+    events = table.events(changes)
+    if lives:
+        events = table.in_lives(events)
+        all_lives = table.lives(events, (LIFE,))
+        found = table.with_ancestors(table.last(all_lives), events, all_lives)
+    else:
+        found = table.lives(events)
+    found = found.withColumn(GONE, sf.col(GONE) | (sf.col(LOST) & table.unsaid))
+    based = lives or bool(table.diffs)
+    return (_with_base(found, table, gold) if based else found), based
+
+
 def _with_base(found: DataFrame, table: Lives, gold: DataFrame) -> DataFrame:
-    """The rows, those that need one with gold's row beside them; without those that lack it."""
-    unsaid = {name: sf.col(value).isNull() for name, value in table.values.items()}
-    pending = [unsaid[name] & (sf.size(diffs) > 0) for name, diffs in table.diffs.items()]
+    """The rows, those that need one with gold's row beside them; without it they are gone."""
+    pending = [
+        sf.col(table.values[name]).isNull() & (sf.size(diffs) > 0)
+        for name, diffs in table.diffs.items()
+    ]
     moved = reduce(
         Column.__or__, (~sf.col(key).eqNullSafe(sf.col(root)) for key, root in table.roots.items())
     )
-    needs = ~sf.col(GONE) & (moved & _any(unsaid.values()) | _any(pending))
+    needs = ~sf.col(GONE) & reduce(Column.__or__, pending, moved & table.unsaid)
     base = gold.select(
         *(sf.col(quoted(name)).alias(f"__base_{key}") for name, key in table.key.items()),
         sf.struct(*(sf.col(quoted(name)).alias(v) for name, v in table.values.items())).alias(
@@ -68,11 +91,10 @@ def _with_base(found: DataFrame, table: Lives, gold: DataFrame) -> DataFrame:
     same = [sf.col(root).eqNullSafe(sf.col(f"__base_{key}")) for key, root in table.roots.items()]
     rows = found.withColumn(_NEEDS, needs)
     joined = rows.join(base, reduce(Column.__and__, same, sf.col(_NEEDS)), "left")
-    return joined.where(~sf.col(_NEEDS) | sf.col(_FOUND).isNotNull())
-
-
-def _any(conditions: Iterable[Column]) -> Column:
-    return reduce(Column.__or__, conditions, sf.lit(False))
+    gone = sf.col(GONE) | (sf.col(_NEEDS) & sf.col(_FOUND).isNull())
+    # A row that is gone has no document for its diffs.
+    diffs = {p: sf.when(~gone, sf.col(p)) for p in table.diffs.values()}
+    return joined.withColumns({**diffs, GONE: gone})
 
 
 def _outcome(shape: Shape, table: Lives, *, based: bool) -> list[Column]:
@@ -92,10 +114,16 @@ def _outcome(shape: Shape, table: Lives, *, based: bool) -> list[Column]:
 def _column(name: str, table: Lives, *, based: bool) -> Column:
     if name in table.key:
         return sf.col(table.key[name])
+    found = _known(name, table, based=based)
+    if name in table.diffs:
+        return with_diffs(found, sf.col(table.diffs[name]), lenient=table.left_out.lenient)
+    return found
+
+
+def _known(name: str, table: Lives, *, based: bool) -> Column:
+    """A column's last value that is said, or gold's."""
     value = table.values[name]
     found = sf.col(value).getField(VALUE)
-    if based:
-        found = sf.when(sf.col(value).isNotNull(), found).otherwise(sf.col(_BASE).getField(value))
-    if name in table.diffs:
-        found = with_diffs(found, sf.col(table.diffs[name]))
-    return found
+    if not based:
+        return found
+    return sf.when(sf.col(value).isNotNull(), found).otherwise(sf.col(_BASE).getField(value))

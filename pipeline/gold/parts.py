@@ -6,18 +6,19 @@ Each part has a key and a completeness of its own: both may change in the middle
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from decoder.definition import TableDefinition
 from pipeline.catalog.items import Position, TimelineItem
+from pipeline.catalog.model import TableModel
 from pipeline.gold.state import TableState
 
 BEGINNINGS = ("create", "truncate")
 """Items at which a table is known to hold no row: nothing of before counts after them."""
 MOVES = ("renamed", "moved")
 """Items at which a table's rows go to another name, or another's come to it."""
-_NOT_OF_GOLD = ("version", "keys")
+_NOT_OF_GOLD = ("version", "keys", "model")
 """Items at which gold's table stays what it is."""
 
 
@@ -25,7 +26,8 @@ _NOT_OF_GOLD = ("version", "keys")
 class Rows:
     """Changes with `start` <= (LSN, position) < `stop`, in silver's `v<version>`.
 
-    `key` names the columns that tell rows apart; `complete`: no change of before `stop` is missing.
+    `key` names the columns that tell rows apart; `complete`: no change of before `stop` is missing;
+    `model` is what DDL tells besides, where that is known.
     """
 
     definition: TableDefinition
@@ -34,6 +36,7 @@ class Rows:
     stop: Position
     key: tuple[str, ...] = ()
     complete: bool = False
+    model: TableModel | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +67,8 @@ def parts(state: TableState, items: Sequence[TimelineItem]) -> list[Part]:
     begins = [n for n, item in enumerate(reached) if _begins(item, state)]
     begins = [n for n in begins if not moves or n <= moves[0]]
     if begins:
-        return _needed(_Batch(state, None).parts(reached[begins[-1] :]))
-    return _needed(_Batch(state, _latest(passed)).parts(reached[len(passed) :]))
+        return _needed(_Batch(state, ()).parts(reached[begins[-1] :]))
+    return _needed(_Batch(state, passed).parts(reached[len(passed) :]))
 
 
 def _needed(found: Iterator[Part]) -> list[Part]:
@@ -98,12 +101,22 @@ def _latest(items: Sequence[TimelineItem]) -> TimelineItem | None:
     return latest
 
 
+def _model(items: Iterable[TimelineItem], model: TableModel | None = None) -> TableModel | None:
+    """What DDL tells after all of them; a table map tells nothing new of a table that is known."""
+    for item in items:
+        shown = item.statement is None or item.kind in ("keys", "truncate")
+        if not shown or item.kind in ("create", "observed"):
+            model = item.model
+    return model
+
+
 class _Batch:
     """Where a table is between two parts: its definition, and what is missing in it."""
 
-    def __init__(self, state: TableState, current: TimelineItem | None) -> None:
+    def __init__(self, state: TableState, passed: Sequence[TimelineItem]) -> None:
         self._state = state
-        self._current = current
+        self._current = _latest(passed)
+        self._model = _model(passed)
         self._complete = state.complete_from
         # Faults after this LSN count.
         self._since = state.from_lsn
@@ -115,6 +128,7 @@ class _Batch:
             yield from self._rows(item.position)
             before = self._current.definition if self._current else None
             self._current = _latest([*([self._current] if self._current else []), item])
+            self._model = _model([item], self._model)
             if item.kind not in _NOT_OF_GOLD:
                 yield Evolve(item, before, self._key())
             self._take(item)
@@ -136,7 +150,15 @@ class _Batch:
             complete = self._complete and not any(
                 self._since < lsn and (lsn, 0) < stop for lsn in self._state.marked
             )
-            yield Rows(current.definition, current.version, self._at, stop, self._key(), complete)
+            yield Rows(
+                current.definition,
+                current.version,
+                self._at,
+                stop,
+                self._key(),
+                complete,
+                self._model,
+            )
 
     def _key(self) -> tuple[str, ...]:
         """Conf's, or else the definition's own."""

@@ -13,7 +13,14 @@ from dataclasses import dataclass, field, replace
 
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
-from pipeline.gold.blocks import Fault, Rules, fault_blocks, item_blocks, place_blocks
+from pipeline.gold.blocks import (
+    Fault,
+    Rules,
+    fault_blocks,
+    item_blocks,
+    place_blocks,
+    refusal_blocks,
+)
 from pipeline.gold.state import NO_LSN, GoldState, TableState
 from pipeline.gold.ways import given_away, standing_after, together, way
 
@@ -54,12 +61,20 @@ def plan_batch(
                 *item_blocks(items[name], rules, known.files),
                 *place_blocks(items[name], known.taken.get(name)),
                 *fault_blocks(known.faults, name, rules),
+                *refusal_blocks(before, rules, known.files),
             ]
             ways[name] = way(before, cut, items[name], sorted(blocks), rules, given)
         else:
             tables[name] = _left_out(before)
     tables.update(standing_after(together(ways), rules))
-    return GoldState(known.silver_batch, cut, cut_held, rules.drop_rows, tables)
+    return GoldState(
+        known.silver_batch,
+        cut,
+        cut_held,
+        rules.drop_rows,
+        tables,
+        mark_faults=rules.mark_faults,
+    )
 
 
 def touch(state: GoldState, changed: Collection[str], cut_before: int) -> GoldState:

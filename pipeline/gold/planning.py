@@ -52,10 +52,11 @@ def rules(settings: Settings) -> Rules:
     )
 
 
-def plan_next(spark: SparkSession, settings: Settings, ledger: Ledger) -> Planned:
-    """Look at the lake and decide."""
-    last = ledger.last("gold")
-    previous = GoldState.from_body(last.body) if last else GoldState()
+def plan_next(
+    spark: SparkSession, settings: Settings, ledger: Ledger, *, again: bool = False
+) -> Planned:
+    """Look at the lake and decide; `again`: also to try once more what was refused."""
+    previous = GoldState.of(ledger)
     silver = ledger.last("silver")
     if silver is None:
         return Planned(previous)
@@ -74,7 +75,8 @@ def plan_next(spark: SparkSession, settings: Settings, ledger: Ledger) -> Planne
         row.ordinal: row.file for row in read_files(spark, Lake(settings.lake), settings.source)
     }
     known = Known(silver.batch, cut, seen.items, faults, places, files)
-    state = plan_batch(previous, known, rules(settings), settings.wanted)
+    start = previous.without_refusals() if again else previous
+    state = plan_batch(start, known, rules(settings), settings.wanted)
     if same(previous, state):
         return Planned(previous)
     decided = [p.tables for p in prepared if p.committed_in(previous.cut_lsn, state.cut_lsn)]

@@ -7,10 +7,12 @@ state, and the next plan starts from it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from pipeline.catalog.effects import TableName
+from pipeline.gold.refusal import Refusal
+from pipeline.ledger import Ledger
 
 NO_LSN = 0
 """Before every transaction: an LSN is never 0, since a file begins with its magic number."""
@@ -25,7 +27,8 @@ class TableState:
     `v<N>` whose columns gold has, None while there is no gold table. `key` names the columns that
     tell its rows apart if conf says so; else each part of a batch has its definition's own.
     `touched` tells whether there is anything to apply. `complete_from`: whether none of its changes
-    is missing at `from_lsn`; `marked` are the faults after it that gold goes on without.
+    is missing at `from_lsn`; `marked` are the faults after it that gold goes on without. `refused`
+    is what could not be applied when it was tried, under this `key`.
     """
 
     schema: str
@@ -41,6 +44,7 @@ class TableState:
     touched: bool = False
     complete_from: bool = False
     marked: tuple[int, ...] = ()
+    refused: Refusal | None = None
 
     @property
     def name(self) -> TableName:
@@ -54,7 +58,8 @@ class GoldState:
 
     `cut_held` says why the cut is not silver's last transaction. `drop_rows`: a table that the
     source drops loses its rows in gold. `xa_from`: no XA transaction that was prepared before it
-    is of interest to any table (0: that was not looked at).
+    is of interest to any table (0: that was not looked at). `mark_faults`: tables go on without
+    changes of which not all is known.
     """
 
     silver_batch: int = 0
@@ -63,6 +68,7 @@ class GoldState:
     drop_rows: bool = False
     tables: Mapping[TableName, TableState] = field(default_factory=dict)
     xa_from: int = NO_LSN
+    mark_faults: bool = False
 
     def to_body(self) -> dict[str, Any]:
         """As a plan's body, which is JSON."""
@@ -72,8 +78,14 @@ class GoldState:
             "cut_held": self.cut_held,
             "drop_rows": self.drop_rows,
             "xa_from": self.xa_from,
+            "mark_faults": self.mark_faults,
             "tables": [asdict(self.tables[name]) for name in sorted(self.tables)],
         }
+
+    def standing(self) -> dict[str, Any]:
+        """What a record has of tables that are not where the plan wants them."""
+        body = self.to_body()
+        return {"xa_from": body["xa_from"], "tables": body["tables"]}
 
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> GoldState:
@@ -87,7 +99,21 @@ class GoldState:
             {table.name: table for table in tables},
             # Plans from before XA transactions were read have none.
             body.get("xa_from", NO_LSN),
+            body.get("mark_faults", False),
         )
+
+    @classmethod
+    def of(cls, ledger: Ledger) -> GoldState:
+        """Where gold stands after the last finished batch."""
+        last, record = ledger.last("gold"), ledger.record("gold")
+        if last is None:
+            return cls()
+        return cls.from_body({**last.body, **((record or {}).get("standing") or {})})
+
+    def without_refusals(self) -> GoldState:
+        """The state in which nothing was refused."""
+        tables = {name: replace(table, refused=None) for name, table in self.tables.items()}
+        return replace(self, tables=tables)
 
     def holds(self, table: TableState) -> str | None:
         """Why one of the tables goes no further: for its own sake, or because the cut does not."""
@@ -101,5 +127,7 @@ class GoldState:
 
 def _table(entry: Mapping[str, Any]) -> TableState:
     """What `asdict` gave, after JSON; a plan of an older release lacks fields."""
-    lists = {name: tuple(entry.get(name, ())) for name in ("key", "marked")}
-    return TableState(**{**entry, **lists})
+    read: dict[str, Any] = {name: tuple(entry.get(name, ())) for name in ("key", "marked")}
+    if refused := entry.get("refused"):
+        read["refused"] = Refusal(**refused)
+    return TableState(**{**entry, **read})

@@ -1,13 +1,12 @@
 """How far each table can go in a batch, and where it stands then: its way over items and blocks.
 
-Tables that a RENAME ties together go over it together or not at all, since each takes over the rows
-that another has at that point. So ways are first cut to what all can go, and then gone at once, in
-the order of the log.
+A table that takes over another's rows in a RENAME goes over it with that one or not at all. So ways
+are first cut to what both can go, and then gone at once, in the order of the log. A table that can
+go no further goes on where it has none of its rows of before, though others then never get these.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,6 +14,7 @@ from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import Position, TimelineItem
 from pipeline.gold.blocks import Block, Rules
 from pipeline.gold.parts import MOVES
+from pipeline.gold.refusal import Refusal
 from pipeline.gold.state import NO_LSN, TableState
 
 DROPPED = "The source dropped it."
@@ -30,15 +30,39 @@ class Way:
     """One table's way from `before` to the end of the transaction at `to_lsn`.
 
     It begins behind `from_lsn`, which is further on than `before` where the table has no rows then.
-    `held` says why it ends before the cut.
+    `held` says why it ends before `cut`. `anew`: the last LSN, also behind its end, at which the
+    table has none of its rows of before, even if another gets them; `fresh`: it begins at one.
     """
 
     before: TableState
     items: Sequence[TimelineItem]
     blocks: Sequence[Block]
-    from_lsn: int
-    to_lsn: int
-    held: str | None
+    cut: int
+    anew: int
+    from_lsn: int = NO_LSN
+    to_lsn: int = NO_LSN
+    held: str | None = None
+    fresh: bool = False
+
+    def begun_at(self, start: int) -> Way:
+        """The way from there, or from `before` if that is where it is, to the next block."""
+        stop = next((b for b in self.blocks if start < b.lsn <= self.cut and not b.marked), None)
+        fresh = start != self.before.to_lsn
+        return replace(
+            self,
+            from_lsn=start - fresh,
+            to_lsn=stop.lsn - 1 if stop else max(self.cut, self.before.to_lsn),
+            held=stop.reason if stop else None,
+            fresh=fresh,
+        )
+
+    def stopped(self) -> Way:
+        """What is left to a table that can go no further: to begin anew, where it can."""
+        return self.begun_at(self.anew) if self.anew > self.to_lsn else self
+
+    def has_rows_of_before(self, lsn: int) -> bool:
+        """Whether it comes to that transaction with its rows."""
+        return self.from_lsn < lsn - self.fresh
 
     @property
     def passing(self) -> list[TimelineItem]:
@@ -61,11 +85,12 @@ def way(
     given: Collection[tuple[Position, TableName]] = (),
 ) -> Way:
     """How far a table can go by itself; `given`: where a RENAME gives a table's rows to another."""
-    start = _start(before, cut, items, blocks, rules, given)
-    stop = next((b for b in blocks if start < b.lsn <= cut and not b.marked), None)
-    to_lsn = stop.lsn - 1 if stop else max(cut, before.to_lsn)
-    from_lsn = before.to_lsn if start == before.to_lsn else start - 1
-    return Way(before, items, blocks, from_lsn, to_lsn, stop.reason if stop else None)
+    blocked = {block.lsn for block in blocks if not block.marked}
+    ends = [lsn for lsn in _without_rows(items, blocked, rules, ()) if lsn not in blocked]
+    anew = max((lsn for lsn in ends if lsn <= cut), default=NO_LSN)
+    found = Way(before, items, blocks, cut, anew)
+    found = found.begun_at(_start(before, cut, items, blocks, rules, given))
+    return found.stopped() if found.held else found
 
 
 def _start(
@@ -117,37 +142,51 @@ def given_away(items: Iterable[TimelineItem]) -> set[tuple[Position, TableName]]
 
 
 def together(ways: Mapping[TableName, Way]) -> dict[TableName, Way]:
-    """The ways, cut before each RENAME that not all of its tables come to."""
+    """The ways, so that who gets another's rows in a RENAME goes over it if that one does too."""
     found = dict(ways)
-    renames = sorted(_renames(ways.values()).items())
+    moves = sorted(_moves(ways.values()))
     waiting = True
     while waiting:
         waiting = False
-        for (lsn, _), names in renames:
-            late = sorted(n for n in names if n not in found or found[n].to_lsn < lsn)
-            for name in names.difference(late) if late else ():
-                if found[name].from_lsn < lsn:
-                    found[name] = _waiting(found[name], lsn, late[0], found.get(late[0]))
+        for lsn, _, target, source in moves:
+            for name, other in ((target, source), (source, target)):
+                if _waits(found, lsn, name, other, gets=name == target):
+                    found[name] = _waiting(found[name], lsn, other, found.get(other))
                     waiting = True
     return found
 
 
-def _renames(ways: Iterable[Way]) -> dict[Position, set[TableName]]:
-    """The tables of each RENAME: those that get other rows, and those whose rows these are."""
-    found: dict[Position, set[TableName]] = defaultdict(set)
+def _moves(ways: Iterable[Way]) -> Iterator[tuple[int, int, TableName, TableName]]:
+    """Where a table gets another's rows: position, its name, the other's."""
     for one in ways:
         for item in one.items:
-            if item.kind in MOVES:
-                found[item.position].add(item.name)
             if item.kind == "renamed" and item.other is not None:
-                found[item.position].add(item.other)
-    return found
+                yield *item.position, item.name, item.other
 
 
-def _waiting(one: Way, lsn: int, late: TableName, its: Way | None) -> Way:
+def _waits(
+    ways: Mapping[TableName, Way], lsn: int, name: TableName, other: TableName, *, gets: bool
+) -> bool:
+    """Whether a table goes over a RENAME with rows that `other` does not bring, or not take."""
+    own, its = ways.get(name), ways.get(other)
+    if own is None or own.to_lsn < lsn or own.from_lsn >= lsn:
+        return False
+    if not gets:
+        return own.has_rows_of_before(lsn) and (its is None or its.to_lsn < lsn)
+    return its is None or its.to_lsn < lsn or not its.has_rows_of_before(lsn)
+
+
+def _waiting(one: Way, lsn: int, other: TableName, its: Way | None) -> Way:
+    """The way to just before a RENAME, or anew from behind it."""
+    if one.fresh and one.from_lsn == lsn - 1:
+        # It would have begun with it.
+        anew = one.anew if one.anew > lsn else NO_LSN
+        return replace(one, anew=anew).begun_at(one.before.to_lsn)
     why = f": {its.held}" if its and its.held else ""
-    reason = f"it is renamed together with {late}, which does not come to that{why}"
-    return replace(one, to_lsn=lsn - 1, held=reason)
+    reason = f"it is renamed together with {other}, which does not come to that{why}"
+    if its and its.to_lsn >= lsn:
+        reason = f"it gets the rows that {other} had, which went on without them"
+    return replace(one, to_lsn=lsn - 1, held=reason).stopped()
 
 
 def standing_after(ways: Mapping[TableName, Way], rules: Rules) -> dict[TableName, TableState]:
@@ -170,7 +209,15 @@ def _setting_out(one: Way, rules: Rules) -> TableState:
         key=rules.given(str(one.before.name)),
         complete_from=one.before.complete,
         marked=tuple(block.lsn for block in one.marked),
+        refused=_still_refused(one),
     )
+
+
+def _still_refused(one: Way) -> Refusal | None:
+    """What was refused and is not gone past, nor worth another try."""
+    refused = one.before.refused
+    blocked = refused is not None and any(block.lsn == refused.lsn for block in one.blocks)
+    return refused if refused and blocked and refused.lsn > one.to_lsn else None
 
 
 _Event = TimelineItem | Block

@@ -18,7 +18,6 @@ from pipeline.silver import segments
 from pipeline.silver.blobs import BLOBS
 from pipeline.silver.decode import (
     FAULTS,
-    PARTIAL_IMAGES,
     STATEMENTS,
     TRANSACTIONS,
     Decode,
@@ -31,7 +30,7 @@ from pipeline.silver.segments import SegmentRef
 from pipeline.silver.spark_types import spark_schema
 from pipeline.silver.staging import Staging, big_row_session, remove_leftovers, staging
 from pipeline.silver.tables import write_tables
-from pipeline.silver.transactions import append_statements, append_transactions
+from pipeline.silver.transactions import append_statements, append_transactions, count_seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +89,11 @@ class _Batch:
             append_statements(staged, self.lake, source, batch, counts)
             faults = self._faults(staged, counts)
             lossy = read_lossy(staged, counts)
-        record = self._record(counts, rows, decoded) | {"lossy": lossy}
+            seen = count_seen(staged, counts) if self.body.seen else 0
+        record = self._record(counts, rows, decoded) | {"lossy": lossy, "seen_before": seen}
         self.ledger.finish(self.plan, record)
         remove_leftovers(self.lake, source, batch)
-        return Done(batch, record["counts"], tuple(faults), tuple(sentences(lossy)))
+        return Done(batch, record["counts"], tuple(faults), (*sentences(lossy), *_told(seen)))
 
     def _decode(self, staged: Staging) -> int:
         """Decode all segments of the plan to staging; how many there are."""
@@ -121,8 +121,10 @@ class _Batch:
             self.settings.wanted,
             self.body.table_ids,
             only if self.body.retried else None,
+            self.body.seen,
             self.body.names,
             frozenset(self.body.again),
+            self.body.passed,
         )
         tasks = min(len(chunk), int(self.spark.conf.get("spark.sql.shuffle.partitions") or 1))
         rows = segments.content(self.spark, self.lake, self.settings.source, chunk, spread=tasks)
@@ -138,10 +140,9 @@ class _Batch:
     def _faults(self, staged: Staging, counts: Mapping[str, int]) -> list[str]:
         source, batch = self.settings.source, self.plan.batch
         # What is decoded again has told its faults before, unless it is read another way now.
-        told = self.body.retried and not self.body.again
-        kinds = (PARTIAL_IMAGES,) if told else (FAULTS, PARTIAL_IMAGES)
-        targets = [kind for kind in kinds if counts.get(kind)]
         again = bool(self.body.again)
+        told = self.body.retried and not again
+        targets = [FAULTS] if counts.get(FAULTS) and not told else []
         found = append_faults(
             staged, self.lake, source, batch, targets, self.body.faults, again=again
         )
@@ -167,7 +168,11 @@ class _Batch:
                 "tables": len(rows),
                 "transactions": counts.get(TRANSACTIONS, 0),
                 "statements": counts.get(STATEMENTS, 0),
-                "faults": sum(counts.get(kind, 0) for kind in (FAULTS, PARTIAL_IMAGES))
-                + len(self.body.faults),
+                "faults": counts.get(FAULTS, 0) + len(self.body.faults),
             },
         }
+
+
+def _told(seen: int) -> list[str]:
+    """What is left out is told."""
+    return [f"{seen} transactions were in the lake before: they are left out."] if seen else []

@@ -26,6 +26,7 @@ from pipeline.silver.blobs import Packer
 from pipeline.silver.lossy import LOSSY, lossy_counts
 from pipeline.silver.server_version import server_version
 from pipeline.silver.statement_faults import NamedTables
+from pipeline.silver.stretches import SEEN_BEFORE, Place, Splitter, marked
 from pipeline.silver.table_names import TableNames
 
 SEGMENT_COLUMNS = (
@@ -42,11 +43,9 @@ TRANSACTIONS = "transactions"
 PARTS = "transaction_parts"
 STATEMENTS = "statements"
 FAULTS = "faults"
-PARTIAL_IMAGES = "partial_images"
-"""Targets of blobs besides the tables'; the last two are faults, the last one for gold alone."""
+"""Targets of blobs besides the tables'."""
 
-"""Columns of changes that are not null where an image is not complete."""
-
+STAGED_TRANSACTIONS = schemas.TRANSACTIONS.append(SEEN_BEFORE)
 STAGED_FAULTS = pa.schema(
     [*schemas.FAULTS, pa.field("ordinal", pa.int64()), pa.field("start_pos", pa.int64())]
 )
@@ -66,7 +65,6 @@ FOUND = pa.schema(
 """What the survey brings to the driver. A `segment` row's LSN is that of its last transaction."""
 
 Wanted = Callable[[str, str], bool]
-_NO_FAULTS = pa.RecordBatch.from_pylist([], schema=schemas.FAULTS)
 OFFSET_BITS = 40
 """An LSN's lower bits: the offset in the file."""
 
@@ -80,35 +78,49 @@ def table_target(table_id: int) -> str:
 class Decode:
     """Decodes segments completely, to rows of `BLOBS`.
 
-    `table_ids`: fingerprint of a definition → the plan's number for its table; `names`: what tables
-    are called that the log has no names of. With `only`, the place of a segment → transactions that
-    faults held in it, just the changes of these are given, all those of tables in `again`, and what
-    still faults.
+    `table_ids`: fingerprint of a definition → the plan's number for its table. With `only`, the
+    place of a segment → transactions that faults held in it, just the changes of these are given,
+    and what still faults; of tables in `again` all changes, but for those of transactions in
+    `passed`. `seen`: see `Splitter`; of such transactions only that they were logged is given.
+    `names`: what tables are called that the log has no names of.
     """
 
     types: TypeOptions
     wanted: Wanted
     table_ids: Mapping[str, int]
     only: Mapping[tuple[int, int], frozenset[int]] | None = None
+    seen: Mapping[Place, str] = field(default_factory=dict)
     names: TableNames = field(default_factory=TableNames)
     again: frozenset[str] = frozenset()
+    passed: tuple[int, ...] = ()
 
     def __call__(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The blobs of all segments in `rows`."""
         packer = Packer()
         ids: dict[TableDefinition, int | None] = {}
+        splitter = Splitter(self.seen)
         for segment, parts in _segments(rows):
-            first = next(parts)
-            named = NamedTables(_server(segment, first))
-            decoder = SegmentDecoder(segment, self.types, wanted=self.wanted, names=self.names)
-            for result in decoder.decode(_chain(first, parts)):
-                if isinstance(result, Statements):
-                    named.note(result.batch)
-                elif isinstance(result, Faults):
-                    result = Faults(named.name(result.batch))
-                for target, batch in self._targets(segment, result, ids):
+            split = splitter.split(segment, parts)
+            if split.seen is not None:
+                for target, batch in _whole_and_parts(segment, marked(split.seen, seen=True)):
                     yield from packer.add(target, batch)
+            for stretch, content in split.stretches:
+                for result in self._results(stretch, content):
+                    for target, batch in self._targets(segment, result, ids):
+                        yield from packer.add(target, batch)
         yield from packer.finish()
+
+    def _results(self, stretch: Segment, parts: Iterator[pa.Buffer]) -> Iterator[Result]:
+        """What the decoder gives, with the tables of statements that are faults."""
+        first = next(parts)
+        named = NamedTables(_server(stretch, first))
+        decoder = SegmentDecoder(stretch, self.types, wanted=self.wanted, names=self.names)
+        for result in decoder.decode(_chain(first, parts)):
+            if isinstance(result, Statements):
+                named.note(result.batch)
+            elif isinstance(result, Faults):
+                result = Faults(named.name(result.batch))
+            yield result
 
     def _targets(
         self, segment: Segment, result: Result, ids: dict[TableDefinition, int | None]
@@ -118,7 +130,7 @@ class Decode:
         elif self.only is not None and not isinstance(result, Faults):
             return
         elif isinstance(result, Transactions):
-            yield from _whole_and_parts(segment, result.batch)
+            yield from _whole_and_parts(segment, marked(result.batch, seen=False))
         elif isinstance(result, Statements):
             yield STATEMENTS, result.batch
         elif isinstance(result, Faults):
@@ -136,51 +148,72 @@ class Decode:
         else:
             yield table_target(table_id), changes.batch
             yield LOSSY, lossy_counts(changes)
-            yield PARTIAL_IMAGES, _staged(segment, _with_partial_images(definition, changes.batch))
 
     def _selected(self, segment: Segment, changes: Changes) -> Changes:
-        if self.only is None or str(changes.definition) in self.again:
+        if self.only is None:
             return changes
+        lsns = changes.batch.column("__lsn").to_numpy()
+        if str(changes.definition) in self.again:
+            return changes.filter(~np.isin(lsns, self.passed))
         held = sorted(self.only[segment.ordinal, segment.start_pos])
-        return changes.filter(np.isin(changes.batch.column("__lsn").to_numpy(), held))
+        return changes.filter(np.isin(lsns, held))
 
 
 @dataclass(frozen=True)
 class Survey:
-    """Finds definitions and statements that may change tables; rows are not decoded."""
+    """Finds definitions and statements that may change tables; rows are not decoded.
+
+    `seen`: see `Splitter`; of such transactions nothing is found.
+    """
 
     types: TypeOptions
     wanted: Wanted
+    seen: Mapping[Place, str] = field(default_factory=dict)
 
     def __call__(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Rows of `FOUND` for all segments in `rows`."""
+        splitter = Splitter(self.seen)
         for segment, parts in _segments(rows):
-            found = list(self._segment(segment, parts))
+            split = splitter.split(segment, parts)
+            found = []
+            last = _last_lsn(split.seen)
+            for stretch, content in split.stretches:
+                for row in self._stretch(stretch, content):
+                    if row["kind"] == "segment":
+                        last = max(filter(None, (last, row["lsn"])), default=None)
+                    else:
+                        found.append(row)
+            found.append({"kind": "segment", "lsn": last, "pos": segment.start_pos})
             yield pa.RecordBatch.from_pylist(
                 [{"file": segment.file, "ordinal": segment.ordinal, **row} for row in found],
                 schema=FOUND,
             )
 
-    def _segment(self, segment: Segment, parts: Iterator[pa.Buffer]) -> Iterator[dict[str, Any]]:
+    def _stretch(self, segment: Segment, parts: Iterator[pa.Buffer]) -> Iterator[dict[str, Any]]:
         first = next(parts)
         server = _server(segment, first)
         decoder = SegmentDecoder(segment, self.types, rows=False, wanted=self.wanted)
-        last_lsn = None
         for result in decoder.decode(_chain(first, parts)):
             if isinstance(result, Definitions):
                 yield from self._definitions(result)
             elif isinstance(result, Statements):
                 yield from _ddl(result.batch, server)
-            elif isinstance(result, Transactions) and result.batch.num_rows:
-                greatest = pc.max(result.batch.column("__lsn")).as_py()
-                last_lsn = greatest if last_lsn is None else max(greatest, last_lsn)
-        yield {"kind": "segment", "lsn": last_lsn, "pos": segment.start_pos, "content": server}
+            elif isinstance(result, Transactions):
+                yield {"kind": "segment", "lsn": _last_lsn(result.batch)}
 
     def _definitions(self, found: Definitions) -> Iterator[dict[str, Any]]:
         for lsn, pos, definition in found.items:
             if self.wanted(definition.schema, definition.table):
                 text = definition.to_json()
                 yield {"kind": "definition", "lsn": lsn, "pos": pos, "content": text}
+
+
+def _last_lsn(transactions: pa.RecordBatch | None) -> int | None:
+    """The last one's; None where there is none."""
+    if transactions is None or not transactions.num_rows:
+        return None
+    last: int = pc.max(transactions.column("__lsn")).as_py()
+    return last
 
 
 def _server(segment: Segment, first: pa.Buffer) -> str:
@@ -283,16 +316,6 @@ def _unplanned(definition: TableDefinition, batch: pa.RecordBatch) -> pa.RecordB
     """Changes under a definition that the survey did not see."""
     reason = "its table map was not seen when the batch was planned"
     return _one_per_transaction(definition, batch, "undecodable", reason)
-
-
-def _with_partial_images(definition: TableDefinition, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Inserts that leave columns out, of which gold does not know the DEFAULT."""
-    absent = batch.column("__absent_after")
-    if absent.null_count == batch.num_rows:
-        return _NO_FAULTS
-    partial = pc.and_(pc.is_valid(absent), pc.equal(batch.column("__op"), "insert"))
-    reason = "an inserted row leaves columns out (binlog_row_image), whose DEFAULT is not known"
-    return _one_per_transaction(definition, batch.filter(partial), "partial_image", reason)
 
 
 def _one_per_transaction(

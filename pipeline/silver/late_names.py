@@ -12,8 +12,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import Row, SparkSession, functions as sf
 
+from pipeline import delta
 from pipeline.bronze.files import read_files
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
@@ -35,12 +36,16 @@ _BEGINS = ("observed", "create", "renamed")
 
 @dataclass(frozen=True, slots=True)
 class LateNames:
-    """The tables that have names now: their items, their faults, the segments with rows of them."""
+    """The tables that have names now: their items, their faults, the segments with rows of them.
+
+    `passed`: transactions of which nothing is taken, since the lake had them before.
+    """
 
     tables: frozenset[TableName] = frozenset()
     items: tuple[TimelineItem, ...] = ()
     faults: tuple[Mapping[str, Any], ...] = ()
     places: frozenset[Mark] = frozenset()
+    passed: tuple[int, ...] = ()
 
 
 def unnamed(items: Iterable[TimelineItem]) -> set[TableName]:
@@ -76,7 +81,9 @@ def late_names(
     options = replace(options, wanted=lambda schema, table: TableName(schema, table) in waiting)
     past = [item for item in items if item.name in waiting]
     rewound = [TimelineItem(*_LOG_START, n.schema, n.table, "rewound") for n in sorted(waiting)]
-    rows = list(_of(find(big_row_session(spark), settings, refs, progress), waiting))
+    passed = _seen_before(spark, lake, settings.source)
+    read = find(big_row_session(spark), settings, refs, progress)
+    rows = list(_of((row for row in read if row["lsn"] not in passed), waiting))
     found = in_log_order(rows, Timeline([*past, *rewound], options), start)
     named = frozenset(item.name for item in found.items if item.kind in _BEGINS)
     return LateNames(
@@ -84,7 +91,15 @@ def late_names(
         tuple(item for item in (*rewound, *found.items) if item.name in named),
         tuple(f for f in found.faults if set(f["tables"] or ()) & {str(name) for name in named}),
         frozenset(_places(_of(rows, named), refs)),
+        tuple(sorted(passed)),
     )
+
+
+def _seen_before(spark: SparkSession, lake: Lake, source: str) -> set[int]:
+    transactions = delta.read(spark, lake.transactions).where(sf.col("source") == source)
+    if "seen_before" not in transactions.columns:  # a lake of an older release
+        return set()
+    return {row["__lsn"] for row in transactions.where("seen_before").select("__lsn").collect()}
 
 
 def _of(rows: Iterable[Row], names: Collection[TableName]) -> Iterator[Row]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from decoder.definition import TableDefinition
+from pipeline.bronze.executed import Executed
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
 from pipeline.silver.segments import Mark
@@ -50,8 +51,11 @@ class SilverPlan:
     log from its first file on. `names`: what tables are called that the log has no names of.
     `faults`: rows of `quarantine` that the timeline gives (statements that are not applied).
     `retried`: what a batch takes up again; its range is then empty. `again`: tables of which it
-    takes up every change in these segments, since they have names now. `conf`: the settings of
-    decoding, so that a plan that another run finishes is the same.
+    takes up every change in these segments, since they have names now, but for those of the
+    transactions in `passed`, which the lake had before. `conf`: the settings of
+    decoding, so that a plan that another run finishes is the same. `seen`: by the place of a
+    segment, the GTIDs in it of transactions that the lake had before; `executed`: what it has
+    behind the batch (None in plans from before they kept it).
     """
 
     start: Mark
@@ -64,7 +68,10 @@ class SilverPlan:
     faults: tuple[Mapping[str, Any], ...] = ()
     retried: tuple[Retried, ...] = ()
     again: tuple[str, ...] = ()
+    passed: tuple[int, ...] = ()
     conf: Mapping[str, Any] = field(default_factory=dict)
+    seen: Mapping[Mark, str] = field(default_factory=dict)
+    executed: Executed | None = None
 
     def to_body(self) -> dict[str, Any]:
         """As JSON."""
@@ -79,7 +86,10 @@ class SilverPlan:
             "faults": [dict(fault) for fault in self.faults],
             "retried": [segment.to_list() for segment in self.retried],
             "again": list(self.again),
+            "passed": list(self.passed),
             "conf": dict(self.conf),
+            "seen": [[*place, gtids] for place, gtids in self.seen.items()],
+            "executed": self.executed and self.executed.to_dict(),
         }
 
     @classmethod
@@ -87,6 +97,7 @@ class SilverPlan:
         """What `to_body` gave."""
         tables = tuple(PlannedTable.from_dict(row) for row in body["tables"])
         definitions = {table.definition.fingerprint(): table.definition for table in tables}
+        executed = body.get("executed")
         return cls(
             start=(body["from"][0], body["from"][1]),
             end=(body["to"][0], body["to"][1]),
@@ -99,7 +110,10 @@ class SilverPlan:
             faults=tuple(body["faults"]),
             retried=tuple(Retried.from_list(row) for row in body["retried"]),
             again=tuple(body.get("again", ())),
+            passed=tuple(body.get("passed", ())),
             conf=body["conf"],
+            seen={(ordinal, start): gtids for ordinal, start, gtids in body.get("seen", ())},
+            executed=Executed.from_dict(executed) if executed else None,
         )
 
     @property

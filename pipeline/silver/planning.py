@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
 from decoder.definition import TableDefinition
+from pipeline.bronze.executed import Executed
 from pipeline.bronze.files import read_files
 from pipeline.catalog.definitions import read_items, require_own_tables
 from pipeline.catalog.effects import TableName
@@ -22,6 +24,7 @@ from pipeline.silver.beginning import beginning
 from pipeline.silver.late_names import late_names
 from pipeline.silver.plan import Retried, SilverPlan, planned_tables
 from pipeline.silver.quarantine import given_up, retryable
+from pipeline.silver.seen_before import Recognised, left_behind, recognise
 from pipeline.silver.segments import Mark, SegmentRef
 from pipeline.silver.staging import big_row_session
 from pipeline.silver.survey import catalog_options, definitions, find, in_log_order
@@ -37,15 +40,14 @@ def next_plan(
     lake = Lake(settings.lake)
     last = ledger.last("silver")
     before = SilverPlan.from_body(last.body) if last else None
-    mark = before.end if before else None
-    new = segments.pending(spark, lake, settings.source, mark, settings.given_up)
+    new = what_is_new(spark, lake, settings.source, before, settings.given_up)
     if not new.segments:
         return None, new.gaps
     from_start = before.from_start if before else _is_first(new.segments[0])
     timeline = Timeline(
         read_items(spark, lake, settings.source), catalog_options(settings, from_start=from_start)
     )
-    rows = find(big_row_session(spark), settings, new.segments, progress)
+    rows = find(big_row_session(spark), settings, new.segments, progress, new.seen)
     files = read_files(spark, lake, settings.source) if settings.definitions else []
     ordinals = {row.file: row.ordinal for row in files}
     start = beginning(settings, ordinals, new.start, new.end, first=before is None)
@@ -61,9 +63,30 @@ def next_plan(
         items=surveyed.items,
         faults=(*given_up(new.given_up), *surveyed.faults),
         conf=settings.decoding,
+        seen=new.seen,
+        executed=new.executed,
     )
     require_own_tables(spark, lake, settings.source, plan.table_names)
     return plan, new.gaps
+
+
+def what_is_new(
+    spark: SparkSession,
+    lake: Lake,
+    source: str,
+    before: SilverPlan | None,
+    given_up: Collection[int],
+) -> Recognised:
+    """What bronze has behind silver's last plan, up to the first gap; and all gaps."""
+    files = {row.ordinal: row for row in read_files(spark, lake, source)}
+    mark = before.end if before else None
+    executed = before.executed if before else Executed()
+    if executed is None and mark is not None:  # a plan from before they were kept
+        executed = segments.executed_at(spark, lake, source, files, mark)
+    executed = executed or Executed()
+    found = segments.pending(spark, lake, source, files, mark, executed, given_up)
+    new = recognise(found, files, executed, given_up)
+    return replace(new, gaps=(*new.gaps, *left_behind(files, mark, executed)))
 
 
 def require_same_types(ledger: Ledger, settings: Settings) -> None:
@@ -116,7 +139,9 @@ def retry_plan(
         faults=late.faults,
         retried=held,
         again=tuple(sorted(map(str, late.tables))),
+        passed=late.passed,
         conf=settings.decoding,
+        executed=before.executed,
     )
 
 

@@ -31,6 +31,8 @@ DEFINITION = "definition"
 GIVEN_UP = "given_up"
 """The kind of what is missing before a file, where conf accepts it: it holds nothing, and no table
 of before equals the source's from there on."""
+NO_FAULTS = ("partial_image",)
+"""Kinds that lakes of older releases have, of what is applied now."""
 WAY_BACK = (
     "To replicate such a table again, create it anew with its rows, in a session with"
     " binlog_format=ROW: RENAME TABLE t TO t_old; CREATE TABLE t (…); INSERT INTO t SELECT * FROM"
@@ -175,7 +177,7 @@ def unresolved(spark: SparkSession, lake: Lake, source: str) -> DataFrame | None
     """The quarantine's rows that nothing has taken up yet; None where there never was one."""
     if not delta.exists(spark, lake.quarantine):
         return None
-    rows = delta.read(spark, lake.quarantine)
+    rows = delta.read(spark, lake.quarantine).where(~sf.col("kind").isin(*NO_FAULTS))
     return rows.where((sf.col("source") == source) & sf.col("resolved_batch").isNull())
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
-from pyspark.sql import DataFrame, SparkSession, functions as sf
+from pyspark.sql import Column, DataFrame, Row, SparkSession, functions as sf
 
 from pipeline import delta
 from pipeline.bronze.continuity import gap_between, remedy
-from pipeline.bronze.files import FileRow, read_files
+from pipeline.bronze.executed import Executed, Following, follows
+from pipeline.bronze.files import FileRow
+from pipeline.bronze.gtids import NO_GTIDS, GtidSet
 from pipeline.lake import Lake
 from pipeline.silver.decode import SEGMENT_COLUMNS
 
@@ -23,13 +26,25 @@ Mark = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class SegmentRef:
-    """A segment without its bytes: `end_pos` is where the next begins, `parts` its rows."""
+    """A segment without its bytes: `end_pos` is where the next begins, `parts` its rows.
+
+    `gtids`: of the transactions that begin in it; `unnamed`: whether some have none; `continues`:
+    whether it begins in the middle of one.
+    """
 
     file: str
     ordinal: int
     start_pos: int
     end_pos: int
     parts: int
+    gtids: GtidSet = NO_GTIDS
+    unnamed: bool = False
+    continues: bool = False
+
+    @property
+    def place(self) -> Mark:
+        """Where it begins."""
+        return self.ordinal, self.start_pos
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,40 +52,44 @@ class Pending:
     """Segments that follow each other without a gap, and the gap that ends them, if one does.
 
     `given_up`: what is missing before one of the segments, by this segment, where conf accepts it.
+    `before`: what was executed where each of the segments begins.
     """
 
     segments: tuple[SegmentRef, ...]
     gaps: tuple[str, ...]
     given_up: tuple[tuple[SegmentRef, str], ...] = ()
-
-    @property
-    def start(self) -> Mark:
-        """Where the first begins."""
-        return self.segments[0].ordinal, self.segments[0].start_pos
-
-    @property
-    def end(self) -> Mark:
-        """Where the last ends."""
-        return self.segments[-1].ordinal, self.segments[-1].end_pos
+    before: tuple[Executed, ...] = ()
 
 
 def pending(
-    spark: SparkSession, lake: Lake, source: str, mark: Mark | None, given_up: Collection[int] = ()
+    spark: SparkSession,
+    lake: Lake,
+    source: str,
+    files: Mapping[int, FileRow],
+    mark: Mark | None,
+    executed: Executed,
+    given_up: Collection[int] = (),
 ) -> Pending:
-    """What bronze has after `mark` (None: from its first file on).
+    """What bronze has after `mark` (None: from its first file on), where `executed` holds.
 
-    `given_up`: see `pipeline.bronze.continuity`.
+    `files` by ordinal; `given_up`: see `pipeline.bronze.continuity`.
     """
     if not delta.exists(spark, lake.segments):
         return Pending((), ())
     refs = _refs(spark, lake, source, mark)
-    if not refs:
-        return Pending((), ())
-    files = {row.ordinal: row for row in read_files(spark, lake, source)}
     # A batch of bronze under way writes the files last: what it has brought is for the next run.
     upto = {ordinal: row.ingested_upto for ordinal, row in files.items()}
     settled = [ref for ref in refs if ref.end_pos <= upto.get(ref.ordinal, 0)]
-    return contiguous(settled, files, mark, given_up)
+    return contiguous(settled, files, mark, given_up, executed)
+
+
+def executed_at(
+    spark: SparkSession, lake: Lake, source: str, files: Mapping[int, FileRow], mark: Mark
+) -> Executed:
+    """What was executed at a mark, found from bronze: for plans from before they kept it."""
+    refs = [ref for ref in _refs(spark, lake, source, None) if ref.place < mark]
+    found = contiguous(refs, files, None, given_up=files)
+    return found.before[-1].behind(found.segments[-1].gtids) if found.segments else Executed()
 
 
 def contiguous(
@@ -78,24 +97,35 @@ def contiguous(
     files: Mapping[int, FileRow],
     mark: Mark | None,
     given_up: Collection[int] = (),
+    executed: Executed | None = None,
 ) -> Pending:
     """The segments of `refs`, in order, as far as each begins where the one before ends."""
     taken: list[SegmentRef] = []
+    before: list[Executed] = []
     accepted: list[tuple[SegmentRef, str]] = []
+    state = executed or Executed()
     at = mark
+    gaps: tuple[str, ...] = ()
     for ref in refs:
         if hole := _hole(at, ref):
-            return Pending(tuple(taken), (hole,), tuple(accepted))
-        if at is not None and at[0] != ref.ordinal:
+            gaps = (hole,)
+            break
+        if at is None:
+            state = state.entering(files[ref.ordinal], Following.ANEW)
+        elif at[0] != ref.ordinal:
             row, following = files[at[0]], files[ref.ordinal]
-            gap = gap_between(row, following)
+            gap = gap_between(row, following, state, files)
             if gap and row.ordinal not in given_up:
-                return Pending(tuple(taken), (f"{gap} {remedy(row, following)}",), tuple(accepted))
+                gaps = (f"{gap} {remedy(row, following)}",)
+                break
             if gap:
                 accepted.append((ref, gap))
+            state = state.entering(following, follows(row, following, files))
         taken.append(ref)
+        before.append(state)
+        state = state.behind(ref.gtids)
         at = ref.ordinal, ref.end_pos
-    return Pending(tuple(taken), (), tuple(accepted))
+    return Pending(tuple(taken), gaps, tuple(accepted), tuple(before))
 
 
 def _hole(at: Mark | None, ref: SegmentRef) -> str | None:
@@ -114,18 +144,50 @@ def _refs(spark: SparkSession, lake: Lake, source: str, mark: Mark | None) -> li
     if mark is not None:
         ordinal, pos = mark
         rows = rows.where(f"ordinal > {ordinal} OR (ordinal = {ordinal} AND start_pos >= {pos})")
+    # Part 0 tells of the whole segment.
+    whole = sf.col("part") == 0
     found = (
         rows.groupBy("ordinal", "start_pos")
         .agg(
             sf.first("file").alias("file"),
             sf.max("end_pos").alias("end"),
             sf.count("*").alias("n"),
+            sf.max(sf.when(whole, sf.col("gtids"))).alias("gtids"),
+            sf.max(sf.when(whole, sf.col("transactions") - _named())).alias("unnamed"),
+            sf.max("transaction_pos").alias("inside"),
         )
         .coalesce(1)
         .collect()
     )
-    refs = (SegmentRef(r["file"], r["ordinal"], r["start_pos"], r["end"], r["n"]) for r in found)
-    return sorted(refs, key=lambda ref: (ref.ordinal, ref.start_pos))
+    ordered = sorted(found, key=lambda row: (row["ordinal"], row["start_pos"]))
+    by_file = groupby(ordered, key=lambda row: row["ordinal"])
+    return [ref for _, rows_of_one in by_file for ref in _of_one_file(rows_of_one)]
+
+
+def _named() -> Column:
+    """How many transactions that begin in a segment have GTIDs."""
+    kinds = ("GTID", "GTID_TAGGED", "MARIADB_GTID")
+    counts = [sf.coalesce(sf.element_at("events", sf.lit(kind)), sf.lit(0)) for kind in kinds]
+    return counts[0] + counts[1] + counts[2]
+
+
+def _of_one_file(rows: Iterable[Row]) -> Iterator[SegmentRef]:
+    """The segments of a file, in order. A transaction is named where it begins and counted where it
+    ends: more were counted than named up to there where some have no name."""
+    left = 0
+    for row in rows:
+        known = max(left, 0)
+        left += row["unnamed"] or 0
+        yield SegmentRef(
+            row["file"],
+            row["ordinal"],
+            row["start_pos"],
+            row["end"],
+            row["n"],
+            GtidSet.of(row["gtids"]),
+            unnamed=left > known,
+            continues=row["inside"] is not None,
+        )
 
 
 def between(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
@@ -20,11 +20,12 @@ from pipeline.silver import segments
 from pipeline.silver.beginning import Beginning
 from pipeline.silver.decode import FOUND, OFFSET_BITS, Survey
 from pipeline.silver.plan import PlannedTable, planned_tables
-from pipeline.silver.segments import SegmentRef
+from pipeline.silver.segments import Mark, SegmentRef
 from pipeline.silver.server_version import server_number
 from pipeline.silver.spark_types import spark_schema
 from pipeline.silver.table_names import TableNames
 
+_NONE: Mapping[Mark, str] = {}
 _ORDER = {"statement": 0, "definition": 1}
 
 
@@ -40,13 +41,17 @@ class Surveyed:
 
 
 def find(
-    spark: SparkSession, settings: Settings, refs: Sequence[SegmentRef], progress: Progress
+    spark: SparkSession,
+    settings: Settings,
+    refs: Sequence[SegmentRef],
+    progress: Progress,
+    seen: Mapping[Mark, str] = _NONE,
 ) -> list[Row]:
     """Read the segments once, without their rows: rows of `FOUND`, in no order.
 
-    `spark` is a session set for large rows.
+    `spark` is a session set for large rows. `seen`: see `pipeline.silver.stretches`.
     """
-    finder = Survey(settings.type_options, settings.wanted)
+    finder = Survey(settings.type_options, settings.wanted, seen)
     found: list[Row] = []
     with progress.task("read definitions", len(refs), "segments") as task:
         for chunk in segments.chunks(refs):

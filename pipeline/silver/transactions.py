@@ -13,12 +13,12 @@ from pyspark.sql import DataFrame, functions as sf
 from decoder import schemas
 from pipeline import delta
 from pipeline.lake import Lake
-from pipeline.silver.decode import PARTS, STATEMENTS, TRANSACTIONS
+from pipeline.silver.decode import PARTS, STAGED_TRANSACTIONS, STATEMENTS, TRANSACTIONS
 from pipeline.silver.staging import Staging
 
 _FIRST_KNOWN = (
     *("file", "gtid", "xid", "server_id", "committed_at", "original_committed_at"),
-    *("end_pos", "commit_lsn", "xa", "xa_end"),
+    *("end_pos", "commit_lsn", "xa", "xa_end", "seen_before"),
 )
 """What only one part of a transaction tells, or all tell alike."""
 
@@ -29,10 +29,10 @@ def append_transactions(
     """Append the batch's transactions, those that were cut as one row each."""
     frames = []
     if counts.get(TRANSACTIONS):
-        frames.append(staging.unpacked(TRANSACTIONS, schemas.TRANSACTIONS))
+        frames.append(staging.unpacked(TRANSACTIONS, STAGED_TRANSACTIONS))
     if counts.get(PARTS):
-        parts = staging.unpacked(PARTS, schemas.TRANSACTIONS).toArrow()
-        whole = pa.Table.from_pylist(merge_parts(_rows(parts)), schema=schemas.TRANSACTIONS)
+        parts = staging.unpacked(PARTS, STAGED_TRANSACTIONS).toArrow()
+        whole = pa.Table.from_pylist(merge_parts(_rows(parts)), schema=STAGED_TRANSACTIONS)
         frames.append(staging.spark.createDataFrame(whole))
     if frames:
         rows = frames[0].unionByName(frames[1]) if len(frames) > 1 else frames[0]
@@ -48,6 +48,13 @@ def append_statements(
         _append(rows, lake.statements, "statements", source, batch)
 
 
+def count_seen(staging: Staging, counts: Mapping[str, int]) -> int:
+    """How many of the batch's transactions the lake had before (each part of one counts)."""
+    staged = [target for target in (TRANSACTIONS, PARTS) if counts.get(target)]
+    rows = [staging.unpacked(target, STAGED_TRANSACTIONS) for target in staged]
+    return sum(frame.where("seen_before").count() for frame in rows)
+
+
 def _append(rows: DataFrame, path: str, name: str, source: str, batch: int) -> None:
     placed = rows.select(sf.lit(source).alias("source"), sf.lit(batch).alias("batch"), "*")
     # A lake that was made before has fewer columns.
@@ -57,7 +64,7 @@ def _append(rows: DataFrame, path: str, name: str, source: str, batch: int) -> N
 
 def _rows(parts: pa.Table) -> list[dict[str, Any]]:
     """As dicts, with maps as dicts too (pyarrow gives lists of pairs)."""
-    rows: list[dict[str, Any]] = parts.cast(schemas.TRANSACTIONS).to_pylist()
+    rows: list[dict[str, Any]] = parts.cast(STAGED_TRANSACTIONS).to_pylist()
     return [{**row, "rows": dict(row["rows"] or ())} for row in rows]
 
 

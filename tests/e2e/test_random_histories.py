@@ -15,19 +15,21 @@ from tests.support.mysql import MySQLServer
 
 SMALL_FILES = {"max_binlog_size": 4096}
 TRIALS = {
-    "at once": Trial(1, histories=3),
-    "killed": Trial(2, "killed", histories=1, variables=SMALL_FILES),
-    "twice": Trial(3, "twice", histories=1, variables=SMALL_FILES),
-    "what gold does not apply yet": Trial(4, histories=2, features=frozenset(Feature)),
+    "at once": Trial(1, histories=8, length=14),
+    "killed": Trial(2, "killed", histories=4, length=10, variables=SMALL_FILES),
+    "twice": Trial(3, "twice", histories=4, length=10, variables=SMALL_FILES),
+    "held": Trial(4, histories=6, length=12, features=frozenset(Feature)),
 }
 
 
 @pytest.mark.parametrize("name", TRIALS)
 def test_on_mysql(spark: SparkSession, mysql: MySQLServer, name: str) -> None:
     trial = TRIALS[name]
+    print(trial)
     assert attempt(spark, mysql, trial).equal >= trial.histories
 
 
 def test_on_mariadb(spark: SparkSession, mariadb: MariaDBServer) -> None:
-    trial = Trial(5, "in portions", histories=1, variables=SMALL_FILES)
+    trial = Trial(5, "in portions", histories=6, length=12)
+    print(trial)
     assert attempt(spark, mariadb, trial).equal >= trial.histories

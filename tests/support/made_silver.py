@@ -65,6 +65,8 @@ class MadeTransaction:
     committed: bool = True
     xa: tuple[str, str] | None = None
     """The name of an XA transaction, and what this one is to it."""
+    partial: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """By the number of a row: what silver has besides of images that are not complete."""
 
     def insert(self, table: TableDefinition, *image: Any, version: int = 1) -> MadeTransaction:
         """Log an insert."""
@@ -81,6 +83,20 @@ class MadeTransaction:
     def delete(self, table: TableDefinition, *image: Any, version: int = 1) -> MadeTransaction:
         """Log a delete."""
         self.rows.append((table, version, "delete", image, None))
+        return self
+
+    def partly(
+        self,
+        before: Sequence[str] = (),
+        after: Sequence[str] = (),
+        diff: dict[str, str] | None = None,
+    ) -> MadeTransaction:
+        """The last row's images leave out these columns, or have JSON diffs in their place."""
+        self.partial[len(self.rows) - 1] = {
+            "__absent_before": list(before) or None,
+            "__absent_after": list(after) or None,
+            "__json_diff": list(diff.items()) if diff else None,
+        }
         return self
 
 
@@ -157,6 +173,7 @@ class MadeSilver:
                 tables[table, version].append(
                     {
                         **_header(made, n, op),
+                        **made.partial.get(n, {}),
                         "before": dict(zip(names, before, strict=True)) if before else None,
                         "after": dict(zip(names, after, strict=True)) if after else None,
                     }

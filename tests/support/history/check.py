@@ -34,7 +34,9 @@ def check(
     Raises `UnequalError`, with every table that is neither equal nor held for an allowed reason.
     """
     lake = str(lake_of(folder))
-    problems = list(read_status(spark, Settings.load(None, source=SOURCE, lake=lake)).problems)
+    told = read_status(spark, Settings.load(None, source=SOURCE, lake=lake)).problems
+    # What holds a table is judged with the table, whose steps tell whether it may.
+    problems = [problem for problem in told if not _HOLDS.search(problem)]
     plan = Ledger(spark, Lake(lake), SOURCE).last("gold")
     if plan is None:
         raise UnequalError("there is no gold")
@@ -58,6 +60,7 @@ def check(
 
 
 _ALLOWED = "allowed: "
+_HOLDS = re.compile("|".join(HELD.values()))
 
 
 def _problem(
@@ -87,8 +90,12 @@ def _incomplete(table: TableState) -> str | None:
 
 
 def _judged(reason: str, table: str, steps: Sequence[Step]) -> str:
-    """The reason, told apart whether a step on the table allows it."""
-    features = {f for step in steps if table in step.tables for f in step.features}
+    """The reason, told apart whether the last step on the table allows it.
+
+    A step has all features of its tables until then, since a table that begins anew has none.
+    """
+    last = next((step for step in reversed(steps) if table in step.tables), None)
+    features = last.features if last else frozenset()
     allowed = any(re.search(HELD[feature], reason) for feature in features)
     return f"{_ALLOWED if allowed else ''}held or incomplete: {reason}"
 

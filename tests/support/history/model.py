@@ -7,9 +7,16 @@ statements are made so that they succeed whatever is in the tables.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
+
+TABLE_NAMES = ("t{}", "T{}", "Table {}", "tä.ble {}", "a`b'c\"{}", "per%cent/{}")
+COLUMN_NAMES = (
+    *("c {}", "C{}", "Größe.{}", "back`tick{}", "per%cent'{}", 'a "quoted" {}', "日本 {}"),
+    *("v{}", "p{}", "k{}9", "value", "before", "after", "order", "__op", "__base", "__life"),
+)
+"""Some are those of columns that gold's own work goes by."""
 
 Literal = Callable[[random.Random], str]
 """Draws a value, as SQL."""
@@ -18,27 +25,30 @@ Literal = Callable[[random.Random], str]
 class Feature(Enum):
     """What a history may hold besides rows of keyed tables and autocommit."""
 
-    DEFINITIONS = auto()  # CREATE, CREATE LIKE, ADD COLUMN, DROP, creation again
+    DEFINITIONS = auto()  # CREATE (LIKE, AS SELECT), ADD COLUMN, DROP, creation again
     TRANSACTIONS = auto()  # several statements, ROLLBACK, SAVEPOINT, implicit commits
-    SESSIONS = auto()  # sql_mode, time zone, compression
-    NOISE = auto()  # what changes no replicated column: users, views, routines, comments
-    TEMPORARY = auto()  # temporary tables, written to in transactions, MIXED sessions
+    SESSIONS = auto()  # sql_mode, time zone, compression, tags of GTIDs
+    NOISE = auto()  # what changes no replicated column: users, views, indexes, comments, files
+    TEMPORARY = auto()  # temporary tables, also of a table's name, also logged
     XA = auto()
     BAGS = auto()  # tables without a key
+    KEYS = auto()  # keys added, dropped and changed; UNIQUE ones that stand for a primary key
     IMAGES = auto()  # binlog_row_image, binlog_row_value_options
-    SCHEMA_CHANGES = auto()  # DROP, RENAME, MODIFY COLUMN, TRUNCATE, RENAME TABLE
+    DEFAULTS = auto()  # inserts that leave columns out
+    SCHEMA_CHANGES = auto()  # ALTER TABLE in all its forms, TRUNCATE
+    RENAMES = auto()  # RENAME TABLE, also of several; copies that take a table's place
+    UNCERTAIN = auto()  # changes of which the log does not tell what became of the rows
     FOREIGN_KEYS = auto()  # ON DELETE CASCADE
     STATEMENTS = auto()  # binlog_format=STATEMENT
 
 
 HELD: Mapping[Feature, str] = {
-    Feature.BAGS: "no primary key",
-    Feature.IMAGES: "leave columns out",
-    Feature.SCHEMA_CHANGES: "not applied yet|renamed|changed without DDL",
+    Feature.DEFAULTS: "leave columns out",
+    Feature.UNCERTAIN: "not certain|not in the log",
     Feature.FOREIGN_KEYS: "foreign key",
     Feature.STATEMENTS: "logged as a statement",
 }
-"""Features that gold does not apply yet, and what the reason of a table held for one matches.
+"""Features that gold does not apply (yet), and what the reason of a table held for one matches.
 
 What is not here must not hold any table: when a feature is done, its line goes.
 """
@@ -56,9 +66,14 @@ class Step:
     features: frozenset[Feature] = frozenset()
 
 
+def quoted(name: str) -> str:
+    """A name as SQL."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A type that columns have: its SQL, values, and a DEFAULT that ADD COLUMN gives."""
+    """A type that columns have: its SQL, values, and a DEFAULT that they may have."""
 
     sql: str
     value: Literal
@@ -67,26 +82,49 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column and its kind."""
+    """A column; `default` is its DEFAULT, `generated` the expression that its values are from.
+
+    `numbered`: AUTO_INCREMENT.
+    """
 
     name: str
     kind: Kind
     nullable: bool = True
+    default: str | None = None
+    generated: str | None = None
+    numbered: bool = False
+
+    @property
+    def sql(self) -> str:
+        """Its name, quoted."""
+        return quoted(self.name)
+
+    @property
+    def declaration(self) -> str:
+        """It as CREATE and ALTER TABLE declare it."""
+        if self.generated is not None:
+            return f"{self.sql} {self.kind.sql} {self.generated}"
+        if self.numbered:
+            return f"{self.sql} {self.kind.sql} NOT NULL AUTO_INCREMENT"
+        null = "NULL" if self.nullable else "NOT NULL"
+        default = "" if self.default is None else f" DEFAULT {self.default}"
+        return f"{self.sql} {self.kind.sql} {null}{default}"
 
 
 @dataclass(slots=True)
 class Table:
     """A table that exists; `owner` is the session whose open transaction has locks in it.
 
-    Tables of one `family`, joined by foreign keys, have one owner.
+    Tables of one `family`, joined by foreign keys, have one owner. `index` is how its `key` is
+    declared: PRIMARY, UNIQUE, or not at all (a bag, whose rows are still found by these columns).
     """
 
     schema: str
     name: str
     key: tuple[Column, ...]
     columns: list[Column]
+    index: str = "PRIMARY"
     owner: str | None = None
-    bag: bool = False
     family: str = ""
     references: str = ""
     """Its foreign key, as SQL."""
@@ -94,14 +132,44 @@ class Table:
     """Those because of which it may be held from now on."""
 
     @property
+    def bag(self) -> bool:
+        """Whether it has no key."""
+        return not self.index
+
+    @property
     def sql(self) -> str:
         """Its name, quoted."""
-        return f"`{self.schema}`.`{self.name}`"
+        return f"{quoted(self.schema)}.{quoted(self.name)}"
 
     @property
     def all_columns(self) -> list[Column]:
         """Those of the key first."""
         return [*self.key, *self.columns]
+
+    @property
+    def given(self) -> list[Column]:
+        """The columns that statements give values to."""
+        return [column for column in self.all_columns if column.generated is None]
+
+    @property
+    def plain(self) -> list[Column]:
+        """Those of them that are not of the key."""
+        return [column for column in self.columns if column.generated is None]
+
+    @property
+    def column_names(self) -> set[str]:
+        """Of all of them."""
+        return {column.name for column in self.all_columns}
+
+    @property
+    def names(self) -> str:
+        """Its key's columns, quoted."""
+        return ", ".join(column.sql for column in self.key)
+
+    def replace(self, old: Column, new: Column) -> None:
+        """Put another column into a column's place."""
+        self.key = tuple(new if column == old else column for column in self.key)
+        self.columns = [new if column == old else column for column in self.columns]
 
 
 @dataclass(slots=True)
@@ -115,68 +183,59 @@ class Session:
     temporary: str | None = None
 
 
-def pool(*values: str) -> Literal:
-    """One of these values."""
-    return lambda rng: rng.choice(values)
+@dataclass(slots=True)
+class World:
+    """A schema while its history is made: what there is, and the steps so far.
 
+    `names` are all that a table ever had; `prepared` the XA transactions that wait for their end,
+    with the tables that they have locks in.
+    """
 
-def _text(rng: random.Random) -> str:
-    words = ("'pear'", "'Pear'", "'grün'", "'日本'", "'😀'", "'o''neil'", "''", "REPEAT('x', 300)")
-    return rng.choice(words)
+    rng: random.Random
+    features: frozenset[Feature]
+    schema: str
+    mariadb: bool
+    sessions: Sequence[Session]
+    steps: list[Step] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    prepared: dict[str, list[Table]] = field(default_factory=dict)
+    number: int = 0
 
+    def take(self, session: Session, sql: str, *tables: Table) -> None:
+        """A step; what may be held for it is told by the tables' features."""
+        features = {feature for table in tables for feature in table.features}
+        names = tuple(table.name for table in tables)
+        self.steps.append(Step(session.name, sql, names, frozenset(features & set(HELD))))
 
-def _document(rng: random.Random) -> str:
-    n = rng.randrange(1000)
-    documents = (
-        f'\'{{"n": {n}, "tags": ["a", null], "deep": {{"x": {n / 8}}}}}\'',
-        f"'[{n}, {{}}, \"\"]'",
-        "'null'",
-        f"'{n}'",
-    )
-    return rng.choice(documents)
+    def free(self) -> list[Table]:
+        """The tables that no transaction has locks in."""
+        return [table for table in self.tables if table.owner is None]
 
+    def alone(self) -> list[Table]:
+        """Those of them that no foreign key joins to others."""
+        families = [table.family for table in self.tables]
+        return [table for table in self.free() if families.count(table.family) == 1]
 
-KEY_KINDS: tuple[Kind, ...] = (
-    Kind("INT NOT NULL", lambda rng: str(rng.randrange(-5, 25))),
-    Kind(
-        "BIGINT UNSIGNED NOT NULL",
-        lambda rng: str(rng.choice((rng.randrange(20), 2**64 - 1 - rng.randrange(4)))),
-    ),
-    Kind(
-        "VARCHAR(30) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL",
-        pool("'a'", "'A'", "'a '", "'ä'", "'日本'", "'😀'", "''", "'b'", "'c'"),
-    ),
-    Kind(
-        "VARCHAR(30) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci NOT NULL",
-        pool("'a'", "'A'", "'ä'", "'b'", "'B'", "'c'", "'D'", "'e'", "'long key'"),
-    ),
-    Kind("DECIMAL(20,5) NOT NULL", lambda rng: f"{rng.randrange(-9, 9)}.{rng.randrange(3)}0001"),
-    Kind("BINARY(4) NOT NULL", lambda rng: f"X'{rng.randrange(12):02x}{rng.choice(('', '00ff'))}'"),
-    Kind(
-        "DATETIME(6) NOT NULL",
-        lambda rng: f"'2026-03-{rng.randrange(1, 15):02d} 02:30:00.00000{rng.randrange(2)}'",
-    ),
-    Kind("ENUM('x','y','z','ü') NOT NULL", pool("'x'", "'y'", "'z'", "'ü'")),
-    Kind("SMALLINT NOT NULL", lambda rng: str(rng.randrange(12))),
-)
+    def column_name(self, taken: Iterable[str]) -> str:
+        """A name that no column of a table has."""
+        folded = {name.casefold() for name in taken}
+        while True:
+            name = self.rng.choice(COLUMN_NAMES).format(self.rng.randrange(10))
+            if name.casefold() not in folded:
+                return name
 
-KINDS: tuple[Kind, ...] = (
-    Kind("INT", lambda rng: str(rng.randrange(-(2**31), 2**31)), "-7"),
-    Kind("TINYINT UNSIGNED", lambda rng: str(rng.randrange(256)), "200"),
-    Kind("BIGINT", lambda rng: str(rng.randrange(-(2**63), 2**63))),
-    Kind("VARCHAR(400) CHARACTER SET utf8mb4", _text, "'dé''fault'"),
-    Kind("TEXT CHARACTER SET latin1", pool("'fünf €'", "''", "REPEAT('y', 200)")),
-    Kind("DECIMAL(30,10)", lambda rng: f"{rng.randrange(-(10**19), 10**19)}.5", "1.5"),
-    Kind("DOUBLE", pool("0", "-1.5e300", "0.1", "5e-324"), "0.25"),
-    Kind("FLOAT", pool("0.1", "-3.5", "16777216")),
-    Kind("DATE", pool("'1000-01-01'", "'9999-12-31'", "'2024-02-29'"), "'2000-01-01'"),
-    Kind("DATETIME(3)", pool("'1000-01-01 00:00:00.001'", "'2026-07-01 12:34:56.789'")),
-    Kind("TIMESTAMP(6) NULL", pool("'1999-01-01 00:00:01.000001'", "'2037-06-01 03:14:07'")),
-    Kind("TIME(2)", pool("'-838:59:59'", "'838:59:59'", "'-00:00:00.01'", "'12:00'"), "'01:02:03'"),
-    Kind("JSON", _document),
-    Kind("VARBINARY(64)", lambda rng: f"X'{rng.randbytes(rng.randrange(1, 20)).hex()}'"),
-    Kind("BIT(12)", lambda rng: f"b'{rng.randrange(4096):b}'"),
-    Kind("SET('a','b','c')", pool("''", "'a'", "'a,c'", "'a,b,c'"), "'a,b'"),
-    Kind("ENUM('one','two','ö')", pool("'one'", "'two'", "'ö'"), "'two'"),
-    Kind("YEAR", pool("1901", "2155", "0")),
-)
+    def next_number(self) -> int:
+        """One that no name has."""
+        self.number += 1
+        return self.number
+
+    def new_name(self) -> str:
+        """A name that no table has now; one may have had it."""
+        alive = {table.name for table in self.tables}
+        gone = [name for name in self.names if name not in alive]
+        if gone and self.rng.random() < 0.5:
+            return self.rng.choice(gone)
+        name = self.rng.choice(TABLE_NAMES).format(len(self.names))
+        self.names.append(name)
+        return name

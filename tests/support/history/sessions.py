@@ -1,44 +1,57 @@
-"""What sessions do besides rows: their settings, how transactions begin and end, and noise."""
+"""What sessions do besides rows: their settings, noise, temporary tables."""
 
 from __future__ import annotations
 
 import random
 
-from tests.support.history.model import Feature
+from tests.support.history import statements
+from tests.support.history.model import Feature, Session, Table, World
 
-SQL_MODES = (
-    "'STRICT_TRANS_TABLES,NO_ZERO_DATE'",
-    "''",
-    "'ANSI_QUOTES,STRICT_ALL_TABLES'",
-    "'NO_BACKSLASH_ESCAPES'",
-)
+STRICT = "'STRICT_TRANS_TABLES,NO_ZERO_DATE'"
+SQL_MODES = (STRICT, "''", "'ANSI_QUOTES,STRICT_ALL_TABLES'", "'NO_BACKSLASH_ESCAPES'")
 TIME_ZONES = ("'+00:00'", "'+05:30'", "'-11:00'")
+ROW_IMAGES = ("FULL", "MINIMAL", "NOBLOB")
 
 
-def setting(rng: random.Random, features: frozenset[Feature], *, mariadb: bool) -> str:
+def create_schema(schema: str) -> str:
+    """CREATE DATABASE."""
+    return f"CREATE DATABASE `{schema}` CHARACTER SET utf8mb4"
+
+
+def setting(world: World, session: Session) -> None:
     """A SET that may stand between transactions, of those that the features allow."""
-    choices = (
-        []
-        if Feature.SESSIONS not in features
-        else [
+    rng, features = world.rng, world.features
+    choices = []
+    if Feature.SESSIONS in features:
+        choices += [
             f"SET SESSION sql_mode = {rng.choice(SQL_MODES)}",
             f"SET SESSION time_zone = {rng.choice(TIME_ZONES)}",
             f"SET SESSION foreign_key_checks = {rng.choice((0, 1, 1))}",
         ]
-    )
-    if Feature.SESSIONS in features and not mariadb:
+    if Feature.SESSIONS in features and not world.mariadb:
         choices += 3 * [f"SET SESSION binlog_transaction_compression = {rng.choice(('ON', 'OFF'))}"]
+        choices += [f"SET SESSION gtid_next = 'AUTOMATIC{rng.choice(('', ':tag', ':other'))}'"]
     if Feature.IMAGES in features:
-        image = rng.choice(("FULL", "MINIMAL", "NOBLOB"))
-        choices += 3 * [f"SET SESSION binlog_row_image = {image}"]
-        if not mariadb:
-            value = rng.choice(("''", "'PARTIAL_JSON'"))
-            choices += 2 * [f"SET SESSION binlog_row_value_options = {value}"]
-    return rng.choice(choices)
+        choices += 3 * [image(rng)]
+        if not world.mariadb:
+            choices += 3 * [value_options(rng)]
+    world.take(session, rng.choice(choices))
 
 
-def noise(rng: random.Random, schema: str, table: str | None, number: int) -> list[str]:
+def image(rng: random.Random) -> str:
+    """SET of what images hold."""
+    return f"SET SESSION binlog_row_image = {rng.choice(ROW_IMAGES)}"
+
+
+def value_options(rng: random.Random) -> str:
+    """SET of whether documents are logged as what changed in them."""
+    value = rng.choice(("''", "'PARTIAL_JSON'", "'PARTIAL_JSON'"))
+    return f"SET SESSION binlog_row_value_options = {value}"
+
+
+def noise(world: World, session: Session) -> None:
     """Statements that change no replicated column; each undoes what would be in the way later."""
+    rng, schema, number = world.rng, world.schema, world.next_number()
     user, view = f"'u{number}'@'localhost'", f"`{schema}`.`view {number}`"
     routine = f"`{schema}`.`routine {number}`"
     choices = [
@@ -50,11 +63,75 @@ def noise(rng: random.Random, schema: str, table: str | None, number: int) -> li
         [f"CREATE VIEW {view} AS SELECT 1 AS one", f"DROP VIEW {view}"],
         [f"DROP TABLE IF EXISTS `{schema}`.`never there`"],
         ["FLUSH STATUS"],
+        ["FLUSH BINARY LOGS"],
     ]
-    if table is not None:
-        choices += [
-            [f"ANALYZE TABLE {table}"],
-            [f"ALTER TABLE {table} COMMENT = 'number {number}; it''s'"],
-            [f"CREATE VIEW {view} AS SELECT * FROM {table}", f"DROP VIEW {view}"],
-        ]
-    return rng.choice(choices)
+    if free := world.free():
+        choices += _on_table(rng.choice(free), view, number)
+    for sql in rng.choice(choices):
+        world.take(session, sql)
+
+
+def _on_table(table: Table, view: str, number: int) -> list[list[str]]:
+    index, column = f"`index {number}`", table.key[0].sql
+    return [
+        [f"ANALYZE TABLE {table.sql}"],
+        [f"ALTER TABLE {table.sql} COMMENT = 'number {number}; it''s'"],
+        [f"CREATE VIEW {view} AS SELECT * FROM {table.sql}", f"DROP VIEW {view}"],
+        [f"CREATE INDEX {index} ON {table.sql} ({column})", f"DROP INDEX {index} ON {table.sql}"],
+        [
+            f"ALTER TABLE {table.sql} ADD INDEX {index} ({column} DESC)",
+            f"ALTER TABLE {table.sql} RENAME INDEX {index} TO `other`",
+            f"ALTER TABLE {table.sql} DROP INDEX `other`",
+        ],
+        [f"CREATE TABLE IF NOT EXISTS {table.sql} (nothing INT)"],
+    ]
+
+
+def temporary(world: World, session: Session) -> None:
+    """A temporary table that transactions write to, or no longer."""
+    if world.rng.random() < 0.4:
+        _hiding(world, session)
+    elif session.temporary is None:
+        session.temporary = f"`{world.schema}`.`temporary {session.name[-1]}`"
+        world.take(session, f"CREATE TEMPORARY TABLE {session.temporary} (n INT)")
+    else:
+        world.take(session, f"DROP TEMPORARY TABLE {session.temporary}")
+        session.temporary = None
+
+
+def _hiding(world: World, session: Session) -> None:
+    """A temporary table that hides one of the same name for a while, logged where it can be."""
+    if session.temporary is not None or not world.tables:
+        return
+    name = world.rng.choice(world.tables).sql
+    altered = (
+        f"ALTER TABLE {name} ADD other INT DEFAULT 5",
+        f"TRUNCATE TABLE {name}",
+        f"ALTER TABLE {name} DROP COLUMN m",
+        f"ALTER TABLE {name} MODIFY n BIGINT FIRST",
+    )
+    for sql in (
+        f"SET SESSION binlog_format = {world.rng.choice(('MIXED', 'ROW'))}",
+        f"CREATE TEMPORARY TABLE {name} (n INT, m INT)",
+        f"INSERT INTO {name} (n) VALUES (1), (2)",
+        world.rng.choice(altered),
+        f"DELETE FROM {name} WHERE n = 1",
+        f"DROP TEMPORARY TABLE {name}",
+        "SET SESSION binlog_format = ROW",
+    ):
+        world.take(session, sql)
+
+
+def statement_format(world: World, session: Session) -> None:
+    """A change of rows that is logged as a statement."""
+    free = world.free()
+    if not free or session.temporary is not None:
+        return
+    table = world.rng.choice(free)
+    relatives = [other for other in world.tables if other.family == table.family]
+    for relative in relatives:
+        relative.features.add(Feature.STATEMENTS)
+    world.take(session, "SET SESSION binlog_format = STATEMENT")
+    for sql in statements.rows(world.rng, table):
+        world.take(session, sql, *relatives)
+    world.take(session, "SET SESSION binlog_format = ROW")

@@ -1,15 +1,28 @@
-"""Statements on one table: rows, keys that move, and definitions."""
+"""Statements that change rows of one table: values, documents, keys that move."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
 
-from tests.support.history.model import KEY_KINDS, KINDS, Column, Table
+from tests.support.history.model import Column, Feature, Table
 
 NULL_SHARE = 0.15
+LEFT_OUT_SHARE = 0.4
 
 RowStatement = Callable[[random.Random, Table], list[str]]
+
+_DOCUMENTS = (
+    "JSON_SET({}, '$.n', {})",
+    "JSON_REPLACE({}, '$.tags[0]', 'tag {}')",
+    "JSON_SET({}, '$.deep', CAST('{{\"y\": [{}]}}' AS JSON))",
+    "JSON_REMOVE({}, '$.deep.x')",
+    "JSON_SET({}, '$[1]', {})",
+    "JSON_REPLACE({}, '$.n', {}, '$.\"ü\"', 'short')",
+    "JSON_REMOVE({}, '$.tags[1]', '$.n')",
+    "JSON_ARRAY_INSERT({}, '$.tags[0]', {})",
+)
+"""Changes within a document, most of which are logged as such (PARTIAL_JSON)."""
 
 
 def value(rng: random.Random, column: Column) -> str:
@@ -17,12 +30,6 @@ def value(rng: random.Random, column: Column) -> str:
     if column.nullable and rng.random() < NULL_SHARE:
         return "NULL"
     return column.kind.value(rng)
-
-
-def row(rng: random.Random, table: Table, key: Sequence[str] | None = None) -> str:
-    """`(value, …)` for all columns."""
-    keys = key if key is not None else key_values(rng, table)
-    return f"({', '.join([*keys, *(value(rng, column) for column in table.columns)])})"
 
 
 def key_values(rng: random.Random, table: Table) -> list[str]:
@@ -33,54 +40,100 @@ def key_values(rng: random.Random, table: Table) -> list[str]:
 def where(table: Table, key: Sequence[str]) -> str:
     """The condition for a key."""
     pairs = zip(table.key, key, strict=True)
-    return " AND ".join(f"`{column.name}` = {text}" for column, text in pairs)
+    return " AND ".join(f"{column.sql} = {text}" for column, text in pairs)
+
+
+def insertion(
+    rng: random.Random, table: Table, rows: int, keys: Sequence[Sequence[str]] | None = None
+) -> str:
+    """`(column, …) VALUES (value, …), …` of so many rows; some columns may be left out."""
+    plain = [column for column in table.plain if not _left_out(rng, table, column)]
+    keys = keys or [key_values(rng, table) for _ in range(rows)]
+    if table.key[0].numbered and rng.random() < 0.5:
+        keys = [["NULL"] for _ in keys]
+    texts = (", ".join([*key, *(value(rng, column) for column in plain)]) for key in keys)
+    names = ", ".join(column.sql for column in (*table.key, *plain))
+    return f"({names}) VALUES {', '.join(f'({text})' for text in texts)}"
+
+
+def _left_out(rng: random.Random, table: Table, column: Column) -> bool:
+    if Feature.DEFAULTS not in table.features or rng.random() > LEFT_OUT_SHARE:
+        return False
+    return column.nullable or column.default is not None
 
 
 def insert(rng: random.Random, table: Table) -> list[str]:
     """Some rows; those whose key is there already are left out."""
-    rows = ", ".join(row(rng, table) for _ in range(rng.choice((1, 1, 2, 6))))
-    return [f"INSERT IGNORE INTO {table.sql} ({_names(table)}) VALUES {rows}"]
+    return [f"INSERT IGNORE INTO {table.sql} {insertion(rng, table, rng.choice((1, 1, 2, 6)))}"]
 
 
 def replace(rng: random.Random, table: Table) -> list[str]:
     """Rows that delete what has their key."""
-    rows = ", ".join(row(rng, table) for _ in range(rng.choice((1, 2, 4))))
-    return [f"REPLACE INTO {table.sql} ({_names(table)}) VALUES {rows}"]
+    return [f"REPLACE INTO {table.sql} {insertion(rng, table, rng.choice((1, 2, 4)))}"]
 
 
 def upsert(rng: random.Random, table: Table) -> list[str]:
-    """A row, or a change of the one that has its key."""
+    """Rows, or a change of those that have their key."""
+    inserted = f"INSERT INTO {table.sql} {insertion(rng, table, rng.choice((1, 1, 3)))}"
     change = assignment(rng, table)
-    inserted = f"INSERT INTO {table.sql} ({_names(table)}) VALUES {row(rng, table)}"
+    if rng.random() < 0.2:  # the same key, perhaps spelled another way
+        change += f", {table.key[0].sql} = VALUES({table.key[0].sql})"
     return [f"{inserted} ON DUPLICATE KEY UPDATE {change}"]
 
 
 def update(rng: random.Random, table: Table) -> list[str]:
     """A column of some rows."""
-    return [f"UPDATE {table.sql} SET {assignment(rng, table)} WHERE {_some(rng, table)}"]
+    return [f"UPDATE {table.sql} SET {assignment(rng, table)} WHERE {some(rng, table)}"]
+
+
+def edit(rng: random.Random, table: Table) -> list[str]:
+    """A part of the documents of some rows, or a column where there are none."""
+    documents = [column for column in table.plain if column.kind.sql == "JSON"]
+    if not documents:
+        return update(rng, table)
+    column = rng.choice(documents)
+    changed = rng.choice(_DOCUMENTS).format(column.sql, rng.randrange(100))
+    assigned = [f"{column.sql} = {changed}"]
+    others = [other for other in table.plain if other != column]
+    if others and rng.random() < 0.3:
+        other = rng.choice(others)
+        assigned.append(f"{other.sql} = {value(rng, other)}")
+    return [f"UPDATE {table.sql} SET {', '.join(assigned)} WHERE {some(rng, table)}"]
 
 
 def delete(rng: random.Random, table: Table) -> list[str]:
     """Some rows."""
-    return [f"DELETE FROM {table.sql} WHERE {_some(rng, table)} LIMIT {rng.choice((1, 3))}"]
+    return [f"DELETE FROM {table.sql} WHERE {some(rng, table)} LIMIT {rng.choice((1, 3))}"]
 
 
 def move(rng: random.Random, table: Table) -> list[str]:
-    """A row to another key, if that is free."""
+    """A row to another key, if that is free; some of its other columns with it."""
     old, new = key_values(rng, table), key_values(rng, table)
-    assigned = ", ".join(f"`{c.name}` = {v}" for c, v in zip(table.key, new, strict=True))
+    assigned = ", ".join(f"{c.sql} = {v}" for c, v in zip(table.key, new, strict=True))
+    if rng.random() < 0.3:
+        assigned += f", {assignment(rng, table)}"
     return [f"UPDATE IGNORE {table.sql} SET {assigned} WHERE {where(table, old)}"]
 
 
 def swap(rng: random.Random, table: Table) -> list[str]:
     """Two rows' keys against each other over a third key (in one transaction, if one is open)."""
     first, second, third = (key_values(rng, table) for _ in range(3))
-    column = table.key[0].name
+    column = table.key[0]
     order = ((first, third), (second, first), (third, second))
     return [
-        f"UPDATE IGNORE {table.sql} SET `{column}` = {new[0]} WHERE {where(table, old)}"
+        f"UPDATE IGNORE {table.sql} SET {column.sql} = {new[0]} WHERE {where(table, old)}"
         for old, new in order
     ]
+
+
+def shift(rng: random.Random, table: Table) -> list[str]:
+    """A chain of rows, each to the key that the one before it has just left."""
+    column = table.key[0]
+    if column.kind.sql not in ("INT", "BIGINT", "SMALLINT"):
+        return swap(rng, table)
+    step, order = rng.choice((("+", "DESC"), ("-", "ASC")))
+    moved = f"UPDATE IGNORE {table.sql} SET {column.sql} = {column.sql} {step} 1"
+    return [f"{moved} ORDER BY {column.sql} {order} LIMIT 4"]
 
 
 def again(rng: random.Random, table: Table) -> list[str]:
@@ -88,22 +141,37 @@ def again(rng: random.Random, table: Table) -> list[str]:
     key = key_values(rng, table)
     return [
         f"DELETE FROM {table.sql} WHERE {where(table, key)}",
-        f"INSERT IGNORE INTO {table.sql} ({_names(table)}) VALUES {row(rng, table, key)}",
+        f"INSERT IGNORE INTO {table.sql} {insertion(rng, table, 1, [key])}",
     ]
+
+
+def twice(rng: random.Random, table: Table) -> list[str]:
+    """The same row two times."""
+    inserted = f"INSERT IGNORE INTO {table.sql} {insertion(rng, table, 1)}"
+    return [inserted, inserted]
 
 
 def assignment(rng: random.Random, table: Table) -> str:
     """`column = value` for one or two columns that are not of the key."""
-    chosen = rng.sample(table.columns, min(len(table.columns), rng.choice((1, 2))))
-    return ", ".join(f"`{column.name}` = {value(rng, column)}" for column in chosen)
+    chosen = rng.sample(table.plain, min(len(table.plain), rng.choice((1, 2))))
+    return ", ".join(f"{column.sql} = {value(rng, column)}" for column in chosen)
+
+
+def some(rng: random.Random, table: Table) -> str:
+    """A condition that holds for a few rows."""
+    column = rng.choice(table.key)
+    operator = rng.choice(("=", "=", "<", ">"))
+    return f"{column.sql} {operator} {column.kind.value(rng)}"
 
 
 KEYED: tuple[tuple[RowStatement, int], ...] = (
-    *((insert, 8), (replace, 4), (upsert, 4), (update, 6)),
-    *((delete, 2), (move, 2), (swap, 1), (again, 1)),
+    *((insert, 8), (replace, 4), (upsert, 4), (update, 6), (edit, 4)),
+    *((delete, 2), (move, 3), (swap, 1), (shift, 1), (again, 2)),
 )
 """With weights."""
-KEYLESS: tuple[tuple[RowStatement, int], ...] = ((insert, 6), (update, 3), (delete, 2))
+KEYLESS: tuple[tuple[RowStatement, int], ...] = (
+    *((insert, 6), (twice, 2), (update, 3), (edit, 2), (delete, 2)),
+)
 
 
 def rows(rng: random.Random, table: Table) -> list[str]:
@@ -111,51 +179,3 @@ def rows(rng: random.Random, table: Table) -> list[str]:
     kinds = KEYLESS if table.bag else KEYED
     (chosen,) = rng.choices([kind for kind, _ in kinds], [weight for _, weight in kinds])
     return chosen(rng, table)
-
-
-def create(table: Table) -> str:
-    """CREATE TABLE."""
-    columns = [f"`{column.name}` {column.kind.sql}" for column in table.all_columns]
-    key = ", ".join(f"`{column.name}`" for column in table.key)
-    parts = [*columns, *([] if table.bag else [f"PRIMARY KEY ({key})"])]
-    parts += [table.references] if table.references else []
-    return f"CREATE TABLE {table.sql} ({', '.join(parts)})"
-
-
-def child(parent: Table, name: str, columns: list[Column]) -> Table:
-    """A table whose rows go with those of the parent that they name."""
-    key = ", ".join(f"`{column.name}`" for column in parent.key)
-    references = f"FOREIGN KEY ({key}) REFERENCES {parent.sql} ({key}) ON DELETE CASCADE"
-    number = Column("child", KEY_KINDS[-1], nullable=False)
-    made = Table(parent.schema, name, (*parent.key, number), columns)
-    made.family, made.references = parent.family, references
-    return made
-
-
-def add_column(rng: random.Random, table: Table, number: int) -> str:
-    """ADD COLUMN, one or two, anywhere; the table has them from now on.
-
-    Columns are always named in INSERTs, so their places do not matter to the model.
-    """
-    added = []
-    for n in range(rng.choice((1, 1, 2))):
-        kind = rng.choice(KINDS)
-        nullable = kind.default is None or rng.random() < 0.6
-        default = f" DEFAULT {kind.default}" if kind.default else ""
-        place = rng.choice(("", "", " FIRST", f" AFTER `{rng.choice(table.all_columns).name}`"))
-        column = Column(f"added {number}.{n}", kind, nullable)
-        null = "" if nullable else " NOT NULL"
-        added.append(f"ADD COLUMN `{column.name}` {kind.sql}{null}{default}{place}")
-        table.columns.append(column)
-    return f"ALTER TABLE {table.sql} {', '.join(added)}"
-
-
-def _some(rng: random.Random, table: Table) -> str:
-    """A condition that holds for a few rows."""
-    column = rng.choice(table.key)
-    operator = rng.choice(("=", "=", "<", ">"))
-    return f"`{column.name}` {operator} {column.kind.value(rng)}"
-
-
-def _names(table: Table) -> str:
-    return ", ".join(f"`{column.name}`" for column in table.all_columns)

@@ -38,6 +38,9 @@ class Trial:
 
     def __str__(self) -> str:
         features = "".join(f" --feature {f.name}" for f in sorted(self.features - APPLIED, key=str))
+        features += "".join(
+            f" --without {f.name}" for f in sorted(APPLIED - self.features, key=str)
+        )
         variables = "".join(f" --set {name}={value}" for name, value in self.variables.items())
         return (
             f"python -m benchmarks.histories --seed {self.seed} --way '{self.way}'"

@@ -188,7 +188,8 @@ def test_changes_are_statement_faults_and_the_rest_is_decoded(old: OldLog, log: 
     results = decoded(log)
     assert {fault["kind"] for fault in faults(results)} <= {"statement", "unsupported"}
     changes = [f["event_type"] for f in faults(results) if f["kind"] == "statement"]
-    assert changes == (["QUERY", "LOAD"] if old is V1 else ["QUERY", "CREATE_FILE", "NEW_LOAD"])
+    loads = ["LOAD"] if old is V1 else ["CREATE_FILE", "EXEC_LOAD", "NEW_LOAD"]
+    assert changes == ["QUERY", *loads]
     logged = [
         row["query"] for r in results if isinstance(r, Statements) for row in r.batch.to_pylist()
     ]

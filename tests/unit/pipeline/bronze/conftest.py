@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from decoder.framer import Mark
-from decoder.head import read_head
+from decoder.head import FirstTransactions, read_head
 from pipeline.bronze.files import FileRow
 from pipeline.bronze.listing import Binlog, split_name
 from pipeline.bronze.scan import Scan
@@ -23,14 +23,33 @@ MakeScan = Callable[..., Scan]
 
 @pytest.fixture
 def binlog() -> MakeBinlog:
-    """`binlog(name, incarnation=…, begun=…, size=…)`: a log as the listing finds it."""
+    """`binlog(name, incarnation=…, begun=…, size=…)`: a log as the listing finds it.
+
+    `server`: its id; `previous`, `gtid`, `copied`: what its head says of GTIDs.
+    """
     plain = read_head(log_bytes(description=format_description("5.6.51", algorithm=1)))
 
-    def make(name: str, incarnation: str = "a", begun: int = 0, size: int = 1000) -> Binlog:
-        header = replace(plain.description.header, timestamp=begun)
-        description = replace(plain.description, header=header)
-        head = replace(plain, incarnation=incarnation, description=description)
-        return Binlog(StoredFile(f"/logs/{name}", name, size, "t0"), head, *split_name(name))
+    def make(
+        name: str,
+        incarnation: str = "a",
+        begun: int = 0,
+        size: int = 1000,
+        *,
+        server: int = 1,
+        previous: str | None = None,
+        gtid: str | None = "u:1",
+        copied: bool = False,
+        folder: str = "/logs",
+    ) -> Binlog:
+        header = replace(plain.description.header, timestamp=begun, server_id=server)
+        head = replace(
+            plain,
+            incarnation=incarnation,
+            description=replace(plain.description, header=header),
+            previous_gtids=previous,
+            first=FirstTransactions(gtid, copied),
+        )
+        return Binlog(StoredFile(f"{folder}/{name}", name, size, "t0"), head, *split_name(name))
 
     return make
 

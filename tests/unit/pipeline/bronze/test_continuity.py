@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.bronze.continuity import gap_between, gaps
+from pipeline.bronze.continuity import gaps
+from pipeline.bronze.files import FileRow
 from tests.support.bronze_rows import file_row
 
 GTIDS: dict[str, Any] = {"previous_gtids": "u:1-3", "gtids": "u:4-9"}
@@ -22,9 +23,11 @@ def test_gaps_are_missing_numbers_and_files_that_end_too_early() -> None:
     missing, early = gaps(rows)
     assert missing.startswith("1 file is missing between log.000001 and log.000003")
     assert early.startswith("log.000003 (number 3) is ingested up to 1000 and not complete")
-    behind_a_fault = gap_between(rows[2], rows[3])
-    assert (behind_a_fault or "").startswith("2 files are missing between log.000004 and")
+    # a file with a fault of its own tells of itself
+    sound = [*rows[:2], file_row("log.000004", 4), rows[3]]
+    assert list(gaps(sound))[2].startswith("2 files are missing between log.000004 and")
     assert list(gaps(rows, given_up={1, 3})) == []
+    assert list(gaps(rows, since=3)) == [early]
 
 
 @pytest.mark.parametrize(
@@ -57,6 +60,50 @@ def test_gtids_tell_whether_the_second_goes_on_where_the_first_ends(
         assert "name file number 1 under given_up" in gap
 
 
-def test_a_log_that_was_begun_anew_has_seen_nothing() -> None:
-    before = file_row("log.000007", 7, **GTIDS)
-    assert gap_between(before, file_row("log.000001", 8, previous_gtids="")) is None
+ANEW = {"previous_gtids": "", "gtids": "u:1-2"}
+OTHER = {"server_id": 2, "complete": False, "state": "open"}
+
+
+@pytest.mark.parametrize(
+    ("following", "said"),
+    [
+        # RESET: the server forgot its GTIDs, or was told what it has
+        (file_row("log.000001", 8, **ANEW), None),
+        (file_row("log.000001", 8, previous_gtids="u:1-9"), None),
+        (file_row("log.000001", 8, previous_gtids="u:1-9,v:1-4"), "(server 1) comes after v:1-4"),
+        (file_row("log.000002", 9, **ANEW), "1 file is missing"),
+        # another server's, or under other names: numbers do not count, and what has been seen
+        # before may be there again
+        (file_row("log.000004", 75, previous_gtids="u:1-5", **OTHER), None),
+        (file_row("old.000004", 75, previous_gtids=""), None),
+        (
+            file_row("log.000004", 75, previous_gtids="u:1-12,v:3", **OTHER),
+            "comes after u:10-12,v:3",
+        ),
+        (file_row("log.000004", 75, **OTHER), "without GTIDs nothing tells"),
+    ],
+)
+def test_a_log_may_begin_anew_or_in_another_servers(following: FileRow, said: str | None) -> None:
+    row = file_row("log.000007", 7, **GTIDS, complete=following.server_id == 1)
+    found = list(gaps([row, following]))
+    assert len(found) == (said is not None)
+    assert (said or "") in "".join(found)
+
+
+def test_files_that_an_overlapping_log_lacks_do_not_matter_if_all_in_them_was_seen() -> None:
+    rows = [file_row("log.000007", 7, **GTIDS)]
+    rows += [file_row("b.000001", 9, previous_gtids="", gtids="u:1-2")]
+    assert list(gaps([*rows, file_row("b.000003", 11, previous_gtids="u:1-6")])) == []
+    (gap,) = gaps([*rows, file_row("b.000003", 11, previous_gtids="u:1-10")])
+    assert "1 file is missing" in gap
+
+
+def test_mariadbs_domains_tell_what_is_missing() -> None:
+    first = file_row("log.000001", 1, previous_gtids="0-1-4,1-1-2", gtids="0-1-7")
+    assert list(gaps([first, file_row("log.000002", 2, previous_gtids="0-1-7,1-1-2")])) == []
+    # another server may have a domain's number from one that this one never heard of
+    assert list(gaps([first, file_row("b.000009", 74, previous_gtids="0-2-3,0-1-7")])) == []
+    (gap,) = gaps([first, file_row("log.000002", 2, previous_gtids="0-1-9,1-1-2")])
+    assert "0-1-9 and what is before it in domain 0 (after number 7)" in gap
+    (gap,) = gaps([first, file_row("b.000009", 74, previous_gtids="0-1-7,2-5-1")])
+    assert "2-5-1 and what is before it in domain 2 (from the start)" in gap

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from pipeline.bronze.gtids import missing, union
+from pipeline.bronze.gtids import GtidSet
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from pipeline.bronze.gtids import missing, union
     ],
 )
 def test_what_is_in_none_of_the_others(wanted: str, had: list[str], left: str) -> None:
-    assert missing(wanted, *had) == left
+    assert GtidSet.of(*had).lacking(GtidSet.of(wanted)) == left
 
 
 @given(*[st.sets(st.integers(1, 30))] * 3)
@@ -29,12 +29,16 @@ def test_it_is_subtraction_of_sets(wanted: set[int], one: set[int], other: set[i
     def printed(numbers: set[int]) -> str:
         return ":".join(["u", *map(str, sorted(numbers))]) if numbers else ""
 
-    left = missing(printed(wanted), printed(one), printed(other))
+    had = GtidSet.of(printed(one)) | GtidSet.of(printed(other))
+    left = had.lacking(GtidSet.of(printed(wanted)))
+    both = GtidSet.of(printed(wanted)) & had
     found = set()
     for field in left.split(":")[1:]:
         first, _, last = field.partition("-")
         found |= set(range(int(first), int(last or first) + 1))
     assert found == wanted - one - other
+    assert {n for n in range(40) if f"u:{n}" in both} == wanted & (one | other)
+    assert had.size == len(one | other)
 
 
 @pytest.mark.parametrize(
@@ -48,4 +52,36 @@ def test_it_is_subtraction_of_sets(wanted: set[int], one: set[int], other: set[i
     ],
 )
 def test_what_is_in_any_of_them(sets: list[str], together: str) -> None:
-    assert union(*sets) == together
+    assert str(GtidSet.of(*sets)) == together
+
+
+MARIADB = GtidSet.of("0-1-5,0-2-9,1-1-3")
+
+
+@pytest.mark.parametrize(
+    ("gtid", "inside"),
+    [
+        *(("0-1-5", True), ("0-1-6", False), ("0-2-9", True), ("0-3-1", False), ("1-1-4", False)),
+        *(("2-1-1", False), ("u:1", False)),
+    ],
+)
+def test_mariadbs_set_is_the_last_number_of_every_domain_and_server(
+    gtid: str, *, inside: bool
+) -> None:
+    assert (gtid in MARIADB) is inside
+
+
+def test_mariadbs_sets_together() -> None:
+    other = GtidSet.of("0-1-7,2-1-1")
+    assert str(MARIADB | other) == "0-1-7,0-2-9,1-1-3,2-1-1"
+    assert str(MARIADB & other) == "0-1-5"
+    assert MARIADB.lacking(GtidSet.of("0-1-8")) == ""  # the domain has come further
+    assert MARIADB.lacking(other).startswith("2-1-1 and what is before it")
+    assert not GtidSet.of("")
+    assert MARIADB
+
+
+def test_what_is_before_the_first_number_that_a_log_shows_was_not_logged_there() -> None:
+    had = GtidSet.of("u:1-9,v:1-3,u:tag:4,0-1-5")
+    assert str(had.from_first_of(GtidSet.of("u:5-6:20"))) == "u:5-9,u:tag:4,v:1-3,0-1-5"
+    assert str(had.from_first_of(GtidSet.of("v:7"))) == "u:1-9,u:tag:4,0-1-5"

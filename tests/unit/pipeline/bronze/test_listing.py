@@ -136,11 +136,6 @@ def test_nothing_there_is_an_error_of_the_settings(tmp_path: Path, location: str
     assert error.value.exit_code == 2
 
 
-def test_files_of_two_logs_have_no_order(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"several logs: log, relay"):
-        find_binlogs(put(tmp_path, log_000001=LOG, relay_000001=LOG))
-
-
 @pytest.mark.parametrize(
     ("name", "parts"),
     [

@@ -90,3 +90,87 @@ def test_another_file_of_a_known_name_behind_known_files_is_a_fault(
 def test_a_log_of_another_name_needs_another_source(binlog: MakeBinlog, row: MakeRow) -> None:
     with pytest.raises(SettingsError, match="named log, and these files are of relay"):
         place([binlog("relay.000001")], [row("log.000001", 1)])
+
+
+def test_files_of_two_logs_have_no_order_without_gtids(binlog: MakeBinlog) -> None:
+    with pytest.raises(SettingsError, match="several logs: log, relay"):
+        place([binlog("log.000001"), binlog("relay.000001")], [])
+    anonymous = [binlog(name, previous="", gtid=None) for name in ("log.000001", "b.000001")]
+    with pytest.raises(SettingsError, match="several logs: b, log"):
+        place(anonymous, [])
+
+
+def test_with_gtids_the_log_that_has_seen_less_comes_first(binlog: MakeBinlog) -> None:
+    order = place(
+        [
+            binlog("log.000004", "x", previous="u:1-9", server=2),
+            binlog("log.000005", "y", previous="u:1-12", server=2),
+            binlog("log.000001", previous="", begun=3),
+            binlog("log.000002", "b", previous="u:1-8"),
+            binlog("old.000001", "c", previous="", begun=1),
+        ],
+        [],
+    )
+    found = [
+        (f.binlog.stored.name, f.binlog.head.description.server_id, f.ordinal) for f in order.placed
+    ]
+    assert found == [
+        ("old.000001", 1, 1),
+        *(("log.000001", 1, 66), ("log.000002", 1, 67)),
+        *(("log.000004", 2, 135), ("log.000005", 2, 136)),
+    ]
+
+
+def test_a_copy_of_a_file_in_another_folder_is_one_with_it(binlog: MakeBinlog) -> None:
+    copies = [binlog("log.000001"), binlog("log.000001", size=2000, folder="/archive")]
+    order = place(copies, [])
+    assert [f.binlog.stored.path for f in order.placed] == ["/archive/log.000001"]
+    assert order.notes == ("/logs/log.000001 is left out: /archive/log.000001 is the same.",)
+    with pytest.raises(SettingsError, match="have the same number"):
+        place([*copies, binlog("log.000001", "other", folder="/third")], [])
+
+
+def test_another_servers_files_go_on_behind_all_and_so_does_the_first_one_again(
+    binlog: MakeBinlog, row: MakeRow
+) -> None:
+    known = [row(f"log.{n:06}", n, f"a{n}", previous_gtids=f"u:1-{n}") for n in (1, 2, 4)]
+    theirs = [
+        binlog(f"log.{n:06}", f"b{n}", server=2, previous=f"u:1-{n}", gtid=f"u:{n + 1}")
+        for n in (1, 2)
+    ]
+    assert [f.ordinal for f in place(theirs, known).placed] == [69, 70]
+    both = [*known, row("log.000001", 69, "b1", server_id=2, previous_gtids="u:1")]
+    # what goes on; a number that was missing; new files of the log before; one from before it
+    mine = [binlog(f"log.{n:06}", f"a{n}", previous=f"u:1-{n}") for n in (1, 3, 5)]
+    order = place([*mine, *theirs], both, reached=69)
+    assert [(f.binlog.head.incarnation, f.ordinal) for f in order.placed] == [
+        *(("a1", 1), ("a3", 3), ("b1", 69), ("b2", 70), ("a5", 139)),
+    ]  # fmt: skip
+    # as long as silver has not come to the other log, what it may wait for goes in before it
+    for reached, ordinal in ((0, 5), (4, 5), (69, 138)):
+        placed = place(mine, both, reached).placed
+        assert [f.ordinal for f in placed if f.row is None] == [3, ordinal]
+    late = place(
+        [binlog("log.000002", "z", previous="u:1")], [row("log.000004", 4, begun=9), *both[3:]]
+    )
+    assert (late.placed, len(late.notes)) == ((), 1)
+
+
+def test_a_copied_log_of_a_server_with_the_same_id_is_not_one_begun_anew(
+    binlog: MakeBinlog, row: MakeRow
+) -> None:
+    known = [row("log.000001", 1, previous_gtids="", gtids="u:1-9")]
+    anew = binlog("log.000001", "b", begun=90, previous="")
+    assert [f.ordinal for f in place([anew], known).placed] == [2]
+    copied = binlog("log.000001", "b", begun=90, previous="", copied=True)
+    assert [f.ordinal for f in place([copied], known).placed] == [66]
+
+
+@pytest.mark.parametrize("gtids", [{}, {"previous_gtids": "u:1"}])
+def test_another_log_needs_gtids_on_both_sides(
+    binlog: MakeBinlog, row: MakeRow, gtids: dict[str, str]
+) -> None:
+    known = [row("log.000001", 1, **gtids)]
+    other = binlog("b.000001", previous=None if gtids else "u:1")
+    with pytest.raises(SettingsError, match="these files are of b"):
+        place([other], known)

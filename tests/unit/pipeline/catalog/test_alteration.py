@@ -14,7 +14,7 @@ from pipeline.catalog.effects import AlterTable, CreateTable
 from pipeline.catalog.items import ColumnStep
 from pipeline.catalog.keys import Key
 from pipeline.catalog.lexer import SqlMode
-from pipeline.catalog.model import TableModel
+from pipeline.catalog.model import ColumnDefault, TableModel
 
 STRICT = ConversionMode(int(SqlMode.STRICT_TRANS_TABLES))
 LOOSE = ConversionMode()
@@ -30,6 +30,10 @@ def default(column: NewColumn) -> str | None:
     return column.default[0].text if column.default else None
 
 
+def inserted(column: NewColumn) -> ColumnDefault:
+    return ColumnDefault(column.definition.name, default(column))
+
+
 def after(
     actions: str,
     columns: str = "a int PRIMARY KEY, b int, C int",
@@ -41,7 +45,7 @@ def after(
     (effect,) = effects(f"ALTER TABLE t {actions}", Session("s"))
     assert isinstance(effect, AlterTable)
     model = table.model if known else None
-    return altered(table.definition, model, effect.actions, mode, default)
+    return altered(table.definition, model, effect.actions, mode, default, inserted)
 
 
 def names(change: Alteration) -> list[str]:

@@ -76,7 +76,6 @@ def columns(types: str) -> list[ColumnDefinition]:
         "RENAME USER a TO b",
         "ALTER TABLE t ADD INDEX (a), ADD CONSTRAINT c CHECK (a > 0), DROP CHECK k, COMMENT = 'x'",
         "ALTER TABLE t ADD CONSTRAINT f FOREIGN KEY (a) REFERENCES o (b) ON DELETE RESTRICT",
-        "ALTER TABLE t ALTER COLUMN a SET DEFAULT 5, ALGORITHM=INPLACE, LOCK=NONE",
         "ALTER TABLE t ADD PARTITION (PARTITION p1 VALUES LESS THAN (5)), ORDER BY a, `drop`",
         "ALTER TABLE t ENGINE=InnoDB",
         "ALTER TABLE t",

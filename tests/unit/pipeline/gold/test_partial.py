@@ -9,11 +9,12 @@ from datetime import datetime, timezone
 from typing import Any
 
 import pytest
+from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, SparkSession, functions as sf
 
 from pipeline.gold.fold import DELETE, Shape
 from pipeline.gold.images import LeftOut
-from pipeline.gold.partial import MISSING, fold_partial
+from pipeline.gold.partial import MISSING, fold_partial, misfits
 from tests.support.partial_changes import Replica
 
 COLUMNS = ("id", "a", "b", "j")
@@ -91,16 +92,21 @@ def _image(image: dict[str, Any] | None) -> dict[str, Any] | None:
     return None if image is None else {name: image.get(name) for name in COLUMNS}
 
 
-def applied(spark: SparkSession, log: Log, *, moves: bool) -> dict[int, dict[str, Any]]:
+def frames(spark: SparkSession, log: Log) -> tuple[DataFrame, DataFrame]:
+    """Gold before the changes, and the changes."""
+    rows = [(key, row["a"], row["b"], row["j"], 1, AT) for key, row in log.start.items()]
+    changes = [tuple(change.values()) for change in log.changes]
+    return spark.createDataFrame(rows, GOLD), spark.createDataFrame(changes, SILVER)
+
+
+def applied(
+    spark: SparkSession, log: Log, *, moves: bool, known: LeftOut | None = None
+) -> dict[int, dict[str, Any]]:
     """Gold's rows once the folded changes are put into it as MERGE does."""
-    gold = spark.createDataFrame(
-        [(key, row["a"], row["b"], row["j"], 1, AT) for key, row in log.start.items()], GOLD
-    )
-    changes: DataFrame = spark.createDataFrame(
-        [tuple(change.values()) for change in log.changes], SILVER
-    )
+    gold, changes = frames(spark, log)
     rows = {key: dict(row) for key, row in log.start.items()}
-    for found in fold_partial(changes, SHAPE, gold, left_out(), moves=moves).collect():
+    folded = fold_partial(changes, SHAPE, gold, known or left_out(), lives=moves)
+    for found in folded.collect():
         there = rows.pop(found["id"], None)
         if found[DELETE]:
             continue
@@ -285,3 +291,89 @@ def test_a_row_that_gold_lacks_is_left_out_not_made_up(spark: SparkSession) -> N
     log.replica.rows[3] = {"id": 3, "a": 0, "b": "", "j": {}}
     log.add("update", {"id": 3}, {"id": 4})
     assert applied(spark, log, moves=True) == {1: {**ONE, "j": {"n": 1}}}
+
+
+def test_a_row_that_moved_and_gold_lacks_takes_the_place_of_the_row_that_was_there(
+    spark: SparkSession,
+) -> None:
+    log = Log({1: ONE, 2: TWO})
+    log.replica.rows[9] = {"id": 9, "a": 0, "b": "", "j": {}}
+    log.add("delete", {"id": 1}, None)
+    log.add("update", {"id": 9}, {"id": 1, "a": 3})
+    assert applied(spark, log, moves=True) == {2: {**TWO, "j": None}}
+
+
+def test_of_an_insert_of_which_not_all_is_known_no_row_comes_and_no_value_of_before(
+    spark: SparkSession,
+) -> None:
+    log = Log({1: ONE, 2: TWO, 3: {**ONE, "id": 3}, 4: {**ONE, "id": 4}})
+    whole = {"a": 1, "b": "whole", "j": None}
+    log.add("delete", {"id": 1}, None)
+    log.add("insert", None, {"id": 1, "a": 1})
+    log.add("update", {"id": 1}, {"a": 2})
+    log.add("update", {"id": 2}, {"id": 5, "a": 21})
+    log.add("insert", None, {"id": 2, "a": 1})
+    log.add("insert", None, {"id": 6, "b": "said", "a": 1})
+    log.add("update", {"id": 6}, {"id": 7})
+    log.add("delete", {"id": 3}, None)
+    log.add("insert", None, {"id": 8, "a": 1})
+    log.add("update", {"id": 8}, {"id": 3})
+    log.add("delete", {"id": 4}, None)
+    log.add("insert", None, {"id": 4, "a": 1})
+    log.add("update", {"id": 4}, {"id": 10})
+    log.add("update", {"id": 10}, {"id": 4, **whole})
+    known = LeftOut(frozenset({"j"}), {"j": sf.lit(None).cast("string")}, lenient=True)
+    assert applied(spark, log, moves=True, known=known) == {
+        4: {"id": 4, **whole},
+        5: {"id": 5, "a": 21, "b": "y", "j": None},
+        7: {"id": 7, "a": 1, "b": "said", "j": None},
+    }
+
+
+def test_an_insert_that_leaves_out_its_key_has_the_key_of_its_default(spark: SparkSession) -> None:
+    log = Log({1: ONE})
+    log.add("insert", None, {"id": 5, "a": 1, "b": "", "j": None})
+    del log.changes[0]["after"]["id"]
+    log.changes[0]["after"]["id"] = None
+    log.changes[0]["__absent_after"] = ["id"]
+    log.add("update", {"id": 5}, {"a": 2})
+    known = LeftOut(frozenset({"j"}), {"id": sf.lit(5)})
+    assert applied(spark, log, moves=False, known=known) == expected(log)
+
+
+def test_a_row_that_moves_often_costs_a_few_jobs(spark: SparkSession) -> None:
+    """As a table of tickets, where each REPLACE moves the one row to a new number."""
+    log = Log({1: ONE})
+    for key in range(1, 100):
+        log.add("update", {"id": key}, {"id": key + 1, "a": key} if key % 2 else {"id": key + 1})
+    context = spark.sparkContext
+    context.setJobGroup("often", "moves")
+    try:
+        found = applied(spark, log, moves=True)
+        jobs = len(context.statusTracker().getJobIdsForGroup("often"))
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)
+    assert found == expected(log)
+    assert jobs < 60
+
+
+@pytest.mark.parametrize("lenient", [False, True])
+def test_diffs_that_do_not_fit_are_told(spark: SparkSession, *, lenient: bool) -> None:
+    log = Log({1: {**ONE, "j": '{"m": 1}'}, 2: {**ONE, "id": 2}, 3: {**ONE, "id": 3, "j": None}})
+    for key in (2, 3, 1):
+        log.replica.rows[key]["j"] = {"n": 1}
+        log.add("update", {"id": key}, {}, {"j": REPLACE})
+    log.add("update", {"id": 2}, {"id": 4}, {"j": [{"op": "remove", "path": "$.n"}]})
+    known = LeftOut(frozenset({"j"}), left_out().defaults, lenient=lenient)
+    gold, changes = frames(spark, log)
+    found = misfits(changes, SHAPE, gold, known, lives=True).collect()
+    assert sorted((row["lsn"], row["reason"]) for row in found) == [
+        (1000, "the document has nothing at $.n"),
+        (1000, "there is no document"),
+    ]
+    if lenient:
+        rows = {key: row["j"] for key, row in applied(spark, log, moves=True, known=known).items()}
+        assert rows == {1: {"m": 1}, 3: None, 4: {}}
+    else:
+        with pytest.raises(PythonException, match="JsonDiffError"):
+            applied(spark, log, moves=True, known=known)

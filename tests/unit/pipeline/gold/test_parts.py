@@ -9,6 +9,7 @@ import pytest
 from decoder.constants import ColumnType
 from decoder.definition import ColumnDefinition, TableDefinition
 from pipeline.catalog.items import ItemKind, TimelineItem
+from pipeline.catalog.model import ColumnDefault, TableModel
 from pipeline.gold.parts import Evolve, Rows, parts
 from pipeline.gold.state import TableState
 
@@ -30,6 +31,16 @@ ADD = item("add_columns", 20, 25, 2)
 
 def test_rows_alone_are_one_part() -> None:
     assert parts(state(15, 19), [CREATE, ADD]) == [Rows(ONE, 1, (16, 0), (20, 0))]
+
+
+def test_each_part_has_the_defaults_that_are_in_force_in_it() -> None:
+    first, second = (TableModel(defaults=(ColumnDefault("a", text),)) for text in "12")
+    create = replace(CREATE, statement="CREATE …", model=first)
+    shown = item("version", 12, 13, 1)
+    alter = replace(item("model", 20, 25), statement="ALTER …", model=second)
+    add = replace(ADD, lsn=30, statement="ALTER …", model=None)
+    found = parts(state(12, 40), [create, shown, alter, add])
+    assert [part.model for part in found if isinstance(part, Rows)] == [first, second, None]
 
 
 def test_a_definition_that_changes_splits_the_rows_by_position() -> None:

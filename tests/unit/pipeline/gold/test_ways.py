@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from decoder.constants import ColumnType
 from decoder.definition import ColumnDefinition, TableDefinition
 from decoder.options import TypeOptions
@@ -68,23 +66,72 @@ def test_a_fault_that_is_gone_past_goes_with_the_rows_too() -> None:
     assert [tables.tables[n].complete for n in (A, B)] == [False, True]
 
 
-@pytest.mark.parametrize("renames", [SWAP, MOVE])
-def test_a_table_that_is_held_before_holds_all_of_the_rename(renames: list[TimelineItem]) -> None:
-    other = renames[1].name
-    state = plan(100, [*BEGUN, *renames], Fault(30, "bad row", (A,)))
-    assert state.tables[A].to_lsn == 29
-    assert state.tables[other].to_lsn == 49
-    assert "s.a" in (state.tables[other].held or "")
-    assert "bad row" in (state.tables[other].held or "")
-    free = plan(100, [*BEGUN, *renames], previous=state)
+def test_a_table_that_is_held_before_holds_the_one_that_gets_its_rows() -> None:
+    state = plan(100, [*BEGUN, *MOVE], Fault(30, "bad row", (A,)))
+    assert [state.tables[n].to_lsn for n in (A, C)] == [29, 49]
+    assert "s.a" in (state.tables[C].held or "")
+    assert "bad row" in (state.tables[C].held or "")
+    free = plan(100, [*BEGUN, *MOVE], previous=state)
     assert {table.to_lsn for table in free.tables.values()} == {100}
 
 
-def test_a_rename_holds_what_is_tied_to_it_by_others() -> None:
-    again = [item("renamed", 70, B, C), item("renamed", 70, C, B)]
-    items = [*BEGUN, item("create", 25, C), *SWAP, *again]
+def test_a_held_table_goes_on_with_the_rows_of_another() -> None:
+    """RENAME TABLE a TO c, b TO a: its own rows go to none then; who was to get them is held."""
+    items = [
+        *BEGUN,
+        *(item("renamed", 50, C, A), item("renamed", 50, A, B), item("moved", 50, B, A)),
+    ]
     state = plan(100, items, Fault(30, "bad row", (A,)))
+    assert [(state.tables[n].from_lsn, state.tables[n].to_lsn) for n in (A, B, C)] == [
+        (49, 100),
+        (0, 100),
+        (0, 49),
+    ]
+    assert (state.tables[A].held, state.tables[B].held) == (None, None)
+    assert "s.a" in (state.tables[C].held or "")
+    later = plan(200, items, previous=state)
+    assert [later.tables[n].to_lsn for n in (A, B, C)] == [200, 200, 49]
+    assert "went on" in (later.tables[C].held or "")
+
+
+def test_a_swap_with_a_held_table_holds_both() -> None:
+    state = plan(100, [*BEGUN, *SWAP], Fault(30, "bad row", (A,)))
+    assert [state.tables[n].to_lsn for n in (A, B)] == [29, 49]
+    free = plan(100, [*BEGUN, *SWAP], previous=state)
+    assert [free.tables[n].to_lsn for n in (A, B)] == [100, 100]
+
+
+def test_a_held_table_goes_on_where_it_is_created_anew() -> None:
+    """RENAME TABLE a TO c, and a new one: the way back that status tells."""
+    items = [*BEGUN, *MOVE, item("create", 60, A), item("create", 70, C)]
+    fault = Fault(30, "bad row", (A,))
+    state = plan(65, items[:5], fault)
+    assert [(state.tables[n].to_lsn, state.tables[n].complete) for n in (A, C)] == [
+        (65, True),
+        (49, False),
+    ]
+    free = plan(100, items, fault, previous=state)
+    assert [(free.tables[n].to_lsn, free.tables[n].complete) for n in (A, C)] == [
+        (100, True),
+        (100, True),
+    ]
+
+
+def test_two_held_tables_stay_where_they_are_although_they_change_places() -> None:
+    state = plan(100, [*BEGUN, *SWAP], Fault(30, "bad row", (A,)), Fault(40, "another", (B,)))
+    assert [(state.tables[n].to_lsn, state.tables[n].held) for n in (A, B)] == [
+        (29, "bad row"),
+        (39, "another"),
+    ]
+
+
+def test_a_rename_holds_what_is_tied_to_it_by_others() -> None:
+    again = [item("renamed", 70, B, C), item("moved", 70, C, B)]
+    items = [*BEGUN, item("create", 25, C), item("moved", 50, A, B), item("renamed", 50, B, A)]
+    state = plan(100, [*items, item("renamed", 70, C, B)], Fault(30, "bad row", (A,)))
     assert [state.tables[n].to_lsn for n in (A, B, C)] == [29, 49, 69]
+    state = plan(100, [*items, *again], Fault(30, "bad row", (A,)))
+    assert [state.tables[n].to_lsn for n in (A, B, C)] == [29, 100, 100]
 
 
 def test_a_table_that_conf_leaves_out_by_now_holds_the_rename() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -24,8 +24,10 @@ def everything(_schema: str, _table: str) -> bool:
     return True
 
 
-def surveyed(rows: Iterable[pa.RecordBatch], kind: str) -> list[dict[str, Any]]:
-    found = Survey(TypeOptions(), everything)(iter(rows))
+def surveyed(
+    rows: Iterable[pa.RecordBatch], kind: str, seen: Mapping[tuple[int, int], str] | None = None
+) -> list[dict[str, Any]]:
+    found = Survey(TypeOptions(), everything, seen or {})(iter(rows))
     return [row for batch in found for row in batch.to_pylist() if row["kind"] == kind]
 
 

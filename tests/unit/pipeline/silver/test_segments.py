@@ -74,11 +74,6 @@ def test_a_hole_in_bronze_cannot_be_given_up() -> None:
     assert contiguous(refs, files(True, False), None, given_up={1}).segments == tuple(LOG[:2])
 
 
-def test_a_batch_reaches_from_its_first_to_its_last_byte() -> None:
-    pending = contiguous(LOG, files(True, True, False), None)
-    assert (pending.start, pending.end) == ((1, 0), (3, 10))
-
-
 def test_chunks_hold_segments_up_to_a_size() -> None:
     half = 1 << 29
     refs = [ref(1, n * half, (n + 1) * half) for n in range(5)]

@@ -1,0 +1,99 @@
+"""Which of the files found are of one server's log: those of one name, and with GTIDs of one id.
+
+Servers mostly give their logs the same name, so that a replica's are told by its id in their first
+event. Only with GTIDs are files of several logs of use together: see `order`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+
+from pipeline.bronze.gtids import GtidSet
+from pipeline.bronze.listing import Binlog
+from pipeline.errors import SettingsError
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """The files of one log, in order of their numbers. `servers`: the ids that they name."""
+
+    base: str
+    files: tuple[Binlog, ...]
+
+    @property
+    def servers(self) -> frozenset[int]:
+        """The servers that wrote it: one, but where an id was changed or GTIDs are not used."""
+        return frozenset(file.head.description.server_id for file in self.files)
+
+    @property
+    def has_gtids(self) -> bool:
+        """Whether all that its first events tell of transactions has GTIDs."""
+        return all(map(_has_gtids, self.files))
+
+    @property
+    def copied(self) -> bool:
+        """Whether its server has its first transactions from elsewhere, or from a log of before."""
+        first = self.files[0].head.first
+        return first is not None and first.copied
+
+    @property
+    def rank(self) -> tuple[int, int, str, int]:
+        """By what logs are ordered whose order is free: what has seen less comes first."""
+        head = self.files[0].head
+        seen = GtidSet.of(head.previous_gtids).size
+        return seen, head.description.timestamp, self.base, min(self.servers)
+
+
+def split_logs(binlogs: Sequence[Binlog]) -> tuple[tuple[Log, ...], tuple[str, ...]]:
+    """The logs among the files, and notes about files that are there twice.
+
+    Raises SettingsError for files of several logs whose order nothing tells.
+    """
+    logs = []
+    for base, named in groupby(sorted(binlogs, key=lambda b: b.base), key=lambda b: b.base):
+        whole = Log(base, tuple(named))
+        logs += _by_server(whole) if whole.has_gtids else [whole]
+    if len(logs) > 1 and not all(log.has_gtids for log in logs):
+        bases = sorted({log.base for log in logs})
+        raise SettingsError(
+            f"files of several logs: {', '.join(bases[:4])}. Their order is not known.",
+            key="binlogs",
+            remedy="Give one log's files, such as " + f"{bases[0]}.*, and a source for each log.",
+        )
+    notes: list[str] = []
+    ordered = [Log(log.base, tuple(_each_once(log, notes))) for log in logs]
+    return tuple(sorted(ordered, key=lambda log: log.rank)), tuple(notes)
+
+
+def _by_server(log: Log) -> list[Log]:
+    def server(binlog: Binlog) -> int:
+        return binlog.head.description.server_id
+
+    grouped = groupby(sorted(log.files, key=server), key=server)
+    return [Log(log.base, tuple(files)) for _, files in grouped]
+
+
+def _has_gtids(binlog: Binlog) -> bool:
+    head = binlog.head
+    anonymous = head.first is not None and head.first.gtid is None
+    return head.previous_gtids is not None and not head.relay and not anonymous
+
+
+def _each_once(log: Log, notes: list[str]) -> list[Binlog]:
+    """The log's files in order; of copies of one the longest is taken."""
+    ordered = sorted(log.files, key=lambda b: (b.number, -b.stored.size, b.stored.path))
+    kept = ordered[:1]
+    for one, other in pairwise(ordered):
+        if one.number != other.number:
+            kept.append(other)
+        elif one.head.incarnation == other.head.incarnation:
+            notes.append(f"{other.stored.path} is left out: {kept[-1].stored.path} is the same.")
+        else:
+            raise SettingsError(
+                f"{one.stored.path} and {other.stored.path} have the same number.",
+                key="binlogs",
+                remedy="Give one log's files only.",
+            )
+    return kept

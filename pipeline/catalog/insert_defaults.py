@@ -1,0 +1,30 @@
+"""What inserts give to columns that they do not name, and that their row image leaves out.
+
+A row image of `binlog_row_image=MINIMAL` has the columns that the statement names, and those whose
+values the server makes for the row: AUTO_INCREMENT, DEFAULT CURRENT_TIMESTAMP and other functions,
+expressions, generated columns. It leaves out those with a constant DEFAULT or none, of which a row
+then holds what MySQL puts into them: NULL, or for a NOT NULL column its type's implicit default.
+
+MariaDB computes VIRTUAL columns when they are read, and leaves them out of updates too.
+"""
+
+from __future__ import annotations
+
+from pipeline.catalog.actions import NewColumn
+from pipeline.catalog.constants import Now, UnknownDefaultError, constant
+from pipeline.catalog.defaults import DefaultContext, default_text
+from pipeline.catalog.model import ColumnDefault
+
+
+def insert_default(column: NewColumn, context: DefaultContext, *, mariadb: bool) -> ColumnDefault:
+    """The DEFAULT of a column that is declared so, or why it is not known."""
+    name, nullable = column.definition.name, column.definition.nullable
+    generated = bool(column.computed) and column.computed != "AUTO_INCREMENT"
+    try:
+        if column.default and isinstance(constant(column.default), Now):
+            raise UnknownDefaultError("the time of the insert")
+        return ColumnDefault(name, default_text(column, context), nullable=nullable)
+    except UnknownDefaultError as error:
+        return ColumnDefault(
+            name, reason=str(error), nullable=nullable, unlogged=generated and mariadb
+        )

@@ -1,0 +1,43 @@
+"""What the columns of a part of the log mean where a row image leaves them out."""
+
+from __future__ import annotations
+
+from decoder.constants import ColumnType
+from decoder.options import TypeOptions
+from pipeline.catalog.model import ColumnDefault
+from pipeline.gold.alter_table import typed
+from pipeline.gold.gold_table import gold_schema
+from pipeline.gold.images import LeftOut
+from pipeline.gold.parts import Rows
+
+NOT_TOLD = "no statement in the log tells its DEFAULT"
+
+
+def left_out(part: Rows, types: TypeOptions, *, lenient: bool = False) -> LeftOut:
+    """It, by the definition and the DEFAULTs that are in force in the part."""
+    schema = gold_schema(part.definition, types)
+    told = {default.name: default for default in (part.model and part.model.defaults) or ()}
+    reasons = {
+        column.name: _unknown(told.get(column.name), nullable=column.nullable)
+        for column in part.definition.columns
+    }
+    return LeftOut(
+        json=frozenset(c.name for c in part.definition.columns if c.type == ColumnType.JSON),
+        defaults={
+            name: typed(told[name].text, schema[name].dataType)
+            for name, reason in reasons.items()
+            if not reason
+        },
+        reasons={name: reason for name, reason in reasons.items() if reason},
+        unlogged=frozenset(name for name, default in told.items() if default.unlogged),
+        lenient=lenient,
+    )
+
+
+def _unknown(default: ColumnDefault | None, *, nullable: bool) -> str:
+    """Why a column's DEFAULT is not known, or nothing."""
+    if default is None:
+        return NOT_TOLD
+    if default.nullable and default.text is None and not nullable:
+        return default.reason or "it became NOT NULL after it was declared"
+    return default.reason

@@ -1,0 +1,91 @@
+"""What of a part's changes cannot be applied, in words, and the writes that find it out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from pyspark.sql import DataFrame, functions as sf
+
+from pipeline.gold.images import LeftOut
+from pipeline.gold.json_diff import JsonDiffError
+from pipeline.gold.refusal import Refusal, TableRefusedError
+
+_OWN_KEY = "name the source's own key under keys in conf"
+
+
+def key_left_out(lsn: int, key: Sequence[str]) -> TableRefusedError:
+    """Before images leave out columns of the key that conf gives."""
+    return _refused_key(
+        lsn,
+        f"changes leave out columns of its key in conf ({', '.join(key)}), since the source tells"
+        f" its rows apart by others: {_OWN_KEY}, or set binlog_row_image=FULL there",
+    )
+
+
+def key_inexact(lsn: int, key: Sequence[str]) -> TableRefusedError:
+    """A key of conf has a zero date, or bytes that are not text, as decoded."""
+    return _refused_key(
+        lsn,
+        f"a row's key in conf ({', '.join(key)}) has a zero date or text that is invalid in its"
+        f" charset, which other rows may have too: {_OWN_KEY}",
+    )
+
+
+def key_repeated(lsn: int, key: Sequence[str]) -> TableRefusedError:
+    """A key of conf is not one."""
+    return _refused_key(lsn, f"two rows have the same key in conf ({', '.join(key)}): {_OWN_KEY}")
+
+
+def _refused_key(lsn: int, reason: str) -> TableRefusedError:
+    return TableRefusedError(Refusal(lsn, reason, passable=False))
+
+
+def row_left_out(lsn: int) -> TableRefusedError:
+    """Before images of a table without a key do not hold the whole row."""
+    return TableRefusedError(
+        Refusal(
+            lsn,
+            "changes do not hold the whole row that they change, and the log names no key of the"
+            " table: name the source's key under keys in conf, or set binlog_row_image=FULL there",
+            passable=False,
+        )
+    )
+
+
+def refuse_unknown(changes: DataFrame, left_out: LeftOut, lsn: int) -> None:
+    """Raise for the changes from `lsn` on that leave out what nothing tells, if that counts."""
+    if left_out.lenient:
+        return
+    unknown = left_out.unknown(changes.where(sf.col("__lsn") == lsn))
+    each = (f"{name} ({why})" if why else name for name, why in unknown.items())
+    raise TableRefusedError(
+        Refusal(lsn, f"changes leave columns out whose values are not known: {', '.join(each)}")
+    )
+
+
+def write_documents(write: Callable[[], None], found: Callable[[], DataFrame]) -> None:
+    """Carry out a write that may apply JSON diffs; raise for those that do not fit the document.
+
+    `found` gives them: columns `lsn` and `reason`.
+    """
+    try:
+        write()
+    except Exception as error:  # of which kind it is depends on how many tasks met it
+        if JsonDiffError.__name__ not in str(error):
+            raise
+        _write_again(write, found)
+
+
+def _write_again(write: Callable[[], None], found: Callable[[], DataFrame]) -> None:
+    """Where another run did the step meanwhile, the documents have the diffs: now it is nothing."""
+    try:
+        write()
+    except Exception as error:
+        first = found().orderBy("lsn").first()
+        if first is None:
+            raise
+        reason = (
+            "a JSON diff does not fit the document that it changes: either what gold has is not"
+            f" what the source had, or an earlier change is missing ({first['reason']})"
+        )
+        raise TableRefusedError(Refusal(first["lsn"], reason)) from error

@@ -1,0 +1,127 @@
+"""The DEFAULTs that are in force: of a new table, and through all that changes it."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+
+from pipeline.catalog.items import TimelineItem
+from pipeline.catalog.model import ColumnDefault, TableModel
+from pipeline.catalog.timeline import CatalogOptions, LoggedStatement, Timeline
+
+AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
+UNKNOWN = object()
+"""Stands for a DEFAULT that is not known."""
+
+
+def items(*statements: str, **options: Any) -> list[TimelineItem]:
+    """What a log of these statements leads to."""
+    fields = {"ddl_xid": 1, "executed_at": AT, "explicit_timestamps": True, **options}
+    timeline = Timeline((), CatalogOptions())
+    for n, statement in enumerate(statements, 1):
+        version = None if options.get("mariadb") else 90700
+        timeline.statement(
+            LoggedStatement(n, n, statement, "s", **{"server_version": version, **fields})
+        )
+    return timeline.new
+
+
+def model(*statements: str, **options: Any) -> TableModel:
+    return [i.model for i in items(*statements, **options) if i.model is not None][-1]
+
+
+def told(*statements: str, **options: Any) -> dict[str, Any]:
+    """By column the DEFAULT that is in force in the end."""
+    defaults = model(*statements, **options).defaults or ()
+    return {d.name: UNKNOWN if d.reason else d.text for d in defaults}
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        ("int", None),
+        ("int NOT NULL", "0"),
+        ("int DEFAULT 7", "7"),
+        ("int DEFAULT NULL", None),
+        ("varchar(9) NOT NULL DEFAULT 'é'", "é"),
+        ("varchar(9) NOT NULL", ""),
+        ("enum('x', 'y') NOT NULL", "x"),
+        ("enum('x', 'y')", None),
+        ("json NOT NULL", "null"),
+        ("binary(4) NOT NULL", "00000000"),
+        ("decimal(5, 2) NOT NULL DEFAULT 1.5", "1.50"),
+        ("date NOT NULL", None),  # 0000-00-00, which gold has as NULL
+        ("timestamp NULL DEFAULT '2020-02-29 12:00:00'", "2020-02-29 11:00:00+00:00"),
+        ("timestamp DEFAULT CURRENT_TIMESTAMP", UNKNOWN),
+        ("datetime(3) DEFAULT NOW(3) ON UPDATE NOW(3)", UNKNOWN),
+        ("int DEFAULT (60 * 60)", "3600"),
+        ("varchar(40) DEFAULT (uuid())", UNKNOWN),
+        ("int AS (id + 1) STORED", UNKNOWN),
+        ("int AUTO_INCREMENT UNIQUE", UNKNOWN),
+    ],
+)
+def test_a_declared_column(column: str, expected: Any) -> None:
+    create = f"CREATE TABLE t (id int PRIMARY KEY, c {column})"
+    assert told(create, time_zone="+01:00") == {"id": "0", "c": expected}
+
+
+CREATE = "CREATE TABLE t (id int, a int DEFAULT 1, b int NOT NULL DEFAULT 2, PRIMARY KEY (id))"
+
+
+@pytest.mark.parametrize(
+    ("alter", "expected"),
+    [
+        ("ALTER a SET DEFAULT 5", "id=0 a=5 b=2"),
+        ("ALTER COLUMN A SET DEFAULT (5 + 1), ALTER b DROP DEFAULT", "id=0 a=6 b=0"),
+        ("ALTER a DROP DEFAULT", "id=0 a=None b=2"),
+        ("ALTER id SET DEFAULT 9", "id=9 a=1 b=2"),
+        ("ALTER INDEX a VISIBLE", "id=0 a=1 b=2"),
+        ("ADD c int DEFAULT 3 FIRST", "id=0 a=1 b=2 c=3"),
+        ("MODIFY a int", "id=0 a=None b=2"),
+        ("CHANGE a x int", "id=0 x=None b=2"),
+        ("MODIFY id bigint", "id=0 a=1 b=2"),
+        ("RENAME COLUMN a TO b, RENAME COLUMN b TO a", "id=0 b=1 a=2"),
+        ("RENAME COLUMN a TO x, ALTER a SET DEFAULT 4", "id=0 x=4 b=2"),
+        ("DROP a", "id=0 b=2"),
+        ("DROP a, ADD a varchar(3) DEFAULT 'new'", "id=0 b=2 a=new"),
+        ("COMMENT = 'nothing'", "id=0 a=1 b=2"),
+        ("RENAME u", "id=0 a=1 b=2"),
+    ],
+)
+def test_after_an_alter(alter: str, expected: str) -> None:
+    found = told(CREATE, f"ALTER TABLE t {alter}")
+    assert " ".join(f"{name}={text}" for name, text in found.items()) == expected
+
+
+def test_a_change_of_a_default_alone_is_an_item_of_its_own() -> None:
+    kinds = [i.kind for i in items(CREATE, "ALTER TABLE t ALTER a SET DEFAULT 5")]
+    assert kinds == ["create", "model"]
+    assert [i.kind for i in items(CREATE, "ALTER TABLE t ALTER a SET DEFAULT 1")] == ["create"]
+    assert told(CREATE, "ALTER TABLE t ALTER a SET DEFAULT 5", "CREATE TABLE u LIKE t") == {
+        "id": "0",
+        "a": "5",
+        "b": "2",
+    }
+
+
+def test_a_default_of_a_column_that_is_not_there_holds_the_table() -> None:
+    (_, item) = items(CREATE, "ALTER TABLE t ALTER x SET DEFAULT 5")
+    assert (item.kind, item.reason) == ("unsupported", "column x is not in the table")
+
+
+@pytest.mark.parametrize("mariadb", [True, False])
+def test_mariadb_alone_does_not_log_columns_that_it_computes(*, mariadb: bool) -> None:
+    create = "CREATE TABLE t (id int PRIMARY KEY, a int AS (id + 1) VIRTUAL)"
+    defaults = model(create, mariadb=mariadb).defaults or ()
+    assert {d.name: d.unlogged for d in defaults} == {"id": False, "a": mariadb}
+
+
+def test_a_model_is_read_back_and_one_of_an_older_release_knows_no_defaults() -> None:
+    made = model(CREATE)
+    assert TableModel.from_json(made.to_json()) == made
+    older = {"auto_increment": None, "generated": ["g"]}
+    assert TableModel.from_json(json.dumps(older)) == TableModel(None, ("g",), None)
+    assert TableModel().with_defaults([ColumnDefault("a")]).defaults is None
