@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import operator
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -11,7 +12,11 @@ from pyspark.sql import Column, functions as sf, types as st
 
 from pipeline.gold.names import quoted
 
-_OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+_OPERATORS: dict[str, Callable[[Column, Column], Column]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+}
 
 
 def generated_value(expression: str) -> Column:
