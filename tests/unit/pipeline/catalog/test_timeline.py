@@ -274,7 +274,7 @@ def test_a_cascading_foreign_key_holds_the_child_unless_its_changes_are_logged(
 
 
 def test_rows_without_names_in_the_log_hold_the_table_once() -> None:
-    bare = shown(complete_metadata=False)
+    bare = shown(complete_metadata=False, named=False)
     log = Log().run(bare, bare)
     assert log.kinds == [("unsupported", 1)]
     assert "binlog_row_metadata" in (log.new[0].reason or "")
