@@ -85,7 +85,6 @@ def columns(types: str, session: Session = SHOP) -> list[ColumnDefinition]:
         "DROP SEQUENCE",
         "CREATE TABLE (a int)",
         "ALTER SEQUENCE s RESTART 5",
-        "ALTER TABLE t RENAME INDEX a TO b",
         "ALTER TABLE t ENGINE=InnoDB",
         "ALTER TABLE t",
         "",
