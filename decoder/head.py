@@ -136,8 +136,8 @@ class _Behind:
         if not found:
             return None
         first = found[0]
-        named = isinstance(first, GtidEvent | MariadbGtidEvent)
-        return FirstTransactions(first.gtid if named else None, any(map(_is_copied, found)))
+        gtid = first.gtid if isinstance(first, GtidEvent | MariadbGtidEvent) else None
+        return FirstTransactions(gtid, any(map(_is_copied, found)))
 
     def _events(self) -> Iterator[Event | None]:
         """GTID_LIST, the GTIDs, and None where another event is of a transaction."""

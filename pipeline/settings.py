@@ -136,6 +136,7 @@ class Settings(Model):
     changes are missing for good. `system_time_zone` is what SYSTEM means on the source: a DEFAULT
     that is a time of day depends on it, and the log does not tell. With `foreign_keys_logged`,
     the log holds what foreign keys do to child tables, as MySQL 9.6 and newer can log it.
+    `lower_case_table_names` is the server's variable of that name.
     `definitions` is a file of what tables are where the log begins, as a path or an fsspec URL;
     `default_charset` is what text is in whose charset neither the log nor its DDL tells.
     """
@@ -153,6 +154,7 @@ class Settings(Model):
     default_charset: Annotated[str | None, AfterValidator(_charset)] = None
     system_time_zone: Annotated[str, AfterValidator(_time_zone)] = "UTC"
     foreign_keys_logged: bool = False
+    lower_case_table_names: Literal[0, 1, 2] | None = None
     given_up: tuple[int, ...] = ()
     on_fault: Literal["hold", "mark"] = "hold"
     on_drop: Literal["keep", "drop"] = "keep"

@@ -92,8 +92,9 @@ def _computed(cursor: Cursor, column: NewColumn) -> NewColumn | None:
     if cursor.accept("AUTO_INCREMENT"):
         return replace(column, computed="AUTO_INCREMENT")
     if cursor.accept("GENERATED", "ALWAYS", "AS") or cursor.accept("AS"):
-        cursor.skip_group()
-        return replace(column, computed="a generated column")
+        expression = tuple(cursor.group())
+        stored = cursor.accept_any("STORED", "PERSISTENT") is not None
+        return replace(column, computed="a generated column", expression=expression, stored=stored)
     return None
 
 

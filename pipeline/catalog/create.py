@@ -19,11 +19,18 @@ from pipeline.catalog.effects import (
     Unsupported,
 )
 from pipeline.catalog.keys import Key, read_key
-from pipeline.catalog.lexer import Token
+from pipeline.catalog.lexer import Kind, Token
 from pipeline.catalog.model import TableModel
 from pipeline.catalog.names import read_name
+from pipeline.catalog.partition_clause import WAY_BACK, partitioned_by
 from pipeline.catalog.rekeying import declared_key
 
+BLACKHOLE = "a BLACKHOLE table keeps no rows: it is left out"
+VERSIONED = (
+    "a table WITH SYSTEM VERSIONING has rows of the past in the log beside those that SELECT gives:"
+    " it is left out"
+)
+SEQUENCE = "a SEQUENCE is no table of rows: it is left out"
 _SELECTS = ("SELECT", "WITH", "VALUES", "TABLE")
 _INDEXES = ("INDEX", "KEY", "FULLTEXT", "SPATIAL", "CHECK", "FOREIGN")
 """First words of table elements that are no columns, and no primary key."""
@@ -48,17 +55,38 @@ def _body(
     if elements and elements[0].is_word("LIKE"):
         return CreateTableLike(name, read_name(Cursor(elements[1:]), schema), if_not_exists)
     options = cursor.rest()
+    if reason := _left_out(elements, options):
+        return Unsupported(name, reason, creates=True, left_out=True)
     if not elements or elements[0].is_word(*_SELECTS) or _selects(options):
-        reason = "CREATE TABLE … SELECT as a statement: its rows are not in the log"
+        reason = f"CREATE TABLE … SELECT as a statement: its rows are not in the log{WAY_BACK}"
         return Unsupported(name, reason, creates=True)
-    charset, engine = _options(options)
-    if engine == "BLACKHOLE":
-        return Unsupported(name, "a BLACKHOLE table keeps no rows: it is left out", creates=True)
+    charset = _options(options)[0]
     parts = split(elements)
     columns, keys, definition = _definition(name, parts, TypeContext(charset, sql_mode))
     cascades = next(filter(None, map(cascade, parts)), "")
-    model = replace(TableModel.of(columns), keys=tuple(keys), charset=charset)
+    model = replace(
+        TableModel.of(columns),
+        keys=tuple(keys),
+        charset=charset,
+        partitioning=partitioned_by(options),
+    )
     return CreateTable(name, definition, if_not_exists, cascades, model, tuple(columns))
+
+
+def _left_out(elements: Sequence[Token], options: Sequence[Token]) -> str:
+    """Why it is no table to replicate, or nothing."""
+    if _options(options)[1] == "BLACKHOLE":
+        return BLACKHOLE
+    words = [token.text.upper() if token.kind is Kind.WORD else "" for token in options]
+    if "SEQUENCE" in words[: words.index("PARTITION") if "PARTITION" in words else None]:
+        return SEQUENCE
+    for tokens in (elements, options):
+        cursor = Cursor(tokens)
+        while not cursor.done:
+            if cursor.accept("WITH", "SYSTEM", "VERSIONING"):
+                return VERSIONED
+            cursor.next()
+    return ""
 
 
 def _selects(options: Sequence[Token]) -> bool:

@@ -9,7 +9,6 @@ change a table is passed over. Of indexes and databases that cannot be read, no 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -17,7 +16,7 @@ from decoder.statements import may_change_tables
 from pipeline.catalog.actions import ChangeKeys
 from pipeline.catalog.alter import read_alter
 from pipeline.catalog.column_clause import read_charset
-from pipeline.catalog.create import read_create
+from pipeline.catalog.create import SEQUENCE, read_create
 from pipeline.catalog.cursor import Cursor, ReadError
 from pipeline.catalog.effects import (
     AlterSchema,
@@ -34,17 +33,31 @@ from pipeline.catalog.effects import (
     Unsupported,
 )
 from pipeline.catalog.keys import key_of
-from pipeline.catalog.lexer import LexError, tokens
+from pipeline.catalog.lexer import LexError, Token, first_tokens, readable_tokens, tokens
 from pipeline.catalog.names import read_name, read_names
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What a statement depends on besides its text: the default schema and the session's mode."""
+    """What a statement depends on besides its text: the default schema, the session's mode, and
+    the server, by its version's number."""
 
     schema: str | None = None
     sql_mode: int = 0
     server_version: int | None = None
+    mariadb: bool = False
+
+    def tokens(self, query: str) -> list[Token]:
+        """The statement's tokens. Raises `LexError`."""
+        return tokens(query, self.sql_mode, self.server_version, mariadb=self.mariadb)
+
+    def readable_tokens(self, query: str) -> list[Token]:
+        """The statement's tokens up to where it cannot be read."""
+        return readable_tokens(query, self.sql_mode, self.server_version, mariadb=self.mariadb)
+
+    def first_tokens(self, query: str, count: int) -> list[Token]:
+        """Its first tokens. Raises `LexError`."""
+        return first_tokens(query, count, self.sql_mode, self.server_version, mariadb=self.mariadb)
 
 
 def effects(query: str, session: Session) -> list[Effect]:
@@ -52,7 +65,7 @@ def effects(query: str, session: Session) -> list[Effect]:
     if not may_change_tables(query):
         return []
     try:
-        cursor = Cursor(tokens(query, session.sql_mode, session.server_version))
+        cursor = Cursor(session.tokens(query))
     except LexError as error:
         return _unlexable(query, session, str(error))
     return _statement(cursor, session)
@@ -70,17 +83,16 @@ def _statement(cursor: Cursor, session: Session) -> list[Effect]:
 
 
 def _unlexable(query: str, session: Session, reason: str) -> list[Effect]:
-    """Read as far as the statement's head goes: its table is held."""
-    head = re.sub(r"[^\w\s.`$].*", "", query, flags=re.DOTALL)
-    try:
-        found = _statement(Cursor(tokens(head, session.sql_mode)), session)
-    except LexError:
-        return [Unreadable(reason)]
+    """Read as far as its tokens go: the tables that it names are held.
+
+    Where it may name more behind them, any table may be meant.
+    """
+    found = _statement(Cursor(session.readable_tokens(query)), session)
     names = [name for effect in found for name in _names(effect)]
-    unreadable = [e for e in found if not isinstance(e, (CreateSchema, AlterSchema))]
-    return [Unsupported(name, reason) for name in names] or list(
-        unreadable and [Unreadable(reason)]
-    )
+    held: list[Effect] = [Unsupported(name, reason) for name in names]
+    listed = any(isinstance(e, (DropTable, RenameTables, Unreadable)) for e in found)
+    whole = [effect for effect in found if isinstance(effect, (CreateSchema, DropSchema))]
+    return [*held, *([Unreadable(reason)] if listed else []), *whole]
 
 
 def _names(effect: Effect) -> list[TableName]:
@@ -167,6 +179,17 @@ def _create_or_replace(cursor: Cursor, session: Session) -> list[Effect]:
     return dropped + created
 
 
+def _create_sequence(cursor: Cursor, session: Session) -> list[Effect]:
+    """MariaDB's: a table of one row, which changes with every number that is taken."""
+    cursor.accept("IF", "NOT", "EXISTS")
+    name = read_name(cursor, session.schema)
+    return [Unsupported(name, SEQUENCE, creates=True, left_out=True)]
+
+
+def _drop_sequence(cursor: Cursor, session: Session) -> list[Effect]:
+    return _drop_tables(cursor, session)
+
+
 def _alter(cursor: Cursor, session: Session) -> list[Effect]:
     return read_alter(cursor, session.schema, session.sql_mode)
 
@@ -180,6 +203,9 @@ _STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor, Session], list[Effec
     (("CREATE", "OR", "REPLACE", "TABLE"), _create_or_replace),
     (("CREATE", "TEMPORARY", "TABLE"), _create_temporary),
     (("CREATE", "OR", "REPLACE", "TEMPORARY", "TABLE"), _create_temporary),
+    (("CREATE", "SEQUENCE"), _create_sequence),
+    (("CREATE", "OR", "REPLACE", "SEQUENCE"), _create_sequence),
+    (("DROP", "SEQUENCE"), _drop_sequence),
     (("CREATE", "DATABASE"), _create_schema),
     (("CREATE", "SCHEMA"), _create_schema),
     (("ALTER", "TABLE"), _alter),
@@ -207,5 +233,9 @@ _STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor, Session], list[Effec
 )
 """By first words."""
 
-_HARMLESS = (_index, _unique_index, _create_schema, _alter_schema, _create_temporary)
-"""What changes no row: an index that is the key shows in the next table map."""
+_HARMLESS = (
+    *(_index, _unique_index, _create, _create_schema, _alter_schema),
+    *(_create_temporary, _create_sequence, _drop_sequence),
+)
+"""What changes no row that is there: an index that is the key shows in the next table map, and of a
+table that begins with a name that cannot be read nothing is known until there are rows in it."""

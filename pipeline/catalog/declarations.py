@@ -1,11 +1,11 @@
-"""What a CREATE TABLE declares, completed by what is known around it."""
+"""What a CREATE or ALTER TABLE declares, completed by what is known around it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from pipeline.catalog.actions import NewColumn
+from pipeline.catalog.actions import Action, ConvertCharset, NewColumn, SetCharset
 from pipeline.catalog.charsets import UNKNOWN_COLLATION
 from pipeline.catalog.column_types import with_charset
 from pipeline.catalog.effects import CreateTable
@@ -22,6 +22,20 @@ def in_charset(effect: CreateTable, charset: str | None) -> CreateTable:
     )
     model = replace(effect.model, charset=charset)
     return replace(effect, definition=replace(effect.definition, columns=columns), model=model)
+
+
+def in_new_charset(model: TableModel | None, actions: Sequence[Action]) -> TableModel | None:
+    """The model as columns find it that an ALTER declares: all are in the charset that it names."""
+    named = [a.charset for a in actions if isinstance(a, (SetCharset, ConvertCharset))]
+    return replace(model, charset=named[-1]) if model is not None and named else model
+
+
+def column_in_charset(column: NewColumn, model: TableModel | None) -> NewColumn:
+    """The column in the table's charset, if its own declaration names none."""
+    open_ = column.charset is None and column.definition.collation == UNKNOWN_COLLATION
+    if not open_ or model is None:
+        return column
+    return replace(column, definition=with_charset(column.definition, model.charset))
 
 
 def declared_model(

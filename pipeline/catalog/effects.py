@@ -105,12 +105,24 @@ class DropSchema:
 
 
 @dataclass(frozen=True, slots=True)
+class RowsChanged:
+    """A table's rows become others, which the log does not tell; it stays what it is."""
+
+    name: TableName
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Unsupported:
-    """A table changes in a way that is not replicated (yet); `creates` when it begins with it."""
+    """A table changes in a way that is not replicated (yet); `creates` when it begins with it.
+
+    `left_out`: what it is then is none to replicate, and one created LIKE it is none either.
+    """
 
     name: TableName
     reason: str
     creates: bool = False
+    left_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +143,7 @@ Effect = (
     | CreateSchema
     | AlterSchema
     | DropSchema
+    | RowsChanged
     | Unsupported
     | Unreadable
 )

@@ -35,6 +35,7 @@ class TableState:
     `rows_seen`: a table map has shown it since it began, or it had rows under another name;
     `declared`: its definition is from DDL, if only in part; `keys_open`: DDL has changed its keys,
     and no table map has shown it since; `temporary`: connections have had tables of its name;
+    `rows_known`: nothing has changed its rows outside of the log since it began or was empty;
     `unseen`: only conf has told of it so far. It may exist without a `definition`: then it began
     empty, and the first table map tells what it is.
     """
@@ -49,6 +50,7 @@ class TableState:
     version: int | None = None
     model: TableModel | None = None
     temporary: bool = False
+    rows_known: bool = True
     unseen: bool = False
 
     @property
@@ -103,6 +105,12 @@ class Tables:
     def __getitem__(self, name: TableName) -> TableState:
         return self._states.setdefault(name, TableState(Versions(self._types)))
 
+    def respelled(self, name: TableName) -> TableName | None:
+        """A table that there is, whose name differs from this one by its letters' case alone."""
+        folded = str(name).casefold()
+        others = (n for n, t in self._states.items() if t.exists and str(n).casefold() == folded)
+        return next((other for other in sorted(others) if other != name), None)
+
     def existing(self, schema: str) -> list[TableName]:
         """The tables of a schema, in order."""
         return [n for n in sorted(self._states) if n.schema == schema and self._states[n].exists]
@@ -131,18 +139,26 @@ class Tables:
             table.versions.open.clear()
             self._states[item.name] = TableState(table.versions)
             return
+        self._change(table, item)
+
+    def _change(self, table: TableState, item: TimelineItem) -> None:
         # What a table map shows has no statement beside it.
         shown = item.statement is None and item.definition is not None
         if item.kind in _BEGINS or item.kind == "renamed":
             table.rows_seen, table.held, table.keys_open = False, False, False
-            table.definition, table.version, table.model = None, None, None
+            table.rows_known = True
+            table.definition, table.version = None, None
+            # A table map only shows otherwise what DDL has begun, and tells nothing besides.
+            table.model = table.model if shown and item.kind == "create" else None
         table.exists = item.kind not in _ENDS
         table.held = table.held or item.kind == "unsupported"
+        if item.kind in ("truncate", "rows_not_logged"):
+            table.rows_known = item.kind == "truncate"
         table.rows_seen = table.rows_seen or shown or item.kind == "renamed"
         # Without a primary key, the server logs a NOT NULL UNIQUE one as such.
         open_key = item.definition is not None and not item.definition.primary_key
         table.keys_open = not shown and (table.keys_open or item.kind == "keys" or open_key)
-        if not shown and (item.definition is not None or (item.kind == "keys" and item.model)):
+        if item.model is not None or (not shown and item.definition is not None):
             table.model = item.model
         if item.definition is not None or item.kind in _ENDS:
             table.unseen = False

@@ -16,6 +16,9 @@ from pipeline.catalog.conversion_mode import (
 )
 from pipeline.catalog.lexer import SqlMode
 
+_LARGEST_VALUE = (1 << 30) - 1
+"""In bytes: no value is larger than a packet, and max_allowed_packet is 1 GiB at most."""
+
 
 def characters(column: ColumnDefinition) -> int:
     """How many characters fit for certain: a declared length is in characters of four bytes."""
@@ -29,7 +32,7 @@ def characters(column: ColumnDefinition) -> int:
 def _longest(column: ColumnDefinition) -> int:
     """The characters of the longest value that there can be."""
     if _is_blob(column):
-        return int((1 << 8 * column.length_bytes) - 1)
+        return min((1 << 8 * column.length_bytes) - 1, _LARGEST_VALUE)
     return characters(column)
 
 

@@ -14,7 +14,9 @@ from decoder.definition import TableDefinition
 from pipeline.catalog.ddl import Session, effects
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import ItemKind, Position, TimelineItem
+from pipeline.catalog.letter_case import in_lower_case
 from pipeline.catalog.logged import CatalogOptions, LoggedStatement
+from pipeline.catalog.model import TableModel
 from pipeline.catalog.naming import NotNamedError
 from pipeline.catalog.start import Start
 from pipeline.catalog.statements import Statements
@@ -77,10 +79,20 @@ class Timeline:
                     version,
                     definition,
                     reason=reason,
-                    model=table.model if table.unseen else None,
+                    model=self._model(table, definition, kind),
                 )
             )
         return Shown(definition, version)
+
+    def _model(
+        self, table: TableState, definition: TableDefinition, kind: ItemKind
+    ) -> TableModel | None:
+        """What DDL, or conf, told of a table that begins with this table map: that stays."""
+        if table.unseen or kind != "create":
+            return table.model if table.unseen else None
+        known = table.as_known(definition)
+        declared = known is not None and fits(known, definition, self._options.types)
+        return table.model if declared else None
 
     def _named(
         self, table: TableState, shown: TableDefinition
@@ -138,9 +150,12 @@ class Timeline:
         session = Session(
             statement.schema or None,
             statement.sql_mode,
-            None if statement.mariadb else statement.server_version,
+            statement.server_version,
+            mariadb=statement.mariadb,
         )
         found = effects(statement.query, session)
+        if self._options.folds_names:
+            found = [in_lower_case(effect) for effect in found]
         if statement.temporary:
             found = beside_temporary_tables(statement.query, found)
         for number, effect in enumerate(found):

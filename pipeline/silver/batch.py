@@ -122,9 +122,10 @@ class _Batch:
             self.body.table_ids,
             only if self.body.retried else None,
             self.body.seen,
-            self.body.names,
-            frozenset(self.body.again),
-            self.body.passed,
+            names=self.body.names,
+            again=frozenset(self.body.again),
+            passed=self.body.passed,
+            lower_case=self.settings.lower_case_table_names in (1, 2),
         )
         tasks = min(len(chunk), int(self.spark.conf.get("spark.sql.shuffle.partitions") or 1))
         rows = segments.content(self.spark, self.lake, self.settings.source, chunk, spread=tasks)

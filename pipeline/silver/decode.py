@@ -82,7 +82,8 @@ class Decode:
     place of a segment → transactions that faults held in it, just the changes of these are given,
     and what still faults; of tables in `again` all changes, but for those of transactions in
     `passed`. `seen`: see `Splitter`; of such transactions only that they were logged is given.
-    `names`: what tables are called that the log has no names of.
+    `names`: what tables are called that the log has no names of. `lower_case`: the
+    server's tables have names in lower case.
     """
 
     types: TypeOptions
@@ -90,6 +91,7 @@ class Decode:
     table_ids: Mapping[str, int]
     only: Mapping[tuple[int, int], frozenset[int]] | None = None
     seen: Mapping[Place, str] = field(default_factory=dict)
+    lower_case: bool = False
     names: TableNames = field(default_factory=TableNames)
     again: frozenset[str] = frozenset()
     passed: tuple[int, ...] = ()
@@ -113,7 +115,7 @@ class Decode:
     def _results(self, stretch: Segment, parts: Iterator[pa.Buffer]) -> Iterator[Result]:
         """What the decoder gives, with the tables of statements that are faults."""
         first = next(parts)
-        named = NamedTables(_server(stretch, first))
+        named = NamedTables(_server(stretch, first), lower_case=self.lower_case)
         decoder = SegmentDecoder(stretch, self.types, wanted=self.wanted, names=self.names)
         for result in decoder.decode(_chain(first, parts)):
             if isinstance(result, Statements):

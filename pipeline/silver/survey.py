@@ -78,6 +78,7 @@ def catalog_options(settings: Settings, *, from_start: bool) -> CatalogOptions:
         system_time_zone=settings.system_time_zone,
         from_start=from_start,
         foreign_keys_logged=settings.foreign_keys_logged,
+        lower_case_table_names=settings.lower_case_table_names,
         default_charset=settings.default_charset,
     )
 
@@ -145,7 +146,7 @@ def _statement(row: Row) -> LoggedStatement:
 def _faults(timeline: Timeline, files: dict[int, str]) -> Iterator[dict[str, Any]]:
     """Rows of quarantine for what the timeline cannot follow."""
     for item in timeline.new:
-        if item.kind == "unsupported":
+        if item.kind in ("unsupported", "rows_not_logged"):
             yield _fault(
                 files, item.lsn, item.pos, [str(item.name)], item.reason or "", item.statement
             )
