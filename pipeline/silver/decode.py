@@ -62,7 +62,8 @@ FOUND = pa.schema(
         pa.field("content", pa.string()),
     ]
 )
-"""What the survey brings to the driver. A `segment` row's LSN is that of its last transaction."""
+"""What the survey brings to the driver. A `segment` row's LSN is that of its last transaction,
+its content the version of the server that wrote it, if there is anything new in it."""
 
 Wanted = Callable[[str, str], bool]
 OFFSET_BITS = 40
@@ -178,7 +179,8 @@ class Survey:
         for segment, parts in _segments(rows):
             split = splitter.split(segment, parts)
             found = []
-            last, server = _last_lsn(split.seen), None
+            last = _last_lsn(split.seen)
+            server: str | None = None
             for stretch, content in split.stretches:
                 for row in self._stretch(stretch, content):
                     if row["kind"] == "segment":
