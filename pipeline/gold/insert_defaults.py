@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+
+from decoder.columns.registry import row_type
 from decoder.constants import ColumnType
+from decoder.definition import ColumnDefinition
 from decoder.options import TypeOptions
+from pipeline.catalog.defaults import python_value
 from pipeline.catalog.model import ColumnDefault
 from pipeline.gold.alter_table import typed
 from pipeline.gold.gold_table import gold_schema
@@ -16,9 +21,10 @@ NOT_TOLD = "no statement in the log tells its DEFAULT"
 def left_out(part: Rows, types: TypeOptions, *, lenient: bool = False) -> LeftOut:
     """It, by the definition and the DEFAULTs that are in force in the part."""
     schema = gold_schema(part.definition, types)
+    kinds = {field.name: field.type for field in row_type(part.definition, types)}
     told = {default.name: default for default in (part.model and part.model.defaults) or ()}
     reasons = {
-        column.name: _unknown(told.get(column.name), nullable=column.nullable)
+        column.name: _unknown(told.get(column.name), column, kinds[column.name])
         for column in part.definition.columns
     }
     return LeftOut(
@@ -34,10 +40,14 @@ def left_out(part: Rows, types: TypeOptions, *, lenient: bool = False) -> LeftOu
     )
 
 
-def _unknown(default: ColumnDefault | None, *, nullable: bool) -> str:
+def _unknown(default: ColumnDefault | None, column: ColumnDefinition, kind: pa.DataType) -> str:
     """Why a column's DEFAULT is not known, or nothing."""
     if default is None:
         return NOT_TOLD
-    if default.nullable and default.text is None and not nullable:
+    if default.nullable and default.text is None and not column.nullable:
         return default.reason or "it became NOT NULL after it was declared"
+    try:
+        python_value(default.text, kind)
+    except (ValueError, ArithmeticError):
+        return default.reason or "it was declared with another type than it has"
     return default.reason

@@ -24,7 +24,7 @@ _DATES = (
 )
 REPLACEMENT = "\ufffd"
 """What stands for bytes that are no character of their charset."""
-_ORDER, _THERE, _BEGINS = "__order", "__there", "__begins"
+_ORDER, _THERE, _BEFORE = "__order", "__there", "__before"
 
 
 def key_refusal(definition: TableDefinition, key: Sequence[str], types: TypeOptions) -> str | None:
@@ -85,12 +85,12 @@ def first_repeated(
         )
     )
     so_far = Window.partitionBy(*names.values()).orderBy(_ORDER)
-    before = events.withColumn(_BEGINS, sf.lag(_THERE).over(so_far)).where(_THERE)
+    before = events.withColumn(_BEFORE, sf.lag(_THERE).over(so_far)).where(_THERE)
     rows = gold.select(*(sf.col(quoted(name)).alias(f"g{key}") for name, key in names.items()), LSN)
     same = [sf.col(key).eqNullSafe(sf.col(f"g{key}")) for key in names.values()]
     older = sf.col(LSN) < sf.col(f"{_ORDER}.__lsn")
     joined = before.join(rows, reduce(Column.__and__, same, older), "left")
-    repeated = sf.coalesce(sf.col(_BEGINS), sf.col(LSN).isNotNull())
+    repeated = sf.coalesce(sf.col(_BEFORE), sf.col(LSN).isNotNull())
     row = joined.agg(sf.min(sf.when(repeated, sf.col(f"{_ORDER}.__lsn")))).first()
     return row[0] if row is not None else None
 

@@ -18,7 +18,7 @@ BEGINNINGS = ("create", "truncate")
 """Items at which a table is known to hold no row: nothing of before counts after them."""
 MOVES = ("renamed", "moved")
 """Items at which a table's rows go to another name, or another's come to it."""
-_NOT_OF_GOLD = ("version", "keys", "model")
+_NOT_OF_GOLD = ("version", "keys", "model", "rows_not_logged")
 """Items at which gold's table stays what it is."""
 
 
@@ -67,8 +67,10 @@ def parts(state: TableState, items: Sequence[TimelineItem]) -> list[Part]:
     begins = [n for n, item in enumerate(reached) if _begins(item, state)]
     begins = [n for n in begins if not moves or n <= moves[0]]
     if begins:
-        return _needed(_Batch(state, ()).parts(reached[begins[-1] :]))
-    return _needed(_Batch(state, passed).parts(reached[len(passed) :]))
+        model = _model(reached[: begins[-1]])
+        return _needed(_Batch(state, None, model).parts(reached[begins[-1] :]))
+    batch = _Batch(state, _latest(passed), _model(passed))
+    return _needed(batch.parts(reached[len(passed) :]))
 
 
 def _needed(found: Iterator[Part]) -> list[Part]:
@@ -102,10 +104,12 @@ def _latest(items: Sequence[TimelineItem]) -> TimelineItem | None:
 
 
 def _model(items: Iterable[TimelineItem], model: TableModel | None = None) -> TableModel | None:
-    """What DDL tells after all of them; a table map tells nothing new of a table that is known."""
+    """What DDL tells after all of them; table maps show otherwise what it has begun, no more."""
     for item in items:
-        shown = item.statement is None or item.kind in ("keys", "truncate")
-        if not shown or item.kind in ("create", "observed"):
+        told = item.kind == "model" or (item.definition is not None and item.statement is not None)
+        if item.kind in ("drop", "moved"):
+            model = None
+        elif told or item.model is not None:
             model = item.model
     return model
 
@@ -113,10 +117,12 @@ def _model(items: Iterable[TimelineItem], model: TableModel | None = None) -> Ta
 class _Batch:
     """Where a table is between two parts: its definition, and what is missing in it."""
 
-    def __init__(self, state: TableState, passed: Sequence[TimelineItem]) -> None:
+    def __init__(
+        self, state: TableState, current: TimelineItem | None, model: TableModel | None
+    ) -> None:
         self._state = state
-        self._current = _latest(passed)
-        self._model = _model(passed)
+        self._current = current
+        self._model = model
         self._complete = state.complete_from
         # Faults after this LSN count.
         self._since = state.from_lsn

@@ -54,7 +54,7 @@ OTHERS = """
     ALTER TABLE default_key ALTER id SET DEFAULT 8, ALTER b SET DEFAULT 9;
     INSERT INTO default_key (a) VALUES (3);
     UPDATE default_key SET id = 7 WHERE id = 8;
-    INSERT INTO default_key () VALUES ();
+    INSERT INTO default_key (b) VALUES (DEFAULT);
     ALTER TABLE default_key ADD c INT DEFAULT 4, ALTER b DROP DEFAULT, RENAME COLUMN a TO d;
     INSERT INTO default_key (id) VALUES (20);
     INSERT INTO blobs (id) VALUES (1), (2);
@@ -121,6 +121,8 @@ def play(server: Server, statements: Sequence[str], images: Sequence[str]) -> No
                 cursor.execute(partial_history.settings(chance))
             elif "binlog_row_image" not in statement:
                 cursor.execute(f"SET binlog_row_image = '{chance.choice(images)}'")
+            if statement.startswith("INSERT INTO") and "computed" not in statement:
+                cursor.execute("SET binlog_row_image = 'MINIMAL'")
             cursor.execute(statement)
 
 

@@ -145,14 +145,16 @@ class MadeSilver:
         items: Sequence[TimelineItem] = (),
         faults: Sequence[tuple[int, Sequence[str] | None]] = (),
         cut: int = 0,
+        kind: str = "undecodable",
     ) -> None:
-        """One batch: `faults` are (n, tables), `cut` is the number of its last transaction."""
+        """One batch: `faults` are (n, tables), of a `kind`, `cut` is the number of its last
+        transaction."""
         self.batches += 1
         made = list(transactions)
         append_items(self.spark, self.lake, SOURCE, self.batches, items)
         self._changes(made)
         self._transactions(made)
-        self._faults(faults)
+        self._faults(faults, kind)
         ledger = Ledger(self.spark, self.lake, SOURCE)
         conf = Settings(source=SOURCE).decoding
         cut_lsn = lsn(cut or max(t.n for t in made))
@@ -198,7 +200,7 @@ class MadeSilver:
             version=self.batches,
         )
 
-    def _faults(self, faults: Sequence[tuple[int, Sequence[str] | None]]) -> None:
+    def _faults(self, faults: Sequence[tuple[int, Sequence[str] | None]], kind: str) -> None:
         rows = [
             {
                 "source": SOURCE,
@@ -206,7 +208,7 @@ class MadeSilver:
                 "__lsn": lsn(n),
                 "__pos": lsn(n) % (1 << 40),
                 "file": "binlog.000001",
-                "kind": "undecodable",
+                "kind": kind,
                 "tables": tables,
                 "reason": "it is damaged",
                 "ordinal": 1,

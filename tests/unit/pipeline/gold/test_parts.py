@@ -43,6 +43,16 @@ def test_each_part_has_the_defaults_that_are_in_force_in_it() -> None:
     assert [part.model for part in found if isinstance(part, Rows)] == [first, second, None]
 
 
+def test_a_table_map_that_shows_the_key_does_not_end_what_ddl_has_told() -> None:
+    told = TableModel(defaults=(ColumnDefault("a"),))
+    begun = replace(CREATE, statement="CREATE …", model=told)
+    shown = item("create", 20, 25, 2)
+    found = parts(state(0, 40), [begun, shown, item("truncate", 30, 33)])
+    assert [part.model for part in found if isinstance(part, Rows)] == [told]
+    dropped = parts(state(0, 40), [begun, item("drop", 15, 16), shown])
+    assert [part.model for part in dropped if isinstance(part, Rows)] == [None]
+
+
 def test_a_definition_that_changes_splits_the_rows_by_position() -> None:
     assert parts(state(10, 30), [CREATE, ADD]) == [
         Rows(ONE, 1, (11, 0), (20, 25)),
