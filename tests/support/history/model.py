@@ -43,7 +43,6 @@ class Feature(Enum):
 
 
 HELD: Mapping[Feature, str] = {
-    Feature.DEFAULTS: "leave columns out",
     Feature.UNCERTAIN: "not certain|not in the log",
     Feature.FOREIGN_KEYS: "foreign key",
     Feature.STATEMENTS: "logged as a statement",
