@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from decoder.definition import ColumnDefinition
-from pipeline.catalog.lexer import Token
+from pipeline.catalog.keys import Key
+from pipeline.catalog.lexer import Kind, Token
+from pipeline.catalog.partitions import Partition, Partitioning
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,8 @@ class NewColumn:
     `charset` is the one that it names, in lower case, itself or by its collation. `place` is None
     for the end, "" for FIRST, else the column that it stands after. `computed` tells why its values
     in existing rows are not its DEFAULT (a generated column, AUTO_INCREMENT), or is empty.
-    `unique`: it is a key by itself, but not the primary one.
+    `unique`: it is a key by itself, but not the primary one. `expression` is what it is generated
+    by, `stored` tells whether its values are kept.
     """
 
     definition: ColumnDefinition
@@ -31,6 +34,14 @@ class NewColumn:
     says_null: bool = False
     charset: str | None = None
     unique: bool = False
+    expression: tuple[Token, ...] = ()
+    stored: bool = False
+
+    @property
+    def sources(self) -> frozenset[str]:
+        """The names in its expression, without regard to case."""
+        names = (t for t in self.expression if t.kind in (Kind.WORD, Kind.NAME))
+        return frozenset(token.text.casefold() for token in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +89,15 @@ class ChangeDefault:
 
 @dataclass(frozen=True, slots=True)
 class ChangeKeys:
-    """The primary key or a unique one may be another: the next table map tells the key."""
+    """The primary key or a unique one may be another: the next table map tells, if it has keys.
+
+    One key is `added`, or one that may be of this name is `dropped` or (old name, new name)
+    `renamed`; with nothing of these, what became of the keys is not known.
+    """
+
+    added: Key | None = None
+    dropped: str | None = None
+    renamed: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +108,66 @@ class ConvertCharset:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """An action that is not applied, and why."""
+class SetCharset:
+    """[DEFAULT] CHARACTER SET or COLLATE: columns that are declared from here on have it."""
+
+    charset: str
+
+
+@dataclass(frozen=True, slots=True)
+class DropPartitions:
+    """DROP PARTITION: the rows in them go."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TruncatePartitions:
+    """TRUNCATE PARTITION: the rows in them go (None: in all)."""
+
+    names: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class AddPartitions:
+    """ADD PARTITION."""
+
+    partitions: tuple[Partition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReorganizePartitions:
+    """REORGANIZE PARTITION: other partitions for the same rows."""
+
+    names: tuple[str, ...]
+    partitions: tuple[Partition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repartition:
+    """PARTITION BY and REMOVE PARTITIONING; None: what is where is not told from here on."""
+
+    partitioning: Partitioning | None
+
+
+@dataclass(frozen=True, slots=True)
+class RowsNotLogged:
+    """The table stays what it is, but its rows become others, which the log does not tell."""
 
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An action that is not applied, and why; `left_out`: such a table is none to replicate."""
+
+    reason: str
+    left_out: bool = False
+
+
+PartitionAction = (
+    DropPartitions | TruncatePartitions | AddPartitions | ReorganizePartitions | Repartition
+)
 Action = (
     AddColumn
     | DropColumn
@@ -103,5 +176,8 @@ Action = (
     | ChangeDefault
     | ChangeKeys
     | ConvertCharset
+    | PartitionAction
+    | RowsNotLogged
+    | SetCharset
     | Refused
 )

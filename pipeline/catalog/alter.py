@@ -14,25 +14,30 @@ from pipeline.catalog.actions import (
     DropColumn,
     Refused,
     RenameColumn,
+    RowsNotLogged,
+    SetCharset,
 )
-from pipeline.catalog.column_clause import cascade, read_column, read_default
-from pipeline.catalog.column_types import TypeContext, charset_of
+from pipeline.catalog.charsets import charset_of
+from pipeline.catalog.column_clause import cascade, read_charset, read_column, read_default
+from pipeline.catalog.column_types import TypeContext
+from pipeline.catalog.create import BLACKHOLE
 from pipeline.catalog.cursor import Cursor, ReadError, split
-from pipeline.catalog.effects import AlterTable, Effect, TableName, Unsupported
+from pipeline.catalog.effects import AlterTable, Effect, TableName
+from pipeline.catalog.keys import PRIMARY, read_key
 from pipeline.catalog.lexer import Kind, Token
 from pipeline.catalog.names import read_name
+from pipeline.catalog.partition_clause import WAY_BACK, partition_action, split_off
 
-_PARTITION_ROWS = ("DROP", "TRUNCATE", "EXCHANGE", "DISCARD", "IMPORT")
-"""Actions that change or remove rows when PARTITION follows; all others only move rows."""
-_WAY_BACK = (
-    "; a copy that takes its place (CREATE TABLE … LIKE, INSERT … SELECT, RENAME TABLE) is"
-    " replicated again"
-)
 _NO_COLUMN = (
     *("INDEX", "KEY", "UNIQUE", "FULLTEXT", "SPATIAL", "CONSTRAINT", "FOREIGN", "CHECK"),
     *("PARTITION", "PRIMARY"),
 )
 """What ADD and DROP can be followed by that is not a column."""
+_NO_OPTION = (
+    *("ADD", "DROP", "RENAME", "CHANGE", "MODIFY", "CONVERT", "ALTER", "ORDER", "PARTITION"),
+    *("TRUNCATE", "EXCHANGE", "DISCARD", "IMPORT"),
+)
+"""What begins something else than options of the table."""
 
 
 def read_alter(
@@ -47,14 +52,19 @@ def read_alter(
     if cursor.accept("WAIT"):  # MariaDB's
         cursor.next()
     cursor.accept("NOWAIT")
-    actions: list[Action] = []
     others: list[Effect] = []
     renamed: TableName | None = None
-    for tokens in split(cursor.rest()):
+    tokens, actions = split_off(cursor.rest())
+    try:
+        if on_partitions := partition_action(tokens, name, schema):
+            (actions, others), tokens = on_partitions, []
+    except ReadError as error:
+        actions, tokens = [Refused(f"ALTER TABLE: {error}")], []
+    for part in split(tokens):
         try:
-            actions.extend(_actions(Cursor(tokens), sql_mode))
-            others.extend(_exchanged(Cursor(tokens), name, schema))
-            renamed = _new_name(Cursor(tokens), schema) or renamed
+            actions.extend(_actions(Cursor(part), sql_mode))
+            actions.extend(_default_charset(Cursor(part)))
+            renamed = _new_name(Cursor(part), schema) or renamed
         except ReadError as error:
             actions.append(Refused(f"ALTER TABLE: {error}"))
     if not actions and renamed is None:
@@ -64,10 +74,8 @@ def read_alter(
 
 def _actions(cursor: Cursor, sql_mode: int) -> Iterator[Action]:
     verb = cursor.next().text.upper() if cursor.peek().kind is Kind.WORD else ""
-    if verb in _PARTITION_ROWS and cursor.accept("PARTITION"):
-        yield Refused(f"{verb} PARTITION changes rows that are not in the log{_WAY_BACK}")
-    elif verb in ("IMPORT", "DISCARD") and cursor.accept("TABLESPACE"):
-        yield Refused(f"{verb} TABLESPACE changes rows that are not in the log{_WAY_BACK}")
+    if verb in ("IMPORT", "DISCARD") and cursor.accept("TABLESPACE"):
+        yield RowsNotLogged(f"{verb} TABLESPACE changes rows outside of the log{WAY_BACK}")
     elif verb in _VERBS:
         yield from _VERBS[verb](cursor, TypeContext(sql_mode=sql_mode))
 
@@ -95,12 +103,11 @@ def _added_key(part: Sequence[Token]) -> Iterator[Action]:
     if action := cascade(part):
         yield _cascading(action)
     cursor = Cursor(part)
-    if cursor.accept("CONSTRAINT") and not cursor.peek().is_word("PRIMARY", "UNIQUE"):
-        cursor.next()
-    if cursor.peek().is_word("PRIMARY", "UNIQUE"):
-        yield ChangeKeys()
+    key = read_key(part)
+    if key is not None:
+        yield ChangeKeys(added=key)
     elif cursor.accept_any("PERIOD", "SYSTEM"):
-        yield Refused("versioning adds columns that its statement does not name")
+        yield Refused("versioning adds columns that its statement does not name", left_out=True)
 
 
 def _names_no_column(cursor: Cursor) -> bool:
@@ -112,8 +119,12 @@ def _names_no_column(cursor: Cursor) -> bool:
 
 
 def _drop(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
-    if cursor.peek().is_word("PRIMARY", "INDEX", "KEY", "CONSTRAINT"):
-        yield ChangeKeys()  # it may be the one that told rows apart
+    if cursor.accept("PRIMARY"):
+        yield ChangeKeys(dropped=PRIMARY)
+        return
+    if cursor.accept_any("INDEX", "KEY", "CONSTRAINT"):
+        cursor.accept("IF", "EXISTS")
+        yield ChangeKeys(dropped=cursor.name())  # it may be the one that told rows apart
         return
     if not cursor.accept("COLUMN") and _names_no_column(cursor):
         if cursor.accept_any("PERIOD", "SYSTEM"):
@@ -129,6 +140,10 @@ def _rename(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
         old = cursor.name()
         cursor.expect("TO")
         yield RenameColumn(old, cursor.name(), if_exists)
+    elif cursor.accept_any("INDEX", "KEY"):
+        old = cursor.name()
+        cursor.expect("TO")
+        yield ChangeKeys(renamed=(old, cursor.name()))
 
 
 def _change(cursor: Cursor, context: TypeContext) -> Iterator[Action]:
@@ -179,7 +194,16 @@ def _convert(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
 def _engine(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
     cursor.accept_sign("=")
     if not cursor.done and cursor.string_or_name().upper() == "BLACKHOLE":
-        yield Refused("it becomes a BLACKHOLE table")
+        yield Refused(BLACKHOLE, left_out=True)
+
+
+def _default_charset(cursor: Cursor) -> Iterator[Action]:
+    """What table options say, which may stand behind each other without commas."""
+    if cursor.peek().is_word(*_NO_OPTION):
+        return
+    charset = read_charset(cursor)
+    if charset is not None:
+        yield SetCharset(charset)
 
 
 _VERBS: dict[str, Callable[[Cursor, TypeContext], Iterator[Action]]] = {
@@ -192,16 +216,6 @@ _VERBS: dict[str, Callable[[Cursor, TypeContext], Iterator[Action]]] = {
     "CONVERT": _convert,
     "ENGINE": _engine,
 }
-
-
-def _exchanged(cursor: Cursor, name: TableName, schema: str | None) -> list[Effect]:
-    """The other table of an EXCHANGE PARTITION."""
-    if not cursor.accept("EXCHANGE", "PARTITION"):
-        return []
-    cursor.name()
-    cursor.expect("WITH", "TABLE")
-    other = read_name(cursor, schema)
-    return [Unsupported(other, f"its rows are exchanged with a partition of {name}{_WAY_BACK}")]
 
 
 def _new_name(cursor: Cursor, schema: str | None) -> TableName | None:

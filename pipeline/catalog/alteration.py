@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from decoder.constants import BINARY_COLLATION
+from decoder.charsets import charset_of
+from decoder.constants import BINARY_COLLATION, ColumnType
 from decoder.definition import ColumnDefinition, TableDefinition
 from decoder.options import TypeOptions
 from pipeline.catalog.actions import (
@@ -26,17 +27,22 @@ from pipeline.catalog.actions import (
     Refused,
     RenameColumn,
 )
-from pipeline.catalog.column_types import UNKNOWN_COLLATION
+from pipeline.catalog.column_types import with_charset
 from pipeline.catalog.constants import UnknownDefaultError
 from pipeline.catalog.conversion_mode import (
     VALUES_CHANGE,
     ConversionMode,
     UnknownConversionError,
 )
-from pipeline.catalog.conversions import conversion
+from pipeline.catalog.conversions import conversion, same_value
+from pipeline.catalog.declarations import column_in_charset, in_new_charset
+from pipeline.catalog.generated import UnknownExpressionError, generated
 from pipeline.catalog.items import ColumnStep
 from pipeline.catalog.lexer import SqlMode
 from pipeline.catalog.model import ColumnDefault, TableModel
+from pipeline.catalog.partition_changes import partition_changes
+from pipeline.catalog.partitions import PartitionRows
+from pipeline.catalog.rekeying import altered_keys
 from pipeline.catalog.versions import fits
 
 
@@ -46,12 +52,15 @@ class NotAppliedError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Alteration:
-    """What came out: definition and model, one step for each column, whether keys may be others."""
+    """What came out: definition and model, one step for each column, whether keys may be others,
+    which rows went with their partitions, and why rows are others that the log does not tell."""
 
     definition: TableDefinition
     model: TableModel | None
     steps: tuple[ColumnStep, ...]
     keys: bool
+    gone: PartitionRows | None = None
+    not_logged: str | None = None
 
     def keeps(self, before: TableDefinition, types: TypeOptions) -> bool:
         """Whether gold is what it was: its columns, their values, and the key."""
@@ -63,6 +72,7 @@ class Alteration:
         """Whether the columns of before are all there in their order, as they were."""
         kept = [step for step in self.steps if step.old is not None]
         same = all(step.name == step.old and step.convert is None for step in kept)
+        same = same and not any(step.generated for step in self.steps)
         return same and [s.name for s in kept] == [c.name for c in before.columns]
 
 
@@ -108,20 +118,27 @@ def altered(
 
     Raises `NotAppliedError`.
     """
-    for action in actions:
-        if isinstance(action, Refused):
-            raise NotAppliedError(action.reason)
-    columns = _Columns(definition, model)
+    _refuse(actions, mode)
+    columns = _Columns(definition, in_new_charset(model, actions))
     placed = _old_columns(columns, actions, mode)
     for action in actions:
         if isinstance(action, AddColumn):
-            _add(columns, action, default)
+            _add(columns, action, actions, mode, default)
         elif id(action) in placed:
             slot = placed[id(action)]
             columns.add(slot, _place(action))
     if len({slot.column.name.casefold() for slot in columns.slots}) < len(columns.slots):
         raise NotAppliedError("two columns have one name")
-    return _result(columns, actions, inserted)
+    change = _result(columns, actions, inserted)
+    return replace(change, **partition_changes(definition, change.model, actions, mode.options))
+
+
+def _refuse(actions: Sequence[Action], mode: ConversionMode) -> None:
+    for action in actions:
+        if isinstance(action, Refused):
+            raise NotAppliedError(action.reason)
+        if mode.ignore and (_concerns_keys(action) or isinstance(action, ConvertCharset)):
+            raise NotAppliedError("ALTER IGNORE drops the rows that repeat a key")
 
 
 def _place(action: Action) -> str | None:
@@ -153,7 +170,17 @@ def _old_columns(
             columns.slots.append(_Slot(kept, ColumnStep(new, column.name)))
     if convert is not None:
         _convert(columns, replace(mode, charset=convert.charset))
+        _check_sources(columns)
     return placed
+
+
+def _unchanged(
+    definition: TableDefinition, actions: Sequence[Action]
+) -> Iterator[ColumnDefinition]:
+    """The columns that a statement leaves as they are."""
+    acting = _by_old_name(definition, actions)
+    if not any(isinstance(action, ConvertCharset) for action in actions):
+        yield from (c for c in definition.columns if c.name.casefold() not in acting)
 
 
 def _convert(columns: _Columns, mode: ConversionMode) -> None:
@@ -164,7 +191,7 @@ def _convert(columns: _Columns, mode: ConversionMode) -> None:
         raise NotAppliedError(f"its text is converted, and what became of it: {error}") from error
     for slot in columns.slots:
         if slot.column.collation not in (None, BINARY_COLLATION):
-            slot.column = replace(slot.column, collation=UNKNOWN_COLLATION)
+            slot.column = with_charset(slot.column, mode.charset)
 
 
 def _by_old_name(definition: TableDefinition, actions: Iterable[Action]) -> dict[str, Action]:
@@ -188,7 +215,7 @@ def _by_old_name(definition: TableDefinition, actions: Iterable[Action]) -> dict
 def _change(
     columns: _Columns, old: ColumnDefinition, action: ChangeColumn, mode: ConversionMode
 ) -> _Slot:
-    declared = action.column
+    declared = column_in_charset(action.column, columns.model)
     new = declared.definition
     if old.name in columns.definition.key:
         new = replace(new, nullable=False)
@@ -199,15 +226,49 @@ def _change(
             f"column {old.name} is changed, and what its values became is not certain: {error}"
         ) from error
     _check_computed(columns, old, declared, mode)
-    if (how or "").partition(":")[0] in VALUES_CHANGE and not _no_generated(columns.model):
+    _check_nulls(old, new, declared, mode)
+    if not _keeps_generated(columns.model, old, declared, how):
         raise NotAppliedError(
-            f"values of column {old.name} change, and columns that are generated from them may too"
+            f"column {old.name} changes, and values of columns that are generated from it may too"
         )
     return _Slot(new, ColumnStep(new.name, old.name, how))
 
 
-def _no_generated(model: TableModel | None) -> bool:
-    return model is not None and not model.generated
+def _keeps_generated(
+    model: TableModel | None, old: ColumnDefinition, declared: NewColumn, how: str | None
+) -> bool:
+    """Whether what is generated from a column stays what it is."""
+    changes = (how or "").partition(":")[0] in VALUES_CHANGE
+    if model is None:
+        return not changes
+    if not model.generates_from(old.name):
+        return True
+    charset = charset_of(old.collation) if old.collation is not None else None
+    same_bytes = declared.charset in (None, charset)
+    return same_bytes and not changes and same_value(old, declared.definition)
+
+
+def _check_sources(columns: _Columns) -> None:
+    """Raise `NotAppliedError` where a generated column may depend on the bytes of text."""
+    for slot in columns.slots:
+        old, model = slot.step.old, columns.model
+        is_text = slot.column.collation not in (None, BINARY_COLLATION)
+        if is_text and old and model and model.generates_from(old):
+            raise NotAppliedError(
+                f"text of column {old} is converted, of which others are generated"
+            )
+
+
+def _check_nulls(
+    old: ColumnDefinition, new: ColumnDefinition, declared: NewColumn, mode: ConversionMode
+) -> None:
+    """Raise `NotAppliedError` where NULL becomes the time of the statement, in any mode."""
+    if new.type is not ColumnType.TIMESTAMP2 or not old.nullable or declared.says_null:
+        return
+    if not (new.nullable and mode.explicit_timestamps):
+        raise NotAppliedError(
+            f"column {old.name} becomes NOT NULL, and a NULL in it the time of the statement"
+        )
 
 
 def _check_computed(
@@ -221,27 +282,43 @@ def _check_computed(
     if declared.computed == "AUTO_INCREMENT":
         zeros_stay = mode.sql_mode & SqlMode.NO_AUTO_VALUE_ON_ZERO
         was = model is not None and (model.auto_increment or "").casefold() == old.name.casefold()
-        if not (zeros_stay or was):
+        if not was and (old.nullable or not zeros_stay):
             raise NotAppliedError(
-                f"column {old.name} becomes AUTO_INCREMENT, and a zero in it becomes a number that"
-                " is not in the log"
+                f"column {old.name} becomes AUTO_INCREMENT, and a zero or NULL in it becomes a"
+                " number that is not in the log"
             )
     elif declared.computed:
         raise NotAppliedError(f"column {old.name} becomes {declared.computed}")
 
 
-def _add(columns: _Columns, action: AddColumn, default: Callable[[NewColumn], str | None]) -> None:
+def _add(
+    columns: _Columns,
+    action: AddColumn,
+    actions: Sequence[Action],
+    mode: ConversionMode,
+    default: Callable[[NewColumn], str | None],
+) -> None:
     name = action.column.definition.name
     if action.if_not_exists and any(
         slot.column.name.casefold() == name.casefold() for slot in columns.slots
     ):
         return
     try:
-        text = default(action.column)
+        if action.column.expression:
+            unchanged = _unchanged(columns.definition, actions)
+            expression, how = generated(action.column, unchanged, mode)
+            step = ColumnStep(name, convert=how, generated=expression)
+        else:
+            step = ColumnStep(name, text=default(action.column))
     except UnknownDefaultError as error:
         raise NotAppliedError(str(error)) from error
-    step = ColumnStep(name, text=text)
-    columns.add(_Slot(action.column.definition, step), action.column.place)
+    except UnknownExpressionError as error:
+        raise NotAppliedError(
+            f"column {name} is added, and what existing rows hold in it is not in the log: a"
+            f" generated column ({error})"
+        ) from error
+    column = column_in_charset(action.column, columns.model)
+    columns.add(_Slot(column.definition, step), column.place)
 
 
 def _result(
@@ -267,6 +344,7 @@ def _result(
     if model is not None:
         model = model.renamed(columns.changed, _declared(actions))
         model = model.with_defaults(map(inserted, _with_defaults(columns, actions)))
+        model = replace(model, keys=altered_keys(model.keys, columns.changed, actions))
     return Alteration(
         definition,
         model,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pipeline.catalog.cursor import Cursor, ReadError
 from pipeline.catalog.ddl import Session
 from pipeline.catalog.effects import TableName
-from pipeline.catalog.lexer import Kind, LexError, Token, tokens
+from pipeline.catalog.lexer import Kind, LexError, Token
 from pipeline.catalog.names import read_name
 
 TOLD_BY = r"(?i)\b(trigger|references|procedure|function)\b"
@@ -35,7 +35,7 @@ class Consequences:
     def note(self, query: str, session: Session) -> None:
         """Take in a statement; one that cannot be read tells nothing."""
         try:
-            self._note(tokens(query, session.sql_mode, session.server_version), session)
+            self._note(session.tokens(query), session)
         except (LexError, ReadError):
             return
 

@@ -25,10 +25,21 @@ FRACTION = "fraction"
 """To n digits after the second, halves up."""
 TRUNCATE = "truncate"
 """To n digits after the second, the rest cut off (TIME_TRUNCATE_FRACTIONAL)."""
+NUMBER = "number"
+"""Text to an integer, halves away from zero: in strict mode the text is a number."""
+INSTANT = "instant"
+"""A DATETIME to a TIMESTAMP, in a session whose zone is n minutes before UTC's time."""
+LOCAL = "local"
+"""A TIMESTAMP to a DATETIME, in such a session."""
+CLAMP = "clamp"
+"""A number to a signed integer of n bits, the nearest that there is."""
 DIGITS = "digits"
 """A TIME as text, with zeros to n digits after the second."""
 
-VALUES_CHANGE = (ROUNDED, ROUND, RINT, RTRIM, CUT, PAD, FRACTION, TRUNCATE)
+VALUES_CHANGE = (
+    *(ROUNDED, ROUND, RINT, RTRIM, CUT, PAD, FRACTION, TRUNCATE),
+    *(NUMBER, INSTANT, LOCAL),
+)
 """Conversions after which a value may not be what it was."""
 
 MARIADB_TIME_ROUND_FRACTIONAL = 1 << 34
@@ -45,7 +56,9 @@ class UnknownConversionError(ValueError):
 class ConversionMode:
     """What a conversion depends on besides the two types.
 
-    `ignore`: ALTER IGNORE; `charset`: the one that the new column names, if it does.
+    `ignore`: ALTER IGNORE; `charset`: the one that the new column names, if it does;
+    `explicit_timestamps`: explicit_defaults_for_timestamp, if it is logged; `utc_offset`: of the
+    session's time zone in minutes, if that is logged and always the same.
     """
 
     sql_mode: int = 0
@@ -53,6 +66,8 @@ class ConversionMode:
     ignore: bool = False
     charset: str | None = None
     mariadb: bool = False
+    explicit_timestamps: bool | None = None
+    utc_offset: int | None = None
 
     @property
     def strict(self) -> bool:

@@ -12,6 +12,7 @@ pair that is allowed here is compared with a server in tests/integration/test_co
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from decoder.columns.registry import reader
 from decoder.constants import BINARY_COLLATION, ColumnType as T
@@ -22,6 +23,9 @@ from pipeline.catalog.conversion_mode import (
     CAST,
     DIGITS,
     FRACTION,
+    INSTANT,
+    LOCAL,
+    NUMBER,
     RINT,
     ROUND,
     ROUNDED,
@@ -30,9 +34,13 @@ from pipeline.catalog.conversion_mode import (
     UnknownConversionError,
 )
 
+_Rule = Callable[[ColumnDefinition, ColumnDefinition, ConversionMode], "str | None"]
+
 _WIDTHS = {T.TINY: 1, T.SHORT: 2, T.INT24: 3, T.LONG: 4, T.LONGLONG: 8}
 _INTEGER_DIGITS = 20
 """Characters of the longest integer, with its sign."""
+_PLAIN_DIGITS = 6
+"""Digits behind its point that a decimal may have and be printed without an exponent."""
 _MOST_DECIMAL_DIGITS = 38
 """Of Delta's decimals; longer ones are text."""
 
@@ -52,6 +60,31 @@ def conversion(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMod
     if found is None and kinds[0] != kinds[1]:
         found = CAST
     return None if found == CAST and kinds[0] == kinds[1] else found
+
+
+def same_value(old: ColumnDefinition, new: ColumnDefinition) -> bool:
+    """Whether every expression over a column gives what it gave before the column was changed."""
+    if old.type in _WIDTHS and new.type in _WIDTHS:
+        return not (old.unsigned or new.unsigned)  # ZEROFILL, which no table map tells, would show
+    lengthened = new.length >= old.length and new.length_bytes >= old.length_bytes
+    appended = new.labels[: len(old.labels)] == old.labels
+    wider = new.precision if old.type is T.NEWDECIMAL and new.precision > old.precision else 0
+    return (
+        lengthened
+        and appended
+        and replace(
+            new,
+            name=old.name,
+            nullable=old.nullable,
+            visible=old.visible,
+            length=old.length,
+            length_bytes=old.length_bytes,
+            precision=old.precision if wider else new.precision,
+            labels=old.labels,
+            collation=old.collation,
+        )
+        == old
+    )
 
 
 def _family(column: ColumnDefinition) -> str:
@@ -129,6 +162,34 @@ def _integer_to_text(
     if old.unsigned:  # ZEROFILL, which no table map tells, would show
         raise UnknownConversionError("an unsigned number becomes text")
     if text_conversions.characters(new) < _INTEGER_DIGITS:
+        mode.require_strict("its length becomes smaller")
+    return CAST
+
+
+def _text_to_integer(
+    _old: ColumnDefinition, _new: ColumnDefinition, mode: ConversionMode
+) -> str | None:
+    mode.require_strict("text becomes a number")
+    return NUMBER
+
+
+def _text_to_decimal(
+    _old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode
+) -> str | None:
+    _require_delta_decimal(new)
+    mode.require_strict("text becomes a number")
+    return ROUNDED
+
+
+def _decimal_to_text(
+    old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode
+) -> str | None:
+    _require_delta_decimal(old)
+    if old.unsigned:  # ZEROFILL, as above
+        raise UnknownConversionError("an unsigned number becomes text")
+    if old.scale > _PLAIN_DIGITS:
+        raise UnknownConversionError("a number of many digits behind its point becomes text")
+    if text_conversions.characters(new) < old.precision + len("-0."):
         mode.require_strict("its length becomes smaller")
     return CAST
 
@@ -226,6 +287,33 @@ def _time(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) ->
     return f"{DIGITS}:{new.fraction}"
 
 
+def _time_to_text(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    if mode.options.time == "micros":
+        raise UnknownConversionError("a TIME that is kept as a number becomes text")
+    if text_conversions.characters(new) < len("-838:59:59.") + old.fraction:
+        mode.require_strict("its length becomes smaller")
+    return None
+
+
+def _zoned(name: str) -> _Rule:
+    """Between DATETIME and TIMESTAMP."""
+
+    def rule(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+        if new.fraction < old.fraction:
+            raise UnknownConversionError("its fraction becomes shorter")
+        if mode.options.zero_dates == "string":
+            raise UnknownConversionError("a time that is kept as text becomes one of another zone")
+        if mode.utc_offset is None:
+            raise UnknownConversionError(
+                "a time becomes one of another zone, and its session's is not logged, or not always"
+                " the same"
+            )
+        mode.require_strict("its range becomes another")
+        return f"{name}:{mode.utc_offset}"
+
+    return rule
+
+
 def _bits(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
     if new.length < old.length:
         mode.require_strict("its range becomes smaller")
@@ -250,7 +338,6 @@ def _vector(old: ColumnDefinition, new: ColumnDefinition, _mode: ConversionMode)
     return None
 
 
-_Rule = Callable[[ColumnDefinition, ColumnDefinition, ConversionMode], "str | None"]
 _RULES: dict[tuple[str, str], _Rule] = {
     ("integer", "integer"): _to_integer,
     ("bit", "integer"): _to_integer,
@@ -261,6 +348,9 @@ _RULES: dict[tuple[str, str], _Rule] = {
     ("decimal", "decimal"): _decimal,
     ("decimal", "integer"): _decimal_to_integer,
     ("decimal", "real"): _decimal_to_real,
+    ("decimal", "text"): _decimal_to_text,
+    ("text", "integer"): _text_to_integer,
+    ("text", "decimal"): _text_to_decimal,
     ("real", "real"): _real,
     ("real", "integer"): _real_to_integer,
     ("text", "text"): text_conversions.text,
@@ -274,7 +364,10 @@ _RULES: dict[tuple[str, str], _Rule] = {
     ("datetime", "date"): _datetime_to_date,
     ("datetime", "datetime"): _instants,
     ("timestamp", "timestamp"): _instants,
+    ("datetime", "timestamp"): _zoned(INSTANT),
+    ("timestamp", "datetime"): _zoned(LOCAL),
     ("time", "time"): _time,
+    ("time", "text"): _time_to_text,
     ("year", "year"): _same,
     ("bit", "bit"): _bits,
     ("json", "json"): _same,

@@ -36,6 +36,8 @@ DEFINITIONS = pa.schema(
         pa.field("columns", pa.string()),
         pa.field("model", pa.string()),
         pa.field("other", pa.string()),
+        # JSON of pipeline.catalog.partitions.PartitionRows
+        pa.field("rows", pa.string()),
     ]
 )
 

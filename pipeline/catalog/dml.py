@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pipeline.catalog.cursor import Cursor, ReadError
 from pipeline.catalog.ddl import Session
 from pipeline.catalog.effects import TableName
-from pipeline.catalog.lexer import LexError, Token, first_tokens, tokens
+from pipeline.catalog.lexer import LexError, Token
 from pipeline.catalog.names import read_name
 
 _HEAD = 64
@@ -26,7 +26,7 @@ def targets(query: str, session: Session) -> frozenset[TableName] | None:
     """The tables whose rows it may change; None where that cannot be told (CALL, a SELECT that is
     logged for its functions, what cannot be read)."""
     try:
-        head = Cursor(first_tokens(query, _HEAD, session.sql_mode, session.server_version))
+        head = Cursor(session.first_tokens(query, _HEAD))
         while head.accept_sign("("):
             pass
         if head.accept_any("INSERT", "REPLACE"):
@@ -54,7 +54,7 @@ def _loaded(cursor: Cursor, session: Session) -> TableName:
 
 
 def _joined_targets(query: str, session: Session) -> frozenset[TableName] | None:
-    cursor = Cursor(tokens(query, session.sql_mode, session.server_version))
+    cursor = Cursor(session.tokens(query))
     while cursor.accept_sign("("):
         pass
     local = {TableName(session.schema or "", name) for name in _common_tables(cursor)}

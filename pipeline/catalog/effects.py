@@ -86,6 +86,15 @@ class CreateSchema:
 
     schema: str
     if_not_exists: bool = False
+    charset: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AlterSchema:
+    """Tables that are created in a schema from here on have another charset."""
+
+    schema: str
+    charset: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +105,24 @@ class DropSchema:
 
 
 @dataclass(frozen=True, slots=True)
+class RowsChanged:
+    """A table's rows become others, which the log does not tell; it stays what it is."""
+
+    name: TableName
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Unsupported:
-    """A table changes in a way that is not replicated (yet); `creates` when it begins with it."""
+    """A table changes in a way that is not replicated (yet); `creates` when it begins with it.
+
+    `left_out`: what it is then is none to replicate, and one created LIKE it is none either.
+    """
 
     name: TableName
     reason: str
     creates: bool = False
+    left_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +141,9 @@ Effect = (
     | CreateTemporary
     | DropTable
     | CreateSchema
+    | AlterSchema
     | DropSchema
+    | RowsChanged
     | Unsupported
     | Unreadable
 )

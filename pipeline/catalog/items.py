@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields as dataclass_fields
 from typing import Any, Literal
 
 from decoder.definition import TableDefinition
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.model import TableModel
+from pipeline.catalog.partitions import PartitionRows
 
 ItemKind = Literal[
     "create",
@@ -20,21 +21,34 @@ ItemKind = Literal[
     "keys",
     "model",
     "truncate",
+    "truncate_partitions",
     "renamed",
     "moved",
     "drop",
     "unsupported",
+    "rows_not_logged",
     "temporary",
+    "declared",
+    "model",
+    "schema",
+    "rewound",
 ]
 """`create`: the table begins here, empty, so it is complete; `observed`: rows of a table whose
 beginning was not seen; `add_columns`: columns were added, existing rows hold `defaults`; `alter`:
 its columns are others, by `columns`, or its key is; `version`: rows from here on are in this one of
 silver's tables, nothing else changes; `keys`: the key may be another, which the next table map
 tells; `model`: only what DDL tells besides is another; `truncate`: it is empty from here on;
+`truncate_partitions`: it has none of `rows` then, their partitions were dropped or emptied;
 `renamed`: it has the rows that `other` had; `moved`: its rows are those of `other` from here on,
 and it ends; `drop`: the table ends; `unsupported`: it changed in a way that is not applied, for
-`reason`; `temporary`: a connection has had a table of its name for itself, which does nothing to
-it."""
+`reason`; `rows_not_logged`: it stays what it is, but its rows became others, for `reason`;
+`temporary`: a connection has had a table of its name for itself, which does nothing to it;
+`declared`: conf defines it, and no row of it was seen (without a definition: it ended before one
+was); `schema`: that of its name, which has no table, has the charset of `model`; `rewound`: what is
+known of the table begins anew, what was told before counts no more."""
+
+NOT_OF_GOLD = ("temporary", "declared", "schema")
+"""Items that only what comes after them in the log depends on."""
 
 Position = tuple[int, int]
 """LSN of the transaction, and byte offset of the event in its file."""
@@ -46,13 +60,15 @@ class ColumnStep:
 
     `old` is the column of before, whose values are converted as `convert` says (see
     `pipeline.catalog.conversions`; None: not at all). Without `old` it is new, and all rows hold
-    `text`, which is like that of `TimelineItem.defaults`.
+    `text`, which is like that of `TimelineItem.defaults`, or what `generated` gives for them
+    (`pipeline.catalog.generated`), converted.
     """
 
     name: str
     old: str | None = None
     convert: str | None = None
     text: str | None = None
+    generated: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +79,8 @@ class TimelineItem:
     `observed` item's is always a table map's). `defaults` holds, for `add_columns`, the text of
     each new column's value in existing rows (`pipeline.catalog.defaults.python_value` reads it).
     `columns` has, for `alter`, a step for each column in order; without it only the key changes.
-    `model` is what DDL tells besides, `other` the second table of a rename.
+    `model` is what DDL tells besides, `other` the second table of a rename, `rows` are those of
+    `truncate_partitions`.
     """
 
     lsn: int
@@ -79,6 +96,7 @@ class TimelineItem:
     columns: tuple[ColumnStep, ...] | None = None
     model: TableModel | None = None
     other: TableName | None = None
+    rows: PartitionRows | None = None
 
     @property
     def name(self) -> TableName:
@@ -106,6 +124,7 @@ class TimelineItem:
             "columns": json.dumps([asdict(c) for c in self.columns]) if self.columns else None,
             "model": self.model.to_json() if self.model else None,
             "other": None if self.other is None else json.dumps(asdict(self.other)),
+            "rows": None if self.rows is None else json.dumps(self.rows.to_fields()),
         }
 
     @classmethod
@@ -117,11 +136,23 @@ class TimelineItem:
         return cls(**fields)
 
 
+def in_force(items: Iterable[TimelineItem]) -> list[TimelineItem]:
+    """The items, as they were written, without those that a `rewound` has taken back."""
+    found: list[TimelineItem] = []
+    for item in items:
+        if item.kind == "rewound":
+            found = [other for other in found if other.name != item.name]
+        else:
+            found.append(item)
+    return found
+
+
 _READERS: dict[str, Callable[[str], Any]] = {
     "definition": TableDefinition.from_json,
     "defaults": json.loads,
     "columns": lambda text: tuple(ColumnStep(**step) for step in json.loads(text)),
     "model": TableModel.from_json,
     "other": lambda text: TableName(**json.loads(text)),
+    "rows": lambda text: PartitionRows.from_fields(json.loads(text)),
 }
 """From the text of `to_dict`."""

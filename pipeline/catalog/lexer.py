@@ -60,7 +60,9 @@ class Token:
 
 
 _SPACE = re.compile(r"(?:\s+|--(?=[\s\x00]|$)[^\n]*|#[^\n]*)+")
-_VERSIONED = re.compile(r"/\*!(\d{5,6})?")
+_VERSIONED = re.compile(r"/\*(M?)!(\d{5,6})?")
+_NOT_OF_MARIADB = range(50700, 100000)
+"""Versions of MySQL whose code MariaDB passes over: it has features of its own there."""
 _BYTES = re.compile(r"[xX]'((?:[0-9a-fA-F]{2})*)'|0x([0-9a-fA-F]+)(?![\w$])")
 _BITS = re.compile(r"[bB]'([01]*)'|0b([01]+)(?![\w$])")
 _NUMBER = re.compile(r"\d+\.\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|\d+(?:[eE][+-]?\d+)?")
@@ -69,32 +71,55 @@ _NAME_END = re.compile(r"[\w$`\"]")
 _ESCAPES = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
 
 
-def tokens(text: str, sql_mode: int = 0, server_version: int | None = None) -> list[Token]:
+def tokens(
+    text: str, sql_mode: int = 0, server_version: int | None = None, *, mariadb: bool = False
+) -> list[Token]:
     """All tokens of a statement, without its closing semicolons.
 
-    `server_version` is MySQL's number (80045 for 8.0.45): code in comments for a later version is
-    left out, as that server did. Raises `LexError`.
+    `server_version` is the server's number (80045 for 8.0.45): code in comments for a later version
+    is left out, as that server did, and so is code for the other of MySQL and MariaDB. Raises
+    `LexError`.
     """
-    found = list(_Lexer(text, sql_mode, server_version).run())
+    found = list(_Lexer(text, sql_mode, server_version, mariadb=mariadb).run())
     while found and found[-1].is_sign(";"):
         found.pop()
     return found
 
 
+def readable_tokens(
+    text: str, sql_mode: int = 0, server_version: int | None = None, *, mariadb: bool = False
+) -> list[Token]:
+    """The tokens up to where no server would read on."""
+    found: list[Token] = []
+    try:
+        found.extend(_Lexer(text, sql_mode, server_version, mariadb=mariadb).run())
+    except LexError:
+        return found
+    return found
+
+
 def first_tokens(
-    text: str, count: int, sql_mode: int = 0, server_version: int | None = None
+    text: str,
+    count: int,
+    sql_mode: int = 0,
+    server_version: int | None = None,
+    *,
+    mariadb: bool = False,
 ) -> list[Token]:
     """The first tokens of a statement, of which the rest is not looked at. Raises `LexError`."""
-    return list(islice(_Lexer(text, sql_mode, server_version).run(), count))
+    return list(islice(_Lexer(text, sql_mode, server_version, mariadb=mariadb).run(), count))
 
 
 class _Lexer:
-    def __init__(self, text: str, sql_mode: int, server_version: int | None) -> None:
+    def __init__(
+        self, text: str, sql_mode: int, server_version: int | None, *, mariadb: bool
+    ) -> None:
         self.text = text
         self.at = 0
         self.ansi_quotes = bool(sql_mode & SqlMode.ANSI_QUOTES)
         self.escapes = not sql_mode & SqlMode.NO_BACKSLASH_ESCAPES
         self.server_version = server_version
+        self.mariadb = mariadb
         self.in_versioned = False
 
     def run(self) -> Iterator[Token]:
@@ -117,7 +142,7 @@ class _Lexer:
 
     def _comment(self) -> None:
         match = _VERSIONED.match(self.text, self.at)
-        if match and not self._is_later(match.group(1)):
+        if match and self._is_code(match.group(2), of_mariadb=bool(match.group(1))):
             self.in_versioned = True
             self.at = match.end()
             return
@@ -126,8 +151,15 @@ class _Lexer:
             raise LexError("the statement ends inside a comment")
         self.at = end + 2
 
-    def _is_later(self, version: str | None) -> bool:
-        return bool(version and self.server_version and int(version) > self.server_version)
+    def _is_code(self, version: str | None, *, of_mariadb: bool) -> bool:
+        """Whether the server ran what is in a comment for this version, if it names one."""
+        if of_mariadb and not self.mariadb:
+            return False
+        if version is None:
+            return True
+        if self.mariadb and not of_mariadb and int(version) in _NOT_OF_MARIADB:
+            return False
+        return self.server_version is None or int(version) <= self.server_version
 
     def _next(self) -> Token:
         char = self.text[self.at]

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Literal
 
 from decoder.options import TypeOptions
 from pipeline.catalog.conversion_mode import ConversionMode
 from pipeline.catalog.defaults import DefaultContext
 from pipeline.catalog.items import Position
+from pipeline.time_zone import zone
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedStatement:
     """A QUERY event, as far as definitions depend on it; `server_version` as MySQL's number.
 
+    `server_charset`: of the session's collation_server, which a schema has that names none;
     `explicit_timestamps`: the session's explicit_defaults_for_timestamp, if it is logged.
     `temporary`: it used temporary tables of its connection, whose names hide the others'.
     """
@@ -26,6 +29,7 @@ class LoggedStatement:
     schema: str | None = None
     sql_mode: int = 0
     time_zone: str | None = None
+    server_charset: str | None = None
     executed_at: datetime | None = None
     ddl_xid: int | None = None
     explicit_timestamps: bool | None = None
@@ -53,7 +57,9 @@ class CatalogOptions:
     """What conf says: which tables count, their types, and the server's own time zone.
 
     `from_start`: the lake holds the server's log from its first file on. `foreign_keys_logged`: a
-    server that can log what foreign keys do to rows does so.
+    server that can log what foreign keys do to rows does so. `lower_case_table_names` is the
+    server's: with 1 and 2 the log has the names of tables in lower case, and DDL as it was typed.
+    `default_charset`: that of text whose DDL names none.
     """
 
     wanted: Callable[[str, str], bool] = field(default=lambda _schema, _table: True)
@@ -61,13 +67,34 @@ class CatalogOptions:
     system_time_zone: str = "UTC"
     from_start: bool = False
     foreign_keys_logged: bool = False
+    default_charset: str | None = None
+    lower_case_table_names: Literal[0, 1, 2] | None = None
+
+    @property
+    def folds_names(self) -> bool:
+        """Whether names of schemas and tables are the same whatever their letters' case."""
+        return self.lower_case_table_names in (1, 2)
+
+    def _time_zone(self, statement: LoggedStatement) -> str:
+        """The session's, with the server's own in the place of SYSTEM."""
+        named = statement.time_zone not in (None, "", "SYSTEM")
+        return str(statement.time_zone) if named else self.system_time_zone
+
+    def _utc_offset(self, statement: LoggedStatement) -> int | None:
+        """The server logs the zone of statements that have used it, and no other."""
+        if not statement.time_zone:
+            return None
+        try:
+            offset = zone(self._time_zone(statement)).utcoffset(None)
+        except ValueError:
+            return None
+        return None if offset is None else offset // timedelta(minutes=1)
 
     def default_context(self, statement: LoggedStatement) -> DefaultContext:
         """What a DEFAULT's value depends on."""
-        named = statement.time_zone not in (None, "", "SYSTEM")
         return DefaultContext(
             executed_at=statement.executed_at,
-            time_zone=str(statement.time_zone) if named else self.system_time_zone,
+            time_zone=self._time_zone(statement),
             options=self.types,
             explicit_timestamps=statement.explicit_timestamps,
         )
@@ -79,4 +106,6 @@ class CatalogOptions:
             options=self.types,
             ignore=ignore,
             mariadb=statement.mariadb,
+            explicit_timestamps=statement.explicit_timestamps,
+            utc_offset=self._utc_offset(statement),
         )

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from pipeline.catalog.actions import NewColumn
+from pipeline.catalog.keys import Key, Keys
+from pipeline.catalog.partitions import Partitioning
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +30,24 @@ class ColumnDefault:
 
 @dataclass(frozen=True, slots=True)
 class TableModel:
-    """Known only of a table whose CREATE is in the log.
+    """Known only of a table whose CREATE is in the log, or that conf declares.
 
-    `auto_increment` names its column of that kind, `generated` those that are computed from others.
-    `defaults` are those of all columns; None: not known (of an older release).
+    `auto_increment` names its column of that kind, `generated` those that are computed from others,
+    whose names, without regard to case, are among `sources` (None: not known). `defaults` are those
+    of all columns; None: not known (of an older release). `partitioning` tells which rows its
+    partitions hold, if it has some and that can be told. `left_out` says why it is no table to
+    replicate, and no table created LIKE it is. `keys` are its PRIMARY
+    and UNIQUE ones, `charset` what columns that name none are in.
     """
 
     auto_increment: str | None = None
     generated: tuple[str, ...] = ()
     defaults: tuple[ColumnDefault, ...] | None = None
+    sources: tuple[str, ...] | None = ()
+    partitioning: Partitioning | None = None
+    left_out: str | None = None
+    keys: Keys = None
+    charset: str | None = None
 
     @classmethod
     def of(cls, columns: Iterable[NewColumn]) -> TableModel:
@@ -56,9 +68,10 @@ class TableModel:
         numbered = [c.definition.name for c in declared if c.computed == "AUTO_INCREMENT"]
         kept = names.get(self.auto_increment, self.auto_increment) if self.auto_increment else None
         generated = [names.get(name, name) for name in self.generated]
-        return TableModel(
-            numbered[0] if numbered else None if kept in anew else kept,
-            (
+        return replace(
+            self,
+            auto_increment=numbered[0] if numbered else None if kept in anew else kept,
+            generated=(
                 *(name for name in generated if name is not None and name not in anew),
                 *(
                     c.definition.name
@@ -66,8 +79,33 @@ class TableModel:
                     if c.computed and c.computed != "AUTO_INCREMENT"
                 ),
             ),
-            self._renamed_defaults(names),
+            defaults=self._renamed_defaults(names),
+            sources=self._sources(names, declared),
+            partitioning=self._partitioning(names),
         )
+
+    def _sources(
+        self, names: Mapping[str, str | None], declared: Iterable[NewColumn]
+    ) -> tuple[str, ...] | None:
+        """Those of generated columns that go stay among them: rather too many than too few."""
+        if self.sources is None:
+            return None
+        folded = {old.casefold(): new and new.casefold() for old, new in names.items()}
+        kept = {folded.get(name, name) for name in self.sources} - {None}
+        return tuple(sorted({name for name in kept if name}.union(*(c.sources for c in declared))))
+
+    def _partitioning(self, names: Mapping[str, str | None]) -> Partitioning | None:
+        if self.partitioning is None:
+            return None
+        over = self.partitioning.column.casefold()
+        now = next((new for old, new in names.items() if old.casefold() == over), over)
+        return self.partitioning.renamed(now) if now else None
+
+    def generates_from(self, column: str) -> bool:
+        """Whether a generated column may be computed from this one."""
+        if not self.generated:
+            return False
+        return self.sources is None or column.casefold() in self.sources
 
     def _renamed_defaults(
         self, names: Mapping[str, str | None]
@@ -85,9 +123,20 @@ class TableModel:
     def from_json(cls, text: str) -> TableModel:
         """The model that `to_json` wrote."""
         fields = json.loads(text)
-        defaults = fields.get("defaults")
+        defaults, keys = fields.get("defaults"), fields.get("keys")
+        sources, partitioning = fields.get("sources"), fields.get("partitioning")
         return cls(
             fields["auto_increment"],
             tuple(fields["generated"]),
+            # Older releases did not keep what follows.
             None if defaults is None else tuple(ColumnDefault(**one) for one in defaults),
+            None if sources is None else tuple(sources),
+            Partitioning.from_fields(partitioning) if partitioning else None,
+            fields.get("left_out"),
+            None if keys is None else tuple(map(_key, keys)),
+            fields.get("charset"),
         )
+
+
+def _key(fields: Mapping[str, Any]) -> Key:
+    return Key(fields["name"], tuple(fields["columns"]), tuple(fields["prefixes"]))

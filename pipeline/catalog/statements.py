@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from decoder.definition import TableDefinition
-from pipeline.catalog.actions import NewColumn
+from pipeline.catalog.actions import NewColumn, Refused, RowsNotLogged
 from pipeline.catalog.alteration import Alteration, NotAppliedError, altered
 from pipeline.catalog.constants import UnknownDefaultError
+from pipeline.catalog.declarations import declared_model, in_charset
 from pipeline.catalog.defaults import default_text
 from pipeline.catalog.effects import (
+    AlterSchema,
     AlterTable,
     CreateSchema,
     CreateTable,
@@ -22,17 +23,19 @@ from pipeline.catalog.effects import (
     DropTable,
     Effect,
     RenameTables,
+    RowsChanged,
     TableName,
     TruncateTable,
     Unreadable,
     Unsupported,
 )
 from pipeline.catalog.insert_defaults import insert_default
-from pipeline.catalog.items import ItemKind, TimelineItem
 from pipeline.catalog.logged import CatalogOptions, LoggedStatement
 from pipeline.catalog.model import ColumnDefault, TableModel
+from pipeline.catalog.partition_clause import WAY_BACK
 from pipeline.catalog.renames import permutation
-from pipeline.catalog.tables import Tables
+from pipeline.catalog.table_items import TableItems, named
+from pipeline.catalog.tables import Tables, TableState
 
 LOGS_CASCADES = 90600
 """From MySQL 9.6 on, what a foreign key does to the child's rows is in the log, unless
@@ -41,12 +44,12 @@ SAVES_DDL_XID = 80000
 """From MySQL 8.0 on, DDL that did something is logged with an XID."""
 
 
-class Statements:
+class Statements(TableItems):
     """Adds to `tables` what statements do; keeps those that cannot be read in `unreadable`."""
 
     def __init__(self, tables: Tables, options: CatalogOptions) -> None:
-        self._tables = tables
-        self._options = options
+        super().__init__(tables, options)
+        self._from_start = options.from_start
         self._created_schemas: set[str] = set()
         self.unreadable: list[tuple[LoggedStatement, str]] = []
 
@@ -55,8 +58,9 @@ class Statements:
         if isinstance(effect, Unreadable):
             self.unreadable.append((statement, effect.reason))
         elif isinstance(effect, CreateSchema):
-            if not effect.if_not_exists:
-                self._created_schemas.add(effect.schema)
+            self._create_schema(statement, effect)
+        elif isinstance(effect, AlterSchema):
+            self._schema_charset(statement, effect.schema, effect.charset)
         elif isinstance(effect, DropSchema):
             self._drop_schema(statement, effect)
         elif isinstance(effect, RenameTables):
@@ -64,9 +68,24 @@ class Statements:
         elif isinstance(effect, CreateTemporary):
             self._temporary(statement, effect.name)
         elif self._wanted(effect.name):
+            if isinstance(effect, (AlterTable, TruncateTable, DropTable, RowsChanged)):
+                self._check_case(statement, effect.name)
             self._on_table(statement, effect)
         elif isinstance(effect, AlterTable) and effect.renamed:
             self._rename(statement, RenameTables(((effect.name, effect.renamed),)))
+
+    def declare(self, statement: LoggedStatement, effect: CreateTable | Unsupported) -> None:
+        """What conf says of a table, unless the log has told more."""
+        name = effect.name
+        if not self._wanted(name) or self._tables[name].exists:
+            return
+        if isinstance(effect, Unsupported):
+            self._unsupported(statement, name, effect.reason, creates=True)
+            return
+        model = declared_model(effect, partial(self._inserted, statement))
+        self._declared(statement, name, effect.definition, model)
+        if effect.cascades:
+            self._cascades(statement, name, effect.cascades)
 
     def _on_table(
         self,
@@ -76,6 +95,7 @@ class Statements:
         | AlterTable
         | TruncateTable
         | DropTable
+        | RowsChanged
         | Unsupported,
     ) -> None:
         if isinstance(effect, CreateTable):
@@ -85,39 +105,65 @@ class Statements:
         elif isinstance(effect, AlterTable):
             self._alter(statement, effect)
         elif isinstance(effect, Unsupported):
-            self._unsupported(statement, effect.name, effect.reason, creates=effect.creates)
-        elif self._tables[effect.name].exists:
-            kind: ItemKind = "drop" if isinstance(effect, DropTable) else "truncate"
-            self._log(statement, effect.name, kind)
+            model = TableModel(left_out=effect.reason) if effect.left_out else None
+            self._unsupported(
+                statement, effect.name, effect.reason, creates=effect.creates, model=model
+            )
+        elif isinstance(effect, RowsChanged):
+            self._rows_not_logged(statement, effect.name, effect.reason)
+        elif isinstance(effect, DropTable):
+            self._end(statement, effect.name)
+        else:
+            self._truncate(statement, effect.name)
 
-    def _wanted(self, name: TableName) -> bool:
-        return self._options.wanted(name.schema, name.table)
+    def _check_case(self, statement: LoggedStatement, name: TableName) -> None:
+        """Hold the table that is meant, if the server takes names that differ in case for one.
+
+        Nothing in the log tells whether it does. A DROP TABLE IF EXISTS that did nothing has no
+        XID.
+        """
+        did_nothing = statement.mysql_version >= SAVES_DDL_XID and statement.ddl_xid is None
+        told = self._options.lower_case_table_names is not None
+        if told or did_nothing or self._tables[name].exists:
+            return
+        if other := self._tables.respelled(name):
+            reason = (
+                f"a statement names {name}, which is another table unless the server's"
+                " lower_case_table_names is 1 or 2: say in conf, for a new lake, what it is"
+            )
+            self._unsupported(statement, other, reason)
+
+    def _create_schema(self, statement: LoggedStatement, effect: CreateSchema) -> None:
+        if not effect.if_not_exists:
+            self._created_schemas.add(effect.schema)
+        charsets = self._tables.charsets
+        absent = not charsets[effect.schema] if effect.schema in charsets else self._from_start
+        # IF NOT EXISTS of one that exists changes nothing, but whether it did is not logged.
+        if not effect.if_not_exists or absent:
+            charset = effect.charset or statement.server_charset
+            self._schema_charset(statement, effect.schema, charset)
+
+    def _schema_charset(self, statement: LoggedStatement, schema: str, charset: str | None) -> None:
+        if charset is not None and self._tables.charsets.get(schema) != charset:
+            self._log(statement, TableName(schema, ""), "schema", model=TableModel(charset=charset))
 
     def _drop_schema(self, statement: LoggedStatement, effect: DropSchema) -> None:
         self._created_schemas.discard(effect.schema)
+        if self._tables.charsets.get(effect.schema):
+            self._log(statement, TableName(effect.schema, ""), "schema")
         for name in self._tables.existing(effect.schema):
-            self._log(statement, name, "drop")
+            self._end(statement, name)
 
     # --- tables begin -----------------------------------------------------------------------------
 
     def _create(self, statement: LoggedStatement, effect: CreateTable) -> None:
         if effect.if_not_exists and self._exists_already(statement, effect.name):
             return
+        effect = in_charset(effect, self._tables.charsets.get(effect.name.schema))
         inserted = partial(self._inserted, statement)
-        self._begin(statement, effect.name, effect.definition, _model(effect, inserted))
+        self._begin(statement, effect.name, effect.definition, declared_model(effect, inserted))
         if effect.cascades:
             self._cascades(statement, effect.name, effect.cascades)
-
-    def _begin(
-        self,
-        statement: LoggedStatement,
-        name: TableName,
-        definition: TableDefinition | None,
-        model: TableModel | None,
-    ) -> None:
-        """A table that is empty, of a definition that the first table map tells if it is None."""
-        version = self._tables[name].versions.declared(definition) if definition else None
-        self._log(statement, name, "create", version=version, definition=definition, model=model)
 
     def _cascades(self, statement: LoggedStatement, name: TableName, cascades: str) -> None:
         """Hold a table whose rows foreign keys change, unless these changes are in the log."""
@@ -139,17 +185,19 @@ class Statements:
             return False
         if self._tables[name].exists or statement.mysql_version >= SAVES_DDL_XID:
             return True
-        return not self._options.from_start and name.schema not in self._created_schemas
+        return not self._from_start and name.schema not in self._created_schemas
 
     def _create_like(self, statement: LoggedStatement, effect: CreateTableLike) -> None:
         if effect.if_not_exists and self._exists_already(statement, effect.name):
             return
         like = self._tables[effect.model] if effect.model else None
         if like and like.exists and like.definition and not like.held:
-            definition = _named(like.definition, effect.name)
+            definition = named(like.definition, effect.name)
             self._begin(statement, effect.name, definition, like.model)
             if like.keys_open:
-                self._log(statement, effect.name, "keys")
+                self._log(statement, effect.name, "keys", model=like.model)
+        elif like and like.model and (reason := like.model.left_out):
+            self._unsupported(statement, effect.name, reason, creates=True, model=like.model)
         else:
             self._begin(statement, effect.name, None, None)
 
@@ -157,45 +205,62 @@ class Statements:
 
     def _alter(self, statement: LoggedStatement, effect: AlterTable) -> None:
         table = self._tables[effect.name]
-        if table.exists and not table.held and table.definition is not None:
-            try:
-                change = altered(
-                    table.definition,
-                    table.model,
-                    effect.actions,
-                    self._options.conversion_mode(statement, ignore=effect.ignore),
-                    partial(self._default, statement),
-                    partial(self._inserted, statement),
-                )
-            except NotAppliedError as error:
-                self._unsupported(statement, effect.name, str(error))
-            else:
-                self._altered(statement, effect.name, table.definition, change)
+        if table.exists and not table.held:
+            self._take_actions(statement, effect, table)
         if effect.renamed:
             self._rename(statement.later(1), RenameTables(((effect.name, effect.renamed),)))
+
+    def _take_actions(
+        self, statement: LoggedStatement, effect: AlterTable, table: TableState
+    ) -> None:
+        for action in effect.actions:
+            if isinstance(action, Refused) and action.left_out:
+                model = TableModel(left_out=action.reason)
+                self._unsupported(statement, effect.name, action.reason, model=model)
+                return
+        if table.definition is None:  # it is empty, and the first table map tells what it is
+            for action in effect.actions:
+                if isinstance(action, RowsNotLogged):
+                    self._rows_not_logged(statement, effect.name, action.reason)
+            return
+        try:
+            change = altered(
+                table.definition,
+                table.model,
+                effect.actions,
+                self._options.conversion_mode(statement, ignore=effect.ignore),
+                partial(self._default, statement),
+                partial(self._inserted, statement),
+            )
+        except NotAppliedError as error:
+            self._unsupported(statement, effect.name, str(error))
+        else:
+            self._altered(statement, effect.name, table, table.definition, change)
 
     def _altered(
         self,
         statement: LoggedStatement,
         name: TableName,
+        table: TableState,
         before: TableDefinition,
         change: Alteration,
     ) -> None:
+        if table.unseen:
+            if (change.definition, change.model) != (before, table.model):
+                self._declared(statement, name, change.definition, change.model)
+            return
+        log = partial(self._log, statement, name, definition=change.definition, model=change.model)
         if change.definition != before:
-            version = self._tables[name].versions.declared(change.definition)
-            log = partial(
-                self._log,
-                statement,
-                name,
-                version=version,
-                definition=change.definition,
-                model=change.model,
-            )
-            self._log_columns(log, before, change)
-        elif change.model != self._tables[name].model:
+            version = table.versions.declared(change.definition)
+            self._log_columns(partial(log, version=version), before, change)
+        elif _besides_keys(change.model) != _besides_keys(table.model):
             self._log(statement, name, "model", model=change.model)
+        if change.gone:
+            self._log(statement, name, "truncate_partitions", rows=change.gone)
+        if change.not_logged:
+            self._rows_not_logged(statement, name, change.not_logged)
         if change.keys:
-            self._log(statement, name, "keys")
+            self._log(statement, name, "keys", model=change.model)
 
     def _log_columns(
         self, log: Callable[..., None], before: TableDefinition, change: Alteration
@@ -233,31 +298,48 @@ class Statements:
         if statement.mariadb and hidden:
             self._unclear(statement, effect, hidden[0][0])
             return
+        for old, _ in effect.pairs:
+            if self._wanted(old):
+                self._check_case(statement, old)
         there, moved = permutation(effect.pairs)
         before = {name: replace(self._tables[name]) for name in {*there, *there.values()}}
         for name, target in moved.items():
-            if before[name].exists and self._wanted(name):
-                self._log(statement, name, "moved", other=target)
+            if self._wanted(name):
+                self._end(statement, name, target)
         for name, source in there.items():
-            if not self._wanted(name):
-                continue
-            was = before[source]
-            if was.exists and not was.held and was.definition and self._wanted(source):
-                definition = _named(was.definition, name)
-                version = self._tables[name].versions.declared(definition)
-                self._log(
-                    statement,
-                    name,
-                    "renamed",
-                    version=version,
-                    definition=definition,
-                    model=was.model,
-                    other=source,
-                )
-                if was.keys_open:
-                    self._log(statement, name, "keys")
-            elif was.exists or before[name].exists:
-                self._unsupported(statement, name, _unknown_rows(source, was.held), creates=True)
+            if self._wanted(name):
+                self._take_over(statement, name, source, before)
+
+    def _take_over(
+        self,
+        statement: LoggedStatement,
+        name: TableName,
+        source: TableName,
+        before: Mapping[TableName, TableState],
+    ) -> None:
+        """A name gets the table that had another one; `before`: all that take part."""
+        was = before[source]
+        told = was.exists and not was.held and was.rows_known and self._wanted(source)
+        if told and was.definition is None:
+            self._begin(statement, name, None, None)  # it is empty
+        elif told and was.definition and was.unseen and not before[name].exists:
+            self._declared(statement, name, named(was.definition, name), was.model)
+        elif told and was.definition and not was.unseen:
+            definition = named(was.definition, name)
+            self._log(
+                statement,
+                name,
+                "renamed",
+                version=self._tables[name].versions.declared(definition),
+                definition=definition,
+                model=was.model,
+                other=source,
+            )
+            if was.keys_open:
+                self._log(statement, name, "keys", model=was.model)
+        elif was.exists or before[name].exists:
+            reason = _unknown_rows(source, was)
+            self._unsupported(statement, name, reason, creates=True, model=_left_out(was))
 
     def _unclear(self, statement: LoggedStatement, effect: RenameTables, hidden: TableName) -> None:
         """A RENAME that may be of a temporary table."""
@@ -270,50 +352,20 @@ class Statements:
                     self._unsupported(statement, name, reason)
             self._temporary(statement, new)
 
-    # --- items ------------------------------------------------------------------------------------
 
-    def _unsupported(
-        self, statement: LoggedStatement, name: TableName, reason: str, *, creates: bool = False
-    ) -> None:
-        """Hold the table, if there is something to hold."""
-        if self._tables[name].exists or creates:
-            self._log(statement, name, "unsupported", reason=reason)
-
-    def _log(
-        self, statement: LoggedStatement, name: TableName, kind: ItemKind, **fields: Any
-    ) -> None:
-        self._tables.add(
-            TimelineItem(
-                *statement.position,
-                name.schema,
-                name.table,
-                kind,
-                statement=statement.query,
-                **fields,
-            )
-        )
+def _besides_keys(model: TableModel | None) -> TableModel | None:
+    return model and replace(model, keys=None)
 
 
-def _model(
-    effect: CreateTable, inserted: Callable[[NewColumn], ColumnDefault]
-) -> TableModel | None:
-    """What DDL tells of the table, with the DEFAULTs of its columns as the key leaves them."""
-    if effect.model is None:
-        return None
-    declared = (
-        replace(column, definition=definition)
-        for column, definition in zip(effect.columns, effect.definition.columns, strict=True)
-    )
-    return replace(effect.model, defaults=tuple(map(inserted, declared)))
+def _left_out(was: TableState) -> TableModel | None:
+    return was.model if was.model and was.model.left_out else None
 
 
-def _named(definition: TableDefinition, name: TableName) -> TableDefinition:
-    return replace(definition, schema=name.schema, table=name.table)
-
-
-def _unknown_rows(source: TableName, held: bool) -> str:
-    if held:
+def _unknown_rows(source: TableName, was: TableState) -> str:
+    if was.held:
         return f"renamed from {source}, which is held"
+    if not was.rows_known:
+        return f"renamed from {source}, whose rows are not in the log{WAY_BACK}"
     return (
         f"renamed from {source}, whose rows are not replicated: where conf leaves that name out,"
         " let it in with include, in a new lake"

@@ -20,6 +20,7 @@ from pipeline.catalog.effects import (
     CreateTemporary,
     DropTable,
     Effect,
+    RowsChanged,
     TruncateTable,
     Unsupported,
 )
@@ -37,7 +38,7 @@ def beside_temporary_tables(query: str, effects: Iterable[Effect]) -> list[Effec
 def _effects(effect: Effect, *, generated: bool) -> Iterator[Effect]:
     if isinstance(effect, AlterTable) and effect.renamed:
         yield CreateTemporary(effect.renamed)
-    if isinstance(effect, (AlterTable, TruncateTable)):
+    if isinstance(effect, (AlterTable, TruncateTable, RowsChanged)):
         return  # they use their own table and no other
     if isinstance(effect, Unsupported) and not effect.creates:
         return

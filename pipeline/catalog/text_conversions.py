@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import unicodedata
 
-from decoder.charsets import charset_of
 from decoder.constants import ColumnType as T
 from decoder.definition import ColumnDefinition
+from pipeline.catalog.charsets import widest
 from pipeline.catalog.conversion_mode import (
     CUT,
     PAD,
@@ -16,34 +16,23 @@ from pipeline.catalog.conversion_mode import (
 )
 from pipeline.catalog.lexer import SqlMode
 
-_BYTES = {
-    **dict.fromkeys(("utf8mb4", "utf16", "utf16le", "utf32", "gb18030"), 4),
-    **dict.fromkeys(("utf8mb3", "ujis", "eucjpms"), 3),
-    **dict.fromkeys(("ucs2", "big5", "cp932", "euckr", "gb2312", "gbk", "sjis"), 2),
-}
-"""Bytes of a charset's longest character; one for those that are not here."""
-
-
-def _widest(column: ColumnDefinition) -> int:
-    """Bytes of the column's longest character."""
-    if column.collation is None:
-        return max(_BYTES.values())
-    return _BYTES.get(charset_of(column.collation), 1)
+_LARGEST_VALUE = (1 << 30) - 1
+"""In bytes: no value is larger than a packet, and max_allowed_packet is 1 GiB at most."""
 
 
 def characters(column: ColumnDefinition) -> int:
     """How many characters fit for certain: a declared length is in characters of four bytes."""
     if column.length_bytes and column.type not in (T.VARCHAR, T.VAR_STRING, T.STRING):
         if column.type is T.VARCHAR_COMPRESSED:
-            return column.length // _widest(column)
-        return ((1 << 8 * column.length_bytes) - 1) // _widest(column)
-    return column.length // _widest(column)
+            return column.length // widest(column.collation)
+        return ((1 << 8 * column.length_bytes) - 1) // widest(column.collation)
+    return column.length // widest(column.collation)
 
 
 def _longest(column: ColumnDefinition) -> int:
     """The characters of the longest value that there can be."""
     if _is_blob(column):
-        return int((1 << 8 * column.length_bytes) - 1)
+        return min((1 << 8 * column.length_bytes) - 1, _LARGEST_VALUE)
     return characters(column)
 
 

@@ -17,6 +17,7 @@ from pyspark.sql import Column, SparkSession, functions as sf, types as st
 from pipeline import delta
 from pipeline.catalog.items import ColumnStep, TimelineItem
 from pipeline.gold.convert import converted
+from pipeline.gold.generated import generated_value
 from pipeline.gold.gold_table import (
     GoldTable,
     cluster,
@@ -211,6 +212,8 @@ def _rewrite(
 
 
 def _value(step: ColumnStep, kind: st.DataType) -> Column:
+    if step.generated is not None:
+        return converted(generated_value(step.generated), step.convert, kind)
     if step.old is None:
         return typed(step.text, kind)
     return converted(sf.col(quoted(step.old)), step.convert, kind)

@@ -68,6 +68,25 @@ def _digits(value: Column, number: int, _kind: st.DataType) -> Column:
     return sf.rpad(point, length, sf.lit("0"))
 
 
+def _number_of(value: Column, _number: int, _kind: st.DataType) -> Column:
+    return value.cast(st.DecimalType(38, 0))
+
+
+def _instant(value: Column, number: int, kind: st.DataType) -> Column:
+    return _of_micros(_micros(value) - number * _MINUTE, kind)
+
+
+def _local(value: Column, number: int, kind: st.DataType) -> Column:
+    return _of_micros(_micros(value) + number * _MINUTE, kind)
+
+
+def _clamp(value: Column, number: int, _kind: st.DataType) -> Column:
+    low, high = sf.lit(-(1 << number - 1)), sf.lit((1 << number - 1) - 1)
+    rounded = sf.round(value, 0)
+    return sf.when(rounded > high, high).when(rounded < low, low).otherwise(rounded)
+
+
+_MINUTE = 60_000_000
 _CONVERSIONS: dict[str, Callable[[Column, int, st.DataType], Column]] = {
     conversion_mode.CAST: _cast,
     conversion_mode.ROUNDED: _cast,
@@ -79,4 +98,8 @@ _CONVERSIONS: dict[str, Callable[[Column, int, st.DataType], Column]] = {
     conversion_mode.FRACTION: _fraction,
     conversion_mode.TRUNCATE: _truncate,
     conversion_mode.DIGITS: _digits,
+    conversion_mode.CLAMP: _clamp,
+    conversion_mode.NUMBER: _number_of,
+    conversion_mode.INSTANT: _instant,
+    conversion_mode.LOCAL: _local,
 }

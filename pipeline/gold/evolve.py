@@ -7,7 +7,7 @@ either a step that Delta skips when it is done, or is not made when the table sh
 
 from __future__ import annotations
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, SparkSession
 
 from decoder.definition import TableDefinition
 from pipeline import delta
@@ -25,8 +25,12 @@ from pipeline.gold.gold_table import (
     standing,
 )
 from pipeline.gold.names import in_sql, quoted
+from pipeline.gold.partition_rows import held_in
 from pipeline.gold.parts import Evolve
 
+ENDS = ("drop", "moved")
+EMPTYING = (*ENDS, "truncate", "truncate_partitions")
+"""Items at which rows go."""
 TABLE_PROPERTIES = {
     # MySQL's names may hold spaces and signs that Parquet's may not.
     "delta.columnMapping.mode": "name",
@@ -46,12 +50,11 @@ def evolve(
     ours = now is not None and now.is_of(table.source)
     if now is not None and ours and now.reached >= item.position:
         return
-    if item.kind in ("drop", "moved"):
-        if not ours or not drop_rows:
+    if item.kind in EMPTYING:
+        # There is none where a table began empty, and no row has shown yet what it is.
+        if not ours or (item.kind in ENDS and not drop_rows):
             return
-        _delete_rows(spark, table, version)
-    elif item.kind == "truncate":
-        _delete_rows(spark, table, version)
+        _delete_rows(spark, table, version, held_in(item.rows) if item.rows else None)
     elif item.definition is None:
         return
     elif now is not None and not ours:
@@ -135,8 +138,12 @@ def _create_again(
     cluster(spark, table, part.item, clustering(schema, part.key), version)
 
 
-def _delete_rows(spark: SparkSession, table: GoldTable, version: int) -> None:
+def _delete_rows(
+    spark: SparkSession, table: GoldTable, version: int, which: Column | None = None
+) -> None:
+    """Delete all rows, or some."""
+
     def delete(session: SparkSession) -> None:
-        delta.open_table(session, table.reference).delete()
+        delta.open_table(session, table.reference).delete(which)
 
     delta.execute_once(spark, delete, table.reference, app=table.app, version=version)

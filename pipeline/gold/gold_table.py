@@ -123,7 +123,8 @@ def clustering(schema: st.StructType, key: tuple[str, ...]) -> list[str]:
 
 def marks(table: GoldTable, item: TimelineItem) -> dict[str, str]:
     """The properties of a table that has come over a change."""
-    return {SOURCE: table.source, DEFINITION: str(item.version), POSITION: place_of(item)}
+    reached = {} if item.version is None else {DEFINITION: str(item.version)}
+    return {SOURCE: table.source, **reached, POSITION: place_of(item)}
 
 
 def properties_in_sql(properties: Mapping[str, str]) -> str:

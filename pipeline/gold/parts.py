@@ -18,7 +18,7 @@ BEGINNINGS = ("create", "truncate")
 """Items at which a table is known to hold no row: nothing of before counts after them."""
 MOVES = ("renamed", "moved")
 """Items at which a table's rows go to another name, or another's come to it."""
-_NOT_OF_GOLD = ("version", "keys", "model")
+_NOT_OF_GOLD = ("version", "keys", "model", "rows_not_logged")
 """Items at which gold's table stays what it is."""
 
 

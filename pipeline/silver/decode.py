@@ -20,13 +20,14 @@ from decoder import schemas
 from decoder.definition import TableDefinition
 from decoder.options import TypeOptions
 from decoder.results import Changes, Definitions, Faults, Result, Statements, Transactions
+from decoder.statements import may_change_tables
 from decoder.stream import Segment, SegmentDecoder
-from pipeline.catalog.ddl import may_change_tables
 from pipeline.silver.blobs import Packer
 from pipeline.silver.lossy import LOSSY, lossy_counts
 from pipeline.silver.server_version import server_version
 from pipeline.silver.statement_faults import NamedTables
 from pipeline.silver.stretches import SEEN_BEFORE, Place, Splitter, marked
+from pipeline.silver.table_names import TableNames
 
 SEGMENT_COLUMNS = (
     "file",
@@ -79,8 +80,10 @@ class Decode:
 
     `table_ids`: fingerprint of a definition → the plan's number for its table. With `only`, the
     place of a segment → transactions that faults held in it, just the changes of these are given,
-    and what still faults. `seen`: see `Splitter`; of such transactions only that they were logged
-    is given.
+    and what still faults; of tables in `again` all changes, but for those of transactions in
+    `passed`. `seen`: see `Splitter`; of such transactions only that they were logged is given.
+    `names`: what tables are called that the log has no names of. `lower_case`: the
+    server's tables have names in lower case.
     """
 
     types: TypeOptions
@@ -88,6 +91,10 @@ class Decode:
     table_ids: Mapping[str, int]
     only: Mapping[tuple[int, int], frozenset[int]] | None = None
     seen: Mapping[Place, str] = field(default_factory=dict)
+    lower_case: bool = False
+    names: TableNames = field(default_factory=TableNames)
+    again: frozenset[str] = frozenset()
+    passed: tuple[int, ...] = ()
 
     def __call__(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The blobs of all segments in `rows`."""
@@ -108,8 +115,8 @@ class Decode:
     def _results(self, stretch: Segment, parts: Iterator[pa.Buffer]) -> Iterator[Result]:
         """What the decoder gives, with the tables of statements that are faults."""
         first = next(parts)
-        named = NamedTables(_server(stretch, first))
-        decoder = SegmentDecoder(stretch, self.types, wanted=self.wanted)
+        named = NamedTables(_server(stretch, first), lower_case=self.lower_case)
+        decoder = SegmentDecoder(stretch, self.types, wanted=self.wanted, names=self.names)
         for result in decoder.decode(_chain(first, parts)):
             if isinstance(result, Statements):
                 named.note(result.batch)
@@ -147,8 +154,11 @@ class Decode:
     def _selected(self, segment: Segment, changes: Changes) -> Changes:
         if self.only is None:
             return changes
+        lsns = changes.batch.column("__lsn").to_numpy()
+        if str(changes.definition) in self.again:
+            return changes.filter(~np.isin(lsns, self.passed))
         held = sorted(self.only[segment.ordinal, segment.start_pos])
-        return changes.filter(np.isin(changes.batch.column("__lsn").to_numpy(), held))
+        return changes.filter(np.isin(lsns, held))
 
 
 @dataclass(frozen=True)
@@ -251,7 +261,7 @@ def _ddl(batch: pa.RecordBatch, server: str) -> Iterator[dict[str, Any]]:
     executed = batch.column("executed_at").cast(pa.int64())
     times = executed.take(pa.array(chosen)).to_pylist()
     names = (
-        *("query", "schema", "sql_mode", "time_zone", "ddl_xid"),
+        *("query", "schema", "sql_mode", "server_charset", "time_zone", "ddl_xid"),
         *("explicit_defaults_for_timestamp", "thread_specific"),
     )
     rows = batch.take(pa.array(chosen)).select(["__lsn", "__pos", *names]).to_pylist()

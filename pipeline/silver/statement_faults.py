@@ -8,8 +8,10 @@ import pyarrow as pa
 
 from decoder import schemas
 from decoder.faults import STATEMENT_DML
-from pipeline.catalog.ddl import Session, may_change_tables
+from decoder.statements import may_change_tables
+from pipeline.catalog.ddl import Session
 from pipeline.catalog.dml import targets
+from pipeline.catalog.letter_case import lower
 from pipeline.silver.server_version import server_number
 
 _NEEDED = ("__lsn", "__pos", "query", "schema", "sql_mode")
@@ -19,19 +21,22 @@ Place = tuple[int, int]
 class NamedTables:
     """Of one segment: holds the statements that came last, since their faults come with them.
 
-    `server`: the version of the server that wrote them.
+    `server`: the version of the server that wrote them; `lower_case`: its tables have names in
+    lower case, however statements spell them.
     """
 
-    def __init__(self, server: str) -> None:
-        number, mariadb = server_number(server)
-        self._version = None if mariadb else number
+    def __init__(self, server: str, *, lower_case: bool = False) -> None:
+        self._lower_case = lower_case
+        self._version, self._mariadb = server_number(server)
         self._statements: dict[Place, list[tuple[str, Session]]] = {}
 
     def note(self, statements: pa.RecordBatch) -> None:
         """The statements of the stretch of the log that the next faults are in."""
         self._statements = defaultdict(list)
         for row in statements.select(list(_NEEDED)).to_pylist():
-            session = Session(row["schema"], row["sql_mode"] or 0, self._version)
+            session = Session(
+                row["schema"], row["sql_mode"] or 0, self._version, mariadb=self._mariadb
+            )
             self._statements[row["__lsn"], row["__pos"]].append((row["query"], session))
 
     def name(self, faults: pa.RecordBatch) -> pa.RecordBatch:
@@ -58,5 +63,5 @@ class NamedTables:
             found = targets(query, session)
             if found is None:
                 return None
-            names |= set(map(str, found))
+            names |= {str(lower(name) if self._lower_case else name) for name in found}
         return sorted(names) if statements else None

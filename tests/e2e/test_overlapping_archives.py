@@ -16,11 +16,19 @@ import pytest
 from pyspark.sql import SparkSession, functions as sf
 
 from pipeline import delta
+from pipeline.bronze.files import read_files
 from pipeline.lake import Lake
+from pipeline.ledger import Ledger
 from pipeline.report import LayerReport
+from pipeline.run import exit_code
+from pipeline.settings import Settings
+from pipeline.silver.plan import SilverPlan
+from pipeline.silver.segments import executed_at
+from pipeline.status import read_status
 from tests.e2e.conftest import Run
 from tests.support.compare import assert_gold_equals_source
 from tests.support.kills import Killed
+from tests.support.mariadb import MariaDBServer
 from tests.support.mysql import MySQLServer
 from tests.support.server import Server
 
@@ -106,6 +114,45 @@ def logs(mysql: MySQLServer, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield Logs(first, copies(replica, folder / "second"), replica)
 
 
+MARIADB = f"""
+    DROP DATABASE IF EXISTS {SCHEMA}; CREATE DATABASE {SCHEMA}; USE {SCHEMA};
+    CREATE TABLE item (id INT PRIMARY KEY, n INT); CREATE TABLE bag (a INT);
+    INSERT INTO item VALUES (1, 1), (2, 2); INSERT INTO bag VALUES (1), (1), (2);
+    SET gtid_domain_id = 3; DELETE FROM bag WHERE a = 2; SET gtid_domain_id = 0;
+    RENAME TABLE item TO thing;
+"""
+
+
+def test_mariadbs_domains_tell_what_was_there_before(
+    spark: SparkSession, mariadb: MariaDBServer, run: Run, tmp_path: Path
+) -> None:
+    lake = tmp_path / "lake"
+    mariadb.execute(f"DROP DATABASE IF EXISTS {SCHEMA}")
+    mariadb.reset_logs()
+    with MariaDBServer(tmp_path / "server", "--server-id=2", "--log-slave-updates") as replica:
+        replica.execute(
+            "RESET MASTER; CHANGE MASTER TO MASTER_HOST = '127.0.0.1',"
+            f" MASTER_PORT = {mariadb.port},"
+            " MASTER_USER = 'root', MASTER_USE_GTID = slave_pos; START SLAVE"
+        )
+        mariadb.execute(MARIADB)
+        mariadb.flush_logs()
+        mariadb.execute(f"INSERT INTO {SCHEMA}.bag VALUES (9)")
+        mariadb.flush_logs()
+        ((position,),) = mariadb.execute("SELECT @@gtid_binlog_pos")
+        ((late,),) = replica.execute(f"SELECT MASTER_GTID_WAIT('{position}', 60)")
+        assert late == 0, replica.execute("SHOW SLAVE STATUS")
+        replica.execute("STOP SLAVE")
+        replica.flush_logs()
+        replica.execute(f"INSERT INTO {SCHEMA}.bag VALUES (1); DELETE FROM {SCHEMA}.thing LIMIT 1")
+        copies(mariadb, tmp_path / "first")
+        copies(replica, tmp_path / "second")
+        reports = run(f"{tmp_path}/*/binlog.0*", lake)
+        assert [(report.faults, report.gaps) for report in reports] == [((), ())] * 3
+        for table in ("thing", "bag"):
+            assert_gold_equals_source(spark, replica, str(lake), SCHEMA, table)
+
+
 def follow(server: MySQLServer, replica: MySQLServer) -> None:
     ((gtids,),) = server.execute("SELECT @@gtid_executed")
     ((late,),) = replica.execute(f"SELECT WAIT_FOR_EXECUTED_GTID_SET('{gtids}', 60)")
@@ -128,15 +175,24 @@ def test_all_of_them_in_one_run(spark: SparkSession, logs: Logs, run: Run, tmp_p
         shutil.copy(file, tmp_path / "logs" / "first" / file.name.replace("binlog", "old-binlog"))
     reports = run(f"{tmp_path}/logs/*/*binlog.0*", tmp_path / "lake")
     assert_all_is_well(spark, logs, tmp_path / "lake", reports)
-    rows = delta.read(spark, Lake(str(tmp_path / "lake")).transactions)
+    lake = Lake(str(tmp_path / "lake"))
+    rows = delta.read(spark, lake.transactions)
     found = rows.groupBy("gtid").agg(sf.count_if(~sf.col("seen_before")), sf.count("*")).collect()
     assert {once for _, once, _ in found} == {1}
     assert max(times for *_, times in found) == 3
     again = rows.where("seen_before")
+    left_out = f"{again.count()} transactions were in the lake before: they are left out."
+    assert left_out in reports[1].notes
+    # what a plan keeps of this is found again for plans that did not
+    plan = Ledger(spark, lake, "e2e").last("silver")
+    assert plan is not None
+    body = SilverPlan.from_body(plan.body)
+    files = {row.ordinal: row for row in read_files(spark, lake, "e2e")}
+    assert executed_at(spark, lake, "e2e", files, body.end) == body.executed
     assert again.where("commit_lsn IS NOT NULL OR rows IS NOT NULL").isEmpty()
 
 
-def test_run_after_run_with_files_that_grow_and_a_run_that_dies(
+def test_run_after_run_as_files_come_and_grow_and_with_a_run_that_dies(
     spark: SparkSession,
     logs: Logs,
     run: Run,
@@ -144,32 +200,38 @@ def test_run_after_run_with_files_that_grow_and_a_run_that_dies(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lake = tmp_path / "lake"
-    first, *others = sorted(logs.first.iterdir())
-    runs = [run(first, lake)]
-    archive = tmp_path / "archive"
-    archive.mkdir()
-    shutil.copy(first, archive / "old.000007")
-    runs.append(run(archive, lake))
-    # the archive goes on, and then the replica's log, of which the last file is being written
-    shutil.copy(others[0], archive / "old.000008")
-    growing = tmp_path / "growing"
-    shutil.copytree(logs.second, growing)
-    *_, last, _ = sorted(growing.iterdir())
-    whole = last.read_bytes()
-    for file in sorted(growing.iterdir())[-2:]:
-        file.unlink()
+    files = {"first": sorted(logs.first.iterdir()), "second": sorted(logs.second.iterdir())}
+    for name in files:
+        (tmp_path / "logs" / name).mkdir(parents=True)
+    location = f"{tmp_path}/logs/*/*binlog.0*"
+    shutil.copy(files["first"][0], tmp_path / "logs" / "first")
+    assert exit_code(run(location, lake)) == 0
+    # The replica's third file is being written, and what is between the two is not there yet.
+    third = files["second"][2]
+    content = third.read_bytes()
+    growing = tmp_path / "logs" / "second" / third.name
+    growing.write_bytes(_in_use(content[: len(content) // 2]))
+    bronze, silver, _ = run(location, lake)
+    (gap,) = silver.gaps
+    rows = delta.read(spark, Lake(str(lake)).transactions)
+    last = rows.selectExpr("split(max_by(gtid, __lsn), ':')").collect()[0][0]
+    assert f"{third.name} (server 2) comes after {last[0]}:{int(last[1]) + 1}-" in gap
+    assert bronze.gaps == (gap,)
+    settings = Settings.load(None, source="e2e", lake=str(lake))
+    assert gap in read_status(spark, settings).problems
+    # It comes from the first server, in a file that is placed before the replica's.
+    shutil.copy(files["first"][1], tmp_path / "logs" / "first")
+    growing.write_bytes(content)
+    assert_all_is_well(spark, logs, lake, run(location, lake))
+    # Everything again under other names, and the run dies.
+    for name, paths in files.items():
+        for path in paths:
+            shutil.copy(path, tmp_path / "logs" / name / f"{name}-{path.name}")
     with monkeypatch.context() as patch:
         patch.setattr("pipeline.silver.batch.append_transactions", _die)
         with pytest.raises(Killed):
-            run(archive, lake)
-    runs.append(run(growing, lake))
-    last.write_bytes(_in_use(whole[: len(whole) // 2]))
-    runs.append(run(growing, lake))
-    last.write_bytes(whole)
-    runs.append(run(growing, lake))
-    # all once more
-    runs += [run(logs.first, lake), run(logs.second, lake)]
-    assert_all_is_well(spark, logs, lake, *runs)
+            run(location, lake)
+    assert_all_is_well(spark, logs, lake, run(location, lake))
 
 
 def _die(*_: object) -> None:
@@ -178,26 +240,3 @@ def _die(*_: object) -> None:
 
 def _in_use(log: bytes) -> bytes:
     return log[:21] + bytes([log[21] | 1]) + log[22:]
-
-
-def test_what_is_missing_between_two_servers_files_is_named(
-    spark: SparkSession, logs: Logs, run: Run, tmp_path: Path
-) -> None:
-    lake = tmp_path / "lake"
-    run(sorted(logs.first.iterdir())[0], lake)
-    later = sorted(logs.second.iterdir())[2:]
-    folder = tmp_path / "later"
-    folder.mkdir()
-    for file in later:
-        shutil.copy(file, folder)
-    ((uuid,),) = delta.read(spark, Lake(str(lake)).transactions).selectExpr(
-        "max(split(gtid, ':')[0])"
-    ).collect()  # fmt: skip
-    *_, silver, _ = reports = run(folder, lake)
-    (gap,) = silver.gaps
-    assert f"{later[0].name} (server 2) comes after {uuid}:" in gap
-    assert reports[0].gaps == (gap,)
-    # the missing come, from the other server, and all goes on
-    *_, middle = sorted(logs.first.iterdir())[:2]
-    assert [report.gaps for report in run(middle, lake)][1] == ()
-    assert_all_is_well(spark, logs, lake, run(logs.second, lake))

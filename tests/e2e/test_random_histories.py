@@ -15,9 +15,9 @@ from tests.support.mysql import MySQLServer
 
 SMALL_FILES = {"max_binlog_size": 4096}
 TRIALS = {
-    "at once": Trial(1, histories=8, length=14),
-    "killed": Trial(2, "killed", histories=4, length=10, variables=SMALL_FILES),
-    "twice": Trial(3, "twice", histories=4, length=10, variables=SMALL_FILES),
+    "at once": Trial(1, histories=8, length=12),
+    "killed": Trial(2, "killed", histories=4, length=8, variables=SMALL_FILES),
+    "twice": Trial(3, "renamed", histories=6, length=10, variables=SMALL_FILES),
     "held": Trial(4, histories=6, length=12, features=frozenset(Feature)),
 }
 
@@ -30,6 +30,6 @@ def test_on_mysql(spark: SparkSession, mysql: MySQLServer, name: str) -> None:
 
 
 def test_on_mariadb(spark: SparkSession, mariadb: MariaDBServer) -> None:
-    trial = Trial(5, "in portions", histories=6, length=12)
+    trial = Trial(5, "in portions", histories=6, length=10)
     print(trial)
     assert attempt(spark, mariadb, trial).equal >= trial.histories

@@ -13,6 +13,12 @@ from tests.support.history.kinds import CONVERSIONS, KEY_CONVERSIONS, KINDS, OUT
 from tests.support.history.model import Column, Feature, Kind, Session, Table, World
 from tests.support.history.sessions import STRICT
 
+COMMENTS = (
+    *(("", ""), ("", ""), ("", " -- the end"), ("", " # it's the end")),
+    *(("/* it's; a `comment */ ", ""), ("-- before\n", ""), ("/*!50000 ", " */")),
+)
+"""Around a statement."""
+
 _Action = Callable[[World, Table, set[str]], "str | None"]
 
 
@@ -32,7 +38,8 @@ def alter(world: World, session: Session, table: Table) -> None:
         table.name = table.family = world.new_name()
         clauses.append(f"RENAME TO {table.sql}")
     world.take(session, f"SET SESSION sql_mode = {STRICT}")
-    world.take(session, f"ALTER TABLE {old} {', '.join(clauses)}", before, table)
+    begin, end = world.rng.choice(COMMENTS)
+    world.take(session, f"{begin}ALTER TABLE {old} {', '.join(clauses)}{end}", before, table)
 
 
 def alter_any(world: World, session: Session) -> None:
@@ -48,6 +55,9 @@ def add_columns(world: World, session: Session) -> None:
         return
     table = world.rng.choice(tables)
     clauses = [_add(world, table, set()) for _ in range(world.rng.choice((1, 1, 2)))]
+    if not any(clause.endswith(" FIRST") or " AFTER " in clause for clause in clauses):
+        declared = ", ".join(clause.removeprefix("ADD COLUMN ") for clause in clauses)
+        clauses = [f"ADD COLUMN ({declared})"]
     world.take(session, f"ALTER TABLE {table.sql} {', '.join(clauses)}", table)
 
 
@@ -249,8 +259,11 @@ def _convert(world: World, table: Table, touched: set[str]) -> str | None:
 
 
 def _conversions(table: Table, column: Column) -> tuple[Kind, ...]:
+    """What it may become: nothing where others may be generated from it, and change with it."""
     known = KEY_CONVERSIONS if column in table.key else CONVERSIONS
-    return () if column.numbered else known.get(column.kind.sql, ())
+    if column.numbered or any(other.generated for other in table.columns):
+        return ()
+    return known.get(column.kind.sql, ())
 
 
 def _nullability(world: World, table: Table, touched: set[str]) -> str | None:

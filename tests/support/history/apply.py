@@ -80,12 +80,24 @@ def twice(spark: SparkSession, files: Sequence[Path], folder: Path, rng: random.
     run(spark, _copied(files, folder / "again"), lake_of(folder))
 
 
+def renamed(spark: SparkSession, files: Sequence[Path], folder: Path, rng: random.Random) -> None:
+    """Some files, and then all of them as an archive has them: under other names and numbers."""
+    first = files[: rng.randrange(1, len(files) + 1)]
+    run(spark, _copied(first, folder / "binlogs"), lake_of(folder))
+    archive = folder / "archive"
+    archive.mkdir()
+    for number, file in enumerate(files, 41):
+        shutil.copyfile(file, archive / f"archive.{number:06d}")
+    run(spark, archive, lake_of(folder))
+
+
 WAYS: dict[str, Way] = {
     "at once": at_once,
     "in portions": in_portions,
     "by file": by_file,
     "killed": killed,
     "twice": twice,
+    "renamed": renamed,
 }
 
 

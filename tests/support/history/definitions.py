@@ -110,6 +110,7 @@ def drop_schema(world: World, session: Session) -> None:
     world.take(session, f"DROP DATABASE `{world.schema}`", *world.tables)
     world.tables = []
     world.take(session, sessions.create_schema(world.schema))
+    world.take(session, f"USE {quoted(world.schema)}")
     create(world, session)
 
 

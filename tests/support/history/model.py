@@ -14,9 +14,12 @@ from enum import Enum, auto
 TABLE_NAMES = ("t{}", "T{}", "Table {}", "tä.ble {}", "a`b'c\"{}", "per%cent/{}")
 COLUMN_NAMES = (
     *("c {}", "C{}", "Größe.{}", "back`tick{}", "per%cent'{}", 'a "quoted" {}', "日本 {}"),
-    *("v{}", "p{}", "k{}9", "value", "before", "after", "order", "__op", "__base", "__life"),
+    *("v{}", "p{}", "k{}9", "before", "order", "__op", "__base", "__life"),
+    *("value", "after", "comment", "first", "date", "time", "status", "visible", "engine"),
 )
-"""Some are those of columns that gold's own work goes by."""
+"""Some are those of columns that gold's own work goes by, some are words of ALTER TABLE."""
+_BARE = ("value", "after", "comment", "first", "date", "time", "status", "visible", "engine")
+"""Words that may be names without quotes."""
 
 Literal = Callable[[random.Random], str]
 """Draws a value, as SQL."""
@@ -66,7 +69,9 @@ class Step:
 
 
 def quoted(name: str) -> str:
-    """A name as SQL."""
+    """A name as SQL, in quotes unless they may be left out."""
+    if name in _BARE:
+        return name
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -202,7 +207,12 @@ class World:
     number: int = 0
 
     def take(self, session: Session, sql: str, *tables: Table) -> None:
-        """A step; what may be held for it is told by the tables' features."""
+        """A step; what may be held for it is told by the tables' features.
+
+        Names of tables are given without their schema in some: sessions have it as their default.
+        """
+        if self.rng.random() < 0.3 and "DATABASE" not in sql:
+            sql = sql.replace(f"{quoted(self.schema)}.", "")
         features = {feature for table in tables for feature in table.features}
         names = tuple(table.name for table in tables)
         self.steps.append(Step(session.name, sql, names, frozenset(features & set(HELD))))

@@ -12,6 +12,7 @@ from pipeline.catalog.conversion_mode import ConversionMode
 from pipeline.catalog.ddl import Session, effects
 from pipeline.catalog.effects import AlterTable, CreateTable
 from pipeline.catalog.items import ColumnStep
+from pipeline.catalog.keys import Key
 from pipeline.catalog.lexer import SqlMode
 from pipeline.catalog.model import ColumnDefault, TableModel
 
@@ -124,11 +125,27 @@ def test_the_key_goes_with_its_columns(actions: str, key: tuple[str, ...]) -> No
     [
         ("MODIFY a int AUTO_INCREMENT", "a int PRIMARY KEY", "AUTO_INCREMENT"),
         ("MODIFY g int AS (a + 1)", "a int PRIMARY KEY, g int", "a generated column"),
-        ("MODIFY b decimal(5,1)", "b decimal(5,2), g int AS (b)", "generated from them"),
+        ("MODIFY b decimal(5,1)", "b decimal(5,2), g int AS (b)", "generated from it"),
         ("MODIFY b decimal(6,2)", "b decimal(5,2), g int AS (b)", None),
-        ("MODIFY b char(5)", "b varchar(5), g int AS (length(b))", "generated from them"),
-        ("ADD x int, IMPORT TABLESPACE", "a int", "IMPORT"),
+        ("MODIFY b decimal(6,3)", "b decimal(5,2), g text AS (concat(`B`))", "generated from it"),
+        ("MODIFY b decimal(6,3)", "b decimal(5,2), c int, g int AS (c)", None),
+        ("MODIFY b char(5)", "b varchar(5), g int AS (length(b))", "generated from it"),
+        ("MODIFY b varchar(9)", "b varchar(5), g int AS (length(b))", None),
+        ("MODIFY b varchar(5) CHARSET latin1", "b varchar(5), g int AS (length(b))", "from it"),
+        ("MODIFY b binary(9)", "b binary(5), g int AS (length(b))", "generated from it"),
+        ("MODIFY b bigint", "b int, g int AS (b)", None),
+        ("MODIFY b bigint unsigned", "b int unsigned, g text AS (concat(b))", "generated from it"),
+        ("MODIFY b enum('x','y')", "b enum('x'), g int AS (b + 0)", None),
+        ("MODIFY b enum('y','x')", "b enum('x'), g int AS (b + 0)", "generated from it"),
+        ("CONVERT TO CHARACTER SET utf8mb4", "b text, g int AS (length(b))", "is converted"),
+        ("CONVERT TO CHARACTER SET utf8mb4", "b text, c int, g int AS (c)", None),
+        ("ADD x int, ENGINE = blackhole", "a int", "BLACKHOLE"),
         ("CONVERT TO CHARACTER SET binary", "a text", "bytes"),
+        # NULL becomes a number, or the time of the statement, also in strict mode
+        ("MODIFY a int AUTO_INCREMENT, ADD KEY (a)", "a int", "zero or NULL"),
+        ("MODIFY a timestamp NOT NULL", "a timestamp NULL", "time of the statement"),
+        ("MODIFY a timestamp", "a timestamp NULL", "time of the statement"),
+        ("MODIFY a timestamp NULL", "a timestamp NULL", None),
     ],
 )
 def test_what_the_log_does_not_tell_is_not_applied(
@@ -141,10 +158,28 @@ def test_what_the_log_does_not_tell_is_not_applied(
         after(actions, columns)
 
 
+@pytest.mark.parametrize(
+    "actions",
+    ["ADD UNIQUE (b)", "ADD x int UNIQUE", "MODIFY b int", "CONVERT TO CHARSET utf8mb4"],
+)
+def test_rows_that_repeat_a_key_are_dropped_by_alter_ignore(actions: str) -> None:
+    ignoring = ConversionMode(int(SqlMode.STRICT_TRANS_TABLES), ignore=True)
+    with pytest.raises(NotAppliedError, match="ALTER IGNORE"):
+        after(actions, mode=ignoring)
+    assert after("ADD x int", mode=ignoring)
+
+
+def test_timestamps_may_be_null_where_the_session_says_so() -> None:
+    explicit = ConversionMode(int(SqlMode.STRICT_TRANS_TABLES), explicit_timestamps=True)
+    assert after("MODIFY a timestamp", "a timestamp NULL", explicit)
+    with pytest.raises(NotAppliedError, match="time of the statement"):
+        after("MODIFY a timestamp NOT NULL", "a timestamp NULL", explicit)
+
+
 def test_a_column_that_counts_up_goes_on_doing_so() -> None:
     columns = "id int AUTO_INCREMENT PRIMARY KEY, b varchar(3)"
     change = after("CHANGE id `Id` bigint AUTO_INCREMENT", columns)
-    assert change.model == TableModel("Id")
+    assert change.model == TableModel("Id", keys=(Key("PRIMARY", ("Id",), (0,)),))
     with pytest.raises(NotAppliedError, match="AUTO_INCREMENT"):
         after("CHANGE id id bigint AUTO_INCREMENT", columns, known=False)
     zeros = ConversionMode(int(SqlMode.STRICT_ALL_TABLES | SqlMode.NO_AUTO_VALUE_ON_ZERO))

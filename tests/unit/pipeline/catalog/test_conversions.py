@@ -12,6 +12,7 @@ from pipeline.catalog.conversions import conversion
 from pipeline.catalog.ddl import Session, effects
 from pipeline.catalog.effects import CreateTable
 from pipeline.catalog.lexer import SqlMode
+from pipeline.catalog.logged import CatalogOptions, LoggedStatement
 
 STRICT = ConversionMode(int(SqlMode.STRICT_TRANS_TABLES))
 HELD = "held"
@@ -66,9 +67,20 @@ def how(old: str, new: str, mode: ConversionMode) -> str | None:
         ("text", "varchar(10)", "cut:10", HELD),
         ("text", "tinytext", HELD, HELD),
         ("tinytext", "longtext charset utf8mb4", None, None),
+        ("longtext", "longtext", None, HELD),
+        ("longtext", "longtext charset utf8mb4", None, None),
         ("varchar(20)", "varbinary(80)", HELD, HELD),
         ("varchar(20)", "json", HELD, HELD),
-        ("varchar(20)", "int", HELD, HELD),
+        ("varchar(20)", "int", "number", HELD),
+        ("text", "decimal(38,5)", "rounded", HELD),
+        ("text", "decimal(39,5)", HELD, HELD),
+        ("text", "double", HELD, HELD),
+        ("decimal(9,2)", "varchar(12)", "cast", "cast"),
+        ("decimal(9,2)", "varchar(11)", "cast", HELD),
+        ("decimal(9,7)", "text", HELD, HELD),
+        ("decimal(9,2) unsigned", "text", HELD, HELD),
+        ("time(2)", "varchar(13)", None, None),
+        ("time(2)", "varchar(12)", None, HELD),
         ("varbinary(3)", "varbinary(4)", None, None),
         ("varbinary(4)", "varbinary(3)", None, HELD),
         ("varbinary(3)", "binary(4)", "pad:4", "pad:4"),
@@ -134,6 +146,36 @@ def test_digits_are_rounded_or_cut_off_as_the_session_has_it(
 def test_dates_that_are_kept_as_text_are_not_converted(old: str, new: str) -> None:
     mode = ConversionMode(STRICT.sql_mode, TypeOptions(zero_dates="string"))
     assert how(old, new, mode) == HELD
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "offset", "expected"),
+    [
+        ("datetime", "timestamp(3)", 330, "instant:330"),
+        ("timestamp(3)", "datetime(3)", -120, "local:-120"),
+        ("timestamp(3)", "datetime(2)", 0, HELD),
+        ("datetime", "timestamp", None, HELD),
+    ],
+)
+def test_times_go_to_another_zone_where_the_session_tells_it(
+    old: str, new: str, offset: int | None, expected: str
+) -> None:
+    mode = replace(STRICT, utc_offset=offset)
+    assert how(old, new, mode) == expected
+    assert how(old, new, replace(mode, sql_mode=0)) == HELD
+
+
+@pytest.mark.parametrize(
+    ("logged", "offset"),
+    [("+05:30", 330), ("-01:00", -60), ("UTC", 0), ("SYSTEM", 120), ("Europe/Paris", None),
+     ("nosuch", None), (None, None), ("", None)],
+)  # fmt: skip
+def test_only_a_logged_zone_of_one_offset_tells_what_a_time_becomes(
+    logged: str | None, offset: int | None
+) -> None:
+    statement = LoggedStatement(1, 2, "ALTER TABLE t …", time_zone=logged)
+    options = CatalogOptions(system_time_zone="+02:00")
+    assert options.conversion_mode(statement, ignore=False).utc_offset == offset
 
 
 def test_alter_ignore_is_never_strict() -> None:

@@ -5,6 +5,7 @@ from hypothesis import given, strategies as st
 
 from decoder.constants import ColumnType
 from decoder.definition import ColumnDefinition
+from decoder.statements import may_change_tables
 from pipeline.catalog.actions import (
     Action,
     AddColumn,
@@ -15,9 +16,12 @@ from pipeline.catalog.actions import (
     NewColumn,
     Refused,
     RenameColumn,
+    RowsNotLogged,
+    SetCharset,
 )
-from pipeline.catalog.ddl import Session, effects, may_change_tables
+from pipeline.catalog.ddl import Session, effects
 from pipeline.catalog.effects import (
+    AlterSchema,
     AlterTable,
     CreateSchema,
     CreateTable,
@@ -26,11 +30,13 @@ from pipeline.catalog.effects import (
     DropTable,
     Effect,
     RenameTables,
+    RowsChanged,
     TableName,
     TruncateTable,
     Unreadable,
     Unsupported,
 )
+from pipeline.catalog.keys import Key
 from pipeline.catalog.lexer import SqlMode
 
 SHOP = Session("shop")
@@ -43,8 +49,8 @@ def only(query: str, session: Session = SHOP) -> Effect:
     return found[0]
 
 
-def columns(types: str) -> list[ColumnDefinition]:
-    created = only(f"CREATE TABLE t ({types})")
+def columns(types: str, session: Session = SHOP) -> list[ColumnDefinition]:
+    created = only(types if types.startswith("CREATE") else f"CREATE TABLE t ({types})", session)
     assert isinstance(created, CreateTable), created
     return list(created.definition.columns)
 
@@ -65,15 +71,20 @@ def columns(types: str) -> list[ColumnDefinition]:
         "CREATE DATABASE",
         "CREATE DATABASE 'x' COMMENT 'y",
         "DROP TEMPORARY TABLE IF EXISTS `t`",
-        "ALTER DATABASE shop CHARACTER SET latin1",
+        "ALTER DATABASE shop READ ONLY = 1",
         "ANALYZE TABLE t",
         "XA START 'a'",
         "no SQL at all, CREATE TABLE t (a int)",
         "RENAME USER a TO b",
         "ALTER TABLE t ADD INDEX (a), ADD CONSTRAINT c CHECK (a > 0), DROP CHECK k, COMMENT = 'x'",
         "ALTER TABLE t ADD CONSTRAINT f FOREIGN KEY (a) REFERENCES o (b) ON DELETE RESTRICT",
-        "ALTER TABLE t ADD PARTITION (PARTITION p1 VALUES LESS THAN (5)), ORDER BY a, `drop`",
-        "ALTER TABLE t RENAME INDEX a TO b",
+        "ALTER TABLE t COALESCE PARTITION 2",
+        "ALTER TABLE t REORGANIZE PARTITION",
+        "ALTER TABLE t REBUILD PARTITION ALL",
+        "ALTER TABLE t ORDER BY a, `drop`",
+        "DROP SEQUENCE",
+        "CREATE TABLE (a int)",
+        "ALTER SEQUENCE s RESTART 5",
         "ALTER TABLE t ENGINE=InnoDB",
         "ALTER TABLE t",
         "",
@@ -90,6 +101,11 @@ def test_statements_that_change_no_rows_columns_or_keys_are_nothing(query: str) 
         ("CREATE TABLE t (a int) SELECT * FROM u", "SELECT"),
         ("CREATE TABLE t (SELECT * FROM u)", "SELECT"),
         ("CREATE TABLE t (a int) ENGINE = blackhole", "BLACKHOLE"),
+        ("CREATE TABLE t (a int) WITH SYSTEM VERSIONING", "SYSTEM VERSIONING"),
+        ("CREATE TABLE t (a int, b int WITH SYSTEM VERSIONING)", "SYSTEM VERSIONING"),
+        ("CREATE TABLE t (a int) COMMENT 'x' SEQUENCE = 1", "SEQUENCE"),
+        ("CREATE OR REPLACE SEQUENCE t START WITH 5", "SEQUENCE"),
+        ("CREATE SEQUENCE IF NOT EXISTS t", "SEQUENCE"),
         ("CREATE TABLE t (a int, PRIMARY KEY (b))", "names a column that is not there"),
     ],
 )
@@ -110,8 +126,6 @@ def alteration(actions: str) -> AlterTable:
 @pytest.mark.parametrize(
     ("actions", "reason"),
     [
-        ("TRUNCATE PARTITION p", "TRUNCATE PARTITION"),
-        ("IMPORT TABLESPACE", "IMPORT TABLESPACE"),
         ("ADD FOREIGN KEY (a) REFERENCES o (b) ON DELETE SET NULL", "SET NULL"),
         ("ADD a nosuchtype", "type NOSUCHTYPE is not known"),
         ("ADD a int DEFAULT (1", "ends too early"),
@@ -138,13 +152,16 @@ def test_a_statement_that_ends_in_the_middle_holds_its_table() -> None:
         ("DROP COLUMN a, DROP `b`", [DropColumn("a"), DropColumn("b")]),
         ("DROP COLUMN IF EXISTS a", [DropColumn("a", if_exists=True)]),
         ("RENAME COLUMN a TO `b c`", [RenameColumn("a", "b c")]),
-        ("ADD PRIMARY KEY (a)", [ChangeKeys()]),
-        ("ADD CONSTRAINT p PRIMARY KEY (a)", [ChangeKeys()]),
-        ("ADD CONSTRAINT UNIQUE (a)", [ChangeKeys()]),
-        ("ADD UNIQUE INDEX u (a), ADD INDEX i (a)", [ChangeKeys()]),
-        ("DROP PRIMARY KEY", [ChangeKeys()]),
-        ("DROP KEY k", [ChangeKeys()]),
-        ("DROP CONSTRAINT `PRIMARY`", [ChangeKeys()]),
+        ("ADD PRIMARY KEY (a)", [ChangeKeys(Key("PRIMARY", ("a",), (0,)))]),
+        ("ADD CONSTRAINT p PRIMARY KEY (a)", [ChangeKeys(Key("PRIMARY", ("a",), (0,)))]),
+        ("ADD CONSTRAINT UNIQUE (a)", [ChangeKeys(Key(None, ("a",), (0,)))]),
+        ("ADD UNIQUE INDEX u (a(3)), ADD INDEX i (a)", [ChangeKeys(Key("u", ("a",), (3,)))]),
+        ("DROP PRIMARY KEY", [ChangeKeys(dropped="PRIMARY")]),
+        ("DROP KEY k", [ChangeKeys(dropped="k")]),
+        ("DROP CONSTRAINT `PRIMARY`", [ChangeKeys(dropped="PRIMARY")]),
+        ("RENAME INDEX a TO b", [ChangeKeys(renamed=("a", "b"))]),
+        ("ENGINE=InnoDB DEFAULT CHARSET = latin1", [SetCharset("latin1")]),
+        ("COLLATE utf8mb4_bin, COMMENT 'x'", [SetCharset("utf8mb4")]),
         ("DROP FOREIGN KEY f, DROP CHECK c, DROP COLUMN x", [DropColumn("x")]),
         ("CONVERT TO CHARACTER SET UTF8MB4 COLLATE utf8mb4_bin", [ConvertCharset("utf8mb4")]),
         ("CONVERT TO CHARSET DEFAULT", [ConvertCharset(None)]),
@@ -172,10 +189,15 @@ def test_changed_columns_are_declared_anew(
 
 
 @pytest.mark.parametrize(
-    "query", ["CREATE UNIQUE INDEX i ON t (a)", "DROP INDEX `PRIMARY` ON t", "DROP INDEX i ON t"]
+    ("query", "change"),
+    [
+        ("CREATE UNIQUE INDEX i ON t (a)", ChangeKeys(Key("i", ("a",), (0,)))),
+        ("DROP INDEX `PRIMARY` ON t", ChangeKeys(dropped="PRIMARY")),
+        ("DROP INDEX i ON t", ChangeKeys(dropped="i")),
+    ],
 )
-def test_an_index_that_comes_or_goes_may_change_the_key(query: str) -> None:
-    assert effects(query, SHOP) == [AlterTable(T, (ChangeKeys(),))]
+def test_an_index_that_comes_or_goes_may_change_the_key(query: str, change: ChangeKeys) -> None:
+    assert effects(query, SHOP) == [AlterTable(T, (change,))]
 
 
 def test_tables_are_renamed_in_pairs() -> None:
@@ -193,13 +215,66 @@ def test_a_truncated_table_is_named() -> None:
     assert only("TRUNCATE t") == only("TRUNCATE TABLE `shop`.`t`") == TruncateTable(T)
 
 
-def test_exchanging_a_partition_holds_both_tables() -> None:
-    found = effects("ALTER TABLE t EXCHANGE PARTITION p WITH TABLE u", SHOP)
-    altered, other = found
+@pytest.mark.parametrize(
+    ("actions", "others"),
+    [
+        ("IMPORT TABLESPACE", []),
+        ("DISCARD PARTITION ALL TABLESPACE", []),
+        ("EXCHANGE PARTITION p WITH TABLE u WITHOUT VALIDATION", [RowsChanged]),
+        ("ALGORITHM = COPY, LOCK = SHARED, EXCHANGE PARTITION p WITH TABLE u", [RowsChanged]),
+        ("CONVERT PARTITION p TO TABLE u", [Unsupported]),
+        ("CONVERT TABLE u TO PARTITION p VALUES LESS THAN (5)", [DropTable]),
+    ],
+)
+def test_rows_that_come_and_go_outside_of_the_log_are_told(
+    actions: str, others: list[type[Effect]]
+) -> None:
+    altered, *found = effects(f"ALTER TABLE t {actions}", SHOP)
     assert isinstance(altered, AlterTable)
-    assert isinstance(altered.actions[0], Refused)
-    assert isinstance(other, Unsupported)
-    assert str(other.name) == "shop.u"
+    assert isinstance(altered.actions[0], RowsNotLogged)
+    assert [type(effect) for effect in found] == others
+    named = [e for e in found if isinstance(e, (RowsChanged, Unsupported, DropTable))]
+    assert [effect.name for effect in named] == [TableName("shop", "u")] * len(others)
+
+
+@pytest.mark.parametrize(
+    ("query", "held"),
+    [
+        ("ALTER TABLE t ADD a int COMMENT 'x", [T]),
+        ("CREATE TABLE t (a int COMMENT 'x", [T]),
+        ("TRUNCATE TABLE t /* x", [T]),
+        ("DROP TABLE t, `u", [None]),
+        ("DROP TABLE t, u 'x", [T, TableName("shop", "u"), None]),
+        ("RENAME TABLE t TO shop.t 'x", [T, T, None]),
+        ("DROP TABLE `t", [None]),
+        ("ALTER TABLE `t", [None]),
+        ("DROP INDEX `i", []),
+        ("CREATE DATABASE `i", []),
+        ("CREATE TABLE `t", []),
+    ],
+)
+def test_what_cannot_be_read_holds_what_it_may_change(
+    query: str, held: list[TableName | None]
+) -> None:
+    """None: any table."""
+    assert [
+        effect.name if isinstance(effect, Unsupported) else None for effect in effects(query, SHOP)
+    ] == held
+
+
+def test_a_database_that_is_dropped_is_known_by_its_name() -> None:
+    assert effects("DROP DATABASE `a-b` 'x", SHOP) == [DropSchema("a-b")]
+
+
+def test_comments_are_code_for_one_of_both_servers() -> None:
+    maria = Session("shop", server_version=101106, mariadb=True)
+    mysql = Session("shop", server_version=80045)
+    own = "CREATE TABLE t (a int /*M!100301 , b int */)"
+    assert [len(columns(own, s)) for s in (maria, mysql)] == [2, 1]
+    later = "CREATE TABLE t (a int /*M!110000 , b int */)"
+    assert len(columns(later, maria)) == 1
+    theirs = "CREATE TABLE t (a int /*!80000 , b int */ /*!50601 , c int */)"
+    assert [len(columns(theirs, s)) for s in (maria, mysql)] == [2, 3]
 
 
 @pytest.mark.parametrize(
@@ -215,7 +290,8 @@ def test_exchanging_a_partition_holds_both_tables() -> None:
         ("-- x\n/*!50000 DROP */ TABLE t", [DropTable(T)]),
         ("/* DROP TABLE t */ FLUSH TABLES", []),
         ("DROP DATABASE IF EXISTS `a.b`", [DropSchema("a.b")]),
-        ("CREATE SCHEMA x DEFAULT CHARSET latin1", [CreateSchema("x")]),
+        ("CREATE SCHEMA x DEFAULT CHARSET latin1", [CreateSchema("x", charset="latin1")]),
+        ("ALTER DATABASE CHARACTER SET latin1", [AlterSchema("shop", "latin1")]),
         ("CREATE DATABASE IF NOT EXISTS x", [CreateSchema("x", if_not_exists=True)]),
         ("CREATE TABLE t LIKE u.v", [CreateTableLike(T, TableName("u", "v"))]),
         ("CREATE TABLE IF NOT EXISTS t (LIKE v)", [

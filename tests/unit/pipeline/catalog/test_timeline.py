@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -10,6 +10,7 @@ from decoder.definition import TableDefinition
 from pipeline.catalog.ddl import Session, effects
 from pipeline.catalog.effects import CreateTable
 from pipeline.catalog.items import TimelineItem
+from pipeline.catalog.partitions import PartitionRows
 from pipeline.catalog.timeline import CatalogOptions, LoggedStatement, Timeline
 
 STRICT = 0x200000
@@ -68,6 +69,14 @@ def promoted(*key: str) -> TableDefinition:
     bare = shown(KEYLESS)
     places = tuple([column.name for column in bare.columns].index(name) for name in key)
     return replace(bare, primary_key=places, primary_key_prefixes=(0,) * len(key))
+
+
+def test_a_key_that_a_table_map_tells_leaves_what_ddl_told() -> None:
+    create = "CREATE TABLE t (a int NOT NULL, b int DEFAULT 5, UNIQUE KEY (a))"
+    log = Log().run(create, replace(shown(create), primary_key=(0,), primary_key_prefixes=(0,)))
+    declared, begun = log.new
+    assert (begun.kind, begun.model) == ("create", declared.model)
+    assert begun.model is not None
 
 
 def test_a_created_table_is_in_the_timeline_before_any_row() -> None:
@@ -136,7 +145,7 @@ def test_a_created_table_is_in_the_timeline_before_any_row() -> None:
         # a held table's rows are still kept, each layout apart, until it is created anew
         (
             (
-                *(CREATE, shown(), "ALTER TABLE t IMPORT TABLESPACE", "ALTER TABLE t ADD n int"),
+                *(CREATE, shown(), "ALTER TABLE t MODIFY v json", "ALTER TABLE t ADD n int"),
                 *(shown("CREATE TABLE t (id int PRIMARY KEY)"), "DROP TABLE t", CREATE),
             ),
             [
@@ -265,7 +274,7 @@ def test_a_cascading_foreign_key_holds_the_child_unless_its_changes_are_logged(
 
 
 def test_rows_without_names_in_the_log_hold_the_table_once() -> None:
-    bare = shown(complete_metadata=False)
+    bare = shown(complete_metadata=False, named=False)
     log = Log().run(bare, bare)
     assert log.kinds == [("unsupported", 1)]
     assert "binlog_row_metadata" in (log.new[0].reason or "")
@@ -333,7 +342,9 @@ def test_the_key_is_what_the_next_table_map_shows(
         ("MODIFY v text", "version"),
         ("CONVERT TO CHARACTER SET utf8mb4", "version"),
         ("ADD n int", "add_columns"),
-        ("MODIFY v int", "unsupported"),
+        ("MODIFY v int", "alter"),
+        ("ADD g int AS (id + 1) STORED", "alter"),
+        ("MODIFY v json", "unsupported"),
         ("DROP nosuch", "unsupported"),
         ("MODIFY id int AUTO_INCREMENT", "unsupported"),
         ("ADD v int", "unsupported"),
@@ -385,7 +396,7 @@ def test_tables_that_swap_their_names_swap_their_definitions() -> None:
         ),
         # held stays held under the new name
         (
-            (CREATE, "ALTER TABLE t IMPORT TABLESPACE, RENAME u"),
+            (CREATE, "ALTER TABLE t MODIFY v json, RENAME u"),
             [("t", "create"), ("t", "unsupported"), ("t", "moved"), ("u", "unsupported")],
         ),
         # of what conf leaves out no rows are there
@@ -402,6 +413,83 @@ def test_renamed_tables(
 ) -> None:
     log = Log(wanted=lambda _schema, table: not table.startswith("out")).run(*events)
     assert [(item.table, item.kind) for item in log.new] == expected
+
+
+RANGED = (
+    "CREATE TABLE t (id int PRIMARY KEY, v varchar(10)) PARTITION BY RANGE (id)"
+    " (PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS THAN (20))"
+)
+
+
+def test_rows_go_with_their_partitions() -> None:
+    again = Log().run(RANGED, shown(), "ALTER TABLE t DROP PARTITION p0")
+    assert [item.kind for item in again.new[2:]] == ["model", "truncate_partitions"]
+    assert again.new[3].rows == PartitionRows("id", "", ((None, 10),), null=True)
+    stored = [TimelineItem.from_dict(item.to_dict()) for item in again.new]
+    assert stored == again.new
+    later = Log(*stored).run("ALTER TABLE t TRUNCATE PARTITION ALL", "RENAME TABLE t TO u")
+    assert later.new[0].rows == PartitionRows("id", "", ((None, 20),), null=True)
+    assert later.new[-1].model == again.new[2].model
+
+
+@pytest.mark.parametrize(
+    ("before", "alter"),
+    [
+        (CREATE, "TRUNCATE PARTITION p0"),
+        (RANGED, "TRUNCATE PARTITION nosuch"),
+        (RANGED, "IMPORT TABLESPACE"),
+        (RANGED, "EXCHANGE PARTITION p0 WITH TABLE u"),
+        ("CREATE TABLE t LIKE u", "IMPORT TABLESPACE"),
+    ],
+)
+def test_rows_that_the_log_does_not_tell_leave_the_definition_known(
+    before: str, alter: str
+) -> None:
+    log = Log().run(before, f"ALTER TABLE t {alter}", "ALTER TABLE t ADD n int DEFAULT 3")
+    kinds = [item.kind for item in log.new[1:]]
+    assert kinds == ["rows_not_logged", *(["add_columns"] if "LIKE" not in before else [])]
+    assert "takes its place" in (log.new[1].reason or "")
+    moved = Log(*log.new).run("RENAME TABLE t TO x")
+    assert [item.kind for item in moved.new] == ["moved", "unsupported"]
+    emptied = Log(*log.new).run("TRUNCATE t", "RENAME TABLE t TO x")
+    assert emptied.new[-1].kind == ("renamed" if "LIKE" not in before else "create")
+
+
+def test_a_table_like_one_that_is_left_out_is_left_out() -> None:
+    log = Log().run("CREATE TABLE t (id int) ENGINE = BLACKHOLE", "CREATE TABLE u LIKE t")
+    assert [item.kind for item in log.new] == ["unsupported", "unsupported"]
+    again = Log(*[TimelineItem.from_dict(item.to_dict()) for item in log.new])
+    again.run("RENAME TABLE u TO v", "CREATE TABLE w LIKE v")
+    assert [(i.table, i.kind) for i in again.new][1:] == [
+        ("v", "unsupported"),
+        ("w", "unsupported"),
+    ]
+    held = Log().run(CREATE, "ALTER TABLE t MODIFY v json", "CREATE TABLE u LIKE t")
+    assert held.new[-1].kind == "create"
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (1, [("create", "t"), ("add_columns", "t"), ("moved", "t"), ("renamed", "u")]),
+        (0, [("create", "t")]),
+        (None, [("create", "t"), ("unsupported", "t")]),
+    ],
+)
+def test_names_are_compared_as_the_server_does(
+    names: Literal[0, 1] | None, expected: list[tuple[str, str]]
+) -> None:
+    log = Log(lower_case_table_names=names).run(CREATE, "ALTER TABLE S.T ADD n int")
+    if names == 1:
+        log.run("RENAME TABLE T TO U", replace(shown(V2), table="u"))
+        log.new.pop()  # the table map binds the version
+    assert [(item.kind, item.table) for item in log.new] == expected
+
+
+def test_a_table_beside_one_whose_name_differs_in_case_is_one_of_its_own() -> None:
+    log = Log().run(CREATE, CREATE.replace("TABLE t", "TABLE T"), "TRUNCATE T", "DROP TABLE T")
+    log.run("DROP TABLE IF EXISTS T", ddl_xid=None)
+    assert [(i.kind, i.table) for i in log.new[2:]] == [("truncate", "T"), ("drop", "T")]
 
 
 def test_a_truncated_table_is_empty() -> None:

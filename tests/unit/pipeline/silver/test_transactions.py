@@ -8,7 +8,7 @@ from pipeline.silver.transactions import merge_parts
 def part(lsn: int, start: int, end: int | None = None, **known: Any) -> dict[str, Any]:
     row: dict[str, Any] = {
         **dict.fromkeys(("gtid", "xid", "committed_at", "original_committed_at", "commit_lsn")),
-        **dict.fromkeys(("xa", "xa_end", "rolled_back_rows")),
+        **dict.fromkeys(("xa", "xa_end", "rolled_back_rows", "seen_before")),
         "file": "binlog.000001",
         "server_id": 1,
         "rolled_back": None,
@@ -34,6 +34,7 @@ def test_the_parts_of_a_transaction_are_one_row() -> None:
             commit_lsn=5,
             xa="1:61:",
             xa_end="one_phase",
+            seen_before=False,
             rows={"s.t": 2, "s.u": 1},
         ),
         part(5, 100, gtid="a:1", rows={"s.t": 3}, rolled_back=[{"start": 1, "end": 2}]),
@@ -43,6 +44,7 @@ def test_the_parts_of_a_transaction_are_one_row() -> None:
     assert (merged["start_pos"], merged["end_pos"], merged["bytes"]) == (100, 900, 30)
     assert (merged["gtid"], merged["xid"], merged["commit_lsn"]) == ("a:1", 77, 5)
     assert (merged["xa"], merged["xa_end"]) == ("1:61:", "one_phase")
+    assert merged["seen_before"] is False
     assert dict(merged["rows"]) == {"s.t": 5, "s.u": 1}
     assert merged["rolled_back"] == [{"start": 1, "end": 2}, {"start": 3, "end": 4}]
 
