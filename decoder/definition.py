@@ -60,7 +60,9 @@ class TableDefinition:
     `hidden` are those that no SELECT gives: what the server keeps for functional indexes (the first
     releases of MySQL 8.0 log them) and MariaDB for UNIQUE keys on BLOBs; each with its place in the
     row images, where they stand among the others (`logged`).
-    `complete_metadata` tells whether the log held names and keys (`binlog_row_metadata=FULL`).
+    `complete_metadata` tells whether the log held names and keys (`binlog_row_metadata=FULL`),
+    `named` whether columns have their names, from the log or from elsewhere (else they are `c1`,
+    `c2`, …), `signedness_logged` whether `unsigned` is told.
     `primary_key_prefixes` holds, in the key's order, 0 or the prefix length in characters.
     """
 
@@ -70,6 +72,8 @@ class TableDefinition:
     primary_key: tuple[int, ...] = ()
     primary_key_prefixes: tuple[int, ...] = ()
     complete_metadata: bool = True
+    named: bool = True
+    signedness_logged: bool = True
     hidden: tuple[tuple[int, ColumnDefinition], ...] = ()
 
     @property
@@ -102,7 +106,9 @@ class TableDefinition:
     @classmethod
     def from_json(cls, text: str) -> TableDefinition:
         """The definition that `to_json` wrote."""
-        fields = {"hidden": (), **json.loads(text)}
+        fields = json.loads(text)
+        # What older releases wrote has fewer fields.
+        fields = {"hidden": (), "named": fields["complete_metadata"], **fields}
         return cls(
             **{
                 **fields,

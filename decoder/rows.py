@@ -24,14 +24,16 @@ from decoder.options import TypeOptions
 from decoder.partial_updates import shared_bits
 from decoder.plan import RowPlan, plan_rows
 from decoder.results import Changes
-from decoder.session import FAULTY, Session
+from decoder.session import FAULTY, START, Session
 from decoder.spans import Spans, part, span_of
-from decoder.table_maps import TableMaps
+from decoder.table_maps import Name, TableMaps
 from decoder.table_reader import TableReader
 from decoder.tables import SPAN_POSITION, SPAN_TRANSACTION
 from decoder.walk import CONSTANTS, scan
 from decoder.window import Window
 
+Names = Callable[[TableDefinition, int, int], TableDefinition]
+"""(what a TABLE_MAP without names shows, LSN, position) to the table as it is called there."""
 _BITMAPS = {t.INSERT: 1, t.UPDATE: 2, t.DELETE: 1, t.PARTIAL_UPDATE: 2, t.PRE_GA_UPDATE: 1}
 _IMAGES = {t.INSERT: 1, t.UPDATE: 2, t.DELETE: 1, t.PARTIAL_UPDATE: 2, t.PRE_GA_UPDATE: 2}
 _OPERATIONS = {t.INSERT: 0, t.UPDATE: 1, t.DELETE: 2, t.PARTIAL_UPDATE: 1, t.PRE_GA_UPDATE: 1}
@@ -50,7 +52,7 @@ class RowDecoder:
     """Rows events in, batches of changes out; holds table maps, groups and their blocks.
 
     `fault(transaction, kind, error, event)` is called for what is wrong with a transaction (event
-    −1: it is only known where it is in the file).
+    −1: it is only known where it is in the file). `names` completes what TABLE_MAPs show.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class RowDecoder:
         walks: bool,
         wanted: Callable[[str, str], bool] | None,
         fault: Callable[[int, str, BinlogError, int], None],
+        names: Names | None = None,
     ) -> None:
         self.maps = TableMaps(wanted)
         self.flushed: list[Flushed] = []
@@ -70,6 +73,7 @@ class RowDecoder:
         self._session = session
         self._options = options
         self._fault = fault
+        self._names = names
         self._blocks = Blocks()
         self._groups: list[Group] = []
         self._images = BlockImages(self._blocks)
@@ -160,11 +164,19 @@ class RowDecoder:
             id_size=id_size,
             owner=owner,
             parse=lambda: parse(window, event),
+            name=self._named_at(owner, int(window.position[event])),
         )
         if slot.error is not None:
             self._fault(owner, kind_of(slot.error), slot.error, event)
         elif slot.definition is not None and slot.wanted:
             seen(window, event, slot.definition)
+
+    def _named_at(self, owner: int, position: int) -> Name | None:
+        names = self._names
+        if names is None or owner < 0:
+            return None
+        lsn = self._origin.ordinal << 40 | int(self._session.transactions[owner, START])
+        return lambda shown: names(shown, lsn, position)
 
     def _report(self, window: Window) -> None:
         """Turns the kernel's fault into one of the event's transaction, and goes on behind it."""

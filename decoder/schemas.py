@@ -83,6 +83,8 @@ STATEMENTS = pa.schema(
         pa.field("thread_id", pa.int64()),
         pa.field("sql_mode", pa.int64()),
         pa.field("charset", pa.string()),
+        # Of collation_server in the session: a schema has it that is created without one.
+        pa.field("server_charset", pa.string()),
         pa.field("time_zone", pa.string()),
         # When the statement began (header's second, and Q_MICROSECONDS where logged): its NOW().
         pa.field("executed_at", TIMESTAMP),

@@ -30,6 +30,12 @@ _DDL = re.compile(
     r"|set|install|uninstall|reset|release|xa|lock|unlock|use|change|start|stop|check|cache)\b",
     re.IGNORECASE | re.DOTALL,
 )
+_CHANGES_TABLES = re.compile(
+    # Behind a comment it may be any word: which comments are code depends on the server. The word
+    # may follow the version at once (`/*!80000CREATE`).
+    r"\s*(?:(?:/\*|--|\#).*)?(?:create|alter|drop|rename|truncate)\b",
+    re.IGNORECASE | re.DOTALL,
+)
 _SAVEPOINT = re.compile(
     _IGNORED + r"(?:savepoint|rollback\s+(?:work\s+)?to(?:\s+savepoint)?)\s+(.*)",
     re.IGNORECASE | re.DOTALL,
@@ -42,6 +48,11 @@ def is_dml(query: str, *, in_transaction: bool) -> bool:
     if _DML.match(query):
         return True
     return in_transaction and not _DDL.match(query)
+
+
+def may_change_tables(query: str) -> bool:
+    """Whether the first word may be one that changes tables; cheap, and never wrongly no."""
+    return _CHANGES_TABLES.match(query) is not None
 
 
 def savepoint_name(query: str) -> str:
@@ -61,12 +72,13 @@ def excerpt(query: str) -> str:
 
 
 class StatementLog:
-    """The statements of a segment that were not taken yet; `added` counts all there were."""
+    """The statements of a segment that were not taken yet; `schema_changes` counts all there were
+    that may have changed tables."""
 
     def __init__(self, file: str) -> None:
         self._file = file
         self._rows: list[dict[str, Any]] = []
-        self.added = 0
+        self.schema_changes = 0
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -77,7 +89,7 @@ class StatementLog:
 
     def add(self, event: QueryEvent, *, lsn: int, gtid: str | None, committed_at: int) -> None:
         """Notes a statement; `committed_at` is its transaction's, −1 where that is not logged."""
-        self.added += 1
+        self.schema_changes += may_change_tables(event.query)
         status = event.status
         began = event.timestamp * 1_000_000
         fraction = status.microseconds if status.microseconds is not None else status.hrnow
@@ -95,6 +107,7 @@ class StatementLog:
                 "thread_id": event.thread_id,
                 "sql_mode": _signed(status.sql_mode),
                 "charset": _charset(status.client_collation),
+                "server_charset": _charset(status.server_collation),
                 "time_zone": status.time_zone,
                 "executed_at": began + (fraction or 0),
                 "ddl_xid": _signed(ddl_xid),

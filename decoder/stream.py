@@ -39,7 +39,7 @@ from decoder.passed_payload import pass_payload
 from decoder.payloads import PayloadDecoder
 from decoder.refusals import content, end_error, head_error, old_rollbacks
 from decoder.results import Changes, Definitions, Faults, Result, Statements, Transactions
-from decoder.rows import RowDecoder
+from decoder.rows import Names, RowDecoder
 from decoder.savepoints import place_carried
 from decoder.segment import Segment
 from decoder.session import BYTES, FAULTY, START, STOP, Session
@@ -65,7 +65,7 @@ class SegmentDecoder:
 
     `rows=False` leaves rows alone: only definitions, statements, transactions and their faults.
     `wanted(schema, table)` False: the table's rows are counted, not decoded. `trusted`: changes are
-    not kept back until their transaction ends.
+    not kept back until their transaction ends. `names` tells what TABLE_MAPs without names do not.
     """
 
     def __init__(
@@ -76,10 +76,10 @@ class SegmentDecoder:
         rows: bool = True,
         wanted: Callable[[str, str], bool] | None = None,
         trusted: bool = False,
+        names: Names | None = None,
     ) -> None:
         self._segment = segment
-        self._options = options
-        self._wanted = wanted
+        self._again = partial(SegmentDecoder, options=options, wanted=wanted, names=names)
         self._walks = rows
         self._session = Session()
         self._tracker = TransactionTracker()
@@ -92,6 +92,7 @@ class SegmentDecoder:
             walks=rows,
             wanted=wanted,
             fault=self._report_rows,
+            names=names,
         )
         self._attention = Attention(
             self._session, self._statements, segment.ordinal, self._report, self._rows.next_row
@@ -139,9 +140,8 @@ class SegmentDecoder:
         if bytes(feed.buffer[feed.start : feed.start + len(MAGIC)]) == MAGIC:
             feed.consume(feed.start + len(MAGIC))
         layout = first_layout(content(feed))
-        frames = frame(
-            feed.buffer, feed.start, feed.end, base=feed.base, checksum=False, layout=layout
-        )
+        place = feed.buffer, feed.start, feed.end
+        frames = frame(*place, base=feed.base, checksum=False, layout=layout)
         if frames.fault is not None or frames.next_offset != feed.end:
             error = frames.fault or TruncatedError("the preamble ends inside an event")
             self._lose(error, b"")
@@ -164,8 +164,7 @@ class SegmentDecoder:
         """Judges the first bytes; False where nothing can be made of what follows."""
         feed.fill()
         is_first = feed.position == 0 and self._attention.description is None
-        error = head_error(feed) if is_first else None
-        if error is not None:
+        if is_first and (error := head_error(feed)):
             self._lose(error, content(feed))
             return False
         if content(feed).startswith(MAGIC):
@@ -262,11 +261,12 @@ class SegmentDecoder:
     def _scan(self, window: Window, start: int, stop: int) -> None:
         if start < stop:
             self._window = window
+            self._rows.maps.learn_anew_behind(self._statements.schema_changes)
             self._rows.scan(window, start, stop, self._attention.parse_table_map, self._see)
 
     def _see(self, window: Window, event: int, definition: TableDefinition) -> None:
-        """A TABLE_MAP was met whose bytes or table id are new; told again behind a statement."""
-        told = definition, self._statements.added
+        """A TABLE_MAP was met whose bytes or id are new; told again behind a schema change."""
+        told = definition, self._statements.schema_changes
         if self._known.get(str(definition)) != told:
             self._known[str(definition)] = told
             lsn = self._lsn(int(window.transaction[event]))
@@ -364,7 +364,7 @@ class SegmentDecoder:
             transaction if inside else None,
             segment.preamble if inside else self._attention.descriptor_at(transaction),
         )
-        decoder = SegmentDecoder(again, self._options, wanted=self._wanted, trusted=True)
+        decoder = self._again(again, trusted=True)
         for result in decoder.decode(self._feed.again(again.start_pos, stop)):
             if isinstance(result, Faults):  # statements were told when they were met
                 result = result.but_for(STATEMENT_DML)

@@ -1,6 +1,7 @@
 """The TABLE_MAPs of a segment: a slot for each distinct one, and which table id means which.
 
-Kernels look them up (`decoder.grouping`); a map whose bytes were not seen before comes here, once.
+Kernels look them up (`decoder.grouping`); a map whose bytes were not seen before comes here, once,
+and once more behind each schema change: what its bytes do not tell may be another thing then.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from decoder.tables import (
 
 Parse = Callable[[], TableDefinition]
 """Reads the definition out of the TABLE_MAP at hand; BinlogError where it cannot."""
+Name = Callable[[TableDefinition], TableDefinition]
+"""Gives what the TABLE_MAP at hand shows the names that it does not tell."""
 _READ_AHEAD = 16
 
 
@@ -57,7 +60,9 @@ class TableMaps:
         self.slots: list[Slot] = []
         self.names: list[str] = []
         self._name_index: dict[str, int] = {}
-        self._slot_by_bytes: dict[bytes, int] = {}
+        self._schema_changes = 0
+        self._read_by_bytes: dict[bytes, TableDefinition | BinlogError] = {}
+        self._slot_by_bytes: dict[tuple[bytes, TableDefinition | None], int] = {}
 
     @property
     def arrays(self) -> Maps:
@@ -73,15 +78,28 @@ class TableMaps:
         id_size: int,
         owner: int,
         parse: Parse,
+        name: Name | None = None,
     ) -> Slot:
         """Gives the TABLE_MAP in `buffer[body:end]` to its transaction; parses it if it is new."""
         table_id = load_u32(buffer, body) if id_size == 4 else load_u48(buffer, body)
         content = bytes(buffer[body + id_size : end])
-        index = self._slot_by_bytes.get(content)
+        read = self._read(content, parse)
+        error = read if isinstance(read, BinlogError) else None
+        definition = None if isinstance(read, BinlogError) else read
+        if definition is not None and name is not None:
+            definition = name(definition)
+        index = self._slot_by_bytes.get((content, definition))
         if index is None:
-            index = self._new_slot(content, parse)
+            index = self._new_slot(content, definition, error)
         self._assign(table_id, index, owner)
         return self.slots[index]
+
+    def learn_anew_behind(self, schema_changes: int) -> None:
+        """Every TABLE_MAP comes here again if there were more schema changes since last time."""
+        if schema_changes != self._schema_changes:
+            self._schema_changes = schema_changes
+            self._ids[:] = -1
+            self._used = 0
 
     def keep_bytes(self, content: bytes) -> int:
         """Stores bytes that a kernel compares with, and returns where."""
@@ -104,8 +122,10 @@ class TableMaps:
         keep = (self._owner_of == open_transaction) & (open_transaction >= 0)
         self._owner_of[:] = np.where(keep, 0, -1)
 
-    def _new_slot(self, content: bytes, parse: Parse) -> int:
-        slot = self._read(parse)
+    def _new_slot(
+        self, content: bytes, definition: TableDefinition | None, error: BinlogError | None
+    ) -> int:
+        slot = Slot(definition, error, definition is None or self._is_wanted(definition))
         index = len(self.slots)
         if index == len(self.table):
             self.table = np.concatenate([self.table, np.zeros_like(self.table)])
@@ -118,16 +138,19 @@ class TableMaps:
         self.table[index, SLOT_TABLE] = self._name(slot)
         self.table[index, SLOT_GROUP:] = -1
         self.slots.append(slot)
-        self._slot_by_bytes[content] = index
+        self._slot_by_bytes[content, definition] = index
         return index
 
-    def _read(self, parse: Parse) -> Slot:
-        try:
-            definition = parse()
-        except BinlogError as error:
-            return Slot(None, error, wanted=True)
-        wanted = self._wanted is None or self._wanted(definition.schema, definition.table)
-        return Slot(definition, None, wanted)
+    def _read(self, content: bytes, parse: Parse) -> TableDefinition | BinlogError:
+        if content not in self._read_by_bytes:
+            try:
+                self._read_by_bytes[content] = parse()
+            except BinlogError as error:
+                self._read_by_bytes[content] = error
+        return self._read_by_bytes[content]
+
+    def _is_wanted(self, definition: TableDefinition) -> bool:
+        return self._wanted is None or self._wanted(definition.schema, definition.table)
 
     def _name(self, slot: Slot) -> int:
         """The number of the slot's table; −1 where its name could not be read."""

@@ -23,6 +23,7 @@ from pydantic import (
     model_validator,
 )
 
+from decoder.charsets.collations import COLLATIONS
 from decoder.options import TypeOptions
 from pipeline.errors import SettingsError
 from pipeline.settings_file import SettingsFile, explain
@@ -46,6 +47,12 @@ def _time_zone(name: str) -> str:
     except ValueError as error:
         raise ValueError(f"{error}: use a name such as Europe/Paris, or +02:00") from error
     return name
+
+
+def _charset(name: str | None) -> str | None:
+    if name is not None and name.lower() not in {*COLLATIONS, "utf8"}:
+        raise ValueError(f"{name!r} is no character set of MySQL, such as utf8mb4 or latin1")
+    return name if name is None else name.lower()
 
 
 def _file_password(password: SecretStr) -> SecretStr:
@@ -130,6 +137,8 @@ class Settings(Model):
     that is a time of day depends on it, and the log does not tell. With `foreign_keys_logged`,
     the log holds what foreign keys do to child tables, as MySQL 9.6 and newer can log it.
     `lower_case_table_names` is the server's variable of that name.
+    `definitions` is a file of what tables are where the log begins, as a path or an fsspec URL;
+    `default_charset` is what text is in whose charset neither the log nor its DDL tells.
     """
 
     source: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")] = "mysql"
@@ -141,6 +150,8 @@ class Settings(Model):
     segments: SegmentSettings = SegmentSettings()
     types: TypeSettings = TypeSettings()
     encryption: EncryptionSettings = EncryptionSettings()
+    definitions: str | None = None
+    default_charset: Annotated[str | None, AfterValidator(_charset)] = None
     system_time_zone: Annotated[str, AfterValidator(_time_zone)] = "UTC"
     foreign_keys_logged: bool = False
     lower_case_table_names: Literal[0, 1, 2] | None = None

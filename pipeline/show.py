@@ -60,6 +60,8 @@ def show_status(status: Status, out: Console) -> None:
             escape(table.gold),
         )
     out.print(tables)
+    if unnamed := [f"{table.schema}.{table.table}" for table in status.tables if not table.named]:
+        out.print(escape(f"Without names of their columns: {', '.join(unnamed)}."), soft_wrap=True)
     for problem in status.problems:
         out.print(escape(problem), soft_wrap=True)
 

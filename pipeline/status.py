@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
@@ -12,7 +12,9 @@ from pyspark.sql import SparkSession
 from pipeline.bronze.continuity import gaps
 from pipeline.bronze.executed import log_base
 from pipeline.bronze.files import read_files
+from pipeline.catalog.definitions import read_items
 from pipeline.catalog.effects import TableName
+from pipeline.catalog.items import TimelineItem, in_force
 from pipeline.gold.blocks import Fault
 from pipeline.gold.faults import open_faults
 from pipeline.gold.names import gold_name
@@ -33,7 +35,7 @@ class TableStatus:
 
     `lsn`: gold equals the source's table at this LSN if `complete`; `faults`: open faults that
     touch it, or 1 if its definition is what holds it; `held`: it is not applied further until
-    that is fixed, `reason` says why.
+    that is fixed, `reason` says why. `named`: whether the names of its columns are known.
     """
 
     source: str
@@ -45,6 +47,7 @@ class TableStatus:
     held: bool
     complete: bool
     dropped: bool
+    named: bool
     reason: str | None
 
 
@@ -83,7 +86,11 @@ def read_status(spark: SparkSession, settings: Settings) -> Status:
         faults = sorted(open_faults(spark, lake, source), key=lambda fault: fault.lsn)
         ledger = Ledger(spark, lake, source)
         state = GoldState.of(ledger)
-        tables += [_table(settings, source, state, name, faults) for name in sorted(state.tables)]
+        unnamed = _unnamed(in_force(read_items(spark, lake, source)))
+        tables += [
+            _table(settings, source, state, name, faults, named=name not in unnamed)
+            for name in sorted(state.tables)
+        ]
         given_up = settings.given_up if source == settings.source else ()
         problems += _missing(spark, ledger, lake, source, given_up)
         problems += [fault.sentence for fault in faults]
@@ -99,8 +106,20 @@ def _layers(entries: Sequence[Entry]) -> Iterator[LayerStatus]:
                 yield LayerStatus(source, layer, entry.batch, entry.state, entry.at)
 
 
+def _unnamed(items: Iterable[TimelineItem]) -> set[TableName]:
+    """Tables whose last definition has no names."""
+    last = {item.name: item.definition for item in items if item.definition is not None}
+    return {name for name, definition in last.items() if not definition.named}
+
+
 def _table(
-    settings: Settings, source: str, state: GoldState, name: TableName, faults: Sequence[Fault]
+    settings: Settings,
+    source: str,
+    state: GoldState,
+    name: TableName,
+    faults: Sequence[Fault],
+    *,
+    named: bool,
 ) -> TableStatus:
     table = state.tables[name]
     held = state.holds(table)
@@ -114,6 +133,7 @@ def _table(
         held=held is not None,
         complete=table.complete,
         dropped=table.dropped,
+        named=named,
         reason=held or table.reason,
     )
 

@@ -111,6 +111,8 @@ def define(
         primary_key=tuple(visible.index(index) for index, _ in key),
         primary_key_prefixes=tuple(prefix for _, prefix in key),
         complete_metadata=optional.column_name is not None,
+        named=optional.column_name is not None,
+        signedness_logged=optional.signedness is not None or optional.column_name is not None,
     )
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from pipeline.bronze.executed import log_base
 from pipeline.bronze.files import FileRow
+from pipeline.bronze.gtids import GtidSet
 from pipeline.bronze.listing import Binlog, split_name
 from pipeline.bronze.logs import Log, split_logs
 from pipeline.errors import SettingsError
@@ -81,8 +82,17 @@ def _goes_on(log: Log, known: Sequence[FileRow]) -> bool:
     bases = {log_base(row) for row in _matches(log.files, known) if row is not None}
     if bases:
         return log_base(last) in bases
-    begins_anew = log.files[0].number <= split_name(last.file)[1]
-    return last.server_id in log.servers and not (begins_anew and log.copied)
+    incarnations = {row.incarnation for row in known}
+    renamed = any(file.head.incarnation in incarnations for file in log.files)
+    return last.server_id in log.servers and not renamed and not _is_of_a_copy(log, last)
+
+
+def _is_of_a_copy(log: Log, last: FileRow) -> bool:
+    """Whether a server of the same id has the transactions from elsewhere, and not all of them."""
+    first = log.files[0]
+    seen = GtidSet.of(first.head.previous_gtids)
+    begins_anew = first.number <= split_name(last.file)[1]
+    return log.copied and (begins_anew or bool(seen.lacking(GtidSet.of(last.previous_gtids))))
 
 
 def _matches(binlogs: Sequence[Binlog], known: Sequence[FileRow]) -> list[FileRow | None]:

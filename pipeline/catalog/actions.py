@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from decoder.definition import ColumnDefinition
+from pipeline.catalog.keys import Key
 from pipeline.catalog.lexer import Kind, Token
 from pipeline.catalog.partitions import Partition, Partitioning
 
@@ -88,7 +89,15 @@ class ChangeDefault:
 
 @dataclass(frozen=True, slots=True)
 class ChangeKeys:
-    """The primary key or a unique one may be another: the next table map tells the key."""
+    """The primary key or a unique one may be another: the next table map tells, if it has keys.
+
+    One key is `added`, or one that may be of this name is `dropped` or (old name, new name)
+    `renamed`; with nothing of these, what became of the keys is not known.
+    """
+
+    added: Key | None = None
+    dropped: str | None = None
+    renamed: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +105,13 @@ class ConvertCharset:
     """CONVERT TO CHARACTER SET: every column of text is in `charset` (None: the default) then."""
 
     charset: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SetCharset:
+    """[DEFAULT] CHARACTER SET or COLLATE: columns that are declared from here on have it."""
+
+    charset: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,5 +178,6 @@ Action = (
     | ConvertCharset
     | PartitionAction
     | RowsNotLogged
+    | SetCharset
     | Refused
 )

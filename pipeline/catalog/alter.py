@@ -15,12 +15,15 @@ from pipeline.catalog.actions import (
     Refused,
     RenameColumn,
     RowsNotLogged,
+    SetCharset,
 )
-from pipeline.catalog.column_clause import cascade, read_column, read_default
-from pipeline.catalog.column_types import TypeContext, charset_of
+from pipeline.catalog.charsets import charset_of
+from pipeline.catalog.column_clause import cascade, read_charset, read_column, read_default
+from pipeline.catalog.column_types import TypeContext
 from pipeline.catalog.create import BLACKHOLE
 from pipeline.catalog.cursor import Cursor, ReadError, split
 from pipeline.catalog.effects import AlterTable, Effect, TableName
+from pipeline.catalog.keys import PRIMARY, read_key
 from pipeline.catalog.lexer import Kind, Token
 from pipeline.catalog.names import read_name
 from pipeline.catalog.partition_clause import WAY_BACK, partition_action, split_off
@@ -30,6 +33,11 @@ _NO_COLUMN = (
     *("PARTITION", "PRIMARY"),
 )
 """What ADD and DROP can be followed by that is not a column."""
+_NO_OPTION = (
+    *("ADD", "DROP", "RENAME", "CHANGE", "MODIFY", "CONVERT", "ALTER", "ORDER", "PARTITION"),
+    *("TRUNCATE", "EXCHANGE", "DISCARD", "IMPORT"),
+)
+"""What begins something else than options of the table."""
 
 
 def read_alter(
@@ -55,6 +63,7 @@ def read_alter(
     for part in split(tokens):
         try:
             actions.extend(_actions(Cursor(part), sql_mode))
+            actions.extend(_default_charset(Cursor(part)))
             renamed = _new_name(Cursor(part), schema) or renamed
         except ReadError as error:
             actions.append(Refused(f"ALTER TABLE: {error}"))
@@ -94,10 +103,9 @@ def _added_key(part: Sequence[Token]) -> Iterator[Action]:
     if action := cascade(part):
         yield _cascading(action)
     cursor = Cursor(part)
-    if cursor.accept("CONSTRAINT") and not cursor.peek().is_word("PRIMARY", "UNIQUE"):
-        cursor.next()
-    if cursor.peek().is_word("PRIMARY", "UNIQUE"):
-        yield ChangeKeys()
+    key = read_key(part)
+    if key is not None:
+        yield ChangeKeys(added=key)
     elif cursor.accept_any("PERIOD", "SYSTEM"):
         yield Refused("versioning adds columns that its statement does not name", left_out=True)
 
@@ -111,8 +119,12 @@ def _names_no_column(cursor: Cursor) -> bool:
 
 
 def _drop(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
-    if cursor.peek().is_word("PRIMARY", "INDEX", "KEY", "CONSTRAINT"):
-        yield ChangeKeys()  # it may be the one that told rows apart
+    if cursor.accept("PRIMARY"):
+        yield ChangeKeys(dropped=PRIMARY)
+        return
+    if cursor.accept_any("INDEX", "KEY", "CONSTRAINT"):
+        cursor.accept("IF", "EXISTS")
+        yield ChangeKeys(dropped=cursor.name())  # it may be the one that told rows apart
         return
     if not cursor.accept("COLUMN") and _names_no_column(cursor):
         if cursor.accept_any("PERIOD", "SYSTEM"):
@@ -128,6 +140,10 @@ def _rename(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
         old = cursor.name()
         cursor.expect("TO")
         yield RenameColumn(old, cursor.name(), if_exists)
+    elif cursor.accept_any("INDEX", "KEY"):
+        old = cursor.name()
+        cursor.expect("TO")
+        yield ChangeKeys(renamed=(old, cursor.name()))
 
 
 def _change(cursor: Cursor, context: TypeContext) -> Iterator[Action]:
@@ -179,6 +195,15 @@ def _engine(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
     cursor.accept_sign("=")
     if not cursor.done and cursor.string_or_name().upper() == "BLACKHOLE":
         yield Refused(BLACKHOLE, left_out=True)
+
+
+def _default_charset(cursor: Cursor) -> Iterator[Action]:
+    """What table options say, which may stand behind each other without commas."""
+    if cursor.peek().is_word(*_NO_OPTION):
+        return
+    charset = read_charset(cursor)
+    if charset is not None:
+        yield SetCharset(charset)
 
 
 _VERBS: dict[str, Callable[[Cursor, TypeContext], Iterator[Action]]] = {

@@ -27,7 +27,7 @@ from pipeline.catalog.actions import (
     Refused,
     RenameColumn,
 )
-from pipeline.catalog.column_types import UNKNOWN_COLLATION
+from pipeline.catalog.column_types import with_charset
 from pipeline.catalog.constants import UnknownDefaultError
 from pipeline.catalog.conversion_mode import (
     VALUES_CHANGE,
@@ -35,12 +35,14 @@ from pipeline.catalog.conversion_mode import (
     UnknownConversionError,
 )
 from pipeline.catalog.conversions import conversion, same_value
+from pipeline.catalog.declarations import column_in_charset, in_new_charset
 from pipeline.catalog.generated import UnknownExpressionError, generated
 from pipeline.catalog.items import ColumnStep
 from pipeline.catalog.lexer import SqlMode
 from pipeline.catalog.model import ColumnDefault, TableModel
 from pipeline.catalog.partition_changes import partition_changes
 from pipeline.catalog.partitions import PartitionRows
+from pipeline.catalog.rekeying import altered_keys
 from pipeline.catalog.versions import fits
 
 
@@ -117,7 +119,7 @@ def altered(
     Raises `NotAppliedError`.
     """
     _refuse(actions, mode)
-    columns = _Columns(definition, model)
+    columns = _Columns(definition, in_new_charset(model, actions))
     placed = _old_columns(columns, actions, mode)
     for action in actions:
         if isinstance(action, AddColumn):
@@ -189,7 +191,7 @@ def _convert(columns: _Columns, mode: ConversionMode) -> None:
         raise NotAppliedError(f"its text is converted, and what became of it: {error}") from error
     for slot in columns.slots:
         if slot.column.collation not in (None, BINARY_COLLATION):
-            slot.column = replace(slot.column, collation=UNKNOWN_COLLATION)
+            slot.column = with_charset(slot.column, mode.charset)
 
 
 def _by_old_name(definition: TableDefinition, actions: Iterable[Action]) -> dict[str, Action]:
@@ -213,7 +215,7 @@ def _by_old_name(definition: TableDefinition, actions: Iterable[Action]) -> dict
 def _change(
     columns: _Columns, old: ColumnDefinition, action: ChangeColumn, mode: ConversionMode
 ) -> _Slot:
-    declared = action.column
+    declared = column_in_charset(action.column, columns.model)
     new = declared.definition
     if old.name in columns.definition.key:
         new = replace(new, nullable=False)
@@ -315,7 +317,8 @@ def _add(
             f"column {name} is added, and what existing rows hold in it is not in the log: a"
             f" generated column ({error})"
         ) from error
-    columns.add(_Slot(action.column.definition, step), action.column.place)
+    column = column_in_charset(action.column, columns.model)
+    columns.add(_Slot(column.definition, step), column.place)
 
 
 def _result(
@@ -341,6 +344,7 @@ def _result(
     if model is not None:
         model = model.renamed(columns.changed, _declared(actions))
         model = model.with_defaults(map(inserted, _with_defaults(columns, actions)))
+        model = replace(model, keys=altered_keys(model.keys, columns.changed, actions))
     return Alteration(
         definition,
         model,

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pipeline.catalog.actions import NewColumn
-from pipeline.catalog.column_types import TypeContext, charset_of, read_type, with_collation
+from pipeline.catalog.charsets import charset_of
+from pipeline.catalog.column_types import TypeContext, read_type, with_collation
 from pipeline.catalog.cursor import Cursor
 from pipeline.catalog.lexer import Kind, Token
 
@@ -19,23 +20,24 @@ def read_column(tokens: Sequence[Token], context: TypeContext) -> NewColumn:
     cursor = Cursor(tokens)
     name = cursor.name()
     serial = cursor.peek().is_word("SERIAL")
-    column = NewColumn(read_type(cursor, name, context), charset=_charset(tokens[1:]))
+    column = NewColumn(read_type(cursor, name, context), charset=read_charset(Cursor(tokens[1:])))
     if serial:
-        column = replace(column, computed="AUTO_INCREMENT")
+        column = replace(column, computed="AUTO_INCREMENT", unique=True)
     while not cursor.done:
         column = _attribute(cursor, column)
     return _implied_not_null(column)
 
 
-def _charset(tokens: Sequence[Token]) -> str | None:
-    """The charset that a declaration names, itself or by its collation."""
-    cursor = Cursor(tokens)
+def read_charset(cursor: Cursor) -> str | None:
+    """The charset that a declaration or options name, themselves or by their collation."""
     found: str | None = None
     while not cursor.done and not cursor.accept("AFTER"):
         if cursor.accept("CHARSET") or cursor.accept("CHARACTER", "SET"):
+            cursor.accept_sign("=")
             found = cursor.string_or_name().lower()
         elif cursor.accept("COLLATE"):
-            found = charset_of(cursor.string_or_name())
+            cursor.accept_sign("=")
+            found = charset_of(cursor.string_or_name()) or found
         elif not cursor.skip_group():
             cursor.next()
     return found
@@ -62,7 +64,7 @@ def _default(cursor: Cursor, column: NewColumn) -> NewColumn | None:
         read_default(cursor)
         return column
     if cursor.accept("SERIAL", "DEFAULT", "VALUE"):
-        return replace(column, computed="AUTO_INCREMENT")
+        return replace(column, computed="AUTO_INCREMENT", unique=True)
     if not cursor.accept("DEFAULT"):
         return None
     return replace(column, default=tuple(read_default(cursor)))

@@ -11,11 +11,9 @@ from dataclasses import dataclass, replace
 
 from decoder.constants import BINARY_COLLATION, ColumnType
 from decoder.definition import ColumnDefinition
+from pipeline.catalog.charsets import UNKNOWN_COLLATION, charset_of, collation_of, widest
 from pipeline.catalog.cursor import Cursor, ReadError, split
 from pipeline.catalog.lexer import Kind, SqlMode, Token
-
-UNKNOWN_COLLATION = 255
-"""utf8mb4_0900_ai_ci, for text whose collation only the server knows."""
 
 _INTEGERS = {
     **dict.fromkeys(("TINYINT", "INT1", "BOOL", "BOOLEAN"), ColumnType.TINY),
@@ -62,8 +60,9 @@ def read_type(cursor: Cursor, name: str, context: TypeContext) -> ColumnDefiniti
     word = cursor.next()
     if word.kind is not Kind.WORD:
         raise ReadError(f"expected a type, found {word.text!r}")
-    column = _base(cursor, word.text.upper(), ColumnDefinition(name, ColumnType.NULL), context)
-    return _attributes(cursor, column, context)
+    kind = word.text.upper()
+    column = _base(cursor, kind, ColumnDefinition(name, ColumnType.NULL), context)
+    return _attributes(cursor, kind, column, context)
 
 
 def _base(
@@ -127,9 +126,14 @@ def _char(
     if word == "NATIONAL":
         varying = (cursor.accept_any("CHAR", "CHARACTER", "VARCHAR") or "") == "VARCHAR"
     varying = cursor.accept("VARYING") or cursor.accept("VARCHAR") or varying
-    characters = _length(cursor, 1)
-    kind = ColumnType.VARCHAR if varying else ColumnType.STRING
-    return replace(column, type=kind, length=characters * 4, length_bytes=_prefix(characters * 4))
+    length = _length(cursor, 1) * widest(UNKNOWN_COLLATION)
+    return replace(
+        column,
+        type=ColumnType.VARCHAR if varying else ColumnType.STRING,
+        length=length,
+        length_bytes=_prefix(length),
+        collation=UNKNOWN_COLLATION,
+    )
 
 
 def _binary(
@@ -156,7 +160,7 @@ def _blob(
     binary = word.endswith("BLOB")
     prefix = _BLOBS[word.removesuffix("BLOB").removesuffix("TEXT")]
     if word in ("BLOB", "TEXT") and cursor.peek().is_sign("("):
-        size = _length(cursor, 0) * (1 if binary else 4)
+        size = _length(cursor, 0) * (1 if binary else widest(UNKNOWN_COLLATION))
         prefix = next(n for n in (1, 2, 3, 4) if size < 1 << 8 * n or n == 4)
     return _blob_of(column, prefix, binary=binary)
 
@@ -261,12 +265,16 @@ _READERS: dict[str, _Reader] = {
     "VECTOR": _vector,
 }
 
+_NATIONAL = ("NCHAR", "NVARCHAR", "NATIONAL")
+_SHORTHANDS = {"ASCII": "latin1", "UNICODE": "ucs2"}
 _TEXT = (ColumnType.STRING, ColumnType.VARCHAR, ColumnType.BLOB, ColumnType.ENUM, ColumnType.SET)
 
 
-def _attributes(cursor: Cursor, column: ColumnDefinition, context: TypeContext) -> ColumnDefinition:
+def _attributes(
+    cursor: Cursor, word: str, column: ColumnDefinition, context: TypeContext
+) -> ColumnDefinition:
     """UNSIGNED, ZEROFILL and the charset, which belong to the type."""
-    charset = context.charset
+    charset = "utf8mb3" if word in _NATIONAL else context.charset
     while True:
         if cursor.accept_any("UNSIGNED", "ZEROFILL"):
             column = replace(column, unsigned=True)
@@ -275,27 +283,29 @@ def _attributes(cursor: Cursor, column: ColumnDefinition, context: TypeContext) 
         elif cursor.accept("BYTE"):
             charset = "binary"
         elif cursor.accept("COLLATE"):
-            charset = charset_of(cursor.string_or_name())
-        elif not cursor.accept_any("SIGNED", "ASCII", "UNICODE", "BINARY"):
-            return _with_charset(column, charset)
-
-
-def charset_of(collation: str) -> str:
-    """The charset that a collation's name begins with."""
-    return collation.lower().partition("_")[0]
+            charset = charset_of(cursor.string_or_name()) or charset
+        elif shorthand := cursor.accept_any(*_SHORTHANDS):
+            charset = _SHORTHANDS[shorthand]
+        elif not cursor.accept_any("SIGNED", "BINARY"):
+            return with_charset(column, charset)
 
 
 def with_collation(column: ColumnDefinition, collation: str) -> ColumnDefinition:
     """The column under a COLLATE that comes after its type."""
-    return _with_charset(column, charset_of(collation))
+    charset = charset_of(collation)
+    return column if charset is None else with_charset(column, charset)
 
 
-def _with_charset(column: ColumnDefinition, charset: str | None) -> ColumnDefinition:
-    """A character column whose charset is `binary` is a binary column; others stay open."""
+def with_charset(column: ColumnDefinition, charset: str | None) -> ColumnDefinition:
+    """A column of text in that charset (None: only the server knows); `binary` makes it bytes."""
     if column.type not in _TEXT or column.collation == BINARY_COLLATION:
         return column
-    binary = charset == "binary" and column.type not in (ColumnType.ENUM, ColumnType.SET)
-    if not binary:
-        return replace(column, collation=UNKNOWN_COLLATION)
-    characters = column.length // 4 if column.type is not ColumnType.BLOB else 0
-    return replace(column, collation=BINARY_COLLATION, length=characters)
+    collation = collation_of(charset)
+    if column.type in (ColumnType.ENUM, ColumnType.SET):
+        return replace(
+            column, collation=UNKNOWN_COLLATION if collation == BINARY_COLLATION else collation
+        )
+    if column.type is ColumnType.BLOB:
+        return replace(column, collation=collation)
+    length = column.length // widest(column.collation) * widest(collation)
+    return replace(column, collation=collation, length=length, length_bytes=_prefix(length))

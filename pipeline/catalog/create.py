@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from decoder.definition import ColumnDefinition, TableDefinition
 from pipeline.catalog.actions import NewColumn
+from pipeline.catalog.charsets import charset_of
 from pipeline.catalog.column_clause import cascade, read_column
-from pipeline.catalog.column_types import TypeContext, charset_of
+from pipeline.catalog.column_types import TypeContext
 from pipeline.catalog.cursor import Cursor, ReadError, split
 from pipeline.catalog.effects import (
     CreateTable,
@@ -17,10 +18,12 @@ from pipeline.catalog.effects import (
     TableName,
     Unsupported,
 )
+from pipeline.catalog.keys import Key, read_key
 from pipeline.catalog.lexer import Kind, Token
 from pipeline.catalog.model import TableModel
 from pipeline.catalog.names import read_name
 from pipeline.catalog.partition_clause import WAY_BACK, partitioned_by
+from pipeline.catalog.rekeying import declared_key
 
 BLACKHOLE = "a BLACKHOLE table keeps no rows: it is left out"
 VERSIONED = (
@@ -29,7 +32,7 @@ VERSIONED = (
 )
 SEQUENCE = "a SEQUENCE is no table of rows: it is left out"
 _SELECTS = ("SELECT", "WITH", "VALUES", "TABLE")
-_INDEXES = ("INDEX", "KEY", "FULLTEXT", "SPATIAL", "UNIQUE", "CHECK", "FOREIGN")
+_INDEXES = ("INDEX", "KEY", "FULLTEXT", "SPATIAL", "CHECK", "FOREIGN")
 """First words of table elements that are no columns, and no primary key."""
 
 
@@ -59,9 +62,14 @@ def _body(
         return Unsupported(name, reason, creates=True)
     charset = _options(options)[0]
     parts = split(elements)
-    columns, definition = _definition(name, parts, TypeContext(charset, sql_mode))
+    columns, keys, definition = _definition(name, parts, TypeContext(charset, sql_mode))
     cascades = next(filter(None, map(cascade, parts)), "")
-    model = replace(TableModel.of(columns), partitioning=partitioned_by(options))
+    model = replace(
+        TableModel.of(columns),
+        keys=tuple(keys),
+        charset=charset,
+        partitioning=partitioned_by(options),
+    )
     return CreateTable(name, definition, if_not_exists, cascades, model, tuple(columns))
 
 
@@ -101,7 +109,7 @@ def _options(options: Sequence[Token]) -> tuple[str | None, str]:
         if cursor.accept("CHARSET") or cursor.accept("CHARACTER", "SET"):
             charset = _value(cursor).lower()
         elif cursor.accept("COLLATE"):
-            charset = charset_of(_value(cursor))
+            charset = charset_of(_value(cursor)) or charset
         elif cursor.accept("ENGINE"):
             engine = _value(cursor).upper()
         else:
@@ -116,57 +124,31 @@ def _value(cursor: Cursor) -> str:
 
 def _definition(
     name: TableName, parts: Sequence[Sequence[Token]], context: TypeContext
-) -> tuple[list[NewColumn], TableDefinition]:
+) -> tuple[list[NewColumn], list[Key], TableDefinition]:
     columns: list[NewColumn] = []
-    key: list[tuple[str, int]] = []
+    keys: list[Key] = []
     for part in parts:
-        named = _constraint(part)
-        if named and named[0].is_word("PRIMARY"):
-            key = _key_parts(named)
-        elif not _is_index(part, named):
+        if key := read_key(part):
+            keys.append(key)
+        elif not _is_index(part):
             columns.append(read_column(part, context))
-    key = key or [(c.definition.name, 0) for c in columns if c.primary]
-    return columns, _with_key(name, [c.definition for c in columns], key)
+            keys += declared_key(columns[-1])
+    primary = next((key for key in keys if key.primary), None)
+    return columns, keys, _with_key(name, [c.definition for c in columns], primary)
 
 
-def _constraint(part: Sequence[Token]) -> Sequence[Token]:
-    """A table element behind its CONSTRAINT name."""
+def _is_index(part: Sequence[Token]) -> bool:
     cursor = Cursor(part)
-    if not cursor.accept("CONSTRAINT"):
-        return part
-    if not cursor.peek().is_word("PRIMARY", *_INDEXES):
-        cursor.name()
-    return cursor.rest()
-
-
-def _is_index(part: Sequence[Token], named: Sequence[Token]) -> bool:
-    cursor = Cursor(named)
-    return (
-        len(named) < len(part) or cursor.peek().is_word(*_INDEXES) or cursor.accept("PERIOD", "FOR")
-    )
-
-
-def _key_parts(tokens: Sequence[Token]) -> list[tuple[str, int]]:
-    """PRIMARY KEY [USING BTREE] (column [(length)] [ASC | DESC], …): columns and prefix lengths."""
-    cursor = Cursor(tokens)
-    while not cursor.peek().is_sign("("):
-        cursor.next()
-    return [_key_part(Cursor(part)) for part in split(cursor.group())]
-
-
-def _key_part(cursor: Cursor) -> tuple[str, int]:
-    column = cursor.name()
-    length = Cursor(cursor.group()).integer() if cursor.peek().is_sign("(") else 0
-    return column, length
+    return cursor.peek().is_word("CONSTRAINT", *_INDEXES) or cursor.accept("PERIOD", "FOR")
 
 
 def _with_key(
-    name: TableName, columns: Sequence[ColumnDefinition], key: Sequence[tuple[str, int]]
+    name: TableName, columns: Sequence[ColumnDefinition], key: Key | None
 ) -> TableDefinition:
     """The table; columns of the key are NOT NULL even where they do not say so."""
     index = {column.name.casefold(): i for i, column in enumerate(columns)}
     try:
-        primary = tuple(index[column.casefold()] for column, _ in key)
+        primary = tuple(index[column.casefold()] for column in key.columns) if key else ()
     except KeyError as error:
         raise ReadError(f"the primary key names a column that is not there: {error}") from error
     return TableDefinition(
@@ -177,5 +159,5 @@ def _with_key(
             for i, column in enumerate(columns)
         ),
         primary_key=primary,
-        primary_key_prefixes=tuple(length for _, length in key),
+        primary_key_prefixes=key.prefixes if key else (),
     )

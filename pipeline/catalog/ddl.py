@@ -9,15 +9,17 @@ change a table is passed over. Of indexes and databases that cannot be read, no 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from decoder.statements import may_change_tables
 from pipeline.catalog.actions import ChangeKeys
 from pipeline.catalog.alter import read_alter
+from pipeline.catalog.column_clause import read_charset
 from pipeline.catalog.create import SEQUENCE, read_create
 from pipeline.catalog.cursor import Cursor, ReadError
 from pipeline.catalog.effects import (
+    AlterSchema,
     AlterTable,
     CreateSchema,
     CreateTemporary,
@@ -30,15 +32,9 @@ from pipeline.catalog.effects import (
     Unreadable,
     Unsupported,
 )
+from pipeline.catalog.keys import key_of
 from pipeline.catalog.lexer import LexError, Token, first_tokens, readable_tokens, tokens
 from pipeline.catalog.names import read_name, read_names
-
-_FIRST_WORD = re.compile(
-    # Behind a comment it may be any word: which comments are code depends on the server. The word
-    # may follow the version at once (`/*!80000CREATE`).
-    r"\s*(?:(?:/\*|--|#).*)?(?:CREATE|ALTER|DROP|RENAME|TRUNCATE)\b",
-    re.IGNORECASE | re.DOTALL,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +58,6 @@ class Session:
     def first_tokens(self, query: str, count: int) -> list[Token]:
         """Its first tokens. Raises `LexError`."""
         return first_tokens(query, count, self.sql_mode, self.server_version, mariadb=self.mariadb)
-
-
-def may_change_tables(query: str) -> bool:
-    """Whether the first word may be one that changes tables; cheap, and never wrongly no."""
-    return _FIRST_WORD.match(query) is not None
 
 
 def effects(query: str, session: Session) -> list[Effect]:
@@ -108,7 +99,7 @@ def _names(effect: Effect) -> list[TableName]:
     """The tables that an effect is on."""
     if isinstance(effect, RenameTables):
         return [name for pair in effect.pairs for name in pair]
-    if isinstance(effect, (CreateSchema, DropSchema, Unreadable)):
+    if isinstance(effect, (CreateSchema, AlterSchema, DropSchema, Unreadable)):
         return []
     return [effect.name]
 
@@ -125,7 +116,15 @@ def _drop_schema(cursor: Cursor, session: Session) -> list[Effect]:
 
 def _create_schema(cursor: Cursor, session: Session) -> list[Effect]:
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
-    return [CreateSchema(cursor.name(), if_not_exists)]
+    return [CreateSchema(cursor.name(), if_not_exists, read_charset(cursor))]
+
+
+def _alter_schema(cursor: Cursor, session: Session) -> list[Effect]:
+    """ALTER DATABASE [name] …: without a name, the session's own."""
+    unnamed = cursor.peek().is_word("DEFAULT", "CHARACTER", "CHARSET", "COLLATE", "COMMENT")
+    schema = session.schema if unnamed else cursor.name()
+    charset = read_charset(cursor)
+    return [AlterSchema(schema, charset)] if schema and charset else []
 
 
 def _rename(cursor: Cursor, session: Session) -> list[Effect]:
@@ -148,10 +147,21 @@ def _truncate(cursor: Cursor, session: Session) -> list[Effect]:
 
 
 def _index(cursor: Cursor, session: Session) -> list[Effect]:
-    """An index that comes or goes may be what the server logs as the table's key."""
+    """An index that goes may be what the server logs as the table's key."""
+    cursor.accept("IF", "EXISTS")
+    index = cursor.name()
+    cursor.expect("ON")
+    return [AlterTable(read_name(cursor, session.schema), (ChangeKeys(dropped=index),))]
+
+
+def _unique_index(cursor: Cursor, session: Session) -> list[Effect]:
+    """An index that comes may be what the server logs as the table's key."""
+    cursor.accept("IF", "NOT", "EXISTS")
+    index = cursor.name()
     while not cursor.accept("ON"):
         cursor.next()
-    return [AlterTable(read_name(cursor, session.schema), (ChangeKeys(),))]
+    table = read_name(cursor, session.schema)
+    return [AlterTable(table, (ChangeKeys(added=key_of(index, cursor)),))]
 
 
 def _create(cursor: Cursor, session: Session) -> list[Effect]:
@@ -206,12 +216,14 @@ _STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor, Session], list[Effec
     (("ALTER", "OFFLINE", "TABLE"), _alter),
     (("DROP", "TABLE"), _drop_tables),
     (("DROP", "TABLES"), _drop_tables),
+    (("ALTER", "DATABASE"), _alter_schema),
+    (("ALTER", "SCHEMA"), _alter_schema),
     (("DROP", "DATABASE"), _drop_schema),
     (("DROP", "SCHEMA"), _drop_schema),
-    (("CREATE", "UNIQUE", "INDEX"), _index),
-    (("CREATE", "ONLINE", "UNIQUE", "INDEX"), _index),
-    (("CREATE", "OFFLINE", "UNIQUE", "INDEX"), _index),
-    (("CREATE", "OR", "REPLACE", "UNIQUE", "INDEX"), _index),
+    (("CREATE", "UNIQUE", "INDEX"), _unique_index),
+    (("CREATE", "ONLINE", "UNIQUE", "INDEX"), _unique_index),
+    (("CREATE", "OFFLINE", "UNIQUE", "INDEX"), _unique_index),
+    (("CREATE", "OR", "REPLACE", "UNIQUE", "INDEX"), _unique_index),
     (("DROP", "INDEX"), _index),
     (("DROP", "ONLINE", "INDEX"), _index),
     (("DROP", "OFFLINE", "INDEX"), _index),
@@ -221,6 +233,9 @@ _STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor, Session], list[Effec
 )
 """By first words."""
 
-_HARMLESS = (_index, _create, _create_schema, _create_temporary, _create_sequence, _drop_sequence)
+_HARMLESS = (
+    *(_index, _unique_index, _create, _create_schema, _alter_schema),
+    *(_create_temporary, _create_sequence, _drop_sequence),
+)
 """What changes no row that is there: an index that is the key shows in the next table map, and of a
 table that begins with a name that cannot be read nothing is known until there are rows in it."""

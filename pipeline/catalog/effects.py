@@ -86,6 +86,15 @@ class CreateSchema:
 
     schema: str
     if_not_exists: bool = False
+    charset: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AlterSchema:
+    """Tables that are created in a schema from here on have another charset."""
+
+    schema: str
+    charset: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +141,7 @@ Effect = (
     | CreateTemporary
     | DropTable
     | CreateSchema
+    | AlterSchema
     | DropSchema
     | RowsChanged
     | Unsupported

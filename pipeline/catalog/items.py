@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields as dataclass_fields
 from typing import Any, Literal
 
@@ -28,7 +28,9 @@ ItemKind = Literal[
     "unsupported",
     "rows_not_logged",
     "temporary",
-    "model",
+    "declared",
+    "schema",
+    "rewound",
 ]
 """`create`: the table begins here, empty, so it is complete; `observed`: rows of a table whose
 beginning was not seen; `add_columns`: columns were added, existing rows hold `defaults`; `alter`:
@@ -39,7 +41,13 @@ tells; `model`: only what DDL tells besides is another; `truncate`: it is empty 
 `renamed`: it has the rows that `other` had; `moved`: its rows are those of `other` from here on,
 and it ends; `drop`: the table ends; `unsupported`: it changed in a way that is not applied, for
 `reason`; `rows_not_logged`: it stays what it is, but its rows became others, for `reason`;
-`temporary`: a connection has had a table of its name for itself, which does nothing to it."""
+`temporary`: a connection has had a table of its name for itself, which does nothing to it;
+`declared`: conf defines it, and no row of it was seen (without a definition: it ended before one
+was); `schema`: that of its name, which has no table, has the charset of `model`; `rewound`: what is
+known of the table begins anew, what was told before counts no more."""
+
+NOT_OF_GOLD = ("temporary", "declared", "schema")
+"""Items that only what comes after them in the log depends on."""
 
 Position = tuple[int, int]
 """LSN of the transaction, and byte offset of the event in its file."""
@@ -125,6 +133,17 @@ class TimelineItem:
         for name, read in _READERS.items():
             fields[name] = None if fields[name] is None else read(fields[name])
         return cls(**fields)
+
+
+def in_force(items: Iterable[TimelineItem]) -> list[TimelineItem]:
+    """The items, as they were written, without those that a `rewound` has taken back."""
+    found: list[TimelineItem] = []
+    for item in items:
+        if item.kind == "rewound":
+            found = [other for other in found if other.name != item.name]
+        else:
+            found.append(item)
+    return found
 
 
 _READERS: dict[str, Callable[[str], Any]] = {

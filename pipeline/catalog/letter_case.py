@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pipeline.catalog.effects import (
+    AlterSchema,
     AlterTable,
     CreateSchema,
     CreateTable,
@@ -23,7 +24,7 @@ from pipeline.catalog.effects import (
 
 def in_lower_case(effect: Effect) -> Effect:
     """The effect on the tables of these names."""
-    if isinstance(effect, (CreateSchema, DropSchema)):
+    if isinstance(effect, (CreateSchema, AlterSchema, DropSchema)):
         return replace(effect, schema=effect.schema.lower())
     if isinstance(effect, RenameTables):
         return RenameTables(tuple((lower(old), lower(new)) for old, new in effect.pairs))

@@ -18,6 +18,7 @@ from pipeline.time_zone import zone
 class LoggedStatement:
     """A QUERY event, as far as definitions depend on it; `server_version` as MySQL's number.
 
+    `server_charset`: of the session's collation_server, which a schema has that names none;
     `explicit_timestamps`: the session's explicit_defaults_for_timestamp, if it is logged.
     `temporary`: it used temporary tables of its connection, whose names hide the others'.
     """
@@ -28,6 +29,7 @@ class LoggedStatement:
     schema: str | None = None
     sql_mode: int = 0
     time_zone: str | None = None
+    server_charset: str | None = None
     executed_at: datetime | None = None
     ddl_xid: int | None = None
     explicit_timestamps: bool | None = None
@@ -57,6 +59,7 @@ class CatalogOptions:
     `from_start`: the lake holds the server's log from its first file on. `foreign_keys_logged`: a
     server that can log what foreign keys do to rows does so. `lower_case_table_names` is the
     server's: with 1 and 2 the log has the names of tables in lower case, and DDL as it was typed.
+    `default_charset`: that of text whose DDL names none.
     """
 
     wanted: Callable[[str, str], bool] = field(default=lambda _schema, _table: True)
@@ -64,6 +67,7 @@ class CatalogOptions:
     system_time_zone: str = "UTC"
     from_start: bool = False
     foreign_keys_logged: bool = False
+    default_charset: str | None = None
     lower_case_table_names: Literal[0, 1, 2] | None = None
 
     @property
@@ -95,12 +99,15 @@ class CatalogOptions:
             explicit_timestamps=statement.explicit_timestamps,
         )
 
-    def conversion_mode(self, statement: LoggedStatement, *, ignore: bool) -> ConversionMode:
+    def conversion_mode(
+        self, statement: LoggedStatement, *, ignore: bool, shown: bool = False
+    ) -> ConversionMode:
         """What the conversion of a column's values depends on."""
         return ConversionMode(
             sql_mode=statement.sql_mode,
             options=self.types,
             ignore=ignore,
+            shown=shown,
             mariadb=statement.mariadb,
             explicit_timestamps=statement.explicit_timestamps,
             utc_offset=self._utc_offset(statement),

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from pipeline.catalog.actions import NewColumn
+from pipeline.catalog.keys import Key, Keys
 from pipeline.catalog.partitions import Partitioning
 
 
@@ -28,13 +30,14 @@ class ColumnDefault:
 
 @dataclass(frozen=True, slots=True)
 class TableModel:
-    """Known only of a table whose CREATE is in the log.
+    """Known only of a table whose CREATE is in the log, or that conf declares.
 
     `auto_increment` names its column of that kind, `generated` those that are computed from others,
     whose names, without regard to case, are among `sources` (None: not known). `defaults` are those
     of all columns; None: not known (of an older release). `partitioning` tells which rows its
     partitions hold, if it has some and that can be told. `left_out` says why it is no table to
-    replicate, and no table created LIKE it is.
+    replicate, and no table created LIKE it is. `keys` are its PRIMARY
+    and UNIQUE ones, `charset` what columns that name none are in.
     """
 
     auto_increment: str | None = None
@@ -43,6 +46,8 @@ class TableModel:
     sources: tuple[str, ...] | None = ()
     partitioning: Partitioning | None = None
     left_out: str | None = None
+    keys: Keys = None
+    charset: str | None = None
 
     @classmethod
     def of(cls, columns: Iterable[NewColumn]) -> TableModel:
@@ -118,7 +123,7 @@ class TableModel:
     def from_json(cls, text: str) -> TableModel:
         """The model that `to_json` wrote."""
         fields = json.loads(text)
-        defaults = fields.get("defaults")
+        defaults, keys = fields.get("defaults"), fields.get("keys")
         sources, partitioning = fields.get("sources"), fields.get("partitioning")
         return cls(
             fields["auto_increment"],
@@ -128,4 +133,10 @@ class TableModel:
             None if sources is None else tuple(sources),
             Partitioning.from_fields(partitioning) if partitioning else None,
             fields.get("left_out"),
+            None if keys is None else tuple(map(_key, keys)),
+            fields.get("charset"),
         )
+
+
+def _key(fields: Mapping[str, Any]) -> Key:
+    return Key(fields["name"], tuple(fields["columns"]), tuple(fields["prefixes"]))

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from decoder.definition import TableDefinition
 from pipeline.catalog.actions import NewColumn, Refused, RowsNotLogged
 from pipeline.catalog.alteration import Alteration, NotAppliedError, altered
 from pipeline.catalog.constants import UnknownDefaultError
+from pipeline.catalog.declarations import declared_model, in_charset
 from pipeline.catalog.defaults import default_text
 from pipeline.catalog.effects import (
+    AlterSchema,
     AlterTable,
     CreateSchema,
     CreateTable,
@@ -29,11 +30,11 @@ from pipeline.catalog.effects import (
     Unsupported,
 )
 from pipeline.catalog.insert_defaults import insert_default
-from pipeline.catalog.items import ItemKind, TimelineItem
 from pipeline.catalog.logged import CatalogOptions, LoggedStatement
 from pipeline.catalog.model import ColumnDefault, TableModel
 from pipeline.catalog.partition_clause import WAY_BACK
 from pipeline.catalog.renames import permutation
+from pipeline.catalog.table_items import TableItems, named
 from pipeline.catalog.tables import Tables, TableState
 
 LOGS_CASCADES = 90600
@@ -43,12 +44,12 @@ SAVES_DDL_XID = 80000
 """From MySQL 8.0 on, DDL that did something is logged with an XID."""
 
 
-class Statements:
+class Statements(TableItems):
     """Adds to `tables` what statements do; keeps those that cannot be read in `unreadable`."""
 
     def __init__(self, tables: Tables, options: CatalogOptions) -> None:
-        self._tables = tables
-        self._options = options
+        super().__init__(tables, options)
+        self._from_start = options.from_start
         self._created_schemas: set[str] = set()
         self.unreadable: list[tuple[LoggedStatement, str]] = []
 
@@ -57,8 +58,9 @@ class Statements:
         if isinstance(effect, Unreadable):
             self.unreadable.append((statement, effect.reason))
         elif isinstance(effect, CreateSchema):
-            if not effect.if_not_exists:
-                self._created_schemas.add(effect.schema)
+            self._create_schema(statement, effect)
+        elif isinstance(effect, AlterSchema):
+            self._schema_charset(statement, effect.schema, effect.charset)
         elif isinstance(effect, DropSchema):
             self._drop_schema(statement, effect)
         elif isinstance(effect, RenameTables):
@@ -71,6 +73,19 @@ class Statements:
             self._on_table(statement, effect)
         elif isinstance(effect, AlterTable) and effect.renamed:
             self._rename(statement, RenameTables(((effect.name, effect.renamed),)))
+
+    def declare(self, statement: LoggedStatement, effect: CreateTable | Unsupported) -> None:
+        """What conf says of a table, unless the log has told more."""
+        name = effect.name
+        if not self._wanted(name) or self._tables[name].exists:
+            return
+        if isinstance(effect, Unsupported):
+            self._unsupported(statement, name, effect.reason, creates=True)
+            return
+        model = declared_model(effect, partial(self._inserted, statement))
+        self._declared(statement, name, effect.definition, model)
+        if effect.cascades:
+            self._cascades(statement, name, effect.cascades)
 
     def _on_table(
         self,
@@ -96,12 +111,10 @@ class Statements:
             )
         elif isinstance(effect, RowsChanged):
             self._rows_not_logged(statement, effect.name, effect.reason)
-        elif self._tables[effect.name].exists:
-            kind: ItemKind = "drop" if isinstance(effect, DropTable) else "truncate"
-            self._log(statement, effect.name, kind)
-
-    def _wanted(self, name: TableName) -> bool:
-        return self._options.wanted(name.schema, name.table)
+        elif isinstance(effect, DropTable):
+            self._end(statement, effect.name)
+        else:
+            self._truncate(statement, effect.name)
 
     def _check_case(self, statement: LoggedStatement, name: TableName) -> None:
         """Hold the table that is meant, if the server takes names that differ in case for one.
@@ -120,31 +133,37 @@ class Statements:
             )
             self._unsupported(statement, other, reason)
 
+    def _create_schema(self, statement: LoggedStatement, effect: CreateSchema) -> None:
+        if not effect.if_not_exists:
+            self._created_schemas.add(effect.schema)
+        charsets = self._tables.charsets
+        absent = not charsets[effect.schema] if effect.schema in charsets else self._from_start
+        # IF NOT EXISTS of one that exists changes nothing, but whether it did is not logged.
+        if not effect.if_not_exists or absent:
+            charset = effect.charset or statement.server_charset
+            self._schema_charset(statement, effect.schema, charset)
+
+    def _schema_charset(self, statement: LoggedStatement, schema: str, charset: str | None) -> None:
+        if charset is not None and self._tables.charsets.get(schema) != charset:
+            self._log(statement, TableName(schema, ""), "schema", model=TableModel(charset=charset))
+
     def _drop_schema(self, statement: LoggedStatement, effect: DropSchema) -> None:
         self._created_schemas.discard(effect.schema)
+        if self._tables.charsets.get(effect.schema):
+            self._log(statement, TableName(effect.schema, ""), "schema")
         for name in self._tables.existing(effect.schema):
-            self._log(statement, name, "drop")
+            self._end(statement, name)
 
     # --- tables begin -----------------------------------------------------------------------------
 
     def _create(self, statement: LoggedStatement, effect: CreateTable) -> None:
         if effect.if_not_exists and self._exists_already(statement, effect.name):
             return
+        effect = in_charset(effect, self._tables.charsets.get(effect.name.schema))
         inserted = partial(self._inserted, statement)
-        self._begin(statement, effect.name, effect.definition, _model(effect, inserted))
+        self._begin(statement, effect.name, effect.definition, declared_model(effect, inserted))
         if effect.cascades:
             self._cascades(statement, effect.name, effect.cascades)
-
-    def _begin(
-        self,
-        statement: LoggedStatement,
-        name: TableName,
-        definition: TableDefinition | None,
-        model: TableModel | None,
-    ) -> None:
-        """A table that is empty, of a definition that the first table map tells if it is None."""
-        version = self._tables[name].versions.declared(definition) if definition else None
-        self._log(statement, name, "create", version=version, definition=definition, model=model)
 
     def _cascades(self, statement: LoggedStatement, name: TableName, cascades: str) -> None:
         """Hold a table whose rows foreign keys change, unless these changes are in the log."""
@@ -166,17 +185,17 @@ class Statements:
             return False
         if self._tables[name].exists or statement.mysql_version >= SAVES_DDL_XID:
             return True
-        return not self._options.from_start and name.schema not in self._created_schemas
+        return not self._from_start and name.schema not in self._created_schemas
 
     def _create_like(self, statement: LoggedStatement, effect: CreateTableLike) -> None:
         if effect.if_not_exists and self._exists_already(statement, effect.name):
             return
         like = self._tables[effect.model] if effect.model else None
         if like and like.exists and like.definition and not like.held:
-            definition = _named(like.definition, effect.name)
+            definition = named(like.definition, effect.name)
             self._begin(statement, effect.name, definition, like.model)
             if like.keys_open:
-                self._log(statement, effect.name, "keys")
+                self._log(statement, effect.name, "keys", model=like.model)
         elif like and like.model and (reason := like.model.left_out):
             self._unsupported(statement, effect.name, reason, creates=True, model=like.model)
         else:
@@ -209,7 +228,9 @@ class Statements:
                 table.definition,
                 table.model,
                 effect.actions,
-                self._options.conversion_mode(statement, ignore=effect.ignore),
+                self._options.conversion_mode(
+                    statement, ignore=effect.ignore, shown=not table.declared
+                ),
                 partial(self._default, statement),
                 partial(self._inserted, statement),
             )
@@ -226,23 +247,22 @@ class Statements:
         before: TableDefinition,
         change: Alteration,
     ) -> None:
+        if table.unseen:
+            if (change.definition, change.model) != (before, table.model):
+                self._declared(statement, name, change.definition, change.model)
+            return
         log = partial(self._log, statement, name, definition=change.definition, model=change.model)
         if change.definition != before:
             version = table.versions.declared(change.definition)
             self._log_columns(partial(log, version=version), before, change)
-        elif change.model != table.model:
+        elif _besides_keys(change.model) != _besides_keys(table.model):
             self._log(statement, name, "model", model=change.model)
         if change.gone:
             self._log(statement, name, "truncate_partitions", rows=change.gone)
         if change.not_logged:
             self._rows_not_logged(statement, name, change.not_logged)
         if change.keys:
-            self._log(statement, name, "keys")
-
-    def _rows_not_logged(self, statement: LoggedStatement, name: TableName, reason: str) -> None:
-        """The table's rows are others from here on; where it is held, nothing depends on them."""
-        if self._tables[name].exists and not self._tables[name].held:
-            self._log(statement, name, "rows_not_logged", reason=reason)
+            self._log(statement, name, "keys", model=change.model)
 
     def _log_columns(
         self, log: Callable[..., None], before: TableDefinition, change: Alteration
@@ -286,8 +306,8 @@ class Statements:
         there, moved = permutation(effect.pairs)
         before = {name: replace(self._tables[name]) for name in {*there, *there.values()}}
         for name, target in moved.items():
-            if before[name].exists and self._wanted(name):
-                self._log(statement, name, "moved", other=target)
+            if self._wanted(name):
+                self._end(statement, name, target)
         for name, source in there.items():
             if self._wanted(name):
                 self._take_over(statement, name, source, before)
@@ -304,20 +324,21 @@ class Statements:
         told = was.exists and not was.held and was.rows_known and self._wanted(source)
         if told and was.definition is None:
             self._begin(statement, name, None, None)  # it is empty
-        elif told and was.definition is not None:
-            definition = _named(was.definition, name)
-            version = self._tables[name].versions.declared(definition)
+        elif told and was.definition and was.unseen and not before[name].exists:
+            self._declared(statement, name, named(was.definition, name), was.model)
+        elif told and was.definition and not was.unseen:
+            definition = named(was.definition, name)
             self._log(
                 statement,
                 name,
                 "renamed",
-                version=version,
+                version=self._tables[name].versions.declared(definition),
                 definition=definition,
                 model=was.model,
                 other=source,
             )
             if was.keys_open:
-                self._log(statement, name, "keys")
+                self._log(statement, name, "keys", model=was.model)
         elif was.exists or before[name].exists:
             reason = _unknown_rows(source, was)
             self._unsupported(statement, name, reason, creates=True, model=_left_out(was))
@@ -333,51 +354,9 @@ class Statements:
                     self._unsupported(statement, name, reason)
             self._temporary(statement, new)
 
-    # --- items ------------------------------------------------------------------------------------
 
-    def _unsupported(
-        self,
-        statement: LoggedStatement,
-        name: TableName,
-        reason: str,
-        *,
-        creates: bool = False,
-        model: TableModel | None = None,
-    ) -> None:
-        """Hold the table, if there is something to hold."""
-        if self._tables[name].exists or creates:
-            self._log(statement, name, "unsupported", reason=reason, model=model)
-
-    def _log(
-        self, statement: LoggedStatement, name: TableName, kind: ItemKind, **fields: Any
-    ) -> None:
-        self._tables.add(
-            TimelineItem(
-                *statement.position,
-                name.schema,
-                name.table,
-                kind,
-                statement=statement.query,
-                **fields,
-            )
-        )
-
-
-def _model(
-    effect: CreateTable, inserted: Callable[[NewColumn], ColumnDefault]
-) -> TableModel | None:
-    """What DDL tells of the table, with the DEFAULTs of its columns as the key leaves them."""
-    if effect.model is None:
-        return None
-    declared = (
-        replace(column, definition=definition)
-        for column, definition in zip(effect.columns, effect.definition.columns, strict=True)
-    )
-    return replace(effect.model, defaults=tuple(map(inserted, declared)))
-
-
-def _named(definition: TableDefinition, name: TableName) -> TableDefinition:
-    return replace(definition, schema=name.schema, table=name.table)
+def _besides_keys(model: TableModel | None) -> TableModel | None:
+    return model and replace(model, keys=None)
 
 
 def _left_out(was: TableState) -> TableModel | None:

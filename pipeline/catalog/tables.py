@@ -13,9 +13,16 @@ from decoder.definition import TableDefinition
 from decoder.options import TypeOptions
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
+from pipeline.catalog.keys import Keys, row_key
 from pipeline.catalog.model import TableModel
+from pipeline.catalog.naming import NotNamedError, with_names
 from pipeline.catalog.versions import Versions
 
+NO_NAMES = (
+    "the log has no column names and keys of it (binlog_row_metadata is not FULL), nor its CREATE"
+    " TABLE: say definitions in conf (mysqldump --no-data of when the log begins), and run"
+    " binlake retry"
+)
 _BEGINS = ("create", "drop", "moved")
 """Items after which nothing of before counts."""
 _ENDS = ("drop", "moved")
@@ -26,10 +33,11 @@ class TableState:
     """A table as it stands.
 
     `rows_seen`: a table map has shown it since it began, or it had rows under another name;
-    `declared`: its definition is from DDL; `keys_open`: DDL has changed its keys, and no table map
-    has shown it since; `temporary`: connections have had tables of its name; `rows_known`: nothing
-    has changed its rows outside of the log since it began or was empty. It may exist without a
-    `definition`: then it began empty, and the first table map tells what it is.
+    `declared`: its definition is from DDL, if only in part; `keys_open`: DDL has changed its keys,
+    and no table map has shown it since; `temporary`: connections have had tables of its name;
+    `rows_known`: nothing has changed its rows outside of the log since it began or was empty;
+    `unseen`: only conf has told of it so far. It may exist without a `definition`: then it began
+    empty, and the first table map tells what it is.
     """
 
     versions: Versions
@@ -43,6 +51,7 @@ class TableState:
     model: TableModel | None = None
     temporary: bool = False
     rows_known: bool = True
+    unseen: bool = False
 
     @property
     def certainly_empty(self) -> bool:
@@ -63,13 +72,32 @@ class TableState:
             primary_key_prefixes=definition.primary_key_prefixes,
         )
 
+    def named(self, shown: TableDefinition, default_charset: str | None) -> TableDefinition:
+        """What a table map without names shows, as the table is known. Raises `NotNamedError`."""
+        known = self.definition
+        if known is None or not known.named:
+            raise NotNamedError(NO_NAMES)
+        complete = known.complete_metadata and not self.declared
+        found = with_names(shown, known, default_charset=default_charset, complete=complete)
+        if not self.keys_open:
+            return replace(
+                found,
+                primary_key=known.primary_key,
+                primary_key_prefixes=known.primary_key_prefixes,
+            )
+        return with_key(found, self.model.keys if self.model else None)
+
 
 class Tables:
-    """The tables by name; `new` holds the items that were not in the ledger."""
+    """The tables by name; `new` holds the items that were not in the ledger.
+
+    `charsets`: by schema, that of tables which name none, where it is known.
+    """
 
     def __init__(self, past: Iterable[TimelineItem], types: TypeOptions) -> None:
         self._types = types
         self._states: dict[TableName, TableState] = {}
+        self.charsets: dict[str, str | None] = {}
         self.new: list[TimelineItem] = []
         for item in past:
             self._apply(item)
@@ -93,13 +121,27 @@ class Tables:
         self._apply(item)
 
     def _apply(self, item: TimelineItem) -> None:
+        if item.kind == "schema":
+            self.charsets[item.schema] = item.model.charset if item.model else None
+            return
         table = self[item.name]
         if item.kind == "temporary":
             table.temporary = True
             return
+        if item.kind == "declared":
+            _declare(table, item)
+            return
         if item.kind == "model":
             table.model = item.model
             return
+        if item.kind == "rewound":
+            # Numbers of silver's tables are given once.
+            table.versions.open.clear()
+            self._states[item.name] = TableState(table.versions)
+            return
+        self._change(table, item)
+
+    def _change(self, table: TableState, item: TimelineItem) -> None:
         # What a table map shows has no statement beside it.
         shown = item.statement is None and item.definition is not None
         if item.kind in _BEGINS or item.kind == "renamed":
@@ -118,7 +160,33 @@ class Tables:
         table.keys_open = not shown and (table.keys_open or item.kind == "keys" or open_key)
         if item.model is not None or (not shown and item.definition is not None):
             table.model = item.model
+        if item.definition is not None or item.kind in _ENDS:
+            table.unseen = False
         if item.definition is not None and item.version is not None:
             table.versions.keep(item.version, item.definition, from_table_map=shown)
             table.definition, table.version = item.definition, item.version
-            table.declared = not shown
+            table.declared = not shown or not item.definition.complete_metadata
+
+
+def _declare(table: TableState, item: TimelineItem) -> None:
+    """Conf defines the table; without a definition, it is no more."""
+    table.exists = table.unseen = table.declared = item.definition is not None
+    table.rows_seen, table.held = False, False
+    table.definition, table.version, table.model = item.definition, item.version, item.model
+    if item.definition is not None and item.version is not None:
+        table.versions.keep(item.version, item.definition, from_table_map=False)
+        table.keys_open = not item.definition.primary_key
+
+
+def with_key(definition: TableDefinition, keys: Keys) -> TableDefinition:
+    """The definition with the one of its keys that tells rows apart, if any is known to."""
+    not_null = [column.name for column in definition.columns if not column.nullable]
+    key = row_key(keys or (), not_null)
+    places = {column.name.casefold(): n for n, column in enumerate(definition.columns)}
+    if key is None or not all(name.casefold() in places for name in key.columns):
+        return definition
+    return replace(
+        definition,
+        primary_key=tuple(places[name.casefold()] for name in key.columns),
+        primary_key_prefixes=key.prefixes,
+    )

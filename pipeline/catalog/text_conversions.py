@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import unicodedata
 
-from decoder.charsets import charset_of
 from decoder.constants import ColumnType as T
 from decoder.definition import ColumnDefinition
+from pipeline.catalog.charsets import UNKNOWN_COLLATION, alike, widest
 from pipeline.catalog.conversion_mode import (
     CUT,
     PAD,
@@ -16,30 +16,17 @@ from pipeline.catalog.conversion_mode import (
 )
 from pipeline.catalog.lexer import SqlMode
 
-_BYTES = {
-    **dict.fromkeys(("utf8mb4", "utf16", "utf16le", "utf32", "gb18030"), 4),
-    **dict.fromkeys(("utf8mb3", "ujis", "eucjpms"), 3),
-    **dict.fromkeys(("ucs2", "big5", "cp932", "euckr", "gb2312", "gbk", "sjis"), 2),
-}
-"""Bytes of a charset's longest character; one for those that are not here."""
 _LARGEST_VALUE = (1 << 30) - 1
 """In bytes: no value is larger than a packet, and max_allowed_packet is 1 GiB at most."""
-
-
-def _widest(column: ColumnDefinition) -> int:
-    """Bytes of the column's longest character."""
-    if column.collation is None:
-        return max(_BYTES.values())
-    return _BYTES.get(charset_of(column.collation), 1)
 
 
 def characters(column: ColumnDefinition) -> int:
     """How many characters fit for certain: a declared length is in characters of four bytes."""
     if column.length_bytes and column.type not in (T.VARCHAR, T.VAR_STRING, T.STRING):
         if column.type is T.VARCHAR_COMPRESSED:
-            return column.length // _widest(column)
-        return ((1 << 8 * column.length_bytes) - 1) // _widest(column)
-    return column.length // _widest(column)
+            return column.length // widest(column.collation)
+        return ((1 << 8 * column.length_bytes) - 1) // widest(column.collation)
+    return column.length // widest(column.collation)
 
 
 def _longest(column: ColumnDefinition) -> int:
@@ -58,7 +45,17 @@ def text(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> 
     if old.type is T.STRING and mode.sql_mode & SqlMode.PAD_CHAR_TO_FULL_LENGTH:
         raise UnknownConversionError("a CHAR is read with its padding (PAD_CHAR_TO_FULL_LENGTH)")
     mode.require_text_kept()
+    if _is_blob(old) and _is_blob(new) and _same_bytes(old, new, mode):
+        return None
     return _fitting(_longest(old), new, mode, trimmed=old.type is T.STRING)
+
+
+def _same_bytes(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> bool:
+    """Whether TEXT is in the same charset for certain, and has as much room as before."""
+    if old.collation is None or new.collation in (None, UNKNOWN_COLLATION):
+        return False
+    certain = mode.shown or old.collation != UNKNOWN_COLLATION
+    return certain and alike(old.collation, new.collation) and new.length_bytes >= old.length_bytes
 
 
 def _fitting(

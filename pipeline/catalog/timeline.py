@@ -7,6 +7,8 @@ contradict each other the table is `unsupported` from there, never guessed at.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple
 
 from decoder.definition import TableDefinition
 from pipeline.catalog.ddl import Session, effects
@@ -15,12 +17,22 @@ from pipeline.catalog.items import ItemKind, Position, TimelineItem
 from pipeline.catalog.letter_case import in_lower_case
 from pipeline.catalog.logged import CatalogOptions, LoggedStatement
 from pipeline.catalog.model import TableModel
+from pipeline.catalog.naming import NotNamedError
+from pipeline.catalog.start import Start
 from pipeline.catalog.statements import Statements
 from pipeline.catalog.tables import Tables, TableState
 from pipeline.catalog.temporary import beside_temporary_tables
 from pipeline.catalog.versions import difference, fits
 
 __all__ = ["CatalogOptions", "LoggedStatement", "Timeline"]
+
+
+class Shown(NamedTuple):
+    """What a table map shows, with its names where they are known, and silver's `v<version>`."""
+
+    definition: TableDefinition
+    version: int
+
 
 _Verdict = tuple["ItemKind | None", "str | None"]
 
@@ -43,16 +55,20 @@ class Timeline:
         """Statements that may have changed any table, and why they cannot be read."""
         return self._statements.unreadable
 
-    def version(self, definition: TableDefinition) -> int | None:
-        """The version that rows under this table map are kept in, if one like it was seen."""
-        return self._tables[_name(definition)].versions.shown(definition)
+    def known(self, shown: TableDefinition) -> Shown | None:
+        """What rows under this table map are kept as, if one like it was seen."""
+        table = self._tables[_name(shown)]
+        definition, _ = self._named(table, shown)
+        version = table.versions.shown(definition)
+        return None if version is None else Shown(definition, version)
 
-    def table_map(self, position: Position, definition: TableDefinition) -> int:
-        """A definition as rows of a replicated table are logged under it; gives its version."""
-        name = _name(definition)
+    def table_map(self, position: Position, shown: TableDefinition) -> Shown:
+        """A definition as rows of a replicated table are logged under it."""
+        name = _name(shown)
         table = self._tables[name]
+        definition, unnamed = self._named(table, shown)
         version = table.versions.for_table_map(definition, table.version)
-        kind, reason = self._verdict(table, definition, version)
+        kind, reason = self._verdict(table, definition, version, unnamed)
         if kind is not None:
             self._tables.add(
                 TimelineItem(
@@ -63,23 +79,40 @@ class Timeline:
                     version,
                     definition,
                     reason=reason,
-                    model=self._model(table, definition) if kind == "create" else None,
+                    model=self._model(table, definition, kind),
                 )
             )
-        return version
+        return Shown(definition, version)
 
-    def _model(self, table: TableState, definition: TableDefinition) -> TableModel | None:
-        """What DDL told of a table that begins anew since its key is told: that stays."""
+    def _model(
+        self, table: TableState, definition: TableDefinition, kind: ItemKind
+    ) -> TableModel | None:
+        """What DDL, or conf, told of a table that begins with this table map: that stays."""
+        if table.unseen or kind != "create":
+            return table.model if table.unseen else None
         known = table.as_known(definition)
         declared = known is not None and fits(known, definition, self._options.types)
         return table.model if declared else None
 
-    def _verdict(self, table: TableState, definition: TableDefinition, version: int) -> _Verdict:
+    def _named(
+        self, table: TableState, shown: TableDefinition
+    ) -> tuple[TableDefinition, str | None]:
+        """The definition with its names, or else without them, and why."""
+        if shown.named:
+            return shown, None
+        try:
+            return table.named(shown, self._options.default_charset), None
+        except NotNamedError as error:
+            return shown, str(error)
+
+    def _verdict(
+        self, table: TableState, definition: TableDefinition, version: int, unnamed: str | None
+    ) -> _Verdict:
         """What a table map tells that is new: nothing, for most."""
         settled = version == table.version and version not in table.versions.open
-        if not definition.complete_metadata:
-            return self._without_names(settled and table.held)
-        if not table.exists:
+        if unnamed is not None:
+            return (None, None) if settled and table.held else ("unsupported", unnamed)
+        if not table.exists or (table.unseen and not table.held):
             return "observed", None
         if settled:
             # What is told once more: that there are rows, that the key is the old one after all,
@@ -105,11 +138,12 @@ class Timeline:
         change = difference(known, definition, types)
         return "unsupported", f"it changed without DDL that explains it: {change}"
 
-    def _without_names(self, known: bool) -> _Verdict:
-        if known:
-            return None, None
-        reason = "the log has no column names and keys of it (binlog_row_metadata is not FULL)"
-        return "unsupported", reason
+    def declare(self, at: LoggedStatement, start: Start) -> None:
+        """The tables of a start, at a place of the log; `at` tells that, and the server."""
+        for table in start.tables:
+            told = table.statement
+            statement = replace(at, query=told.query, schema=told.schema, sql_mode=told.sql_mode)
+            self._statements.declare(replace(statement, time_zone=told.time_zone), table.effect)
 
     def statement(self, statement: LoggedStatement) -> None:
         """A statement; those that change no replicated table are nothing."""

@@ -19,7 +19,7 @@ from decoder.options import TypeOptions
 def layout(definition: TableDefinition) -> TableDefinition:
     """The definition without what does not change how its rows are kept."""
     columns = tuple(replace(c, nullable=True, visible=True) for c in definition.columns)
-    return replace(definition, columns=columns)
+    return replace(definition, columns=columns, complete_metadata=True, signedness_logged=True)
 
 
 def fits(one: TableDefinition, other: TableDefinition, options: TypeOptions) -> bool:

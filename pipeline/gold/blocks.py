@@ -15,6 +15,7 @@ from decoder.errors import UnsupportedError
 from decoder.options import TypeOptions
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
+from pipeline.catalog.tables import NO_NAMES
 from pipeline.gold.keys import key_refusal
 from pipeline.gold.names import OWN_COLUMNS
 from pipeline.gold.state import TableState
@@ -76,8 +77,8 @@ class Rules:
 
     def refusal(self, definition: TableDefinition) -> str | None:
         """Why a table of this definition cannot be in gold."""
-        if not definition.complete_metadata:
-            return "the log has no column names and keys of it (binlog_row_metadata is not FULL)"
+        if not definition.named:
+            return NO_NAMES
         columns = [column.name for column in definition.columns]
         key = self.key(definition)
         if missing := [name for name in key if name not in columns]:

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pipeline.bronze.files import read_files
 from pipeline.catalog.definitions import read_items
 from pipeline.catalog.effects import TableName
-from pipeline.catalog.items import TimelineItem
+from pipeline.catalog.items import NOT_OF_GOLD, TimelineItem, in_force
 from pipeline.gold.blocks import Rules
 from pipeline.gold.evolve import taken
 from pipeline.gold.facts import Facts, gather
@@ -105,7 +105,8 @@ def _taken(
 def look(spark: SparkSession, settings: Settings, low: int, high: int, xa_from: int) -> Seen:
     """The timeline, and what silver's transactions tell (see `gather`)."""
     lake = Lake(settings.lake)
-    items = [i for i in read_items(spark, lake, settings.source) if i.kind != "temporary"]
+    told = in_force(read_items(spark, lake, settings.source))
+    items = [item for item in told if item.kind not in NOT_OF_GOLD]
     # What `retry` took up was written late.
     items.sort(key=lambda item: item.position)
     return Seen(items, gather(spark, lake, settings.source, low, high, xa_from))

@@ -122,6 +122,9 @@ class _Batch:
             self.body.table_ids,
             only if self.body.retried else None,
             self.body.seen,
+            names=self.body.names,
+            again=frozenset(self.body.again),
+            passed=self.body.passed,
             lower_case=self.settings.lower_case_table_names in (1, 2),
         )
         tasks = min(len(chunk), int(self.spark.conf.get("spark.sql.shuffle.partitions") or 1))
@@ -137,12 +140,17 @@ class _Batch:
 
     def _faults(self, staged: Staging, counts: Mapping[str, int]) -> list[str]:
         source, batch = self.settings.source, self.plan.batch
-        targets = [FAULTS] if counts.get(FAULTS) and not self.body.retried else []
-        found = append_faults(staged, self.lake, source, batch, targets, self.body.faults)
+        # What is decoded again has told its faults before, unless it is read another way now.
+        again = bool(self.body.again)
+        told = self.body.retried and not again
+        targets = [FAULTS] if counts.get(FAULTS) and not told else []
+        found = append_faults(
+            staged, self.lake, source, batch, targets, self.body.faults, again=again
+        )
         if not self.body.retried:
             return found
         remaining = still_faulty(staged, counts)
-        resolve(self.spark, self.lake, source, batch, self.body.retried, remaining)
+        resolve(self.spark, self.lake, source, batch, self.body.retried, remaining, self.body.again)
         if not remaining:
             return found
         return [*found, f"{len(remaining)} transactions in quarantine still cannot be decoded."]

@@ -20,13 +20,14 @@ from decoder import schemas
 from decoder.definition import TableDefinition
 from decoder.options import TypeOptions
 from decoder.results import Changes, Definitions, Faults, Result, Statements, Transactions
+from decoder.statements import may_change_tables
 from decoder.stream import Segment, SegmentDecoder
-from pipeline.catalog.ddl import may_change_tables
 from pipeline.silver.blobs import Packer
 from pipeline.silver.lossy import LOSSY, lossy_counts
 from pipeline.silver.server_version import server_version
 from pipeline.silver.statement_faults import NamedTables
 from pipeline.silver.stretches import SEEN_BEFORE, Place, Splitter, marked
+from pipeline.silver.table_names import TableNames
 
 SEGMENT_COLUMNS = (
     "file",
@@ -61,7 +62,8 @@ FOUND = pa.schema(
         pa.field("content", pa.string()),
     ]
 )
-"""What the survey brings to the driver. A `segment` row's LSN is that of its last transaction."""
+"""What the survey brings to the driver. A `segment` row's LSN is that of its last transaction,
+its content the version of the server that wrote it, if there is anything new in it."""
 
 Wanted = Callable[[str, str], bool]
 OFFSET_BITS = 40
@@ -79,8 +81,10 @@ class Decode:
 
     `table_ids`: fingerprint of a definition → the plan's number for its table. With `only`, the
     place of a segment → transactions that faults held in it, just the changes of these are given,
-    and what still faults. `seen`: see `Splitter`; of such transactions only that they were logged
-    is given. `lower_case`: the server's tables have names in lower case.
+    and what still faults; of tables in `again` all changes, but for those of transactions in
+    `passed`. `seen`: see `Splitter`; of such transactions only that they were logged is given.
+    `names`: what tables are called that the log has no names of. `lower_case`: the
+    server's tables have names in lower case.
     """
 
     types: TypeOptions
@@ -89,6 +93,9 @@ class Decode:
     only: Mapping[tuple[int, int], frozenset[int]] | None = None
     seen: Mapping[Place, str] = field(default_factory=dict)
     lower_case: bool = False
+    names: TableNames = field(default_factory=TableNames)
+    again: frozenset[str] = frozenset()
+    passed: tuple[int, ...] = ()
 
     def __call__(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The blobs of all segments in `rows`."""
@@ -110,7 +117,7 @@ class Decode:
         """What the decoder gives, with the tables of statements that are faults."""
         first = next(parts)
         named = NamedTables(_server(stretch, first), lower_case=self.lower_case)
-        decoder = SegmentDecoder(stretch, self.types, wanted=self.wanted)
+        decoder = SegmentDecoder(stretch, self.types, wanted=self.wanted, names=self.names)
         for result in decoder.decode(_chain(first, parts)):
             if isinstance(result, Statements):
                 named.note(result.batch)
@@ -148,8 +155,11 @@ class Decode:
     def _selected(self, segment: Segment, changes: Changes) -> Changes:
         if self.only is None:
             return changes
+        lsns = changes.batch.column("__lsn").to_numpy()
+        if str(changes.definition) in self.again:
+            return changes.filter(~np.isin(lsns, self.passed))
         held = sorted(self.only[segment.ordinal, segment.start_pos])
-        return changes.filter(np.isin(changes.batch.column("__lsn").to_numpy(), held))
+        return changes.filter(np.isin(lsns, held))
 
 
 @dataclass(frozen=True)
@@ -170,13 +180,16 @@ class Survey:
             split = splitter.split(segment, parts)
             found = []
             last = _last_lsn(split.seen)
+            server: str | None = None
             for stretch, content in split.stretches:
                 for row in self._stretch(stretch, content):
                     if row["kind"] == "segment":
                         last = max(filter(None, (last, row["lsn"])), default=None)
+                        server = row["content"]
                     else:
                         found.append(row)
-            found.append({"kind": "segment", "lsn": last, "pos": segment.start_pos})
+            end = {"kind": "segment", "lsn": last, "pos": segment.start_pos, "content": server}
+            found.append(end)
             yield pa.RecordBatch.from_pylist(
                 [{"file": segment.file, "ordinal": segment.ordinal, **row} for row in found],
                 schema=FOUND,
@@ -192,7 +205,7 @@ class Survey:
             elif isinstance(result, Statements):
                 yield from _ddl(result.batch, server)
             elif isinstance(result, Transactions):
-                yield {"kind": "segment", "lsn": _last_lsn(result.batch)}
+                yield {"kind": "segment", "lsn": _last_lsn(result.batch), "content": server}
 
     def _definitions(self, found: Definitions) -> Iterator[dict[str, Any]]:
         for lsn, pos, definition in found.items:
@@ -252,7 +265,7 @@ def _ddl(batch: pa.RecordBatch, server: str) -> Iterator[dict[str, Any]]:
     executed = batch.column("executed_at").cast(pa.int64())
     times = executed.take(pa.array(chosen)).to_pylist()
     names = (
-        *("query", "schema", "sql_mode", "time_zone", "ddl_xid"),
+        *("query", "schema", "sql_mode", "server_charset", "time_zone", "ddl_xid"),
         *("explicit_defaults_for_timestamp", "thread_specific"),
     )
     rows = batch.take(pa.array(chosen)).select(["__lsn", "__pos", *names]).to_pylist()

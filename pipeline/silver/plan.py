@@ -11,6 +11,7 @@ from pipeline.bronze.executed import Executed
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
 from pipeline.silver.segments import Mark
+from pipeline.silver.table_names import TableNames
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +48,14 @@ class SilverPlan:
     """One batch: segments in [start, end), the tables in them, and what is new in the timeline.
 
     `cut_lsn`: the last transaction in silver once the batch is done. `from_start`: the lake has the
-    log from its first file on. `faults`: rows of `quarantine` that the timeline gives (statements
-    that are not applied). `retried`: what a batch takes up again; its range is then
-    empty. `conf`: the settings of decoding, so that a plan that another run finishes is the same.
-    `seen`: by the place of a segment, the GTIDs in it of transactions that the lake had before;
-    `executed`: what it has behind the batch (None in plans from before they kept it).
+    log from its first file on. `names`: what tables are called that the log has no names of.
+    `faults`: rows of `quarantine` that the timeline gives (statements that are not applied).
+    `retried`: what a batch takes up again; its range is then empty. `again`: tables of which it
+    takes up every change in these segments, since they have names now, but for those of the
+    transactions in `passed`, which the lake had before. `conf`: the settings of
+    decoding, so that a plan that another run finishes is the same. `seen`: by the place of a
+    segment, the GTIDs in it of transactions that the lake had before; `executed`: what it has
+    behind the batch (None in plans from before they kept it).
     """
 
     start: Mark
@@ -59,9 +63,12 @@ class SilverPlan:
     cut_lsn: int
     from_start: bool = False
     tables: tuple[PlannedTable, ...] = ()
+    names: TableNames = field(default_factory=TableNames)
     items: tuple[TimelineItem, ...] = ()
     faults: tuple[Mapping[str, Any], ...] = ()
     retried: tuple[Retried, ...] = ()
+    again: tuple[str, ...] = ()
+    passed: tuple[int, ...] = ()
     conf: Mapping[str, Any] = field(default_factory=dict)
     seen: Mapping[Mark, str] = field(default_factory=dict)
     executed: Executed | None = None
@@ -74,9 +81,12 @@ class SilverPlan:
             "cut_lsn": self.cut_lsn,
             "from_start": self.from_start,
             "tables": [table.to_dict() for table in self.tables],
+            "names": self.names.to_dict(),
             "definitions": [item.to_dict() for item in self.items],
             "faults": [dict(fault) for fault in self.faults],
             "retried": [segment.to_list() for segment in self.retried],
+            "again": list(self.again),
+            "passed": list(self.passed),
             "conf": dict(self.conf),
             "seen": [[*place, gtids] for place, gtids in self.seen.items()],
             "executed": self.executed and self.executed.to_dict(),
@@ -85,16 +95,22 @@ class SilverPlan:
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> SilverPlan:
         """What `to_body` gave."""
+        tables = tuple(PlannedTable.from_dict(row) for row in body["tables"])
+        definitions = {table.definition.fingerprint(): table.definition for table in tables}
         executed = body.get("executed")
         return cls(
             start=(body["from"][0], body["from"][1]),
             end=(body["to"][0], body["to"][1]),
             cut_lsn=body["cut_lsn"],
             from_start=body["from_start"],
-            tables=tuple(PlannedTable.from_dict(row) for row in body["tables"]),
+            tables=tables,
+            # A plan of an older release has none.
+            names=TableNames.from_dict(body.get("names", {}), definitions),
             items=tuple(TimelineItem.from_dict(row) for row in body["definitions"]),
             faults=tuple(body["faults"]),
             retried=tuple(Retried.from_list(row) for row in body["retried"]),
+            again=tuple(body.get("again", ())),
+            passed=tuple(body.get("passed", ())),
             conf=body["conf"],
             seen={(ordinal, start): gtids for ordinal, start, gtids in body.get("seen", ())},
             executed=Executed.from_dict(executed) if executed else None,
@@ -104,7 +120,7 @@ class SilverPlan:
     def table_names(self) -> set[TableName]:
         """The tables that the batch has something of."""
         shown = {TableName(t.definition.schema, t.definition.table) for t in self.tables}
-        return shown | {item.name for item in self.items}
+        return shown | {item.name for item in self.items if item.kind != "schema"}
 
     @property
     def table_ids(self) -> dict[str, int]:

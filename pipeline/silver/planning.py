@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
+from decoder.definition import TableDefinition
 from pipeline.bronze.executed import Executed
 from pipeline.bronze.files import read_files
 from pipeline.catalog.definitions import read_items, require_own_tables
-from pipeline.catalog.timeline import Timeline
+from pipeline.catalog.effects import TableName
+from pipeline.catalog.items import Position, TimelineItem
+from pipeline.catalog.timeline import CatalogOptions, Shown, Timeline
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress
 from pipeline.settings import Settings
 from pipeline.silver import segments
-from pipeline.silver.plan import SilverPlan, planned_tables
+from pipeline.silver.beginning import beginning
+from pipeline.silver.late_names import late_names
+from pipeline.silver.plan import Retried, SilverPlan, planned_tables
 from pipeline.silver.quarantine import given_up, retryable
 from pipeline.silver.seen_before import Recognised, left_behind, recognise
-from pipeline.silver.segments import SegmentRef
+from pipeline.silver.segments import Mark, SegmentRef
 from pipeline.silver.staging import big_row_session
 from pipeline.silver.survey import catalog_options, definitions, find, in_log_order
+from pipeline.silver.table_names import TableNames
 
 FIRST_NUMBER = 1
 
@@ -42,7 +48,10 @@ def next_plan(
         read_items(spark, lake, settings.source), catalog_options(settings, from_start=from_start)
     )
     rows = find(big_row_session(spark), settings, new.segments, progress, new.seen)
-    surveyed = in_log_order(rows, timeline)
+    files = read_files(spark, lake, settings.source) if settings.definitions else []
+    ordinals = {row.file: row.ordinal for row in files}
+    start = beginning(settings, ordinals, new.start, new.end, first=before is None)
+    surveyed = in_log_order(rows, timeline, start)
     cut = surveyed.cut_lsn if surveyed.cut_lsn is not None else before.cut_lsn if before else 0
     plan = SilverPlan(
         start=new.start,
@@ -50,6 +59,7 @@ def next_plan(
         cut_lsn=cut,
         from_start=from_start,
         tables=surveyed.tables,
+        names=surveyed.names,
         items=surveyed.items,
         faults=(*given_up(new.given_up), *surveyed.faults),
         conf=settings.decoding,
@@ -99,28 +109,60 @@ def retry_plan(
     """A batch that takes up what faults hold, or None if there is nothing that could be."""
     last = ledger.last("silver")
     lake = Lake(settings.lake)
-    held = retryable(spark, lake, settings.source)
-    if last is None or not held:
+    if last is None:
         return None
     before = SilverPlan.from_body(last.body)
-    timeline = Timeline(
-        read_items(spark, lake, settings.source),
-        catalog_options(settings, from_start=before.from_start),
-    )
+    options = catalog_options(settings, from_start=before.from_start)
+    items = read_items(spark, lake, settings.source)
+    late = late_names(spark, settings, items, options, before.end, progress)
+    held = with_places(retryable(spark, lake, settings.source), late.places)
+    if not held:
+        return None
+    items += late.items
     refs = segments.at(spark, lake, settings.source, [(r.ordinal, r.start_pos) for r in held])
     session = big_row_session(spark)
     rows = [row for ref in refs for row in find(session, settings, [ref], progress)]
-    versions = [(d, timeline.version(d)) for d in definitions(rows)]
+    shown = definitions(rows)
+    known = [_known_at(items, options, position, definition) for position, definition in shown]
     return SilverPlan(
         start=before.end,
         end=before.end,
         cut_lsn=before.cut_lsn,
         from_start=before.from_start,
-        tables=planned_tables((d, version) for d, version in versions if version is not None),
+        tables=planned_tables(found for found in known if found is not None),
+        names=TableNames.of(
+            (position, definition, found.definition)
+            for (position, definition), found in zip(shown, known, strict=True)
+            if found is not None
+        ),
+        items=late.items,
+        faults=late.faults,
         retried=held,
+        again=tuple(sorted(map(str, late.tables))),
+        passed=late.passed,
         conf=settings.decoding,
         executed=before.executed,
     )
+
+
+def with_places(held: Iterable[Retried], places: Iterable[Mark]) -> tuple[Retried, ...]:
+    """The segments with faults, and those at `places`, in order."""
+    found = {(one.ordinal, one.start_pos): one for one in held}
+    for ordinal, start in places:
+        found.setdefault((ordinal, start), Retried(ordinal, start, ()))
+    return tuple(found[place] for place in sorted(found))
+
+
+def _known_at(
+    items: Sequence[TimelineItem],
+    options: CatalogOptions,
+    position: Position,
+    shown: TableDefinition,
+) -> Shown | None:
+    """What rows under a table map are kept as, by the definitions in force where it stands."""
+    name = TableName(shown.schema, shown.table)
+    past = (item for item in items if item.name == name and item.position <= position)
+    return Timeline(past, options).known(shown)
 
 
 def _is_first(segment: SegmentRef) -> bool:

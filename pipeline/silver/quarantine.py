@@ -6,7 +6,7 @@ A row holds the tables it names just before its transaction, or, naming none, ev
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
@@ -26,6 +26,8 @@ from pipeline.silver.staging import Staging
 
 RETRYABLE = ("undecodable", "unsupported", "lossy_key")
 """Kinds of faults that a later decoder, or other settings, may not give again."""
+DEFINITION = "definition"
+"""The kind of what the timeline cannot follow."""
 GIVEN_UP = "given_up"
 """The kind of what is missing before a file, where conf accepts it: it holds nothing, and no table
 of before equals the source's from there on."""
@@ -50,9 +52,17 @@ def append_faults(
     batch: int,
     targets: Sequence[str],
     planned: Sequence[Mapping[str, Any]],
+    *,
+    again: bool = False,
 ) -> list[str]:
-    """Append the staged faults of some targets and those of a plan; sentences about the first."""
+    """Append the staged faults of some targets and those of a plan; sentences about the first.
+
+    `again`: what is staged was decoded before, so that most of its faults are in quarantine.
+    """
     frames = [staging.unpacked(target, STAGED_FAULTS) for target in targets]
+    open_ = unresolved(staging.spark, lake, source) if again else None
+    if open_ is not None:
+        frames = [_not_told(frame, open_) for frame in frames]
     if planned:
         frames.append(_frame(staging.spark, planned))
     if not frames:
@@ -66,6 +76,14 @@ def append_faults(
     )
     delta.append_once(placed, lake.quarantine, app=f"silver/{source}/quarantine", version=batch)
     return sentences(staging.spark, lake, source, batch)
+
+
+def _not_told(faults: DataFrame, open_: DataFrame) -> DataFrame:
+    """Without those that are in quarantine from when the same was decoded before."""
+    same = ("__lsn", "__pos", "kind")
+    told = open_.select(*(sf.col(name).alias(f"_{name}") for name in same))
+    matches = [sf.col(name).eqNullSafe(sf.col(f"_{name}")) for name in same]
+    return faults.join(told, reduce(Column.__and__, matches), "left_anti")
 
 
 def _with_consequences(staging: Staging, lake: Lake, source: str, faults: DataFrame) -> DataFrame:
@@ -194,8 +212,12 @@ def resolve(
     batch: int,
     retried: Sequence[Retried],
     remaining: set[Place],
+    named: Collection[str] = (),
 ) -> None:
-    """Mark what a batch took up, except where the fault remains."""
+    """Mark what a batch took up, except where the fault remains.
+
+    What the timeline told of tables that are `named` now is told anew, as far as it still is so.
+    """
     done = {
         (r.ordinal, r.start_pos): [
             lsn for lsn in r.lsns if (r.ordinal, r.start_pos, lsn) not in remaining
@@ -207,14 +229,19 @@ def resolve(
         for (ordinal, start), lsns in done.items()
         if lsns
     )
-    if not among:
+    if not among and not named:
         return
     kinds = ", ".join(f"'{kind}'" for kind in RETRYABLE)
+    taken_up = sf.expr(f"kind IN ({kinds}) AND ({among or 'false'})")
+    told_anew = sf.lit(False)
+    if named:
+        told_anew = (sf.col("kind") == DEFINITION) & (sf.col("batch") < batch)
+        told_anew &= (sf.size("tables") == 1) & sf.col("tables")[0].isin(*named)
+    condition = (sf.col("source") == source) & sf.col("resolved_batch").isNull()
 
     def update(session: SparkSession) -> None:
         delta.open_table(session, lake.quarantine).update(
-            f"source = '{source}' AND resolved_batch IS NULL AND kind IN ({kinds}) AND ({among})",
-            {"resolved_batch": sf.lit(batch)},
+            condition & (taken_up | told_anew), {"resolved_batch": sf.lit(batch)}
         )
 
     delta.execute_once(

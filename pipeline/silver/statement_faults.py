@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from decoder import schemas
 from decoder.faults import STATEMENT_DML
-from pipeline.catalog.ddl import Session, may_change_tables
+from decoder.statements import may_change_tables
+from pipeline.catalog.ddl import Session
 from pipeline.catalog.dml import targets
 from pipeline.catalog.letter_case import lower
 from pipeline.silver.server_version import server_number

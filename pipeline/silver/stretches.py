@@ -99,4 +99,4 @@ def marked(transactions: pa.RecordBatch, *, seen: bool) -> pa.RecordBatch:
         at = transactions.schema.get_field_index("commit_lsn")
         nothing = pa.nulls(count, pa.int64())
         transactions = transactions.set_column(at, transactions.schema.field(at), nothing)
-    return transactions.append_column(SEEN_BEFORE, pa.array([seen] * count, pa.bool_()))
+    return transactions.append_column(SEEN_BEFORE, pa.repeat(pa.scalar(seen), count))

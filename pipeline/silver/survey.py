@@ -11,17 +11,19 @@ from typing import Any
 from pyspark.sql import Row, SparkSession
 
 from decoder.definition import TableDefinition
-from pipeline.catalog.items import TimelineItem
+from pipeline.catalog.items import Position, TimelineItem
 from pipeline.catalog.timeline import CatalogOptions, LoggedStatement, Timeline
 from pipeline.lake import Lake
 from pipeline.progress import Progress
 from pipeline.settings import Settings
 from pipeline.silver import segments
+from pipeline.silver.beginning import Beginning
 from pipeline.silver.decode import FOUND, OFFSET_BITS, Survey
 from pipeline.silver.plan import PlannedTable, planned_tables
 from pipeline.silver.segments import Mark, SegmentRef
 from pipeline.silver.server_version import server_number
 from pipeline.silver.spark_types import spark_schema
+from pipeline.silver.table_names import TableNames
 
 _NONE: Mapping[Mark, str] = {}
 _ORDER = {"statement": 0, "definition": 1}
@@ -33,6 +35,7 @@ class Surveyed:
 
     cut_lsn: int | None
     tables: tuple[PlannedTable, ...]
+    names: TableNames
     items: tuple[TimelineItem, ...]
     faults: tuple[dict[str, Any], ...]
 
@@ -58,10 +61,13 @@ def find(
     return found
 
 
-def definitions(rows: Iterable[Row]) -> list[TableDefinition]:
-    """What table maps showed, each once."""
-    texts = dict.fromkeys(row["content"] for row in rows if row["kind"] == "definition")
-    return [TableDefinition.from_json(text) for text in texts]
+def definitions(rows: Iterable[Row]) -> list[tuple[Position, TableDefinition]]:
+    """What table maps showed, and where, in log order."""
+    found = [row for row in rows if row["kind"] == "definition"]
+    return [
+        ((row["lsn"], row["pos"]), TableDefinition.from_json(row["content"]))
+        for row in sorted(found, key=lambda row: (row["lsn"], row["pos"]))
+    ]
 
 
 def catalog_options(settings: Settings, *, from_start: bool) -> CatalogOptions:
@@ -73,26 +79,47 @@ def catalog_options(settings: Settings, *, from_start: bool) -> CatalogOptions:
         from_start=from_start,
         foreign_keys_logged=settings.foreign_keys_logged,
         lower_case_table_names=settings.lower_case_table_names,
+        default_charset=settings.default_charset,
     )
 
 
-def in_log_order(rows: Sequence[Row], timeline: Timeline) -> Surveyed:
-    """Carry the timeline on through what was found."""
+def in_log_order(
+    rows: Sequence[Row], timeline: Timeline, start: Beginning | None = None
+) -> Surveyed:
+    """Carry the timeline on through what was found, and what conf says of its beginning."""
     files = {row["ordinal"]: row["file"] for row in rows}
-    shown: dict[TableDefinition, int] = {}
+    kept: dict[TableDefinition, int] = {}
+    seen: list[tuple[Position, TableDefinition, TableDefinition]] = []
     found = [row for row in rows if row["kind"] in _ORDER]
     for row in sorted(found, key=lambda r: (r["lsn"], r["pos"], _ORDER[r["kind"]])):
+        if start is not None and row["lsn"] >= start.lsn:
+            _declare(timeline, start, rows)
+            start = None
         if row["kind"] == "statement":
             timeline.statement(_statement(row))
         else:
-            definition = TableDefinition.from_json(row["content"])
-            shown[definition] = timeline.table_map((row["lsn"], row["pos"]), definition)
+            shown = TableDefinition.from_json(row["content"])
+            position = row["lsn"], row["pos"]
+            definition, kept[definition] = timeline.table_map(position, shown)
+            seen.append((position, shown, definition))
+    if start is not None:
+        _declare(timeline, start, rows)
     return Surveyed(
         cut_lsn=max((row["lsn"] for row in rows if row["lsn"] is not None), default=None),
-        tables=planned_tables(shown.items()),
+        tables=planned_tables(kept.items()),
+        names=TableNames.of(seen),
         items=tuple(timeline.new),
         faults=tuple(_faults(timeline, files)),
     )
+
+
+def _declare(timeline: Timeline, start: Beginning, rows: Iterable[Row]) -> None:
+    # A segment of which all was seen before tells none.
+    told = (row["content"] for row in rows if row["kind"] == "segment")
+    server = next(filter(None, told), "")
+    number, mariadb = server_number(server)
+    at = LoggedStatement(start.lsn, 0, "", server_version=number, mariadb=mariadb)
+    timeline.declare(at, start.start)
 
 
 def _statement(row: Row) -> LoggedStatement:
@@ -106,6 +133,7 @@ def _statement(row: Row) -> LoggedStatement:
         schema=fields["schema"],
         sql_mode=fields["sql_mode"] or 0,
         time_zone=fields["time_zone"],
+        server_charset=fields["server_charset"],
         executed_at=(
             None if micros is None else datetime.fromtimestamp(micros / 1_000_000, timezone.utc)
         ),

@@ -164,6 +164,15 @@ def test_a_copied_log_of_a_server_with_the_same_id_is_not_one_begun_anew(
     assert [f.ordinal for f in place([anew], known).placed] == [2]
     copied = binlog("log.000001", "b", begun=90, previous="", copied=True)
     assert [f.ordinal for f in place([copied], known).placed] == [66]
+    # with other numbers: what it has seen tells, or that it is a file that is known under another
+    known = [row("log.000001", 1, previous_gtids="u:1-4", gtids="u:5-9")]
+    for later in (
+        binlog("log.000002", "b", previous="u:1-2", copied=True),
+        binlog("log.000002", "a", previous="u:1-4"),
+    ):
+        assert [f.ordinal for f in place([later], known).placed] == [67]
+    goes_on = binlog("log.000002", "b", previous="u:1-9", copied=True)
+    assert [f.ordinal for f in place([goes_on], known).placed] == [2]
 
 
 @pytest.mark.parametrize("gtids", [{}, {"previous_gtids": "u:1"}])

@@ -34,6 +34,10 @@ def test_only_what_may_have_changed_is_read(binlog: MakeBinlog, row: MakeRow) ->
     assert read(Placed(same, 1, still_open), following) == ["log.000001"]
     assert read(Placed(same, 1, faulty), following) == []
     assert read(Placed(grown, 1, faulty)) == ["log.000001"]
+    # an older copy, in another folder
+    older = {"size": 400, "incarnation": "a"}
+    assert read(Placed(binlog("log.000001", **older), 1, complete)) == ["log.000001"]
+    assert read(Placed(binlog("log.000001", **older, folder="/old"), 1, complete)) == []
 
 
 def test_reading_goes_on_behind_what_is_stored(binlog: MakeBinlog, row: MakeRow) -> None:

@@ -5,6 +5,7 @@ from hypothesis import given, strategies as st
 
 from decoder.constants import ColumnType
 from decoder.definition import ColumnDefinition
+from decoder.statements import may_change_tables
 from pipeline.catalog.actions import (
     Action,
     AddColumn,
@@ -16,9 +17,11 @@ from pipeline.catalog.actions import (
     Refused,
     RenameColumn,
     RowsNotLogged,
+    SetCharset,
 )
-from pipeline.catalog.ddl import Session, effects, may_change_tables
+from pipeline.catalog.ddl import Session, effects
 from pipeline.catalog.effects import (
+    AlterSchema,
     AlterTable,
     CreateSchema,
     CreateTable,
@@ -33,6 +36,7 @@ from pipeline.catalog.effects import (
     Unreadable,
     Unsupported,
 )
+from pipeline.catalog.keys import Key
 from pipeline.catalog.lexer import SqlMode
 
 SHOP = Session("shop")
@@ -67,7 +71,7 @@ def columns(types: str, session: Session = SHOP) -> list[ColumnDefinition]:
         "CREATE DATABASE",
         "CREATE DATABASE 'x' COMMENT 'y",
         "DROP TEMPORARY TABLE IF EXISTS `t`",
-        "ALTER DATABASE shop CHARACTER SET latin1",
+        "ALTER DATABASE shop READ ONLY = 1",
         "ANALYZE TABLE t",
         "XA START 'a'",
         "no SQL at all, CREATE TABLE t (a int)",
@@ -81,7 +85,6 @@ def columns(types: str, session: Session = SHOP) -> list[ColumnDefinition]:
         "DROP SEQUENCE",
         "CREATE TABLE (a int)",
         "ALTER SEQUENCE s RESTART 5",
-        "ALTER TABLE t RENAME INDEX a TO b",
         "ALTER TABLE t ENGINE=InnoDB",
         "ALTER TABLE t",
         "",
@@ -149,13 +152,16 @@ def test_a_statement_that_ends_in_the_middle_holds_its_table() -> None:
         ("DROP COLUMN a, DROP `b`", [DropColumn("a"), DropColumn("b")]),
         ("DROP COLUMN IF EXISTS a", [DropColumn("a", if_exists=True)]),
         ("RENAME COLUMN a TO `b c`", [RenameColumn("a", "b c")]),
-        ("ADD PRIMARY KEY (a)", [ChangeKeys()]),
-        ("ADD CONSTRAINT p PRIMARY KEY (a)", [ChangeKeys()]),
-        ("ADD CONSTRAINT UNIQUE (a)", [ChangeKeys()]),
-        ("ADD UNIQUE INDEX u (a), ADD INDEX i (a)", [ChangeKeys()]),
-        ("DROP PRIMARY KEY", [ChangeKeys()]),
-        ("DROP KEY k", [ChangeKeys()]),
-        ("DROP CONSTRAINT `PRIMARY`", [ChangeKeys()]),
+        ("ADD PRIMARY KEY (a)", [ChangeKeys(Key("PRIMARY", ("a",), (0,)))]),
+        ("ADD CONSTRAINT p PRIMARY KEY (a)", [ChangeKeys(Key("PRIMARY", ("a",), (0,)))]),
+        ("ADD CONSTRAINT UNIQUE (a)", [ChangeKeys(Key(None, ("a",), (0,)))]),
+        ("ADD UNIQUE INDEX u (a(3)), ADD INDEX i (a)", [ChangeKeys(Key("u", ("a",), (3,)))]),
+        ("DROP PRIMARY KEY", [ChangeKeys(dropped="PRIMARY")]),
+        ("DROP KEY k", [ChangeKeys(dropped="k")]),
+        ("DROP CONSTRAINT `PRIMARY`", [ChangeKeys(dropped="PRIMARY")]),
+        ("RENAME INDEX a TO b", [ChangeKeys(renamed=("a", "b"))]),
+        ("ENGINE=InnoDB DEFAULT CHARSET = latin1", [SetCharset("latin1")]),
+        ("COLLATE utf8mb4_bin, COMMENT 'x'", [SetCharset("utf8mb4")]),
         ("DROP FOREIGN KEY f, DROP CHECK c, DROP COLUMN x", [DropColumn("x")]),
         ("CONVERT TO CHARACTER SET UTF8MB4 COLLATE utf8mb4_bin", [ConvertCharset("utf8mb4")]),
         ("CONVERT TO CHARSET DEFAULT", [ConvertCharset(None)]),
@@ -183,10 +189,15 @@ def test_changed_columns_are_declared_anew(
 
 
 @pytest.mark.parametrize(
-    "query", ["CREATE UNIQUE INDEX i ON t (a)", "DROP INDEX `PRIMARY` ON t", "DROP INDEX i ON t"]
+    ("query", "change"),
+    [
+        ("CREATE UNIQUE INDEX i ON t (a)", ChangeKeys(Key("i", ("a",), (0,)))),
+        ("DROP INDEX `PRIMARY` ON t", ChangeKeys(dropped="PRIMARY")),
+        ("DROP INDEX i ON t", ChangeKeys(dropped="i")),
+    ],
 )
-def test_an_index_that_comes_or_goes_may_change_the_key(query: str) -> None:
-    assert effects(query, SHOP) == [AlterTable(T, (ChangeKeys(),))]
+def test_an_index_that_comes_or_goes_may_change_the_key(query: str, change: ChangeKeys) -> None:
+    assert effects(query, SHOP) == [AlterTable(T, (change,))]
 
 
 def test_tables_are_renamed_in_pairs() -> None:
@@ -279,7 +290,8 @@ def test_comments_are_code_for_one_of_both_servers() -> None:
         ("-- x\n/*!50000 DROP */ TABLE t", [DropTable(T)]),
         ("/* DROP TABLE t */ FLUSH TABLES", []),
         ("DROP DATABASE IF EXISTS `a.b`", [DropSchema("a.b")]),
-        ("CREATE SCHEMA x DEFAULT CHARSET latin1", [CreateSchema("x")]),
+        ("CREATE SCHEMA x DEFAULT CHARSET latin1", [CreateSchema("x", charset="latin1")]),
+        ("ALTER DATABASE CHARACTER SET latin1", [AlterSchema("shop", "latin1")]),
         ("CREATE DATABASE IF NOT EXISTS x", [CreateSchema("x", if_not_exists=True)]),
         ("CREATE TABLE t LIKE u.v", [CreateTableLike(T, TableName("u", "v"))]),
         ("CREATE TABLE IF NOT EXISTS t (LIKE v)", [

@@ -89,7 +89,7 @@ def test_what_comes_after_the_cut_does_not_count() -> None:
 
 
 REFUSED = {
-    "binlog_row_metadata": definition(complete_metadata=False),
+    "binlog_row_metadata": definition(complete_metadata=False, named=False),
     "has the name of one": definition(
         columns=(*definition().columns, ColumnDefinition("__LSN", ColumnType.LONG))
     ),

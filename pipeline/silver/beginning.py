@@ -1,0 +1,59 @@
+"""Where in the log the tables that conf defines are declared, and in which batch that is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pipeline.catalog.start import Start, read_start
+from pipeline.settings import Settings
+from pipeline.silver.decode import OFFSET_BITS
+from pipeline.silver.segments import Mark
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """The tables that conf defines, as they are from `lsn` on."""
+
+    lsn: int
+    start: Start
+
+
+def beginning(
+    settings: Settings, ordinals: Mapping[str, int], begin: Mark, end: Mark, *, first: bool
+) -> Beginning | None:
+    """What is declared in the batch [`begin`, `end`), if anything is.
+
+    That is the log's `first` one, or, where the dump names a place behind that, the one that comes
+    over it. `ordinals`: of the files there are, by name.
+    """
+    if settings.definitions is None:
+        return None
+    start = read_start(settings.definitions)
+    place = _place(start, ordinals)
+    if first and (place is None or place <= begin):
+        return Beginning(_lsn(begin), start)
+    if place is not None and begin < place <= end:
+        return Beginning(_lsn(place), start)
+    return None
+
+
+def _place(start: Start, ordinals: Mapping[str, int]) -> Mark | None:
+    """Where the dump was taken; None for a place before all files, or if it does not tell."""
+    if start.place is None or not ordinals:
+        return None
+    file, position = start.place
+    if file in ordinals:
+        return ordinals[file], position
+    number = _number(file)
+    last = max(ordinals, key=lambda name: ordinals[name])
+    return None if number < _number(last) else (ordinals[last] + number - _number(last), position)
+
+
+def _number(file: str) -> int:
+    number = file.rpartition(".")[2]
+    return int(number) if number.isdigit() else 0
+
+
+def _lsn(mark: Mark) -> int:
+    return mark[0] << OFFSET_BITS | mark[1]

@@ -1,0 +1,120 @@
+"""Tables that were held for want of names, once conf defines them: taken up from the log's start.
+
+Their DDL and TABLE_MAPs are gone through once more, since an ALTER of a table that was not known
+then was passed over. What comes out takes the place of their items (`rewound`), and their rows are
+decoded again, into silver tables of their own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pyspark.sql import Row, SparkSession, functions as sf
+
+from pipeline import delta
+from pipeline.bronze.files import read_files
+from pipeline.catalog.effects import TableName
+from pipeline.catalog.items import TimelineItem
+from pipeline.catalog.timeline import CatalogOptions, Timeline
+from pipeline.lake import Lake
+from pipeline.progress import Progress
+from pipeline.settings import Settings
+from pipeline.silver import segments
+from pipeline.silver.beginning import beginning
+from pipeline.silver.segments import Mark, SegmentRef
+from pipeline.silver.staging import big_row_session
+from pipeline.silver.survey import find, in_log_order
+
+_LOG_START = 0, 0
+_BEFORE_GOLD = ("declared", "unsupported", "model", "keys", "temporary", "drop", "moved")
+"""Items of a table that gold never had."""
+_BEGINS = ("observed", "create", "renamed")
+
+
+@dataclass(frozen=True, slots=True)
+class LateNames:
+    """The tables that have names now: their items, their faults, the segments with rows of them.
+
+    `passed`: transactions of which nothing is taken, since the lake had them before.
+    """
+
+    tables: frozenset[TableName] = frozenset()
+    items: tuple[TimelineItem, ...] = ()
+    faults: tuple[Mapping[str, Any], ...] = ()
+    places: frozenset[Mark] = frozenset()
+    passed: tuple[int, ...] = ()
+
+
+def unnamed(items: Iterable[TimelineItem]) -> set[TableName]:
+    """Tables that gold never had, and of which a TABLE_MAP could not be named."""
+    seen: dict[TableName, list[TimelineItem]] = {}
+    for item in items:
+        seen.setdefault(item.name, []).append(item)
+    return {
+        name
+        for name, known in seen.items()
+        if all(item.kind in _BEFORE_GOLD for item in known)
+        and any(item.definition is not None and not item.definition.named for item in known)
+    }
+
+
+def late_names(
+    spark: SparkSession,
+    settings: Settings,
+    items: Sequence[TimelineItem],
+    options: CatalogOptions,
+    end: Mark,
+    progress: Progress,
+) -> LateNames:
+    """What conf's definitions make of tables that wait for them, in the log up to `end`."""
+    waiting = unnamed(items)
+    if settings.definitions is None or not waiting:
+        return LateNames()
+    lake = Lake(settings.lake)
+    refs = segments.between(spark, lake, settings.source, _LOG_START, end)
+    files = {row.file: row.ordinal for row in read_files(spark, lake, settings.source)}
+    first = refs[0].ordinal, refs[0].start_pos
+    start = beginning(settings, files, first, end, first=True)
+    options = replace(options, wanted=lambda schema, table: TableName(schema, table) in waiting)
+    past = [item for item in items if item.name in waiting]
+    rewound = [TimelineItem(*_LOG_START, n.schema, n.table, "rewound") for n in sorted(waiting)]
+    passed = _seen_before(spark, lake, settings.source)
+    read = find(big_row_session(spark), settings, refs, progress)
+    rows = list(_of((row for row in read if row["lsn"] not in passed), waiting))
+    found = in_log_order(rows, Timeline([*past, *rewound], options), start)
+    named = frozenset(item.name for item in found.items if item.kind in _BEGINS)
+    return LateNames(
+        named,
+        tuple(item for item in (*rewound, *found.items) if item.name in named),
+        tuple(f for f in found.faults if set(f["tables"] or ()) & {str(name) for name in named}),
+        frozenset(_places(_of(rows, named), refs)),
+        tuple(sorted(passed)),
+    )
+
+
+def _seen_before(spark: SparkSession, lake: Lake, source: str) -> set[int]:
+    transactions = delta.read(spark, lake.transactions).where(sf.col("source") == source)
+    if "seen_before" not in transactions.columns:  # a lake of an older release
+        return set()
+    return {row["__lsn"] for row in transactions.where("seen_before").select("__lsn").collect()}
+
+
+def _of(rows: Iterable[Row], names: Collection[TableName]) -> Iterator[Row]:
+    """Without what TABLE_MAPs of other tables show."""
+    for row in rows:
+        if row["kind"] == "definition":
+            shown = json.loads(row["content"])
+            if TableName(shown["schema"], shown["table"]) not in names:
+                continue
+        yield row
+
+
+def _places(rows: Iterable[Row], refs: Sequence[SegmentRef]) -> Iterator[Mark]:
+    """Where the segments begin that TABLE_MAPs are in."""
+    shown = {(row["ordinal"], row["pos"]) for row in rows if row["kind"] == "definition"}
+    for ref in refs:
+        if any(o == ref.ordinal and ref.start_pos <= pos < ref.end_pos for o, pos in shown):
+            yield ref.ordinal, ref.start_pos
