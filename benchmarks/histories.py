@@ -24,7 +24,12 @@ from tests.support.mariadb import MariaDBServer, NewestMariaDBServer
 from tests.support.mysql import MySQLServer
 
 SERVERS = {"mysql": MySQLServer, "mariadb": MariaDBServer, "newest-mariadb": NewestMariaDBServer}
-VARIABLES: tuple[dict[str, str | int], ...] = ({}, {"max_binlog_size": 4096})
+VARIABLES: tuple[dict[str, str | int], ...] = (
+    {},
+    {"max_binlog_size": 4096},
+    {"binlog_row_metadata": "MINIMAL"},
+    {"binlog_row_metadata": "MINIMAL", "binlog_row_image": "MINIMAL"},
+)
 TRIES = 40
 """Runs that `--shrink` takes at most."""
 

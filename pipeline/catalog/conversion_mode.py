@@ -58,7 +58,8 @@ class ConversionMode:
 
     `ignore`: ALTER IGNORE; `charset`: the one that the new column names, if it does;
     `explicit_timestamps`: explicit_defaults_for_timestamp, if it is logged; `utc_offset`: of the
-    session's time zone in minutes, if that is logged and always the same.
+    session's time zone in minutes, if that is logged and always the same; `shown`: a table map has
+    shown the old column, so that its collation is the server's.
     """
 
     sql_mode: int = 0
@@ -68,6 +69,7 @@ class ConversionMode:
     mariadb: bool = False
     explicit_timestamps: bool | None = None
     utc_offset: int | None = None
+    shown: bool = False
 
     @property
     def strict(self) -> bool:

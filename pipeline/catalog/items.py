@@ -29,7 +29,6 @@ ItemKind = Literal[
     "rows_not_logged",
     "temporary",
     "declared",
-    "model",
     "schema",
     "rewound",
 ]

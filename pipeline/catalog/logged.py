@@ -99,12 +99,15 @@ class CatalogOptions:
             explicit_timestamps=statement.explicit_timestamps,
         )
 
-    def conversion_mode(self, statement: LoggedStatement, *, ignore: bool) -> ConversionMode:
+    def conversion_mode(
+        self, statement: LoggedStatement, *, ignore: bool, shown: bool = False
+    ) -> ConversionMode:
         """What the conversion of a column's values depends on."""
         return ConversionMode(
             sql_mode=statement.sql_mode,
             options=self.types,
             ignore=ignore,
+            shown=shown,
             mariadb=statement.mariadb,
             explicit_timestamps=statement.explicit_timestamps,
             utc_offset=self._utc_offset(statement),

@@ -228,7 +228,9 @@ class Statements(TableItems):
                 table.definition,
                 table.model,
                 effect.actions,
-                self._options.conversion_mode(statement, ignore=effect.ignore),
+                self._options.conversion_mode(
+                    statement, ignore=effect.ignore, shown=not table.declared
+                ),
                 partial(self._default, statement),
                 partial(self._inserted, statement),
             )

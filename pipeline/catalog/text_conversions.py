@@ -6,7 +6,7 @@ import unicodedata
 
 from decoder.constants import ColumnType as T
 from decoder.definition import ColumnDefinition
-from pipeline.catalog.charsets import widest
+from pipeline.catalog.charsets import UNKNOWN_COLLATION, alike, widest
 from pipeline.catalog.conversion_mode import (
     CUT,
     PAD,
@@ -45,7 +45,17 @@ def text(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> 
     if old.type is T.STRING and mode.sql_mode & SqlMode.PAD_CHAR_TO_FULL_LENGTH:
         raise UnknownConversionError("a CHAR is read with its padding (PAD_CHAR_TO_FULL_LENGTH)")
     mode.require_text_kept()
+    if _is_blob(old) and _is_blob(new) and _same_bytes(old, new, mode):
+        return None
     return _fitting(_longest(old), new, mode, trimmed=old.type is T.STRING)
+
+
+def _same_bytes(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> bool:
+    """Whether TEXT is in the same charset for certain, and has as much room as before."""
+    if old.collation is None or new.collation in (None, UNKNOWN_COLLATION):
+        return False
+    certain = mode.shown or old.collation != UNKNOWN_COLLATION
+    return certain and alike(old.collation, new.collation) and new.length_bytes >= old.length_bytes
 
 
 def _fitting(

@@ -62,7 +62,8 @@ FOUND = pa.schema(
         pa.field("content", pa.string()),
     ]
 )
-"""What the survey brings to the driver. A `segment` row's LSN is that of its last transaction."""
+"""What the survey brings to the driver. A `segment` row's LSN is that of its last transaction,
+its content the version of the server that wrote it, if there is anything new in it."""
 
 Wanted = Callable[[str, str], bool]
 OFFSET_BITS = 40
@@ -179,13 +180,16 @@ class Survey:
             split = splitter.split(segment, parts)
             found = []
             last = _last_lsn(split.seen)
+            server: str | None = None
             for stretch, content in split.stretches:
                 for row in self._stretch(stretch, content):
                     if row["kind"] == "segment":
                         last = max(filter(None, (last, row["lsn"])), default=None)
+                        server = row["content"]
                     else:
                         found.append(row)
-            found.append({"kind": "segment", "lsn": last, "pos": segment.start_pos})
+            end = {"kind": "segment", "lsn": last, "pos": segment.start_pos, "content": server}
+            found.append(end)
             yield pa.RecordBatch.from_pylist(
                 [{"file": segment.file, "ordinal": segment.ordinal, **row} for row in found],
                 schema=FOUND,
@@ -201,7 +205,7 @@ class Survey:
             elif isinstance(result, Statements):
                 yield from _ddl(result.batch, server)
             elif isinstance(result, Transactions):
-                yield {"kind": "segment", "lsn": _last_lsn(result.batch)}
+                yield {"kind": "segment", "lsn": _last_lsn(result.batch), "content": server}
 
     def _definitions(self, found: Definitions) -> Iterator[dict[str, Any]]:
         for lsn, pos, definition in found.items:

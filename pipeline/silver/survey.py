@@ -114,7 +114,9 @@ def in_log_order(
 
 
 def _declare(timeline: Timeline, start: Beginning, rows: Iterable[Row]) -> None:
-    server = next((row["content"] for row in rows if row["kind"] == "segment"), "")
+    # A segment of which all was seen before tells none.
+    told = (row["content"] for row in rows if row["kind"] == "segment")
+    server = next(filter(None, told), "")
     number, mariadb = server_number(server)
     at = LoggedStatement(start.lsn, 0, "", server_version=number, mariadb=mariadb)
     timeline.declare(at, start.start)

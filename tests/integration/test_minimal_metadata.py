@@ -90,7 +90,7 @@ CHANGES_OF_OLD = (
     "ALTER TABLE old RENAME COLUMN a TO b, RENAME COLUMN b TO a",
     "DELETE FROM old",
     f"INSERT INTO old VALUES (5, {VALUES})",
-    "UPDATE old SET a = 'as dumped: b' WHERE id = 5",
+    "UPDATE old SET a = 'dumped b' WHERE id = 5",
     "TRUNCATE emptied",
     "INSERT INTO emptied VALUES (2, 'c', 'd')",
     "DELETE FROM lost",

@@ -212,3 +212,14 @@ def test_what_is_known_of_a_table_can_begin_anew() -> None:
     everything = [*log.timeline.new, rewound, *late.timeline.new]
     assert in_force(everything) == late.timeline.new
     assert unnamed(in_force(everything)) == set()
+
+
+def test_the_defaults_that_conf_tells_are_in_force_from_the_first_row_on() -> None:
+    columns = "id INT PRIMARY KEY, a INT DEFAULT 7, b INT NOT NULL"
+    begins = start(f"CREATE TABLE t ({columns})")
+    log = Log(begins=begins).run("ALTER TABLE t ALTER a SET DEFAULT 8", shown(declared(columns)))
+    observed = log.timeline.new[-1]
+    assert observed.kind == "observed"
+    assert observed.model is not None
+    defaults = {default.name: default.text for default in observed.model.defaults or ()}
+    assert defaults == {"id": "0", "a": "8", "b": "0"}

@@ -71,6 +71,16 @@ def promoted(*key: str) -> TableDefinition:
     return replace(bare, primary_key=places, primary_key_prefixes=(0,) * len(key))
 
 
+def test_text_that_a_table_map_has_shown_stays_what_it_is_in_its_own_charset() -> None:
+    create = "CREATE TABLE t (id int PRIMARY KEY, a text)"
+    before = shown(create)
+    server = replace(before, columns=(before.columns[0], replace(before.columns[1], collation=255)))
+    change = "ALTER TABLE t CHANGE a b text charset utf8mb4 NOT NULL"
+    assert Log().run(create, server).run(change, sql_mode=STRICT).new[-2].kind == "alter"
+    # not shown: 255 only says that its charset is not known
+    assert Log().run(create).run(change, sql_mode=STRICT).new[-1].kind == "unsupported"
+
+
 def test_a_key_that_a_table_map_tells_leaves_what_ddl_told() -> None:
     create = "CREATE TABLE t (a int NOT NULL, b int DEFAULT 5, UNIQUE KEY (a))"
     log = Log().run(create, replace(shown(create), primary_key=(0,), primary_key_prefixes=(0,)))
