@@ -15,7 +15,7 @@ SECONDS ?= 120
 SEED ?= 1
 COUNT ?= 100
 
-.PHONY: help demo test lint types format fuzz bench bench-peers soak soak-sizes soak-histories lock setup clean distclean
+.PHONY: help demo test lint types format fuzz bench bench-gold bench-peers soak soak-sizes soak-histories lock setup clean distclean
 
 help:  ## list the targets
 	@echo "make TARGET, where TARGET is one of"
@@ -45,6 +45,9 @@ fuzz: $(READY)  ## look for bytes that break the decoder (half an hour; SECONDS=
 bench: $(READY)  ## time the decoder, and files to gold, on a workload recorded from a real server
 	$(BIN)/python -m benchmarks.decode
 	$(BIN)/python -m benchmarks.end_to_end
+
+bench-gold: $(READY)  ## time batches on a table of 20 million rows, and 100 tables in one run (ARGS="--rows 1000000")
+	$(BIN)/python -m benchmarks.gold $(ARGS)
 
 bench-peers: $(READY)  ## time the decoder against others, built at pinned versions where their tools are
 	$(BIN)/python -m benchmarks.peers $(ARGS)

@@ -124,6 +124,47 @@ def inspect(
     raise typer.Exit(inspect_files(files, rows=rows, json=json, keys=read_keys(encryption)))
 
 
+@app.command()
+def verify(
+    source: Source = None,
+    lake: LakeFolder = None,
+    conf: Conf = None,
+    tables: Annotated[
+        list[str] | None, typer.Option("--tables", help="A pattern over schema.table; repeatable.")
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option("--against", help="Compare with this file, which the script made."),
+    ] = None,
+    script: Annotated[
+        Path | None,
+        typer.Option("--script", help="Write the script that makes such a file, and do no more."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """A checksum and row count per gold table at the cut; whether a server has the same."""
+    if script is not None:
+        from pipeline.verify.script import write_script
+
+        write_script(script)
+        return
+    from pipeline.run import DONE, DONE_WITH_FAULTS, require_source
+    from pipeline.spark import session
+    from pipeline.verify.report import show
+    from pipeline.verify.run import verify as verify_gold, with_source
+
+    settings = _settings(conf, source, None, lake).require("lake")
+    spark = session(settings)
+    settings = with_source(spark, settings)
+    require_source(spark, settings)
+    found = verify_gold(spark, settings, tables=tables or (), against=against)
+    if json:
+        print(found.to_json())
+    else:
+        show(found, Console())
+    raise typer.Exit(DONE if found.equal else DONE_WITH_FAULTS)
+
+
 def _settings(
     conf: Path | None, source: str | None, binlogs: str | None, lake: str | None
 ) -> Settings:

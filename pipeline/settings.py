@@ -139,6 +139,8 @@ class Settings(Model):
     `lower_case_table_names` is the server's variable of that name.
     `definitions` is a file of what tables are where the log begins, as a path or an fsspec URL;
     `default_charset` is what text is in whose charset neither the log nor its DDL tells.
+    `drift`: whether gold's rows are compared with before images, where that is cheap or always
+    (`full`).
     """
 
     source: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")] = "mysql"
@@ -156,6 +158,7 @@ class Settings(Model):
     foreign_keys_logged: bool = False
     lower_case_table_names: Literal[0, 1, 2] | None = None
     given_up: tuple[int, ...] = ()
+    drift: bool | Literal["full"] = True
     on_fault: Literal["hold", "mark"] = "hold"
     on_drop: Literal["keep", "drop"] = "keep"
     keys: dict[TablePattern, tuple[str, ...]] = Field(default_factory=dict)

@@ -75,4 +75,6 @@ def _counts(report: LayerReport) -> str:
 def _state(table: TableStatus) -> str:
     if table.held:
         return f"held: {table.reason}"
-    return "equal at its LSN" if table.complete else f"incomplete: {table.reason}"
+    if not table.complete:
+        return f"incomplete: {table.reason}"
+    return f"drifted: {table.drift} changes" if table.drift else "equal at its LSN"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
 from pyspark.sql import SparkSession
@@ -16,6 +16,7 @@ from pipeline.catalog.definitions import read_items
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem, in_force
 from pipeline.gold.blocks import Fault
+from pipeline.gold.drift import Drift
 from pipeline.gold.faults import open_faults
 from pipeline.gold.names import gold_name
 from pipeline.gold.state import GoldState
@@ -35,7 +36,8 @@ class TableStatus:
 
     `lsn`: gold equals the source's table at this LSN if `complete`; `faults`: open faults that
     touch it, or 1 if its definition is what holds it; `held`: it is not applied further until
-    that is fixed, `reason` says why. `named`: whether the names of its columns are known.
+    that is fixed, `reason` says why. `named`: whether the names of its columns are known. `drift`:
+    changes that did not find the row which the log says was there (see `pipeline.gold.drift`).
     """
 
     source: str
@@ -49,6 +51,7 @@ class TableStatus:
     dropped: bool
     named: bool
     reason: str | None
+    drift: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +89,13 @@ def read_status(spark: SparkSession, settings: Settings) -> Status:
         faults = sorted(open_faults(spark, lake, source), key=lambda fault: fault.lsn)
         ledger = Ledger(spark, lake, source)
         state = GoldState.of(ledger)
+        drifts = (ledger.record("gold") or {}).get("drift", {})
         unnamed = _unnamed(in_force(read_items(spark, lake, source)))
         tables += [
-            _table(settings, source, state, name, faults, named=name not in unnamed)
+            replace(
+                _table(settings, source, state, name, faults, named=name not in unnamed),
+                drift=Drift.of(drifts.get(str(name))).found,
+            )
             for name in sorted(state.tables)
         ]
         given_up = settings.given_up if source == settings.source else ()

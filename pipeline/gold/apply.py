@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 
 from pyspark.sql import SparkSession
@@ -12,6 +13,7 @@ from decoder.definition import TableDefinition
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
 from pipeline.gold.changes import Skipped, read_changes
+from pipeline.gold.drift import Watch
 from pipeline.gold.fold import Shape
 from pipeline.gold.gold_table import GoldTable, standing
 from pipeline.gold.insert_defaults import left_out
@@ -45,6 +47,7 @@ class Batch:
     skipped: Sequence[Skipped]
     prepared: Sequence[Prepared] = ()
     mark_faults: bool = False
+    watch: Watch | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,7 @@ def _apply_rows(
     if changes is None:
         return 0
     shape = shape_of(part.definition, part.key)
+    watch = batch.watch if part.complete else None
     return put(
         spark,
         changes,
@@ -134,6 +138,7 @@ def _apply_rows(
             part, settings.type_options, lenient=batch.mark_faults and not part.complete
         ),
         complete=part.complete,
+        look=partial(watch.look, str(state.name)) if watch else None,
     )
 
 

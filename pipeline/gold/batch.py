@@ -14,6 +14,7 @@ from pipeline.catalog.items import TimelineItem
 from pipeline.errors import BinlakeError
 from pipeline.gold.apply import Applied, Batch, apply_tables
 from pipeline.gold.cut import Cut, publish
+from pipeline.gold.drift import in_all, watch
 from pipeline.gold.planning import Seen, look
 from pipeline.gold.renames import tied
 from pipeline.gold.state import GoldState, TableState
@@ -64,11 +65,13 @@ def _execute(
     record = ledger.record("gold")
     touched = [table for table in state.tables.values() if table.touched]
     before = GoldState.of(ledger)
+    watching = watch(settings.drift, fresh=seen is not None)
     low = min([before.cut_lsn, *(table.from_lsn for table in touched)])
     if seen is None or seen.facts.low > low or seen.facts.high != state.cut_lsn:
         seen = look(spark, settings, low, state.cut_lsn, before.xa_from)
+    facts = seen.facts
     batch = Batch(
-        plan.batch, state.drop_rows, seen.facts.skipped, seen.facts.prepared, state.mark_faults
+        plan.batch, state.drop_rows, facts.skipped, facts.prepared, state.mark_faults, watching
     )
     items = _by_table(seen.items)
 
@@ -92,9 +95,15 @@ def _execute(
         applied.update({str(name): count for name, count in outcome.changes.items()})
         stops.extend(outcome.stops)
     if stops:
-        state = stand(state, before, stops, seen.facts.prepared)
-    cut = publish(spark, settings, state, seen.facts, Cut.of(record), plan.batch)
-    done = {"changes": applied, "held": state.held(), "cut": asdict(cut)}
+        state = stand(state, before, stops, facts.prepared)
+    published = publish(spark, settings, state, facts, Cut.of(record), plan.batch)
+    done = {
+        "changes": applied,
+        "held": state.held(),
+        "cut": asdict(published.cut),
+        "drift": in_all((record or {}).get("drift"), watching.found if watching else {}),
+        "written": {name: figures.to_dict() for name, figures in published.written.items()},
+    }
     ledger.finish(plan, {**done, "standing": state.standing()} if stops else done)
     return Executed(applied, refused=bool(stops))
 

@@ -19,6 +19,7 @@ from pipeline.gold.facts import Facts
 from pipeline.gold.gtids import GtidSet
 from pipeline.gold.names import gold_name
 from pipeline.gold.state import GoldState, TableState
+from pipeline.gold.written import Written, written
 from pipeline.lake import Lake
 from pipeline.settings import Settings
 
@@ -68,6 +69,14 @@ class Cut:
         return cls(**record["cut"]) if record else cls()
 
 
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A cut, and what was written since the one before, by `schema.table`."""
+
+    cut: Cut
+    written: Mapping[str, Written]
+
+
 def publish(
     spark: SparkSession,
     settings: Settings,
@@ -75,40 +84,44 @@ def publish(
     facts: Facts,
     before: Cut,
     batch: int,
-) -> Cut:
+) -> Published:
     """Append the cut of a plan whose tables are all applied.
 
     `facts` reach from the cut before, or further back, up to this one.
     """
     gtids = GtidSet.parse(before.gtid_set)
     gtids = gtids.with_intervals(facts.gtids).with_domains(facts.domain_ends)
+    entries = _entries(spark, settings, state, before)
     cut = Cut(
         str(gtids) or None,
         before.committed_at if facts.committed_at is None else facts.committed_at,
-        _entries(spark, settings, state, before),
+        [entry for entry, _ in entries],
     )
     row = {"source": settings.source, "batch": batch, "lsn": state.cut_lsn, **asdict(cut)}
     frame = spark.createDataFrame(pa.Table.from_pylist([row], schema=CUTS))
     app = f"gold/{settings.source}/_cuts"
     delta.append_once(frame.coalesce(1), Lake(settings.lake).cuts, app=app, version=batch)
-    return cut
+    done = {f"{e['schema']}.{e['table']}": figures for e, figures in entries if figures}
+    return Published(cut, done)
 
 
 def _entries(
     spark: SparkSession, settings: Settings, state: GoldState, before: Cut
-) -> list[dict[str, Any]]:
-    """Every table's entry; one that the batch did not touch is as it was in the cut before."""
+) -> list[tuple[dict[str, Any], Written | None]]:
+    """Every table's entry, and what was written; one that the batch did not touch is as it was in
+    the cut before."""
     known = {(entry["schema"], entry["table"]): entry for entry in before.tables}
 
-    def entry(table: TableState) -> dict[str, Any]:
+    def entry(table: TableState) -> tuple[dict[str, Any], Written | None]:
         path = gold_name(settings, table.schema, table.table)
         last = known.get((table.schema, table.table))
         delta_id = last["delta_id"] if last else None
         delta_version = last["delta_version"] if last else None
+        done = None
         # Without a version of its own, what is at the path (if anything) is not the source's table.
         if table.version is not None and (table.touched or delta_id is None):
-            delta_id, delta_version = _version(spark, path, delta_id)
-        return {
+            delta_id, delta_version, done = _version(spark, path, delta_id, delta_version)
+        told = {
             "schema": table.schema,
             "table": table.table,
             "path": path,
@@ -117,18 +130,30 @@ def _entries(
             "held": state.holds(table) is not None or table.to_lsn < state.cut_lsn,
             "complete": table.complete,
         }
+        return told, done
 
     tables = [state.tables[name] for name in sorted(state.tables)]
     with ThreadPoolExecutor(settings.parallel_tables) as pool:
         return list(pool.map(entry, tables))
 
 
-def _version(spark: SparkSession, path: str, delta_id: str | None) -> tuple[str | None, int | None]:
-    """A table's id, if it is not known, and its latest version; nothing where there is no table."""
+def _version(
+    spark: SparkSession, path: str, delta_id: str | None, before: int | None
+) -> tuple[str | None, int | None, Written | None]:
+    """A table's id, if it is not known, its latest version, and what was written since `before`.
+
+    Nothing where there is no table.
+    """
     if not delta.exists(spark, path):
-        return None, None
+        return None, None, None
     table = delta.open_table(spark, path)
     if delta_id is None and (detail := table.detail().select("id").first()):
         delta_id = detail["id"]
-    history = table.history(1).select("version").first()
-    return delta_id, history["version"] if history else None
+    since = -1 if before is None else before
+    # Most often there was one commit.
+    commits = table.history(1).select("version", "operationMetrics").collect()
+    version = commits[0]["version"]
+    if version - since > 1:
+        commits = table.history(version - since).select("version", "operationMetrics").collect()
+    own = [row["operationMetrics"] or {} for row in commits if since < row["version"] <= version]
+    return delta_id, version, written(own) if own else None

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Mapping
+from typing import Any
 
 from pyspark.sql import SparkSession
 
 from pipeline.gold.batch import execute
+from pipeline.gold.drift import sentences
 from pipeline.gold.planning import plan_next
 from pipeline.gold.state import GoldState
 from pipeline.lake import Lake
@@ -40,6 +43,7 @@ def _run(
     started = time.monotonic()
     ledger = Ledger(spark, Lake(settings.lake), settings.source)
     require_same_types(ledger, settings)
+    drifted = _drift(ledger)
     counts: Counter[str] = Counter()
     batches = []
     if plan := ledger.open("gold"):
@@ -65,8 +69,15 @@ def _run(
         batches=tuple(batches),
         counts={name: count for name, count in counts.items() if count},
         faults=tuple(state.held()),
+        notes=tuple(sentences(drifted, _drift(ledger))) if batches else (),
         seconds=time.monotonic() - started,
     )
+
+
+def _drift(ledger: Ledger) -> Mapping[str, Any]:
+    """What the runs until now have found of each table."""
+    found: Mapping[str, Any] = (ledger.record("gold") or {}).get("drift", {})
+    return found
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ nothing to merge with and they are appended. Both are so for a table's first loa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
@@ -32,6 +32,8 @@ from pipeline.gold.refuse import (
 )
 from pipeline.gold.write import Write
 
+Look = Callable[[DataFrame, Shape, DataFrame, int], None]
+"""Is shown changes, the table's shape, gold's rows in the range of their keys, and their number."""
 RANGE_TYPES = (st.IntegralType, st.DecimalType, st.DateType, st.StringType)
 """Key types whose values come to Python and back unchanged, and whose statistics Delta keeps."""
 
@@ -112,11 +114,13 @@ def put(
     *,
     left_out: LeftOut,
     complete: bool,
+    look: Look | None = None,
 ) -> int:
     """Apply the changes to the gold table as one step; how many they were.
 
     `complete`: none is missing. Where a DELETE may be, a key may be inserted twice. `left_out` says
-    what columns mean that images leave out. Raises TableRefusedError where it cannot.
+    what columns mean that images leave out; `look` is shown changes with whole images before they
+    are applied. Raises TableRefusedError where it cannot.
     """
     if not shape.key:
         return _put_bag(spark, changes, shape, write, left_out)
@@ -136,7 +140,11 @@ def put(
         folded = outcomes(changes, shape)
     else:
         folded = fold(changes, shape, key_changes=found.key_changes > 0)
-    if found.inserts and _nothing_in(delta.read(spark, write.table), found):
+    gold = delta.read(spark, write.table)
+    is_new = found.inserts > 0 and _nothing_in(gold, found)
+    if look and not (is_new and found.only_inserts):
+        look(changes, shape, gold.where(_all(within(found, gold.schema))), found.changes)
+    if is_new:
         columns = [quoted(name) for name in shape.outcome_columns]
         rows = folded.where(~sf.col(DELETE)).select(*columns)
         delta.append_once(rows, write.table, app=write.app, version=write.version)

@@ -75,7 +75,8 @@ def late_names(
         return LateNames()
     lake = Lake(settings.lake)
     refs = segments.between(spark, lake, settings.source, _LOG_START, end)
-    files = {row.file: row.ordinal for row in read_files(spark, lake, settings.source)}
+    known = read_files(spark, lake, settings.source)
+    files = {row.file: row.ordinal for row in reversed(known)}
     first = refs[0].ordinal, refs[0].start_pos
     start = beginning(settings, files, first, end, first=True)
     options = replace(options, wanted=lambda schema, table: TableName(schema, table) in waiting)

@@ -49,7 +49,8 @@ def next_plan(
     )
     rows = find(big_row_session(spark), settings, new.segments, progress, new.seen)
     files = read_files(spark, lake, settings.source) if settings.definitions else []
-    ordinals = {row.file: row.ordinal for row in files}
+    # a name may come again, after RESET or of another server: the start is in the first log
+    ordinals = {row.file: row.ordinal for row in reversed(files)}
     start = beginning(settings, ordinals, new.start, new.end, first=before is None)
     surveyed = in_log_order(rows, timeline, start)
     cut = surveyed.cut_lsn if surveyed.cut_lsn is not None else before.cut_lsn if before else 0

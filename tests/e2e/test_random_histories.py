@@ -17,7 +17,7 @@ SMALL_FILES = {"max_binlog_size": 4096}
 TRIALS = {
     "at once": Trial(1, histories=8, length=12),
     "killed": Trial(2, "killed", histories=4, length=8, variables=SMALL_FILES),
-    "twice": Trial(3, "renamed", histories=6, length=10, variables=SMALL_FILES),
+    "twice": Trial(3, "twice", histories=6, length=10, variables=SMALL_FILES),
     "held": Trial(4, histories=6, length=12, features=frozenset(Feature)),
 }
 

@@ -45,6 +45,7 @@ PIPELINE_ORDER = (
     ("catalog",),
     ("silver",),
     ("gold",),
+    ("verify",),
     ("run", "status", "show", "inspect"),
     ("cli",),
 )

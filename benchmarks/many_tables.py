@@ -1,0 +1,86 @@
+"""What does each of many tables cost that one run touches, from file to gold?
+
+A real server's log of tables that are made and filled is taken in a first run; then each table is
+changed a little, and the second run is timed. Gold is compared with the server's row counts.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+from rich.console import Console
+
+from pipeline import delta
+from pipeline.lake import Lake
+from pipeline.progress import QuietProgress
+from pipeline.report import LayerReport
+from pipeline.run import run_layers
+from pipeline.settings import Settings
+from tests.support.mysql import MySQLServer
+
+SCHEMA = "many"
+ROWS = 1000
+COLUMNS = "id INT PRIMARY KEY, a INT, b VARCHAR(40), c DECIMAL(10,2), d DATETIME"
+CHANGES = (
+    "UPDATE {0} SET a = a + 1, b = 'changed' WHERE id % 50 = 0",
+    "DELETE FROM {0} WHERE id % 200 = 1",
+    "INSERT INTO {0} VALUES (5001, 1, 'new', 1, NOW()), (5002, 2, 'new', 2, NOW())",
+)
+
+
+def jobs(spark: SparkSession) -> int:
+    """How many Spark jobs there have been."""
+    return int(spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs())
+
+
+def many_tables(spark: SparkSession, count: int, screen: Console) -> None:
+    """Print what the second run took, by layer and table."""
+    names = [f"t{n:03}" for n in range(count)]
+    with tempfile.TemporaryDirectory() as folder, MySQLServer(Path(folder) / "server") as server:
+        _fill(server, names)
+        settings = Settings(
+            source="bench",
+            binlogs=str(server.binlog_folder),
+            lake=f"{folder}/lake",
+            include=(f"{SCHEMA}.*",),
+        )
+        first = run_layers(spark, settings, QuietProgress())
+        _show(screen, f"{count} tables made, of {ROWS:,} rows each", first, count, 0)
+        for name in names:
+            server.execute(";".join(change.format(f"{SCHEMA}.{name}") for change in CHANGES))
+        server.flush_logs()
+        before = jobs(spark)
+        second = run_layers(spark, settings, QuietProgress())
+        _show(screen, f"{count} tables changed", second, count, jobs(spark) - before)
+        for name in names:
+            rows = delta.read(spark, Lake(settings.lake).gold(SCHEMA, name)).count()
+            if rows != server.execute(f"SELECT COUNT(*) FROM {SCHEMA}.{name}")[0][0]:
+                raise RuntimeError(f"{name} has {rows} rows in gold")
+
+
+def _fill(server: MySQLServer, names: list[str]) -> None:
+    server.execute(f"CREATE DATABASE {SCHEMA}")
+    with server.connect(database=SCHEMA) as connection, connection.cursor() as cursor:
+        cursor.execute("SET cte_max_recursion_depth = 100000")
+        for name in names:
+            cursor.execute(f"CREATE TABLE {name} ({COLUMNS})")
+            cursor.execute(
+                f"INSERT INTO {name} WITH RECURSIVE n (i) AS"
+                f" (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {ROWS})"
+                " SELECT i, i, CONCAT('row ', i), i / 4, NOW() FROM n"
+            )
+    server.flush_logs()
+
+
+def _show(
+    screen: Console, title: str, reports: list[LayerReport], count: int, jobs_run: int
+) -> None:
+    seconds = sum(report.seconds for report in reports)
+    layers = ", ".join(f"{r.layer} {r.seconds / count:.2f}" for r in reports)
+    told = f"; {jobs_run / count:.1f} Spark jobs a table" if jobs_run else ""
+    screen.print(f"{title}: {seconds:.0f} s, {seconds / count:.2f} s a table ({layers}){told}")
+    for report in reports:
+        for line in (*report.faults, *report.gaps, *report.notes):
+            screen.print(f"  {report.layer}: {line}")

@@ -1,0 +1,190 @@
+"""Gold's tables against a server's: which differ, and in which keys."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession, functions as sf
+
+from pipeline.catalog.effects import TableName
+from pipeline.errors import SettingsError
+from pipeline.lake import Lake
+from pipeline.settings import Settings
+from pipeline.verify.canonical import DATE, DATETIME
+from pipeline.verify.checksums import GoldTable, PublishedCut, TableChecksum, matches
+from pipeline.verify.gold_table import keyed
+from pipeline.verify.position import other_position
+from pipeline.verify.server_file import ServerFile, ServerTable, read_server_file
+
+KEYS = 1000
+"""The most keys of one table that are named."""
+MISSING, EXTRA, DIFFERENT = "missing in gold", "in gold only", "different"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyDifference:
+    """A key whose rows differ; `key` has its canonical texts (without a key: the row's, cut).
+
+    `source` and `gold` are how many rows each has that the other has not.
+    """
+
+    key: tuple[str | None, ...]
+    what: str
+    source: int
+    gold: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableDifference:
+    """A table that differs: `reason` in a sentence, and its keys as far as they are known.
+
+    `count` is of all such keys, of which `KEYS` are named; None where the file has no keys.
+    """
+
+    schema: str
+    table: str
+    reason: str
+    count: int | None = None
+    keys: tuple[KeyDifference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What comparing with a server's file gave; `notes` tell what makes it uncertain.
+
+    `position`: a sentence if the snapshot is not of gold's cut.
+    """
+
+    server: str
+    at: str
+    position: str
+    compared: int
+    differences: tuple[TableDifference, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def equal(self) -> bool:
+        """Whether all tables are equal, at the same place."""
+        return not self.position and not self.differences
+
+
+def compare(
+    spark: SparkSession,
+    settings: Settings,
+    cut: PublishedCut,
+    ours: Sequence[TableChecksum],
+    path: str,
+) -> Comparison:
+    """Compare the cut's tables, whose checksums are `ours`, with a server's file."""
+    file = read_server_file(spark, path)
+    found = {TableName(table.schema, table.table): table for table in ours}
+    both = [table for table in cut.tables if table.name in file.tables]
+    differences = []
+    for table in both:
+        other = file.tables[table.name]
+        _require_same_dates(table, file)
+        if reason := _reason(table, found[table.name], other):
+            differences.append(_difference(table, file, other, reason))
+    return Comparison(
+        file.server,
+        file.at,
+        other_position(spark, Lake(settings.lake), cut, file),
+        len(both),
+        (*differences, *_not_in_both(settings, cut, file)),
+        tuple(_notes(both, found, file)),
+    )
+
+
+def _require_same_dates(table: GoldTable, file: ServerFile) -> None:
+    """Raises SettingsError where gold keeps zero dates otherwise than the file tells them."""
+    types = {field.name: field.dataType.typeName() for field in table.frame.schema.fields}
+    dates = [c.name for c in table.columns if c.kind in (DATE, DATETIME)]
+    kept = {"string" if types[name] == "string" else "null" for name in dates}
+    if kept and kept != {file.zero_dates}:
+        raise SettingsError(
+            f"{table.name} keeps zero dates as {kept.pop()}, the file has them as"
+            f" {file.zero_dates}.",
+            key="against",
+            remedy="Make it again with another --zero-dates.",
+        )
+
+
+def _reason(table: GoldTable, ours: TableChecksum, other: ServerTable) -> str:
+    """Why the two are not equal, or nothing."""
+    if tuple(table.columns) != other.columns:
+        gold, server = (
+            ", ".join(f"{c.name} {c.kind}" for c in columns)
+            for columns in (table.columns, other.columns)
+        )
+        return f"its columns are {gold}; on the server {server}."
+    if (ours.rows, ours.checksum) != (other.rows, other.checksum):
+        return f"it has {ours.rows} rows, the server {other.rows}; the checksums differ."
+    return ""
+
+
+def _difference(
+    table: GoldTable, file: ServerFile, other: ServerTable, reason: str
+) -> TableDifference:
+    name = table.name
+    if tuple(table.columns) != other.columns:
+        return TableDifference(name.schema, name.table, reason)
+    if not other.keys:
+        reason = f"{reason} The file has no keys: make it without --no-keys to see which."
+        return TableDifference(name.schema, name.table, reason)
+    unequal = _unequal(keyed(table.frame, table.columns, other.key), file.rows(other), other.key)
+    unequal.persist()
+    try:
+        count = unequal.count()
+        rows = unequal.orderBy("key", "hash").limit(KEYS).collect()
+    finally:
+        unequal.unpersist()
+    keys = tuple(_key_difference(row["key"], row["source"], row["gold"]) for row in rows)
+    return TableDifference(name.schema, name.table, reason, count, keys)
+
+
+def _unequal(gold: DataFrame, server: DataFrame, key: Sequence[str]) -> DataFrame:
+    """One row for each key, with how many rows of it only the server has, and only gold.
+
+    Without a key, equal rows are one key: its text may be cut, but not its hash.
+    """
+    both = gold.withColumn("n", sf.lit(-1)).unionByName(server.withColumn("n", sf.lit(1)))
+    net = both.groupBy("key", "hash").agg(sf.sum("n").alias("n")).where(sf.col("n") != 0)
+    by = sf.lit("") if key else sf.col("hash")
+    return net.groupBy("key", by.alias("hash")).agg(
+        sf.sum(sf.greatest("n", sf.lit(0))).alias("source"),
+        sf.sum(-sf.least("n", sf.lit(0))).alias("gold"),
+    )
+
+
+def _key_difference(key: str, source: int, gold: int) -> KeyDifference:
+    what = DIFFERENT if source and gold else MISSING if source else EXTRA
+    return KeyDifference(tuple(json.loads(key)), what, source, gold)
+
+
+def _not_in_both(
+    settings: Settings, cut: PublishedCut, file: ServerFile
+) -> Iterator[TableDifference]:
+    """Tables that gold should have, or the server."""
+    gold = {table.name: table for table in cut.tables}
+    for name in sorted(file.tables.keys() - gold.keys()):
+        if settings.wanted(name.schema, name.table) and matches(name, cut.patterns):
+            yield TableDifference(name.schema, name.table, "it is not in gold.")
+    for name in sorted(gold.keys() - file.tables.keys()):
+        if not gold[name].state.dropped and matches(name, file.patterns):
+            yield TableDifference(name.schema, name.table, "it is not in the server's file.")
+
+
+def _notes(
+    both: Sequence[GoldTable], found: dict[TableName, Any], file: ServerFile
+) -> Iterator[str]:
+    for table in both:
+        told: TableChecksum = found[table.name]
+        if told.held:
+            yield f"{table.name} is held before the cut: {table.state.held or 'the cut is held'}"
+        elif not told.complete:
+            yield f"{table.name} is not complete: {table.state.reason or 'rows are missing'}"
+        if not file.tables[table.name].transactional:
+            yield f"{table.name}: its engine has no snapshots; rows may be of later than the rest."

@@ -1,0 +1,191 @@
+"""Values as canonical text: the same of gold's value and of what SELECT gives for the same value.
+
+Needs nothing but Python, since it runs beside the source's server too. Each function
+takes a value in either form: as pyarrow gives it of gold's column, or as a server's driver does
+(bytes, text or a number); None is NULL. Two values have the same text only if they are the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import struct
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date, datetime, timezone
+from decimal import Decimal
+from typing import Any
+
+INTEGER, DECIMAL, DOUBLE, TEXT, BINARY = "integer", "decimal", "double", "text", "binary"
+DATE, DATETIME, TIME, JSON = "date", "datetime", "time", "json"
+
+Text = str | None
+"""A canonical text; None is NULL."""
+Canonical = Callable[[Any], Text]
+
+MODULUS = 1 << 128
+HASH_BYTES = 16
+_LONGEST_SHOWN = 64
+_NULL = "-"
+_TIME = re.compile(r"(-?)(\d+):(\d\d):(\d\d)(?:\.(\d{1,6}))?")
+
+
+def canonical(kind: str, *, zero_dates: str = "string") -> Canonical:
+    """The function that writes values of a kind.
+
+    `zero_dates="null"`: a date that no calendar has is NULL, as gold has it if conf says so.
+    """
+    write = _WRITERS[kind]
+    if kind in (DATE, DATETIME) and zero_dates == "null":
+        return lambda value: None if value is None or _is_no_date(value) else write(value)
+    return lambda value: None if value is None else write(value)
+
+
+def row_hash(texts: Iterable[Text]) -> bytes:
+    """128 bits of a row's canonical texts, in order."""
+    told = "".join([_NULL if text is None else f"{len(text)}:{text}" for text in texts])
+    return hashlib.blake2b(_encoded(told), digest_size=HASH_BYTES).digest()
+
+
+def checksum(total: int) -> str:
+    """The sum of the hashes of a table's rows, whatever their order, as text."""
+    return f"{total % MODULUS:032x}"
+
+
+def key_text(texts: Sequence[Text], *, cut: bool = False) -> str:
+    """A row's key as one line of JSON; `cut`: long values are shortened."""
+    shown = [_shortened(text) for text in texts] if cut else texts
+    return json.dumps(shown, separators=(",", ":"))
+
+
+def _shortened(text: Text) -> Text:
+    if text is None or len(text) <= _LONGEST_SHOWN:
+        return text
+    return f"{text[:_LONGEST_SHOWN]}…"
+
+
+def _encoded(text: str) -> bytes:
+    """JSON may hold halves of surrogate pairs."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _text(value: Any) -> str:
+    """Bytes that are invalid in their charset are U+FFFD, as in gold."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _integer(value: Any) -> str:
+    return str(int(value))
+
+
+def _decimal(value: Any) -> str:
+    """With all digits of its scale, without ZEROFILL's zeros and the sign of zero."""
+    text = format(value, "f") if isinstance(value, Decimal) else _text(value)
+    digits = text.lstrip("-").lstrip("0")
+    sign = "-" if text.startswith("-") and digits.strip("0.") else ""
+    return f"{sign}{'' if digits[:1].isdigit() else '0'}{digits}"
+
+
+def _double(value: Any) -> str:
+    """In hexadecimal, exactly; a FLOAT is widened, which is exact too."""
+    return float(value).hex()
+
+
+def _binary(value: Any) -> str:
+    """Bytes in hexadecimal; a geometry as MySQL stores it (SRID, WKB), a vector as its floats."""
+    if isinstance(value, dict):
+        return (struct.pack("<I", value["srid"]) + bytes(value["wkb"])).hex()
+    if isinstance(value, list):
+        return struct.pack(f"<{len(value)}f", *value).hex()
+    return bytes(value).hex()
+
+
+def _is_no_date(value: Any) -> bool:
+    """Whether a server's text is of no calendar day: zero, impossible, or before the year 1."""
+    if isinstance(value, date):
+        return False
+    try:
+        date.fromisoformat(_text(value)[:10])
+    except ValueError:
+        return True
+    return False
+
+
+def _date(value: Any) -> str:
+    return value.isoformat() if isinstance(value, date) else _text(value)
+
+
+def _datetime(value: Any) -> str:
+    """With six digits behind the second; an instant in UTC."""
+    if isinstance(value, datetime):
+        utc = value if value.tzinfo is None else value.astimezone(timezone.utc)
+        return utc.replace(tzinfo=None).isoformat(" ", "microseconds")
+    seconds, _, fraction = _text(value).partition(".")
+    return f"{seconds}.{fraction:0<6}"
+
+
+def _time(value: Any) -> str:
+    """In microseconds."""
+    if isinstance(value, int):
+        return str(value)
+    text = _text(value)
+    found = _TIME.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is no TIME")
+    sign, hours, minutes, seconds, fraction = found.groups()
+    whole = (int(hours) * 60 + int(minutes)) * 60 + int(seconds)
+    micros = whole * 1_000_000 + int(f"{fraction or '':0<6}")
+    return str(-micros if sign else micros)
+
+
+class _Number(str):
+    """A JSON number with a point or exponent, in canonical digits."""
+
+    __slots__ = ()
+
+
+def _json(value: Any) -> str:
+    """By value: members by name; an integer is never a decimal, and these are equal by value."""
+    pieces: list[str] = []
+    _write_json(json.loads(_text(value), parse_float=_number), pieces)
+    return "".join(pieces)
+
+
+def _number(text: str) -> _Number:
+    """Exactly: digits without zeros at the end, and an exponent."""
+    sign, digits, exponent = Decimal(text).as_tuple()
+    shown = "".join(map(str, digits)).lstrip("0")
+    short = shown.rstrip("0")
+    power = int(exponent) + len(shown) - len(short) if short else 0
+    return _Number(f"{'-' if sign else ''}{short or '0'}e{power}")
+
+
+def _write_json(value: Any, pieces: list[str]) -> None:
+    if isinstance(value, dict):
+        pieces.append("{")
+        for name in sorted(value):
+            pieces.append(f"{json.dumps(name)}:")
+            _write_json(value[name], pieces)
+            pieces.append(",")
+        pieces.append("}")
+    elif isinstance(value, list):
+        pieces.append("[")
+        for item in value:
+            _write_json(item, pieces)
+            pieces.append(",")
+        pieces.append("]")
+    else:
+        pieces.append(value if isinstance(value, _Number) else json.dumps(value))
+
+
+_WRITERS: dict[str, Callable[[Any], str]] = {
+    INTEGER: _integer,
+    DECIMAL: _decimal,
+    DOUBLE: _double,
+    TEXT: _text,
+    BINARY: _binary,
+    DATE: _date,
+    DATETIME: _datetime,
+    TIME: _time,
+    JSON: _json,
+}

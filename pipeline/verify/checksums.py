@@ -1,0 +1,166 @@
+"""The checksum and row count of each gold table, at the cut that was published last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pipeline import delta
+from pipeline.catalog.definitions import read_items
+from pipeline.catalog.effects import TableName
+from pipeline.catalog.items import NOT_OF_GOLD, TimelineItem, in_force
+from pipeline.errors import BinlakeError, SettingsError
+from pipeline.gold.cut import Cut
+from pipeline.gold.names import gold_name
+from pipeline.gold.state import GoldState, TableState
+from pipeline.lake import Lake
+from pipeline.ledger import Ledger
+from pipeline.settings import Settings
+from pipeline.verify.canonical import checksum
+from pipeline.verify.gold_table import GoldColumn, gold_columns, sums
+
+BATCH = {"spark.sql.execution.arrow.maxRecordsPerBatch": "1000"}
+"""Rows may be large: this many of them, with their texts, are in a worker's memory at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoldTable:
+    """A gold table at the published cut: where that has it, and its Delta version."""
+
+    state: TableState
+    version: int
+    frame: DataFrame
+    columns: Sequence[GoldColumn]
+
+    @property
+    def name(self) -> TableName:
+        """The source's table."""
+        return self.state.name
+
+
+@dataclass(frozen=True, slots=True)
+class TableChecksum:
+    """What a table comes to: `checksum` is the sum of its rows' hashes, in hexadecimal.
+
+    `held`, `complete` and `dropped` are of the cut: gold equals the source's table there if it is
+    complete and not held; a table that the source dropped is kept as it was.
+    """
+
+    schema: str
+    table: str
+    rows: int
+    checksum: str
+    version: int
+    held: bool
+    complete: bool
+    dropped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedCut:
+    """The cut that a source's gold was brought to last, with its tables that are there."""
+
+    source: str
+    lsn: int
+    gtid_set: str | None
+    tables: tuple[GoldTable, ...]
+    held: frozenset[TableName]
+    patterns: tuple[str, ...]
+    """Over `schema.table`: only these tables are looked at, all if there is none."""
+
+
+def published_cut(
+    spark: SparkSession, settings: Settings, patterns: Sequence[str] = ()
+) -> PublishedCut:
+    """The cut in the record of gold's last batch; `patterns` over `schema.table` choose tables.
+
+    Raises SettingsError where the source has none.
+    """
+    ledger = Ledger(spark, Lake(settings.lake), settings.source)
+    record = ledger.record("gold")
+    if record is None:
+        remedy = "Give the source's name, and the folder that binlake run was given."
+        reason = f"{settings.source} has no published cut in {settings.lake}."
+        raise SettingsError(reason, key="source", remedy=remedy)
+    state, cut = GoldState.of(ledger), Cut.of(record)
+    told = in_force(read_items(spark, Lake(settings.lake), settings.source))
+    items = [item for item in told if item.kind not in NOT_OF_GOLD]
+    session = delta.own_session(spark, BATCH)
+    chosen = [
+        entry
+        for entry in cut.tables
+        if entry["delta_version"] is not None
+        and matches(TableName(entry["schema"], entry["table"]), patterns)
+    ]
+
+    def gold_table(entry: Mapping[str, Any]) -> GoldTable:
+        table = state.tables[TableName(entry["schema"], entry["table"])]
+        return _gold_table(session, settings, table, entry["delta_version"], items)
+
+    held = frozenset(TableName(e["schema"], e["table"]) for e in cut.tables if e["held"])
+    tables = _at_once(settings, gold_table, chosen)
+    return PublishedCut(
+        settings.source, state.cut_lsn, cut.gtid_set, tuple(tables), held, tuple(patterns)
+    )
+
+
+def checksums(settings: Settings, cut: PublishedCut) -> list[TableChecksum]:
+    """What every table of the cut comes to, in order of names; several are read at a time."""
+    return _at_once(
+        settings, lambda table: _checksum(table, held=table.name in cut.held), cut.tables
+    )
+
+
+def _checksum(table: GoldTable, *, held: bool) -> TableChecksum:
+    pieces = sums(table.frame, table.columns).collect()
+    total = sum(int.from_bytes(piece["total"], "big") for piece in pieces)
+    return TableChecksum(
+        table.state.schema,
+        table.state.table,
+        sum(piece["rows"] for piece in pieces),
+        checksum(total),
+        table.version,
+        held,
+        table.state.complete,
+        table.state.dropped,
+    )
+
+
+def _gold_table(
+    spark: SparkSession,
+    settings: Settings,
+    state: TableState,
+    version: int,
+    items: Iterable[TimelineItem],
+) -> GoldTable:
+    # A table that was dropped is kept as it was.
+    defined = [
+        item
+        for item in items
+        if item.name == state.name and item.lsn <= state.to_lsn and item.definition is not None
+    ]
+    item = max(defined, key=lambda item: item.position, default=None)
+    if item is None or item.definition is None:
+        raise BinlakeError(
+            f"The definition of {state.name} is not in the lake's ledger.",
+            remedy="Was it removed? Without it, types cannot be told.",
+        )
+    frame = delta.read(spark, gold_name(settings, state.schema, state.table), version=version)
+    return GoldTable(state, version, frame, gold_columns(frame.schema, item.definition))
+
+
+def matches(name: TableName, patterns: Sequence[str]) -> bool:
+    """Whether one of the patterns over `schema.table` is of this table, or there is none."""
+    return not patterns or any(fnmatchcase(str(name), pattern) for pattern in patterns)
+
+
+def _at_once(
+    settings: Settings, function: Callable[[Any], Any], values: Iterable[Any]
+) -> list[Any]:
+    with ThreadPoolExecutor(settings.parallel_tables) as pool:
+        return list(pool.map(function, values))

@@ -1,0 +1,61 @@
+"""Whether a server's snapshot is of the cut that gold is at: by GTIDs, or by places in the log."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession, functions as sf
+
+from pipeline import delta
+from pipeline.bronze.files import read_files
+from pipeline.bronze.gtids import GtidSet
+from pipeline.lake import Lake
+from pipeline.silver.decode import OFFSET_BITS
+from pipeline.verify.checksums import PublishedCut
+from pipeline.verify.server_file import ServerFile
+
+
+def other_position(spark: SparkSession, lake: Lake, cut: PublishedCut, file: ServerFile) -> str:
+    """A sentence about what the snapshot has and the cut has not, or the reverse; empty if none.
+
+    A place in a log is that of the same file in the lake; one of another server tells nothing.
+    """
+    if cut.gtid_set and file.gtid_set:
+        return _by_gtids(spark, lake, cut, file.gtid_set)
+    return _by_place(spark, lake, cut, file)
+
+
+def _by_gtids(spark: SparkSession, lake: Lake, cut: PublishedCut, snapshot: str) -> str:
+    gold, theirs = GtidSet.of(cut.gtid_set), GtidSet.of(snapshot)
+    # Before the lake's first file there was a history that it never saw.
+    files = read_files(spark, lake, cut.source)
+    unseen = GtidSet.of(files[0].previous_gtids if files else None)
+    later, earlier = (gold | unseen).lacking(theirs), theirs.lacking(gold)
+    told = [f"The snapshot has {later}, which gold's cut has not."] if later else []
+    told += [f"Gold's cut has {earlier}, which the snapshot has not."] if earlier else []
+    return " ".join(told)
+
+
+def _by_place(spark: SparkSession, lake: Lake, cut: PublishedCut, file: ServerFile) -> str:
+    place = f"{file.file}, position {file.position}"
+    if file.file is None or file.position is None:
+        return "The server had no binary log: whether its snapshot is of gold's cut is not known."
+    stored = {row.file: row for row in read_files(spark, lake, cut.source)}
+    row = stored.get(file.file)
+    if row is None:
+        return f"The snapshot is at {place}: that file is not in the lake."
+    if row.ingested_upto < file.position:
+        return f"The snapshot is at {place}: the lake has {row.ingested_upto} bytes of that file."
+    here = row.ordinal << OFFSET_BITS | file.position
+    if cut.lsn >= here:
+        return f"The snapshot is at {place}: gold's cut is behind that."
+    between = _transactions(spark, lake, cut, here)
+    if between:
+        return f"The snapshot is at {place}: gold's cut is {between} transactions before that."
+    return ""
+
+
+def _transactions(spark: SparkSession, lake: Lake, cut: PublishedCut, lsn: int) -> int:
+    """How many transactions there are after the cut and before an LSN."""
+    if not delta.exists(spark, lake.transactions):
+        return 0
+    rows = delta.read(spark, lake.transactions).where(sf.col("source") == cut.source)
+    return rows.where((sf.col("__lsn") > cut.lsn) & (sf.col("__lsn") < lsn)).count()

@@ -1,0 +1,236 @@
+"""Checksums of a server's tables, of one consistent snapshot, as a file for `binlake verify`.
+
+Runs beside the server, on Python 3.10 or newer with PyMySQL: `binlake verify --script FILE.pyz`
+writes this and what it needs into one file. Or from Python, with any DB-API connection:
+`write_snapshot`.
+
+The file has a JSON document on each line: `HEADER`, then for every table an object that begins it,
+an array [number, hash, key] for each row unless keys are left out, and an object with its count and
+checksum; last an object with the number of tables. The snapshot is taken under FLUSH TABLES WITH
+READ LOCK, which is held for as long as it takes to ask for the log's position.
+"""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import gzip
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from fnmatch import fnmatchcase
+from json import dumps
+from typing import Any, TextIO
+
+from pipeline.verify.canonical import canonical, checksum, key_text, row_hash
+from pipeline.verify.snapshot_columns import (
+    SourceTable,
+    UnknownTypeError,
+    as_text,
+    quoted,
+    source_tables,
+)
+
+FORMAT = 1
+HEADER = "binlake_snapshot"
+"""The key of the format's number, in the first line."""
+
+SESSION = (
+    "SET NAMES utf8mb4",
+    "SET SESSION time_zone = '+00:00'",
+    "SET SESSION sql_mode = ''",
+    # A large table is read for as long as it takes.
+    "SET SESSION net_write_timeout = 86400",
+    "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+)
+FETCHED = 1000
+"""Rows that are asked of the driver at a time."""
+
+
+def write_snapshot(
+    connection: Any,
+    out: TextIO,
+    *,
+    tables: Sequence[str] = (),
+    keys: bool = True,
+    zero_dates: str = "null",
+    stream: Callable[[], Any] | None = None,
+) -> int:
+    """Write the file of a DB-API connection's server; how many tables it has.
+
+    `tables`: patterns over `schema.table`, all if there is none; `zero_dates` as in the lake's
+    conf; `stream` gives a cursor that does not hold all rows at once.
+    """
+    cursor = connection.cursor()
+    for statement in SESSION:
+        cursor.execute(statement)
+    header = {HEADER: FORMAT, "zero_dates": zero_dates, "patterns": list(tables)}
+    _write(out, {**header, **_begin(cursor)})
+    chosen = [t for t in source_tables(cursor) if _is_wanted(t, tables)]
+    for number, table in enumerate(chosen):
+        reader = stream() if stream else connection.cursor()
+        _write_table(reader, out, number, table, keys=keys, zero_dates=zero_dates)
+    cursor.execute("COMMIT")
+    _write(out, {"tables": len(chosen)})
+    return len(chosen)
+
+
+def _begin(cursor: Any) -> dict[str, Any]:
+    """Begin the snapshot, and what it is of."""
+    version = _first(cursor, "SELECT VERSION()")[0]
+    is_mariadb = "mariadb" in version.lower()
+    cursor.execute("FLUSH TABLES WITH READ LOCK")
+    try:
+        cursor.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+        gtids = "@@GLOBAL.gtid_binlog_pos" if is_mariadb else "@@GLOBAL.gtid_executed"
+        (gtid_set,) = _first(cursor, f"SELECT {gtids}")
+        place = _first(cursor, _log_status(version, is_mariadb=is_mariadb))
+    finally:
+        cursor.execute("UNLOCK TABLES")
+    return {
+        "server": version,
+        "at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "gtid_set": gtid_set.replace("\n", ""),
+        "file": place[0] if place else None,
+        "position": int(place[1]) if place else None,
+    }
+
+
+def _log_status(version: str, *, is_mariadb: bool) -> str:
+    """The statement that gives the log's position: MySQL 8.4 has lost the old one."""
+    major, minor = (int(n) for n in re.findall(r"\d+", version)[:2])
+    return (
+        "SHOW MASTER STATUS" if is_mariadb or (major, minor) < (8, 2) else "SHOW BINARY LOG STATUS"
+    )
+
+
+def _first(cursor: Any, sql: str) -> list[str]:
+    cursor.execute(sql)
+    rows = cursor.fetchall()
+    return [as_text(value) for value in rows[0]] if rows else []
+
+
+def _is_wanted(table: SourceTable, patterns: Sequence[str]) -> bool:
+    name = f"{table.schema}.{table.table}"
+    return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _write_table(
+    cursor: Any, out: TextIO, number: int, table: SourceTable, *, keys: bool, zero_dates: str
+) -> None:
+    names = [column.name for column in table.columns]
+    key = [names.index(name) for name in table.key]
+    began = {
+        "table": number,
+        "schema": table.schema,
+        "name": table.table,
+        "columns": [[column.name, column.kind] for column in table.columns],
+        "key": list(table.key),
+        "transactional": table.transactional,
+        "keys": keys,
+    }
+    _write(out, began)
+    writers = [canonical(column.kind, zero_dates=zero_dates) for column in table.columns]
+    wanted = ", ".join(column.expression for column in table.columns)
+    cursor.execute(f"SELECT {wanted} FROM {quoted(table.schema)}.{quoted(table.table)}")
+    rows = total = 0
+    for row in _fetched(cursor):
+        texts = [write(value) for write, value in zip(writers, row, strict=True)]
+        digest = row_hash(texts)
+        rows += 1
+        total += int.from_bytes(digest, "big")
+        if keys:
+            told = key_text([texts[n] for n in key] or texts, cut=not key)
+            out.write(f'[{number},"{digest.hex()}",{told}]\n')
+    cursor.close()
+    _write(out, {"end": number, "rows": rows, "checksum": checksum(total)})
+
+
+def _fetched(cursor: Any) -> Iterator[Any]:
+    while rows := cursor.fetchmany(FETCHED):
+        yield from rows
+
+
+def _write(out: TextIO, line: dict[str, Any]) -> None:
+    out.write(dumps(line) + "\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line of the script; its exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        import pymysql
+        from pymysql.converters import encoders
+        from pymysql.cursors import SSCursor
+    except ImportError:
+        print("snapshot: needs PyMySQL: python3 -m pip install PyMySQL", file=sys.stderr)
+        return 1
+    password = os.environ.get("MYSQL_PWD")
+    if password is None and sys.stdin.isatty():
+        password = getpass.getpass(f"Password of {options.user}: ")
+    place = {"unix_socket": options.socket} if options.socket else {"host": options.host}
+    # Every value as the bytes that the server sends: no driver's types, nothing rounded.
+    for_arguments: dict[Any, Any] = {**encoders}
+    try:
+        connection = pymysql.connect(
+            **place,
+            port=options.port,
+            user=options.user,
+            password=password or "",
+            charset="utf8mb4",
+            use_unicode=False,
+            conv=for_arguments,
+        )
+        with connection, _output(options.output) as out:
+            count = write_snapshot(
+                connection,
+                out,
+                tables=options.tables,
+                keys=not options.no_keys,
+                zero_dates=options.zero_dates,
+                stream=lambda: connection.cursor(SSCursor),
+            )
+    except (pymysql.MySQLError, UnknownTypeError, OSError) as error:
+        print(f"snapshot: {error}", file=sys.stderr)
+        return 1
+    print(f"{count} tables", file=sys.stderr)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="snapshot",
+        description="Checksums of a server's tables, for binlake verify --against FILE.",
+        epilog="The password is MYSQL_PWD of the environment, or asked for. The user needs SELECT,"
+        " RELOAD and REPLICATION CLIENT (BINLOG MONITOR on MariaDB).",
+    )
+    parser.add_argument("output", metavar="FILE", help="where to write; .gz at its end compresses")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=3306)
+    parser.add_argument("--socket")
+    parser.add_argument("--user", default="root")
+    parser.add_argument("--tables", nargs="+", default=(), metavar="SCHEMA.TABLE")
+    parser.add_argument("--no-keys", action="store_true", help="only counts and checksums")
+    parser.add_argument("--zero-dates", choices=("null", "string"), default="null")
+    return parser
+
+
+@contextmanager
+def _output(path: str) -> Iterator[TextIO]:
+    """A file that is there once it is whole."""
+    aside = f"{path}.{os.getpid()}"
+    opened: Any = gzip.open if path.endswith(".gz") else open
+    try:
+        with opened(aside, "wt", encoding="ascii", newline="\n") as out:
+            yield out
+        os.replace(aside, path)
+    finally:
+        if os.path.exists(aside):
+            os.remove(aside)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

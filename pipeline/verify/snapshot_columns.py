@@ -1,0 +1,141 @@
+"""A table of the source, as its information_schema tells it: what to SELECT, and of which kind.
+
+Needs nothing but Python and a DB-API cursor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from pipeline.verify.canonical import (
+    BINARY,
+    DATE,
+    DATETIME,
+    DECIMAL,
+    DOUBLE,
+    INTEGER,
+    JSON,
+    TEXT,
+    TIME,
+)
+
+SYSTEM_SCHEMAS = ("mysql", "sys", "performance_schema", "information_schema")
+
+_KINDS = {
+    **dict.fromkeys(("tinyint", "smallint", "mediumint", "int", "bigint", "year", "bit"), INTEGER),
+    "decimal": DECIMAL,
+    **dict.fromkeys(("float", "double"), DOUBLE),
+    **dict.fromkeys(("char", "varchar", "enum", "set"), TEXT),
+    **dict.fromkeys(("tinytext", "text", "mediumtext", "longtext"), TEXT),
+    **dict.fromkeys(("binary", "varbinary", "vector", "inet4", "inet6", "uuid"), BINARY),
+    **dict.fromkeys(("tinyblob", "blob", "mediumblob", "longblob"), BINARY),
+    **dict.fromkeys(("geometry", "point", "linestring", "polygon"), BINARY),
+    **dict.fromkeys(("multipoint", "multilinestring", "multipolygon"), BINARY),
+    **dict.fromkeys(("geometrycollection", "geomcollection"), BINARY),
+    "date": DATE,
+    **dict.fromkeys(("datetime", "timestamp"), DATETIME),
+    "time": TIME,
+    "json": JSON,
+}
+"""MySQL's and MariaDB's names of types."""
+_EXPRESSIONS = {
+    # As a number: a driver may make anything of bits, and ZEROFILL pads.
+    **dict.fromkeys(("bit", "year"), "{0} + 0"),
+    # With all digits, whatever the column prints; a FLOAT would be rounded to six.
+    **dict.fromkeys(("float", "double"), "{0} * 1e0"),
+    # As text: drivers know no zero dates, and no TIME of more than a day.
+    **dict.fromkeys(("date", "datetime", "timestamp", "time"), "CAST({0} AS CHAR)"),
+    # As they are logged.
+    **dict.fromkeys(("inet6", "uuid"), "CAST({0} AS BINARY(16))"),
+    "inet4": "CAST({0} AS BINARY(4))",
+}
+"""What is selected of a column, where it is not the column itself."""
+
+
+class UnknownTypeError(Exception):
+    """A column is of a type that has no canonical text here."""
+
+
+class SourceColumn(NamedTuple):
+    """A column: its kind (see `canonical`) and the SQL expression of its value."""
+
+    name: str
+    kind: str
+    expression: str
+
+
+class SourceTable(NamedTuple):
+    """A table: its columns in order, the names of its key's (none: a bag), whether its engine
+    takes part in a consistent snapshot."""
+
+    schema: str
+    table: str
+    columns: tuple[SourceColumn, ...]
+    key: tuple[str, ...]
+    transactional: bool
+
+
+def quoted(name: str) -> str:
+    """A name as one SQL identifier."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def source_tables(cursor: Any) -> Iterator[SourceTable]:
+    """Every table but the server's own, in order of names. Raises UnknownTypeError."""
+    cursor.execute("SELECT ENGINE FROM information_schema.ENGINES WHERE TRANSACTIONS = 'YES'")
+    transactional = {as_text(row[0]) for row in cursor.fetchall()}
+    cursor.execute(
+        "SELECT TABLE_SCHEMA, TABLE_NAME, ENGINE FROM information_schema.TABLES"
+        " WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED') ORDER BY 1, 2"
+    )
+    tables = [tuple(map(as_text, row)) for row in cursor.fetchall()]
+    for schema, table, engine in tables:
+        if schema not in SYSTEM_SCHEMAS:
+            columns, key = tuple(_columns(cursor, schema, table)), _key(cursor, schema, table)
+            yield SourceTable(schema, table, columns, key, engine in transactional)
+
+
+def as_text(value: Any) -> str:
+    """A driver may give names as bytes."""
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def _columns(cursor: Any, schema: str, table: str) -> Iterator[SourceColumn]:
+    """Generated and invisible ones too."""
+    cursor.execute(
+        "SELECT COLUMN_NAME, DATA_TYPE FROM information_schema.COLUMNS"
+        f" WHERE {_of_table(schema, table)} ORDER BY ORDINAL_POSITION"
+    )
+    for row in cursor.fetchall():
+        name, kind = map(as_text, row)
+        kind = kind.lower()
+        if kind not in _KINDS:
+            raise UnknownTypeError(f"{schema}.{table}: column {name} is of type {kind}.")
+        yield SourceColumn(name, _KINDS[kind], _EXPRESSIONS.get(kind, "{0}").format(quoted(name)))
+
+
+def _key(cursor: Any, schema: str, table: str) -> tuple[str, ...]:
+    """The PRIMARY KEY's columns, or else those of the first UNIQUE key that holds no NULL."""
+    cursor.execute(
+        "SELECT INDEX_NAME, COLUMN_NAME, NULLABLE, SUB_PART FROM information_schema.STATISTICS"
+        f" WHERE {_of_table(schema, table)} AND NON_UNIQUE = 0"
+        " ORDER BY INDEX_NAME <> 'PRIMARY', INDEX_NAME, SEQ_IN_INDEX"
+    )
+    keys: dict[str, list[tuple[Any, ...]]] = {}
+    for index, *parts in cursor.fetchall():
+        keys.setdefault(as_text(index), []).append(tuple(parts))
+    for parts in keys.values():
+        # A part of a functional index has no column; one of a prefix does not tell rows apart.
+        if all(n is not None and as_text(null) != "YES" and sub is None for n, null, sub in parts):
+            return tuple(as_text(name) for name, _, _ in parts)
+    return ()
+
+
+def _of_table(schema: str, table: str) -> str:
+    return f"TABLE_SCHEMA = {_literal(schema)} AND TABLE_NAME = {_literal(table)}"
+
+
+def _literal(text: str) -> str:
+    """Without escapes, which depend on sql_mode."""
+    return f"CONVERT(x'{text.encode().hex()}' USING utf8mb4)"

@@ -1,0 +1,73 @@
+"""Whether a server's snapshot is of gold's cut, by places in the log where there are no GTIDs."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline.bronze.files import write_files
+from pipeline.lake import Lake
+from pipeline.verify.checksums import PublishedCut
+from pipeline.verify.position import other_position
+from pipeline.verify.server_file import ServerFile
+from tests.support.bronze_rows import file_row
+from tests.support.made_lake import MadeLake
+from tests.support.made_silver import SERVER, SOURCE, MadeTransaction as Tx, definition, item, lsn
+
+T = definition("t")
+OTHER = "5" + SERVER[1:]
+
+PLACES = [
+    ("log.000001", 2500, ""),
+    ("log.000002", 4, "1 transactions before that"),
+    ("log.000001", 1500, "gold's cut is behind that"),
+    ("log.000001", 3500, "gold's cut is 1 transactions before that"),
+    ("log.000001", 5500, "the lake has 5000 bytes"),
+    ("log.000009", 4, "not in the lake"),
+    (None, None, "had no binary log"),
+]
+GTIDS = [
+    # What was before the lake's first file is no difference.
+    (f"{SERVER}:3-9", f"{SERVER}:1-9", ""),
+    (f"{SERVER}:3-9", f"{SERVER}:1-12", f"The snapshot has {SERVER}:10-12"),
+    (f"{SERVER}:3-9", f"{SERVER}:1-7", f"Gold's cut has {SERVER}:8-9"),
+    (f"{SERVER}:3-9:tag:1", f"{SERVER}:1-9", f"Gold's cut has {SERVER}:tag:1"),
+    (f"{SERVER}:3-9", f"{SERVER}:1-9,{OTHER}:1", f"The snapshot has {OTHER}:1"),
+    ("0-1-7,1-1-2", "1-1-2,0-1-7", ""),
+    ("0-1-7", "0-1-8", "The snapshot has 0-1-8"),
+    ("0-1-7,1-1-3", "0-1-7,1-1-2", "Gold's cut has 1-1-3"),
+]
+
+
+@pytest.fixture(scope="module")
+def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> MadeLake:
+    """Silver has three transactions, in the second of which gold's cut is; bronze a file more."""
+    made = MadeLake(spark, tmp_path_factory.mktemp("position") / "lake")
+    made.silver.batch([Tx(n).insert(T, n, "a") for n in (1, 2, 3)], [item("create", 1, T)])
+    rows = [
+        file_row(
+            "log.000001", 1, source=SOURCE, ingested_upto=5000, previous_gtids=f"{SERVER}:1-2"
+        ),
+        file_row("log.000002", 2, source=SOURCE, ingested_upto=5000),
+    ]
+    write_files(spark, Lake(made.root), SOURCE, rows, batch=1)
+    return made
+
+
+def server_file(spark: SparkSession, gtids: str, file: str | None, at: int | None) -> ServerFile:
+    return ServerFile(spark.range(0).toDF("value"), "9.7", "", "null", (), gtids, file, at, {})
+
+
+def test_places_in_the_log_and_gtids_say_what_a_snapshot_is_of(lake: MadeLake) -> None:
+    for name, position, told in PLACES:
+        cut = PublishedCut(SOURCE, lsn(2), None, (), frozenset(), ())
+        found = server_file(lake.spark, "", name, position)
+        sentence = other_position(lake.spark, Lake(lake.root), cut, found)
+        assert told in sentence, (name, position)
+        assert bool(sentence) == bool(told), (name, position)
+    for gold, snapshot, told in GTIDS:
+        cut = PublishedCut(SOURCE, lsn(2), gold, (), frozenset(), ())
+        found = server_file(lake.spark, snapshot, "log.000001", 2500)
+        sentence = other_position(lake.spark, Lake(lake.root), cut, found)
+        assert told in sentence, (gold, snapshot)
+        assert bool(sentence) == bool(told), (gold, snapshot)
