@@ -20,8 +20,11 @@ from decoder.events.query import QueryEvent
 
 _SPACE = r"\s|/\*(?!!).*?\*/|--[^\n]*\n|\#[^\n]*\n"
 _IGNORED = rf"(?:{_SPACE}|/\*!\d*|\*/|\()*"
+_SETTINGS = r"(?:set\s+statement\b.*?\bfor\b)?"
+"""MariaDB's, for the statement behind it alone."""
 _DML = re.compile(
-    _IGNORED + r"(?:insert|update|delete|replace|load|call|with|select|do|handler|import)\b",
+    rf"{_IGNORED}{_SETTINGS}{_IGNORED}"
+    r"(?:insert|update|delete|replace|load|call|with|select|do|handler|import)\b",
     re.IGNORECASE | re.DOTALL,
 )
 # What a versioned comment holds may have been left out by the server: it tells nothing here.
@@ -33,7 +36,7 @@ _DDL = re.compile(
 _CHANGES_TABLES = re.compile(
     # Behind a comment it may be any word: which comments are code depends on the server. The word
     # may follow the version at once (`/*!80000CREATE`).
-    r"\s*(?:(?:/\*|--|\#).*)?(?:create|alter|drop|rename|truncate)\b",
+    r"\s*(?:(?:/\*|--|\#|set\s+statement\b).*)?(?:create|alter|drop|rename|truncate)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _SAVEPOINT = re.compile(

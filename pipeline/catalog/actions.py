@@ -116,9 +116,10 @@ class SetCharset:
 
 @dataclass(frozen=True, slots=True)
 class DropPartitions:
-    """DROP PARTITION: the rows in them go."""
+    """DROP PARTITION: the rows in them go; `if_exists`: of those that there are."""
 
     names: tuple[str, ...]
+    if_exists: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +131,10 @@ class TruncatePartitions:
 
 @dataclass(frozen=True, slots=True)
 class AddPartitions:
-    """ADD PARTITION."""
+    """ADD PARTITION; `if_not_exists`: nothing, where there is one of these names."""
 
     partitions: tuple[Partition, ...]
+    if_not_exists: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
-"""What a change of a table's rows changes besides: by foreign keys and by triggers.
+"""What a change of a table's rows changes besides: by foreign keys, by triggers, through views.
 
 Statements in the log are read for it as far as they can be: a table that a foreign key names has
-children, and a trigger's text names every table that it may change, directly or by the routines
-that it calls. What was created before the log begins is not known.
+children, and the text of a trigger or a view names every table that it may change, directly or by
+the routines that it calls. What was created before the log begins is not known.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from pipeline.catalog.effects import TableName
 from pipeline.catalog.lexer import Kind, LexError, Token
 from pipeline.catalog.names import read_name
 
-TOLD_BY = r"(?i)\b(trigger|references|procedure|function)\b"
+TOLD_BY = r"(?i)\b(trigger|references|procedure|function|view)\b"
 """Matches every statement that says something about it (others may match too)."""
 
 
 @dataclass(slots=True)
 class Consequences:
-    """What is known: children by parent, words of triggers by their table, of routines by name.
+    """What is known: children by parent, words of triggers by their table, of routines by name,
+    and the views, each with its words as if it had a trigger.
 
     Names are compared without regard to case: too many tables are better than too few.
     """
@@ -31,6 +32,7 @@ class Consequences:
     children: dict[str, set[TableName]] = field(default_factory=lambda: defaultdict(set))
     triggers: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     routines: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    views: set[TableName] = field(default_factory=set)
 
     def note(self, query: str, session: Session) -> None:
         """Take in a statement; one that cannot be read tells nothing."""
@@ -44,6 +46,11 @@ class Consequences:
         if words[:1] == ["CREATE"] and "TRIGGER" in words and "ON" in words:
             table = read_name(Cursor(found[words.index("ON") + 1 :]), session.schema)
             self.triggers[_folded(table)] |= _names(found)
+        elif words[:1] == ["CREATE"] and "VIEW" in words:
+            start = found[words.index("VIEW") + 1 :]
+            view = read_name(Cursor(_behind_if(start)), session.schema)
+            self.views.add(view)
+            self.triggers[_folded(view)] |= _names(start)
         elif words[:1] == ["CREATE"] and (kind := _routine(words)) is not None:
             name = read_name(Cursor(_behind_if(found[kind + 1 :])), session.schema)
             self.routines[name.table.casefold()] |= _names(found)
@@ -57,13 +64,15 @@ class Consequences:
     def of(self, known: Collection[TableName]) -> dict[str, list[str]]:
         """By table (`schema.table`), all that a change of its rows may change: itself first.
 
-        Only for tables that change others; `known` are those that there are.
+        Only for tables that change others, and views; `known` are the tables that there are.
         """
         closed = {}
-        for name in known:
-            reached = self._reached(name, known)
-            if len(reached) > 1:
-                closed[str(name)] = [str(name), *sorted(str(n) for n in reached - {name})]
+        views = self.views.difference(known)
+        for name in (*known, *views):
+            own = [] if name in views else [str(name)]
+            others = sorted(map(str, self._reached(name, known) - {name} - views))
+            if others:
+                closed[str(name)] = [*own, *others]
         return closed
 
     def _reached(self, name: TableName, known: Collection[TableName]) -> set[TableName]:
@@ -71,7 +80,8 @@ class Consequences:
         while left:
             current = _folded(left.pop())
             named = self._closed_words(self.triggers.get(current, ()))
-            found = {other for other in known if other.table.casefold() in named}
+            there = (*known, *self.views)
+            found = {other for other in there if other.table.casefold() in named}
             left += [*((found | self.children.get(current, set())) - reached)]
             reached |= set(left)
         return reached

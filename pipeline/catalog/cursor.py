@@ -109,6 +109,15 @@ class Cursor:
         return left
 
 
+def behind_settings(cursor: Cursor) -> None:
+    """Over MariaDB's SET STATEMENT name = value, … FOR, which may stand before a statement."""
+    if not cursor.accept("SET", "STATEMENT"):
+        return
+    while not (cursor.done or cursor.accept("FOR")):
+        if not cursor.skip_group():
+            cursor.next()
+
+
 def split(tokens: Sequence[Token]) -> list[list[Token]]:
     """The parts between the commas that are in no parentheses; none for no tokens."""
     parts: list[list[Token]] = [[]]

@@ -17,7 +17,7 @@ from pipeline.catalog.actions import ChangeKeys
 from pipeline.catalog.alter import read_alter
 from pipeline.catalog.column_clause import read_charset
 from pipeline.catalog.create import SEQUENCE, read_create
-from pipeline.catalog.cursor import Cursor, ReadError
+from pipeline.catalog.cursor import Cursor, ReadError, behind_settings
 from pipeline.catalog.effects import (
     AlterSchema,
     AlterTable,
@@ -72,6 +72,7 @@ def effects(query: str, session: Session) -> list[Effect]:
 
 
 def _statement(cursor: Cursor, session: Session) -> list[Effect]:
+    behind_settings(cursor)
     for words, read in _STATEMENTS:
         if cursor.accept(*words):
             try:
@@ -119,6 +120,12 @@ def _create_schema(cursor: Cursor, session: Session) -> list[Effect]:
     return [CreateSchema(cursor.name(), if_not_exists, read_charset(cursor))]
 
 
+def _replace_schema(cursor: Cursor, session: Session) -> list[Effect]:
+    """MariaDB's CREATE OR REPLACE DATABASE: all tables of the one that was there are gone."""
+    schema = cursor.name()
+    return [DropSchema(schema), CreateSchema(schema, False, read_charset(cursor))]
+
+
 def _alter_schema(cursor: Cursor, session: Session) -> list[Effect]:
     """ALTER DATABASE [name] …: without a name, the session's own."""
     unnamed = cursor.peek().is_word("DEFAULT", "CHARACTER", "CHARSET", "COLLATE", "COMMENT")
@@ -154,13 +161,29 @@ def _index(cursor: Cursor, session: Session) -> list[Effect]:
     return [AlterTable(read_name(cursor, session.schema), (ChangeKeys(dropped=index),))]
 
 
-def _unique_index(cursor: Cursor, session: Session) -> list[Effect]:
-    """An index that comes may be what the server logs as the table's key."""
-    cursor.accept("IF", "NOT", "EXISTS")
+def _replaced_index(cursor: Cursor, session: Session) -> list[Effect]:
+    """MariaDB's CREATE OR REPLACE INDEX: one of that name, which may have been the key, is gone."""
+    index, table = _index_on(cursor, session)
+    return [AlterTable(table, (ChangeKeys(dropped=index),))]
+
+
+def _replaced_unique_index(cursor: Cursor, session: Session) -> list[Effect]:
+    index, table = _index_on(cursor, session)
+    added = key_of(index, cursor)
+    return [AlterTable(table, (ChangeKeys(dropped=index), ChangeKeys(added=added)))]
+
+
+def _index_on(cursor: Cursor, session: Session) -> tuple[str, TableName]:
     index = cursor.name()
     while not cursor.accept("ON"):
         cursor.next()
-    table = read_name(cursor, session.schema)
+    return index, read_name(cursor, session.schema)
+
+
+def _unique_index(cursor: Cursor, session: Session) -> list[Effect]:
+    """An index that comes may be what the server logs as the table's key."""
+    cursor.accept("IF", "NOT", "EXISTS")
+    index, table = _index_on(cursor, session)
     return [AlterTable(table, (ChangeKeys(added=key_of(index, cursor)),))]
 
 
@@ -208,6 +231,8 @@ _STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor, Session], list[Effec
     (("DROP", "SEQUENCE"), _drop_sequence),
     (("CREATE", "DATABASE"), _create_schema),
     (("CREATE", "SCHEMA"), _create_schema),
+    (("CREATE", "OR", "REPLACE", "DATABASE"), _replace_schema),
+    (("CREATE", "OR", "REPLACE", "SCHEMA"), _replace_schema),
     (("ALTER", "TABLE"), _alter),
     (("ALTER", "IGNORE", "TABLE"), _alter_ignore),
     (("ALTER", "ONLINE", "IGNORE", "TABLE"), _alter_ignore),
@@ -223,7 +248,11 @@ _STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor, Session], list[Effec
     (("CREATE", "UNIQUE", "INDEX"), _unique_index),
     (("CREATE", "ONLINE", "UNIQUE", "INDEX"), _unique_index),
     (("CREATE", "OFFLINE", "UNIQUE", "INDEX"), _unique_index),
-    (("CREATE", "OR", "REPLACE", "UNIQUE", "INDEX"), _unique_index),
+    (("CREATE", "OR", "REPLACE", "UNIQUE", "INDEX"), _replaced_unique_index),
+    *(
+        (("CREATE", "OR", "REPLACE", *kind, "INDEX"), _replaced_index)
+        for kind in ((), ("FULLTEXT",), ("SPATIAL",), ("VECTOR",))
+    ),
     (("DROP", "INDEX"), _index),
     (("DROP", "ONLINE", "INDEX"), _index),
     (("DROP", "OFFLINE", "INDEX"), _index),
@@ -234,7 +263,8 @@ _STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor, Session], list[Effec
 """By first words."""
 
 _HARMLESS = (
-    *(_index, _unique_index, _create, _create_schema, _alter_schema),
+    *(_index, _unique_index, _replaced_index, _replaced_unique_index),
+    *(_create, _create_schema, _alter_schema),
     *(_create_temporary, _create_sequence, _drop_sequence),
 )
 """What changes no row that is there: an index that is the key shows in the next table map, and of a

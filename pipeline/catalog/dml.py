@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pipeline.catalog.cursor import Cursor, ReadError
+from pipeline.catalog.cursor import Cursor, ReadError, behind_settings
 from pipeline.catalog.ddl import Session
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.lexer import LexError, Token
@@ -27,6 +27,7 @@ def targets(query: str, session: Session) -> frozenset[TableName] | None:
     logged for its functions, what cannot be read)."""
     try:
         head = Cursor(session.first_tokens(query, _HEAD))
+        behind_settings(head)
         while head.accept_sign("("):
             pass
         if head.accept_any("INSERT", "REPLACE"):
@@ -55,20 +56,22 @@ def _loaded(cursor: Cursor, session: Session) -> TableName:
 
 def _joined_targets(query: str, session: Session) -> frozenset[TableName] | None:
     cursor = Cursor(session.tokens(query))
+    behind_settings(cursor)
     while cursor.accept_sign("("):
         pass
-    local = {TableName(session.schema or "", name) for name in _common_tables(cursor)}
+    local = frozenset(name.casefold() for name in _common_tables(cursor))
     if cursor.accept("UPDATE"):
         while cursor.accept_any(*_MODIFIERS):
             pass
-        found = frozenset(_table_references(_until(cursor, "SET"), session))
+        listed = _until(cursor, "SET")
     elif cursor.accept("DELETE"):
-        found = _deleted(cursor, session)
+        listed = _deleted(cursor)
     else:
         return None
+    found = frozenset(_table_references(listed, session, local))
     if not found:
         raise ReadError("it names no table")
-    return found - local
+    return found
 
 
 def _common_tables(cursor: Cursor) -> list[str]:
@@ -86,17 +89,18 @@ def _common_tables(cursor: Cursor) -> list[str]:
             return names
 
 
-def _deleted(cursor: Cursor, session: Session) -> frozenset[TableName]:
-    """DELETE FROM t …, DELETE FROM a, b USING joined …, or DELETE a, b FROM joined …."""
+def _deleted(cursor: Cursor) -> list[Token]:
+    """What names its tables: DELETE FROM t …, DELETE FROM a, b USING joined …, or DELETE a, b FROM
+    joined …."""
     while cursor.accept_any(*_MODIFIERS):
         pass
     if not cursor.accept("FROM"):
         _until(cursor, "FROM")
-        return frozenset(_table_references(_until(cursor, "WHERE", "ORDER", "LIMIT"), session))
+        return _until(cursor, "WHERE", "ORDER", "LIMIT")
     listed = _until(cursor, "USING", "WHERE", "ORDER", "LIMIT", "RETURNING", stays=True)
     if cursor.accept("USING"):
         listed = _until(cursor, "WHERE", "ORDER", "LIMIT")
-    return frozenset(_table_references(listed, session))
+    return listed
 
 
 def _until(cursor: Cursor, *words: str, stays: bool = False) -> list[Token]:
@@ -114,8 +118,11 @@ def _until(cursor: Cursor, *words: str, stays: bool = False) -> list[Token]:
     return found
 
 
-def _table_references(listed: list[Token], session: Session) -> Iterator[TableName]:
-    """The tables in `a, b AS x JOIN (c, d) ON … LEFT JOIN (SELECT …) y USING (…)`."""
+def _table_references(
+    listed: list[Token], session: Session, local: frozenset[str]
+) -> Iterator[TableName]:
+    """The tables in `a, b AS x JOIN (c, d) ON … LEFT JOIN (SELECT …) y USING (…)`, but for names
+    that are `local` to the statement (WITH)."""
     cursor = Cursor(listed)
     expects_table = True
     while not cursor.done:
@@ -125,11 +132,14 @@ def _table_references(listed: list[Token], session: Session) -> Iterator[TableNa
         expects_table = False
         cursor.accept("LATERAL")
         if not cursor.peek().is_sign("("):
-            yield read_name(cursor, session.schema)
+            whole = cursor.peek(1).is_sign(".")
+            name = read_name(cursor, session.schema)
+            if whole or name.table.casefold() not in local:
+                yield name
             continue
         inner = cursor.group()
         if inner and not inner[0].is_word(*_QUERIES):
-            yield from _table_references(inner, session)
+            yield from _table_references(inner, session, local)
 
 
 def _comes_to_a_table(cursor: Cursor) -> bool:

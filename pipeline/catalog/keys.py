@@ -108,14 +108,16 @@ def dropped(keys: Keys, name: str) -> Keys:
         return None
     named = [key for key in keys if key.name and key.may_be_called(name)]
     if not named and any(key.may_be_called(name) for key in keys):
-        return None
+        # PRIMARY has no other name: while it is there, which of the others is left does not count.
+        return tuple(key for key in keys if key.primary) or None
     return tuple(key for key in keys if key not in named)
 
 
 def renamed(keys: Keys, old: str, new: str) -> Keys:
     """With another name for the key of that name."""
     left = dropped(keys, old)
-    if keys is None or left is None or len(left) == len(keys):
+    certain = any(key.name and key.may_be_called(old) for key in keys or ())
+    if keys is None or left is None or not certain:
         return left
     return tuple(key if key in left else replace(key, name=new) for key in keys)
 

@@ -55,7 +55,12 @@ def _rows(
     try:
         if model is None or model.partitioning is None:
             raise RowsNotToldError(_NOT_KNOWN)
-        return {"gone": model.partitioning.rows(action.names, table, types)}
+        names = action.names
+        if isinstance(action, DropPartitions) and action.if_exists:
+            names = model.partitioning.known(action.names)
+            if not names:
+                return {}
+        return {"gone": model.partitioning.rows(names, table, types)}
     except RowsNotToldError as error:
         reason = f"{verb} PARTITION removes rows that are not in the log: {error}{WAY_BACK}"
         return {"not_logged": reason}
@@ -69,6 +74,8 @@ def _after(partitioning: Partitioning | None, action: PartitionAction) -> Partit
     if isinstance(action, DropPartitions):
         return partitioning.without(action.names)
     if isinstance(action, AddPartitions):
+        if action.if_not_exists and partitioning.known(p.name for p in action.partitions):
+            return partitioning
         return partitioning.with_more(action.partitions)
     if isinstance(action, ReorganizePartitions):
         return partitioning.reorganized(action.names, action.partitions)

@@ -182,8 +182,8 @@ def _names(cursor: Cursor) -> tuple[str, ...] | None:
 
 
 def _dropped(cursor: Cursor) -> list[Action]:
-    cursor.accept("IF", "EXISTS")
-    return [DropPartitions(_names(cursor) or ())]
+    if_exists = cursor.accept("IF", "EXISTS")
+    return [DropPartitions(_names(cursor) or (), if_exists)]
 
 
 def _truncated(cursor: Cursor) -> list[Action]:
@@ -191,9 +191,9 @@ def _truncated(cursor: Cursor) -> list[Action]:
 
 
 def _added(cursor: Cursor) -> list[Action]:
-    cursor.accept("IF", "NOT", "EXISTS")
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     try:
-        return [AddPartitions(tuple(_definitions(cursor.rest())))]
+        return [AddPartitions(tuple(_definitions(cursor.rest())), if_not_exists)]
     except (ReadError, ValueError):
         return [Repartition(None)]
 
@@ -253,7 +253,8 @@ def _converted(
         cursor.expect("TO", "TABLE")
         other = read_name(cursor, schema)
         begun = Unsupported(other, f"it begins with a partition of {name}{WAY_BACK}", creates=True)
-        return [RowsNotLogged(f"a partition of it becomes {other}{WAY_BACK}")], [begun]
+        reason = f"a partition of it becomes {other}{WAY_BACK}"
+        return [RowsNotLogged(reason), Repartition(None)], [begun]
     cursor.expect("TABLE")
     other = read_name(cursor, schema)
     reason = f"{other} becomes a partition of it{WAY_BACK}"

@@ -86,6 +86,11 @@ class Partitioning:
                 null = null or None in values
         return PartitionRows(self.column, self.function, tuple(ranges), null)
 
+    def known(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Those of the names that partitions have."""
+        own = {partition.name.casefold() for partition in self.partitions}
+        return tuple(name for name in names if name.casefold() in own)
+
     def _places(self, names: Sequence[str] | None) -> list[int]:
         if names is None:
             return list(range(len(self.partitions)))

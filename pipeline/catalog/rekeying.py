@@ -20,7 +20,11 @@ def altered_keys(keys: Keys, names: Mapping[str, str | None], actions: Iterable[
                 added.append(action.added)
         elif isinstance(action, (AddColumn, ChangeColumn)):
             added += declared_key(action.column)
-    return None if keys is None else (*keys, *added)
+    if keys is None:
+        return None
+    # The server refuses a name that is taken, or, with IF NOT EXISTS, does nothing.
+    taken = {key.name.casefold() for key in keys if key.name}
+    return (*keys, *(key for key in added if not key.name or key.name.casefold() not in taken))
 
 
 def _without_dropped(keys: Keys, actions: Iterable[Action]) -> Keys:

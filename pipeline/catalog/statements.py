@@ -35,7 +35,7 @@ from pipeline.catalog.model import ColumnDefault, TableModel
 from pipeline.catalog.partition_clause import WAY_BACK
 from pipeline.catalog.renames import permutation
 from pipeline.catalog.table_items import TableItems, named
-from pipeline.catalog.tables import Tables, TableState
+from pipeline.catalog.tables import Tables, TableState, with_key
 
 LOGS_CASCADES = 90600
 """From MySQL 9.6 on, what a foreign key does to the child's rows is in the log, unless
@@ -127,11 +127,7 @@ class Statements(TableItems):
         if told or did_nothing or self._tables[name].exists:
             return
         if other := self._tables.respelled(name):
-            reason = (
-                f"a statement names {name}, which is another table unless the server's"
-                " lower_case_table_names is 1 or 2: say in conf, for a new lake, what it is"
-            )
-            self._unsupported(statement, other, reason)
+            self._unsupported(statement, other, _other_case(str(name)))
 
     def _create_schema(self, statement: LoggedStatement, effect: CreateSchema) -> None:
         if not effect.if_not_exists:
@@ -151,8 +147,12 @@ class Statements(TableItems):
         self._created_schemas.discard(effect.schema)
         if self._tables.charsets.get(effect.schema):
             self._log(statement, TableName(effect.schema, ""), "schema")
-        for name in self._tables.existing(effect.schema):
+        existing = self._tables.existing(effect.schema)
+        for name in existing:
             self._end(statement, name)
+        if not existing and self._options.lower_case_table_names is None:
+            for name in self._tables.respelled_schema(effect.schema):
+                self._unsupported(statement, name, _other_case(effect.schema))
 
     # --- tables begin -----------------------------------------------------------------------------
 
@@ -248,8 +248,9 @@ class Statements(TableItems):
         change: Alteration,
     ) -> None:
         if table.unseen:
-            if (change.definition, change.model) != (before, table.model):
-                self._declared(statement, name, change.definition, change.model)
+            definition = _rekeyed(change) if change.keys else change.definition
+            if (definition, change.model) != (before, table.model):
+                self._declared(statement, name, definition, change.model)
             return
         log = partial(self._log, statement, name, definition=change.definition, model=change.model)
         if change.definition != before:
@@ -358,8 +359,21 @@ class Statements(TableItems):
             self._temporary(statement, new)
 
 
+def _rekeyed(change: Alteration) -> TableDefinition:
+    """The definition with the key that DDL tells, where no table map has shown one."""
+    bare = replace(change.definition, primary_key=(), primary_key_prefixes=())
+    return with_key(bare, change.model.keys if change.model else None)
+
+
 def _besides_keys(model: TableModel | None) -> TableModel | None:
     return model and replace(model, keys=None)
+
+
+def _other_case(name: str) -> str:
+    return (
+        f"a statement names {name}, which is another unless the server's lower_case_table_names is"
+        " 1 or 2: say in conf, for a new lake, what it is"
+    )
 
 
 def _left_out(was: TableState) -> TableModel | None:

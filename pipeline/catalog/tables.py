@@ -116,6 +116,12 @@ class Tables:
         others = (n for n, t in self._states.items() if t.exists and str(n).casefold() == folded)
         return next((other for other in sorted(others) if other != name), None)
 
+    def respelled_schema(self, schema: str) -> list[TableName]:
+        """The tables of schemas whose names differ from this one by their letters' case alone."""
+        schemas = {name.schema for name in self._states if name.schema != schema}
+        others = sorted(other for other in schemas if other.casefold() == schema.casefold())
+        return [name for other in others for name in self.existing(other)]
+
     def existing(self, schema: str) -> list[TableName]:
         """The tables of a schema, in order."""
         return [n for n in sorted(self._states) if n.schema == schema and self._states[n].exists]

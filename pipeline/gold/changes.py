@@ -70,12 +70,13 @@ def read_changes(
     if not delta.exists(spark, path):
         return None
     changes = delta.read(spark, path)
-    own = [p for p in prepared if str(name) in p.tables]
+    # Also those that are not known to be of this table: of one with a fault the log's counts are
+    # not whole, and `retry` may have taken its rows up.
     first, last = rows.start[0], rows.stop[0]
-    waiting = [Skipped(p.lsn, 0, _END) for p in own if first <= p.lsn <= last]
+    waiting = [Skipped(p.lsn, 0, _END) for p in prepared if first <= p.lsn <= last]
     skipped = [s for s in skip if first <= s.lsn <= last]
     found = without(changes.where(_between(rows)), [*skipped, *waiting])
-    due = [p for p in own if p.committed and rows.start <= (p.end_lsn or 0, 0) < rows.stop]
+    due = [p for p in prepared if p.committed and rows.start <= (p.end_lsn or 0, 0) < rows.stop]
     return found.unionByName(_at_their_commits(changes, due, skip)) if due else found
 
 

@@ -51,7 +51,8 @@ def gather(
     spark: SparkSession, lake: Lake, source: str, low: int, high: int, xa_from: int = 0
 ) -> Facts:
     """Look at silver's transactions in (`low`, `high`], and from `xa_from` on at XA ones."""
-    if low >= high or not delta.exists(spark, lake.transactions):
+    nothing_new = low >= high and not 0 < xa_from <= low
+    if nothing_new or not delta.exists(spark, lake.transactions):
         return Facts(low, high)
     rows = with_all_columns(delta.read(spark, lake.transactions))
     # Of those that were there before nothing is applied again, and nothing is waited for.

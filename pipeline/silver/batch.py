@@ -145,11 +145,18 @@ class _Batch:
         told = self.body.retried and not again
         targets = [FAULTS] if counts.get(FAULTS) and not told else []
         found = append_faults(
-            staged, self.lake, source, batch, targets, self.body.faults, again=again
+            staged,
+            self.lake,
+            source,
+            batch,
+            targets,
+            self.body.faults,
+            self.settings.wanted,
+            again=again,
         )
         if not self.body.retried:
             return found
-        remaining = still_faulty(staged, counts)
+        remaining = still_faulty(staged, counts, self.settings.wanted)
         resolve(self.spark, self.lake, source, batch, self.body.retried, remaining, self.body.again)
         if not remaining:
             return found

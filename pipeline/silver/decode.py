@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from decoder import schemas
 from decoder.definition import TableDefinition
+from decoder.faults import STATEMENT_DML
 from decoder.options import TypeOptions
 from decoder.results import Changes, Definitions, Faults, Result, Statements, Transactions
 from decoder.statements import may_change_tables
@@ -137,7 +138,7 @@ class Decode:
         elif isinstance(result, Statements):
             yield STATEMENTS, result.batch
         elif isinstance(result, Faults):
-            yield FAULTS, _staged(segment, _of_wanted_tables(result.batch, self.wanted))
+            yield FAULTS, _staged(segment, self._wanted_faults(result.batch))
 
     def _changes(
         self, segment: Segment, changes: Changes, ids: dict[TableDefinition, int | None]
@@ -151,6 +152,12 @@ class Decode:
         else:
             yield table_target(table_id), changes.batch
             yield LOSSY, lossy_counts(changes)
+
+    def _wanted_faults(self, faults: pa.RecordBatch) -> pa.RecordBatch:
+        """Those of statements all stay: what one of a table that is left out changes may count."""
+        statements = pc.equal(faults.column("kind"), STATEMENT_DML)
+        others = of_wanted_tables(faults.filter(pc.invert(statements)), self.wanted)
+        return pa.concat_batches([others, faults.filter(statements)])
 
     def _selected(self, segment: Segment, changes: Changes) -> Changes:
         if self.only is None:
@@ -290,7 +297,7 @@ def _whole_and_parts(
     yield PARTS, batch.filter(pc.invert(whole))
 
 
-def _of_wanted_tables(faults: pa.RecordBatch, wanted: Wanted) -> pa.RecordBatch:
+def of_wanted_tables(faults: pa.RecordBatch, wanted: Wanted) -> pa.RecordBatch:
     """Faults without those that touch only tables that are left out, and without their names."""
     tables = [
         None if names is None else [name for name in names if wanted(*_split(name))]

@@ -6,7 +6,7 @@ A row holds the tables it names just before its transaction, or, naming none, ev
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
@@ -19,7 +19,13 @@ from pipeline.catalog.consequences import TOLD_BY, Consequences
 from pipeline.catalog.ddl import Session
 from pipeline.catalog.definitions import read_items
 from pipeline.lake import Lake
-from pipeline.silver.decode import FAULTS, OFFSET_BITS, STAGED_FAULTS
+from pipeline.silver.decode import (
+    FAULTS,
+    OFFSET_BITS,
+    STAGED_FAULTS,
+    Wanted,
+    of_wanted_tables,
+)
 from pipeline.silver.plan import Retried
 from pipeline.silver.segments import SegmentRef
 from pipeline.silver.staging import Staging
@@ -52,6 +58,7 @@ def append_faults(
     batch: int,
     targets: Sequence[str],
     planned: Sequence[Mapping[str, Any]],
+    wanted: Wanted,
     *,
     again: bool = False,
 ) -> list[str]:
@@ -67,7 +74,8 @@ def append_faults(
         frames.append(_frame(staging.spark, planned))
     if not frames:
         return []
-    rows = _with_consequences(staging, lake, source, reduce(DataFrame.unionByName, frames))
+    found = reduce(DataFrame.unionByName, frames)
+    rows = _with_consequences(staging, lake, source, found, wanted)
     placed = rows.select(
         sf.lit(source).alias("source"),
         sf.lit(batch).alias("batch"),
@@ -86,20 +94,30 @@ def _not_told(faults: DataFrame, open_: DataFrame) -> DataFrame:
     return faults.join(told, reduce(Column.__and__, matches), "left_anti")
 
 
-def _with_consequences(staging: Staging, lake: Lake, source: str, faults: DataFrame) -> DataFrame:
-    """The faults, with what statements change besides the tables that they name."""
+def _with_consequences(
+    staging: Staging, lake: Lake, source: str, faults: DataFrame, wanted: Wanted
+) -> DataFrame:
+    """The faults, with what statements change besides the tables that they name, of those that
+    are wanted."""
     is_statement = sf.col("kind") == STATEMENT_DML
     if faults.where(is_statement & sf.col("tables").isNotNull()).isEmpty():
         return faults
     items = read_items(staging.spark, lake, source)
     found = logged_consequences(staging.spark, lake, source).of({item.name for item in items})
     if not found:
-        return faults
+        return _of_wanted(faults, wanted)
     pairs = [part for name, names in found.items() for part in (sf.lit(name), _texts(names))]
     known = sf.create_map(*pairs)
     each = sf.transform("tables", lambda name: sf.coalesce(known[name], sf.array(name)))
     tables = sf.when(is_statement, sf.array_distinct(sf.flatten(each))).otherwise(sf.col("tables"))
-    return faults.withColumn("tables", tables)
+    return _of_wanted(faults.withColumn("tables", tables), wanted)
+
+
+def _of_wanted(faults: DataFrame, wanted: Wanted) -> DataFrame:
+    def filtered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return (of_wanted_tables(batch, wanted) for batch in batches)
+
+    return faults.mapInArrow(filtered, faults.schema)
 
 
 def _texts(values: Sequence[str]) -> Column:
@@ -197,11 +215,12 @@ def retryable(spark: SparkSession, lake: Lake, source: str) -> tuple[Retried, ..
     return tuple(sorted(held, key=lambda r: (r.ordinal, r.start_pos)))
 
 
-def still_faulty(staging: Staging, counts: Mapping[str, int]) -> set[Place]:
+def still_faulty(staging: Staging, counts: Mapping[str, int], wanted: Wanted) -> set[Place]:
     """Where decoding again gave a fault again."""
     if not counts.get(FAULTS):
         return set()
-    rows = staging.unpacked(FAULTS, STAGED_FAULTS).select("ordinal", "start_pos", "__lsn")
+    found = _of_wanted(staging.unpacked(FAULTS, STAGED_FAULTS), wanted)
+    rows = found.select("ordinal", "start_pos", "__lsn")
     return {(r["ordinal"], r["start_pos"], r["__lsn"]) for r in rows.distinct().collect()}
 
 

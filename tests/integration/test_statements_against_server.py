@@ -10,6 +10,8 @@ from pyspark.sql import SparkSession
 from pipeline.gold.state import GoldState
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger
+from pipeline.progress import QuietProgress
+from pipeline.run import run_layers
 from pipeline.settings import Settings
 from pipeline.status import read_status
 from tests.support.compare import assert_gold_equals_source
@@ -91,15 +93,22 @@ def test_the_way_back_that_status_tells_is_one(
     assert_gold_equals_source(spark, server, str(lake_of(tmp_path)), SCHEMA, "named")
 
 
+def test_what_a_table_that_is_left_out_changes_is_held(
+    spark: SparkSession, server: MySQLServer, tmp_path: Path
+) -> None:
+    server.execute(MIXED)
+    options = {"binlogs": str(server.binlog_folder), "lake": str(lake_of(tmp_path))}
+    settings = Settings.load(None, source=SOURCE, exclude=[f"{SCHEMA}.named"], **options)
+    run_layers(spark, settings, QuietProgress())
+    assert held(spark, tmp_path) == {"fired"}
+
+
 def test_marked_tables_keep_the_rows_that_the_log_has(
     spark: SparkSession, server: MySQLServer, tmp_path: Path
 ) -> None:
     server.execute(MIXED)
     lake = lake_of(tmp_path)
     options = {"source": SOURCE, "binlogs": str(server.binlog_folder), "lake": str(lake)}
-    from pipeline.progress import QuietProgress
-    from pipeline.run import run_layers
-
     run_layers(spark, Settings.load(None, **options, on_fault="mark"), QuietProgress())
     plan = Ledger(spark, Lake(str(lake)), SOURCE).last("gold")
     assert plan is not None

@@ -43,6 +43,9 @@ TRIGGER = (
         ("DELETE a, b.* FROM t AS a JOIN d.u b ON a.x = b.x WHERE a.y", "s.t d.u"),
         ("DELETE FROM a, b USING t AS a INNER JOIN u AS b ON a.x = b.x", "s.t s.u"),
         ("WITH x AS (SELECT 1) DELETE FROM t WHERE a IN (SELECT * FROM x)", "s.t"),
+        ("WITH t AS (SELECT 1) DELETE FROM s.t WHERE a IN (SELECT * FROM t)", "s.t"),
+        ("SET STATEMENT max_statement_time = 9, a = f(1) FOR DELETE FROM t", "s.t"),
+        ("SET STATEMENT a = 1 FOR INSERT INTO t VALUES (1)", "s.t"),
     ],
 )  # fmt: skip
 def test_targets(query: str, names: str) -> None:
@@ -113,6 +116,14 @@ KNOWN = {TableName("s", name) for name in ("parent", "child", "grandchild", "log
             "s.log s.other s.parent",
         ),
         (["CREATE TRIGGER x AFTER INSERT ON `parent"], "s.parent", "s.parent"),
+        (
+            [
+                "CREATE VIEW v AS SELECT * FROM child",
+                "CREATE OR REPLACE ALGORITHM=MERGE DEFINER=`a`@`b` VIEW w AS SELECT a FROM s.v",
+            ],
+            "s.w",
+            "s.child",
+        ),
     ],
 )
 def test_consequences(statements: list[str], table: str, reached: str) -> None:

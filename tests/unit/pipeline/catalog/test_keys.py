@@ -76,6 +76,12 @@ def key_after(*statements: str, elements: str = "") -> tuple[str, ...]:
         # a name that the server made up: it may be the unique one's, or another index's
         (", KEY (b), UNIQUE (b)", ("DROP INDEX b ON t",), ()),
         (", UNIQUE (b)", ("DROP INDEX other ON t",), ("b",)),
+        # which key is dropped or renamed is not told, but never PRIMARY
+        (", PRIMARY KEY (a), UNIQUE (b)", ("DROP INDEX b ON t",), ("a",)),
+        (", PRIMARY KEY (a), UNIQUE (b)", ("ALTER TABLE t RENAME INDEX b TO c",), ("a",)),
+        (", UNIQUE u (a)", ("CREATE OR REPLACE UNIQUE INDEX u ON t (b)",), ("b",)),
+        (", UNIQUE u (a)", ("CREATE OR REPLACE INDEX u USING BTREE ON t (b)",), ()),
+        (", UNIQUE u (a)", ("CREATE UNIQUE INDEX IF NOT EXISTS U ON t (b)",), ("a",)),
     ],
 )
 def test_ddl_on_keys_is_followed_and_what_is_not_certain_is_no_key(

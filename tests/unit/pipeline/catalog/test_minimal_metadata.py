@@ -165,6 +165,26 @@ def test_ddl_on_a_table_that_only_conf_knows(
     assert Log(begins=start(CREATE)).run(*statements).kinds[1:] == kinds
 
 
+@pytest.mark.parametrize(
+    ("alter", "key"),
+    [
+        ("DROP PRIMARY KEY, ADD PRIMARY KEY (id, a)", ("id", "a")),
+        ("DROP PRIMARY KEY", ()),
+        ("ADD n INT", ("id",)),
+    ],
+)
+def test_the_key_of_a_table_that_only_conf_knows_is_changed(
+    alter: str, key: tuple[str, ...]
+) -> None:
+    columns = "id INT NOT NULL, a INT NOT NULL, b INT, PRIMARY KEY (id)"
+    log = Log(begins=start(f"CREATE TABLE t ({columns})")).run(
+        f"ALTER TABLE t {alter}", "TRUNCATE t"
+    )
+    definition = log.timeline.new[-1].definition
+    assert definition is not None
+    assert (log.timeline.new[-1].kind, definition.key) == ("create", key)
+
+
 def test_a_table_whose_create_is_in_the_log_is_not_declared_again() -> None:
     log = Log().run(CREATE)
     log.timeline.declare(LoggedStatement(99, 0, ""), start("CREATE TABLE t (z INT)"))

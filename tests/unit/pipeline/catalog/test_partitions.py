@@ -93,6 +93,15 @@ def changed(
             [(2, 3)],
             True,
         ),
+        (
+            RANGE,
+            (
+                "ADD PARTITION IF NOT EXISTS (PARTITION B VALUES LESS THAN (10))",
+                "DROP PARTITION IF EXISTS nosuch, b",
+            ),
+            [(-5, 10)],
+            False,
+        ),
         (LIST, ("DROP PARTITION a",), [(1, 2), (7, 8)], True),
         (LIST, ("DROP PARTITION b",), [(2**64 - 1, 2**64)], False),
         (
@@ -169,3 +178,7 @@ def test_a_table_whose_create_is_not_in_the_log_has_partitions_that_are_not_know
     assert isinstance(created, CreateTable)
     found = partition_changes(created.definition, None, effect.actions, TypeOptions())
     assert list(found) == ["not_logged"]
+
+
+def test_a_partition_that_is_not_there_is_dropped_without_effect() -> None:
+    assert changed(RANGE, "DROP PARTITION IF EXISTS nosuch")[:2] == (None, "")

@@ -502,6 +502,12 @@ def test_names_are_compared_as_the_server_does(
     assert [(item.kind, item.table) for item in log.new] == expected
 
 
+def test_a_schema_that_is_dropped_in_another_case_holds_its_tables() -> None:
+    for names, kinds in ((None, ["create", "unsupported"]), (0, ["create"])):
+        log = Log(lower_case_table_names=names).run(CREATE, "DROP DATABASE S")
+        assert [item.kind for item in log.new] == kinds
+
+
 def test_a_table_beside_one_whose_name_differs_in_case_is_one_of_its_own() -> None:
     log = Log().run(CREATE, CREATE.replace("TABLE t", "TABLE T"), "TRUNCATE T", "DROP TABLE T")
     log.run("DROP TABLE IF EXISTS T", ddl_xid=None)

@@ -13,7 +13,16 @@ from decoder.constants import EventType
 from decoder.definition import TableDefinition
 from decoder.options import TypeOptions
 from pipeline.silver.blobs import unpack
-from pipeline.silver.decode import FAULTS, STATEMENTS, TRANSACTIONS, Decode, Survey, server_version
+from pipeline.silver.decode import (
+    FAULTS,
+    STAGED_FAULTS,
+    STATEMENTS,
+    TRANSACTIONS,
+    Decode,
+    Survey,
+    of_wanted_tables,
+    server_version,
+)
 from tests.support.event_bytes import format_description
 from tests.support.old_logs import V1, V3
 
@@ -111,12 +120,22 @@ def test_a_statement_that_changes_rows_is_a_fault_of_the_tables_that_it_names(
     assert all(f["ordinal"] == 1 and f["start_pos"] == 0 for f in statements)
 
 
-def test_faults_of_tables_that_are_left_out_are_none(segments: Segments) -> None:
-    decode = Decode(TypeOptions(), lambda schema, _table: schema == "other", {})
-    found = decoded(decode, segments("statements"))
-    assert [f["tables"] for f in found[FAULTS] if f["kind"] == "statement"] == [["other.u"]]
-    decode = Decode(TypeOptions(), lambda schema, _table: schema == "nosuch", {})
-    assert FAULTS not in decoded(decode, segments("statements"))
+def test_faults_of_statements_stay_until_it_is_known_what_else_they_change(
+    segments: Segments,
+) -> None:
+    def wanted(schema: str, _table: str) -> bool:
+        return schema == "other"
+
+    found = decoded(Decode(TypeOptions(), wanted, {}), segments("statements"))
+    tables = [f["tables"] for f in found[FAULTS] if f["kind"] == "statement"]
+    assert ["shop.t"] in tables
+    assert ["other.u", "shop.t"] in tables
+    faults = pa.RecordBatch.from_pylist(
+        [{"tables": names} for names in (*tables, None)],
+        schema=pa.schema([STAGED_FAULTS.field("tables")]),
+    )
+    kept = of_wanted_tables(faults, wanted).column("tables").to_pylist()
+    assert kept == [["other.u"], None]
 
 
 def test_the_survey_finds_ddl_with_what_it_depends_on(segments: Segments) -> None:
