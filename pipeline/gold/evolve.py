@@ -19,6 +19,7 @@ from pipeline.gold.gold_table import (
     cluster,
     clustering,
     gold_schema,
+    keep_base,
     marks,
     properties_in_sql,
     set_position,
@@ -96,6 +97,8 @@ def _begin(
     if now is None:
         create(spark, table, part, definition, marks(table, part.item), version)
         return
+    if keep_base(spark, table, part.item, version) is None:
+        return  # another run is past it
     _create_again(spark, table, part, definition, version)
     set_position(spark, table, part.item, version)
 

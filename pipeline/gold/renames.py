@@ -87,10 +87,9 @@ def change(spark: SparkSession, steps: Sequence[Step], *, drop_rows: bool) -> No
 def _rename(spark: SparkSession, steps: Sequence[Step], *, drop_rows: bool) -> None:
     tables = {step.name: step.table for step in steps}
     moves = [(step, step.part) for step in steps if isinstance(step.part, Evolve)]
-    sources = {part.item.other for _, part in moves if part.item.kind == "renamed"}
+    # Of all of them: one whose own rows go to none is overwritten, too.
     for step, part in moves:
-        if step.name in sources:
-            keep_base(spark, step.table, part.item, step.version)
+        keep_base(spark, step.table, part.item, step.version)
     for step, part in moves:
         if part.item.kind == "renamed":
             _take_rows(spark, step, part, tables)
