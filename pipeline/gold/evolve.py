@@ -11,6 +11,7 @@ from pyspark.sql import Column, SparkSession
 
 from decoder.definition import TableDefinition
 from pipeline import delta
+from pipeline.catalog.items import TimelineItem
 from pipeline.errors import BinlakeError
 from pipeline.gold.alter_table import add_columns, alter_table
 from pipeline.gold.gold_table import (
@@ -51,7 +52,7 @@ def evolve(
     ours = now is not None and now.is_of(table.source)
     if now is not None and ours and now.reached >= item.position:
         return
-    if item.kind in EMPTYING:
+    if _empties(item):
         # There is none where a table began empty, and no row has shown yet what it is.
         if not ours or (item.kind in ENDS and not drop_rows):
             return
@@ -70,6 +71,11 @@ def evolve(
         _begin(spark, table, part, item.definition, now, version)
         return
     set_position(spark, table, item, version)
+
+
+def _empties(item: TimelineItem) -> bool:
+    """Whether the table is the same but for its rows: what begins unknown is shown by a row."""
+    return item.kind in EMPTYING or (item.kind == "create" and item.definition is None)
 
 
 def taken(spark: SparkSession, reference: str, source: str) -> str | None:

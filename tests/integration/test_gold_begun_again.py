@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from decoder.constants import ColumnType
-from decoder.definition import ColumnDefinition
+from decoder.definition import ColumnDefinition, TableDefinition
 from pipeline import delta
+from pipeline.catalog.items import TimelineItem
 from pipeline.lake import Lake
 from tests.support.kills import Killed
 from tests.support.made_lake import MadeLake
@@ -83,3 +85,43 @@ def test_a_run_killed_when_a_table_is_overwritten_does_not_look_at_rows_of_befor
     assert sorted(killer.tables) == ["t", "t", "t_old", "w", "w"]
     found = {name: rows(lake, name) for name in ("t", "t_old", "w")}
     assert found == {"t": [(6,)], "t_old": [(1, "t")], "w": [(5,), (6,)]}
+
+
+def unknown(n: int, table: TableDefinition) -> TimelineItem:
+    """CREATE TABLE … LIKE one that the log does not tell of."""
+    return replace(item("create", n, table, pos=60), version=None, definition=None)
+
+
+def test_a_table_that_begins_with_unknown_columns_is_empty_until_a_row_shows_them(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    lake = MadeLake(spark, tmp_path)
+    lake.silver.batch(
+        [Tx(1).insert(T, 1, "t").insert(U, 1, "u").insert(W, 1, "w")],
+        [item("create", 1, table) for table in (T, U, W)],
+    )
+    lake.run()
+    # Gold keeps the rows of a dropped table, until it begins again: in the same batch, or another.
+    lake.silver.batch([], [item("drop", 2, T), unknown(2, T), item("drop", 2, U)], cut=2)
+    lake.run()
+    assert (rows(lake, "t"), rows(lake, "u")) == ([], [(1, "u")])
+    assert at_the_cut(lake) == {"t": (0, True), "u": (1, False), "w": (1, True)}
+    lake.silver.batch(
+        [Tx(4).insert(T_AGAIN, 6, version=2)],
+        [unknown(3, U), item("drop", 3, W), unknown(3, W), item("create", 4, T_AGAIN, 2)],
+    )
+    lake.run(on_drop="drop")
+    assert rows(lake, "t") == [(6,)]
+    assert at_the_cut(lake) == {"t": (1, True), "u": (0, True), "w": (0, True)}
+
+
+def at_the_cut(lake: MadeLake) -> dict[str, tuple[int, bool]]:
+    """Of each table in the last cut: how many rows it has there, and whether it is complete."""
+    cuts = delta.read(lake.spark, Lake(lake.root).cuts).orderBy("batch").collect()
+    return {
+        told["table"]: (
+            delta.read(lake.spark, told["path"], version=told["delta_version"]).count(),
+            told["complete"],
+        )
+        for told in cuts[-1]["tables"]
+    }
