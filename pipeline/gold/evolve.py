@@ -44,9 +44,18 @@ TABLE_PROPERTIES = {
 
 
 def evolve(
-    spark: SparkSession, table: GoldTable, part: Evolve, version: int, *, drop_rows: bool
+    spark: SparkSession,
+    table: GoldTable,
+    part: Evolve,
+    version: int,
+    *,
+    drop_rows: bool,
+    vouched: bool,
 ) -> None:
-    """Bring the table over one change of its definition; `version` is the step's first number."""
+    """Bring the table over one change of its definition; `version` is the step's first number.
+
+    `vouched`: its rows are those that the source had then.
+    """
     item = part.item
     now = standing(spark, table.reference)
     ours = now is not None and now.is_of(table.source)
@@ -66,7 +75,7 @@ def evolve(
     elif item.kind == "add_columns":
         add_columns(spark, table, part, version)
     elif item.kind == "alter":
-        alter_table(spark, table, part, version)
+        alter_table(spark, table, part, version, vouched=vouched)
     else:
         _begin(spark, table, part, item.definition, now, version)
         return

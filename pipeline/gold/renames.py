@@ -32,12 +32,16 @@ from pipeline.gold.parts import MOVES, Evolve, Part, Rows
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One part of one table's batch; `version` is the first of its numbers."""
+    """One part of one table's batch; `version` is the first of its numbers.
+
+    `vouched`: it meets the rows that the source had then.
+    """
 
     table: GoldTable
     name: TableName
     part: Part
     version: int
+    vouched: bool = False
 
 
 def in_order(steps: Sequence[Step]) -> list[list[Step]]:
@@ -80,7 +84,14 @@ def change(spark: SparkSession, steps: Sequence[Step], *, drop_rows: bool) -> No
     """Bring a table over one change of its definition, or all tables of one RENAME over that."""
     for step in steps:
         if isinstance(step.part, Evolve) and not _is_move(step):
-            evolve(spark, step.table, step.part, step.version, drop_rows=drop_rows)
+            evolve(
+                spark,
+                step.table,
+                step.part,
+                step.version,
+                drop_rows=drop_rows,
+                vouched=step.vouched,
+            )
     _rename(spark, [step for step in steps if _is_move(step)], drop_rows=drop_rows)
 
 
@@ -122,7 +133,7 @@ def _take_rows(
 
 def _finish(spark: SparkSession, step: Step, part: Evolve, *, drop_rows: bool) -> None:
     if part.item.definition is None:
-        evolve(spark, step.table, part, step.version, drop_rows=drop_rows)
+        evolve(spark, step.table, part, step.version, drop_rows=drop_rows, vouched=step.vouched)
         return
     by = clustering(gold_schema(part.item.definition, step.table.types), part.key)
     cluster(spark, step.table, part.item, by, step.version)
