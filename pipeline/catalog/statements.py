@@ -308,8 +308,11 @@ class Statements(TableItems):
         for name, target in moved.items():
             if self._wanted(name):
                 self._end(statement, name, target)
+        targets = {source: name for name, source in there.items()}
         for name, source in there.items():
             if self._wanted(name):
+                if before[source].untold:
+                    self._end(statement, name, targets.get(name))
                 self._take_over(statement, name, source, before)
 
     def _take_over(
@@ -323,7 +326,7 @@ class Statements(TableItems):
         was = before[source]
         told = was.exists and not was.held and was.rows_known and self._wanted(source)
         if told and was.definition is None:
-            self._begin(statement, name, None, None)  # it is empty
+            self._begin(statement.later(1), name, None, None)  # it is empty
         elif told and was.definition and was.unseen and not before[name].exists:
             self._declared(statement, name, named(was.definition, name), was.model)
         elif told and was.definition and not was.unseen:

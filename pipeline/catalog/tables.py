@@ -62,6 +62,11 @@ class TableState:
         """
         return not self.rows_seen and not self.versions.any_shown
 
+    @property
+    def untold(self) -> bool:
+        """Whether it began empty, and nothing has told yet what it is."""
+        return self.exists and not self.held and self.definition is None
+
     def as_known(self, definition: TableDefinition) -> TableDefinition | None:
         """What is known of it, with the key of `definition` where DDL has left that open."""
         if self.definition is None or not self.keys_open:

@@ -46,6 +46,7 @@ def _run(
     drifted = _drift(ledger)
     counts: Counter[str] = Counter()
     batches = []
+    tried: GoldState | None = None
     if plan := ledger.open("gold"):
         counts.update(execute(spark, settings, ledger, plan, progress).changes)
         batches.append(plan.batch)
@@ -53,8 +54,9 @@ def _run(
         planned = plan_next(spark, settings, ledger, again=again)
         again = False
         state = planned.previous
-        if planned.following is None:
+        if planned.following is None or planned.following == tried:
             break
+        tried = planned.following
         plan = ledger.propose("gold", planned.following.to_body())
         executed = execute(spark, settings, ledger, plan, progress, planned.seen)
         counts.update(executed.changes)

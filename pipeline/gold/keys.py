@@ -39,8 +39,10 @@ def key_refusal(definition: TableDefinition, key: Sequence[str], types: TypeOpti
 def _refusal(
     column: ColumnDefinition, definition: TableDefinition, types: TypeOptions
 ) -> str | None:
-    if column.type is ColumnType.ENUM and "" in column.labels:
-        return "an ENUM with an empty label, which cannot be told from the error value"
+    if column.type in (ColumnType.ENUM, ColumnType.SET) and "" in column.labels:
+        return (
+            "of a type with an empty label, which cannot be told from the error value or no label"
+        )
     own = column.name in definition.key
     if own or column.type not in _DATES or not column.nullable or types.zero_dates == "string":
         return None

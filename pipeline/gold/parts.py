@@ -79,11 +79,16 @@ def _needed(found: Iterator[Part]) -> list[Part]:
     emptied = False
     for part in reversed(list(found)):
         if isinstance(part, Evolve):
-            kind = part.item.kind
-            emptied = kind == "truncate" or (emptied and kind not in MOVES)
+            emptied = part.item.kind == "truncate" or (emptied and not _reads_rows(part.item))
         if not (emptied and isinstance(part, Rows)):
             kept.append(part)
     return kept[::-1]
+
+
+def _reads_rows(item: TimelineItem) -> bool:
+    """Whether a change needs the rows as they are then: values that it converts must be of them."""
+    steps = item.columns or ()
+    return item.kind in MOVES or any(step.convert or step.generated for step in steps)
 
 
 def _begins(item: TimelineItem, state: TableState) -> bool:
@@ -106,7 +111,8 @@ def _latest(items: Sequence[TimelineItem]) -> TimelineItem | None:
 def _model(items: Iterable[TimelineItem], model: TableModel | None = None) -> TableModel | None:
     """What DDL tells after all of them; table maps show otherwise what it has begun, no more."""
     for item in items:
-        told = item.kind == "model" or (item.definition is not None and item.statement is not None)
+        begins = item.definition is not None or item.kind == "create"
+        told = item.kind == "model" or (begins and item.statement is not None)
         if item.kind in ("drop", "moved"):
             model = None
         elif told or item.model is not None:
@@ -143,10 +149,13 @@ class _Batch:
     def _take(self, item: TimelineItem) -> None:
         self._at = item.position
         if item.kind in BEGINNINGS:
-            self._complete, self._since = True, item.lsn
+            # The transaction of a CREATE may hold its SELECT's rows, and then its faults count.
+            self._complete = True
+            self._since = item.lsn - (item.kind == "create")
         elif item.kind == "renamed":
-            # What the other table lacked is lacking here: the state at the end tells for certain.
-            self._complete, self._since = self._state.complete, item.lsn
+            # What the other table lacked is lacking here.
+            self._complete = dict(self._state.taken_over).get(item.lsn, False)
+            self._since = item.lsn
         elif item.kind in ("observed", "drop", "moved"):
             self._complete = False
 

@@ -106,7 +106,9 @@ def same(previous: GoldState, planned: GoldState) -> bool:
 
 def _standing(table: TableState) -> TableState:
     """Where a table stands, whatever brought it there."""
-    return replace(table, from_lsn=NO_LSN, touched=False, complete_from=False, marked=())
+    return replace(
+        table, from_lsn=NO_LSN, touched=False, complete_from=False, marked=(), taken_over=()
+    )
 
 
 def _cut(previous: GoldState, known: Known, rules: Rules) -> tuple[int, str | None]:
@@ -140,6 +142,7 @@ def _left_out(before: TableState) -> TableState:
         touched=False,
         complete_from=False,
         marked=(),
+        taken_over=(),
     )
 
 

@@ -28,7 +28,8 @@ class TableState:
     tell its rows apart if conf says so; else each part of a batch has its definition's own.
     `touched` tells whether there is anything to apply. `complete_from`: whether none of its changes
     is missing at `from_lsn`; `marked` are the faults after it that gold goes on without. `refused`
-    is what could not be applied when it was tried, under this `key`.
+    is what could not be applied when it was tried, under this `key`. `taken_over`: where it takes
+    over another table's rows (LSN), and whether none of these is missing.
     """
 
     schema: str
@@ -45,6 +46,7 @@ class TableState:
     complete_from: bool = False
     marked: tuple[int, ...] = ()
     refused: Refusal | None = None
+    taken_over: tuple[tuple[int, bool], ...] = ()
 
     @property
     def name(self) -> TableName:
@@ -128,6 +130,7 @@ class GoldState:
 def _table(entry: Mapping[str, Any]) -> TableState:
     """What `asdict` gave, after JSON; a plan of an older release lacks fields."""
     read: dict[str, Any] = {name: tuple(entry.get(name, ())) for name in ("key", "marked")}
+    read["taken_over"] = tuple((lsn, whole) for lsn, whole in entry.get("taken_over", ()))
     if refused := entry.get("refused"):
         read["refused"] = Refusal(**refused)
     return TableState(**{**entry, **read})

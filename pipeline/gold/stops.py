@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pipeline.catalog.effects import TableName
-from pipeline.gold.parts import BEGINNINGS, MOVES, Evolve, Part, Rows
+from pipeline.gold.parts import BEGINNINGS, Evolve, Part, Rows
 from pipeline.gold.refusal import Refusal
 from pipeline.gold.renames import Step
 from pipeline.gold.state import GoldState, TableState
@@ -39,9 +39,9 @@ class Stop:
         """
         if isinstance(self.left, Evolve):
             return self.left.item.lsn - 1
-        last = self.done[-1] if self.done else None
-        moved = isinstance(last, Evolve) and last.item.kind in MOVES
-        return self.left.start[0] - (0 if moved else 1)
+        last = self.done[-1].item if self.done and isinstance(self.done[-1], Evolve) else None
+        whole = last is not None and last.statement is not None and last.kind != "create"
+        return self.left.start[0] - (0 if whole else 1)
 
     @property
     def evolved(self) -> bool:
@@ -88,6 +88,15 @@ def stand(
 
 
 def _standing(stop: Stop, planned: TableState, last: TableState) -> TableState:
+    if not stop.done:
+        return replace(
+            last,
+            from_lsn=last.to_lsn,
+            held=stop.reason,
+            key=planned.key,
+            touched=True,
+            refused=stop.refusal,
+        )
     complete = stop.complete(planned)
     return replace(
         last,

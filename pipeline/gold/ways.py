@@ -103,11 +103,11 @@ def _start(
 ) -> int:
     """The LSN that the table can be at whatever went before: its mark, or where it has no rows.
 
-    Not behind a RENAME, for which the rows of before are needed.
+    Not behind a RENAME, for which the rows of before are needed, nor in one that takes them away.
     """
     blocked = {block.lsn for block in blocks if not block.marked}
-    moves = [item.lsn for item in items if item.kind in MOVES and item.lsn > before.to_lsn]
-    last = min([cut, *moves])
+    moves = [i.lsn - (i.kind == "moved") for i in items if i.kind in MOVES]
+    last = min([cut, *(lsn for lsn in moves if lsn > before.to_lsn)])
     empty = (lsn for lsn in _without_rows(items, blocked, rules, given) if lsn <= last)
     return max(before.to_lsn, *(lsn for lsn in empty if lsn not in blocked), NO_LSN)
 
@@ -181,7 +181,8 @@ def _waiting(one: Way, lsn: int, other: TableName, its: Way | None) -> Way:
     if one.fresh and one.from_lsn == lsn - 1:
         # It would have begun with it.
         anew = one.anew if one.anew > lsn else NO_LSN
-        return replace(one, anew=anew).begun_at(one.before.to_lsn)
+        again = replace(one, anew=anew).begun_at(one.before.to_lsn)
+        return again.stopped() if again.held else again
     why = f": {its.held}" if its and its.held else ""
     reason = f"it is renamed together with {other}, which does not come to that{why}"
     if its and its.to_lsn >= lsn:
@@ -209,6 +210,7 @@ def _setting_out(one: Way, rules: Rules) -> TableState:
         key=rules.given(str(one.before.name)),
         complete_from=one.before.complete,
         marked=tuple(block.lsn for block in one.marked),
+        taken_over=(),
         refused=_still_refused(one),
     )
 
@@ -263,6 +265,7 @@ def _after(state: TableState, event: _Event, before: Mapping[TableName, TableSta
             dropped=False,
             complete=source.complete,
             reason=source.reason,
+            taken_over=(*state.taken_over, (event.lsn, source.complete)),
         )
     if event.kind == "moved":
         reason = f"The source renamed it to {event.other}."

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, Row, functions as sf
 
+from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
 from pipeline.gold.blocks import Fault
 
@@ -98,7 +99,12 @@ def redefined(prepared: Iterable[Prepared], items: Sequence[TimelineItem]) -> It
                     f"{name} changed between XA PREPARE and XA COMMIT: how the rows of the"
                     " transaction are to be applied is not known."
                 )
-                yield Fault(one.end_lsn, reason, (changed.name,))
+                yield Fault(one.end_lsn, reason, _names(changed))
+
+
+def _names(changed: TimelineItem) -> tuple[TableName, ...]:
+    """The table, and where its rows went."""
+    return (changed.name, changed.other) if changed.other else (changed.name,)
 
 
 def _changed(items: Sequence[TimelineItem], prepared: int, committed: int) -> TimelineItem | None:

@@ -416,6 +416,12 @@ def test_tables_that_swap_their_names_swap_their_definitions() -> None:
             [("t", "create"), ("t", "unsupported")],
         ),
         (("RENAME TABLE out1 TO t", shown()), [("t", "observed")]),
+        # one that is empty, of which nothing else is known, takes a place: its rows go on
+        (
+            (CREATE, "CREATE TABLE n LIKE out1", "RENAME TABLE t TO u, n TO t"),
+            [("t", "create"), ("n", "create"), ("n", "moved"), ("u", "renamed"),
+             ("t", "moved"), ("t", "create")],
+        ),
     ],
 )  # fmt: skip
 def test_renamed_tables(

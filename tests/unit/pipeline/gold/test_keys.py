@@ -22,6 +22,7 @@ COLUMNS = (
     ColumnDefinition("at", ColumnType.DATETIME2, nullable=False),
     ColumnDefinition("kind", ColumnType.ENUM, labels=("a", "b")),
     ColumnDefinition("empty", ColumnType.ENUM, labels=("a", "")),
+    ColumnDefinition("none", ColumnType.SET, labels=("", "a")),
 )
 NULLS, TEXT = TypeOptions(), TypeOptions(zero_dates="string")
 
@@ -31,7 +32,8 @@ NULLS, TEXT = TypeOptions(), TypeOptions(zero_dates="string")
     [
         (("id",), (0,), NULLS, None),
         (("id", "kind"), (0,), NULLS, None),
-        (("id", "empty"), (0, 4), NULLS, "its key has empty, an ENUM with an empty label"),
+        (("id", "empty"), (0, 4), NULLS, "its key has empty, of a type with an empty label"),
+        (("id", "none"), (0, 5), NULLS, "its key has none, of a type with an empty label"),
         (("day",), (0,), NULLS, "its key has day, which may be NULL, and a zero date is NULL too"),
         (("day",), (0,), TEXT, None),
         # A zero date in a key of the source's own is a fault of its row.

@@ -8,7 +8,7 @@ import pytest
 
 from decoder.constants import ColumnType
 from decoder.definition import ColumnDefinition, TableDefinition
-from pipeline.catalog.items import ItemKind, TimelineItem
+from pipeline.catalog.items import ColumnStep, ItemKind, TimelineItem
 from pipeline.catalog.model import ColumnDefault, TableModel
 from pipeline.gold.parts import Evolve, Rows, parts
 from pipeline.gold.state import TableState
@@ -135,3 +135,33 @@ def test_each_part_is_as_complete_as_the_table_was_then(
 ) -> None:
     found = parts(replace(state(10, 30), complete_from=before, marked=marked), items)
     assert [part.complete for part in found if isinstance(part, Rows)] == expected
+
+
+def test_a_fault_in_the_transaction_of_a_create_counts_for_the_rows_in_it() -> None:
+    found = parts(replace(state(0, 30), marked=(10,)), [CREATE])
+    assert [part.complete for part in found if isinstance(part, Rows)] == [False]
+
+
+@pytest.mark.parametrize(("convert", "kinds"), [(None, "ADD"), ("int", "rows ADD")])
+def test_rows_that_a_truncate_removes_are_applied_where_their_values_are_converted(
+    convert: str | None, kinds: str
+) -> None:
+    alter = replace(item("alter", 20, 25, 2), columns=(ColumnStep("v", "v", convert),))
+    found = parts(state(10, 40), [CREATE, alter, item("truncate", 30, 35)])
+    names = ["ADD" if isinstance(part, Evolve) else "rows" for part in found]
+    assert names == [*kinds.split(), "ADD", "rows"]
+
+
+def test_a_create_whose_definition_is_not_known_ends_what_was_told_of_the_table_before() -> None:
+    told = replace(CREATE, statement="CREATE …", model=TableModel(defaults=(ColumnDefault("a"),)))
+    again = replace(item("create", 20, 25), statement="CREATE TABLE t LIKE …")
+    found = parts(state(10, 40), [told, item("moved", 20, 24), again, item("create", 30, 33, 2)])
+    assert [part.model for part in found if isinstance(part, Rows)] == [told.model, None]
+
+
+def test_rows_of_another_table_are_as_complete_as_that_was() -> None:
+    items = [CREATE, item("renamed", 20, 25, 2), item("moved", 30, 35)]
+    for whole in (True, False):
+        at_the_end = replace(state(10, 40), complete_from=not whole, taken_over=((20, whole),))
+        found = parts(at_the_end, items)
+        assert [p.complete for p in found if isinstance(p, Rows)] == [not whole, whole]

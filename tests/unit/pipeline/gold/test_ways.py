@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 from decoder.constants import ColumnType
@@ -45,6 +46,7 @@ def plan(
 
 BEGUN = [item("create", 10, A), item("observed", 20, B)]
 SWAP = [item("renamed", 50, A, B), item("renamed", 50, B, A)]
+MOVED_TO_B = [item("moved", 50, A, B), item("renamed", 50, B, A)]
 MOVE = [item("moved", 50, A, C), item("renamed", 50, C, A)]
 
 
@@ -172,3 +174,28 @@ def test_a_copy_that_takes_the_place_of_a_held_table_is_applied_from_there_on() 
         assert (tables[A].held, tables[A].complete, tables[B].dropped) == (None, True, True)
         found = parts(tables[A], [i for i in items if i.name == A])
         assert [part.start for part in found if isinstance(part, Rows)] == [(50, 51)]
+
+
+def test_a_table_that_waits_for_a_rename_begins_anew_behind_it() -> None:
+    """`b` would begin with the RENAME, `a` does not come to it, and `b` has a fault before it."""
+    items = [*BEGUN, *MOVED_TO_B, item("create", 60, B)]
+    state = plan(100, items, Fault(30, "bad row", (A,)), Fault(40, "another", (B,)))
+    assert [state.tables[n].to_lsn for n in (A, B)] == [29, 100]
+
+
+def test_where_rows_were_taken_over_and_how_complete_they_were_is_kept() -> None:
+    state = plan(100, [*BEGUN, *SWAP])
+    assert [state.tables[n].taken_over for n in (A, B)] == [((50, False),), ((50, True),)]
+    assert GoldState.from_body(json.loads(json.dumps(state.to_body()))) == state
+
+
+def test_an_empty_table_that_takes_a_place_lets_its_rows_go() -> None:
+    """RENAME TABLE a TO c, b TO a, where nothing is known of `b` but that it is empty."""
+    nothing = replace(item("create", 50, A), pos=52, definition=None, version=None)
+    items = [item("create", 10, A), item("moved", 50, A, C), item("renamed", 50, C, A), nothing]
+    tables = plan(100, items).tables
+    assert [tables[n].to_lsn for n in (A, C)] == [100, 100]
+    assert [tables[n].held for n in (A, C)] == [None, None]
+    found = parts(tables[A], [i for i in items if i.name == A])
+    kinds = [part.item.kind if isinstance(part, Evolve) else "rows" for part in found]
+    assert kinds == ["create", "rows", "moved", "create"]
