@@ -113,10 +113,7 @@ def _steps(
 
 
 def _whole(before: Part) -> bool:
-    """Whether gold has the source's rows behind that part.
-
-    Not where the rows right before a change are no part, since they are removed in the same batch.
-    """
+    """Whether gold has the source's rows then, if that part is what comes right before."""
     return isinstance(before, Rows) and before.complete
 
 
