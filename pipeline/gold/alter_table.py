@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import Column, SparkSession, functions as sf, types as st
+from pyspark.sql import Column, DataFrame, SparkSession, functions as sf, types as st
 
 from pipeline import delta
 from pipeline.catalog.items import ColumnStep, TimelineItem
@@ -28,10 +28,17 @@ from pipeline.gold.gold_table import (
 )
 from pipeline.gold.names import COMMITTED_AT, LSN, OWN_COLUMNS, in_sql, quoted
 from pipeline.gold.parts import Evolve
+from pipeline.gold.refuse import write_values
 
 
-def alter_table(spark: SparkSession, table: GoldTable, part: Evolve, version: int) -> None:
-    """Bring the table's columns and key over one change; its position is set by the caller."""
+def alter_table(
+    spark: SparkSession, table: GoldTable, part: Evolve, version: int, *, vouched: bool
+) -> None:
+    """Bring the table's columns and key over one change; its position is set by the caller.
+
+    `vouched`: its rows are those that the source had then. Raises TableRefusedError where a value
+    of theirs does not fit nevertheless; of others, NULL is in its place.
+    """
     if part.item.definition is None:
         return
     schema = gold_schema(part.item.definition, table.types)
@@ -43,7 +50,13 @@ def alter_table(spark: SparkSession, table: GoldTable, part: Evolve, version: in
         if _values_stay(part, steps):
             _by_metadata(spark, table, part, steps, schema, version)
         else:
-            _rewrite(spark, table, base, steps, schema, version)
+            rows = _rewritten(
+                delta.read(spark, table.reference, version=base), steps, schema, vouched=vouched
+            )
+            write_values(
+                lambda: delta.overwrite_once(rows, table.reference, app=table.app, version=version),
+                part.item.lsn,
+            )
     cluster(spark, table, part.item, clustering(schema, part.key), version)
 
 
@@ -197,23 +210,18 @@ def _update(reference: str, values: dict[str, str | Column], session: SparkSessi
 # --- by rewriting ---------------------------------------------------------------------------------
 
 
-def _rewrite(
-    spark: SparkSession,
-    table: GoldTable,
-    base: int,
-    steps: Sequence[ColumnStep],
-    schema: st.StructType,
-    version: int,
-) -> None:
-    rows = delta.read(spark, table.reference, version=base)
-    columns = [_value(step, schema[step.name].dataType).alias(step.name) for step in steps]
-    changed = rows.select(*columns, LSN, COMMITTED_AT)
-    delta.overwrite_once(changed, table.reference, app=table.app, version=version)
+def _rewritten(
+    rows: DataFrame, steps: Sequence[ColumnStep], schema: st.StructType, *, vouched: bool
+) -> DataFrame:
+    values = (
+        _value(step, schema[step.name].dataType, vouched=vouched).alias(step.name) for step in steps
+    )
+    return rows.select(*values, LSN, COMMITTED_AT)
 
 
-def _value(step: ColumnStep, kind: st.DataType) -> Column:
+def _value(step: ColumnStep, kind: st.DataType, *, vouched: bool) -> Column:
     if step.generated is not None:
-        return converted(generated_value(step.generated), step.convert, kind)
+        return converted(generated_value(step.generated), step.convert, kind, vouched=vouched)
     if step.old is None:
         return typed(step.text, kind)
-    return converted(sf.col(quoted(step.old)), step.convert, kind)
+    return converted(sf.col(quoted(step.old)), step.convert, kind, vouched=vouched)

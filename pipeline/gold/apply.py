@@ -19,7 +19,7 @@ from pipeline.gold.gold_table import GoldTable, standing
 from pipeline.gold.insert_defaults import left_out
 from pipeline.gold.merge import put
 from pipeline.gold.names import gold_name
-from pipeline.gold.parts import Evolve, Rows, parts
+from pipeline.gold.parts import Evolve, Part, Rows, parts
 from pipeline.gold.refusal import TableRefusedError
 from pipeline.gold.renames import Step, change, in_order
 from pipeline.gold.state import TableState
@@ -72,9 +72,9 @@ def apply_tables(
     tables = {state.name: state for state in states}
     applied = dict.fromkeys(tables, 0)
     steps = [
-        Step(_gold_table(settings, state), state.name, part, _number(batch, n))
+        step
         for state in states
-        for n, part in enumerate(parts(state, items.get(state.name, ())))
+        for step in _steps(settings, batch, state, items.get(state.name, ()))
     ]
     ordered = in_order(steps)
     for n, group in enumerate(ordered):
@@ -90,13 +90,31 @@ def apply_tables(
                         step.part,
                         step.version,
                     )
+            evolving = [step for step in group if isinstance(step.part, Evolve)]
+            if evolving:
+                change(spark, evolving, drop_rows=batch.drop_rows)
         except TableRefusedError as error:
+            # Only the steps of a RENAME stand together, which refuses nothing.
+            refused = group[0].name
             done, left = chain(*ordered[:n]), chain(*ordered[n:])
-            return Applied(applied, stops(list(done), list(left), step.name, error.refusal))
-        evolving = [step for step in group if isinstance(step.part, Evolve)]
-        if evolving:
-            change(spark, evolving, drop_rows=batch.drop_rows)
+            return Applied(applied, stops(list(done), list(left), refused, error.refusal))
     return Applied(applied)
+
+
+def _steps(
+    settings: Settings, batch: Batch, state: TableState, items: Sequence[TimelineItem]
+) -> list[Step]:
+    table = _gold_table(settings, state)
+    found = parts(state, items)
+    return [
+        Step(table, state.name, part, _number(batch, n), vouched=n > 0 and _whole(found[n - 1]))
+        for n, part in enumerate(found)
+    ]
+
+
+def _whole(before: Part) -> bool:
+    """Whether gold has the source's rows then, if that part is what comes right before."""
+    return isinstance(before, Rows) and before.complete
 
 
 def _number(batch: Batch, step: int) -> int:

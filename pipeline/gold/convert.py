@@ -9,16 +9,23 @@ from pyspark.sql import Column, functions as sf, types as st
 from pipeline.catalog import conversion_mode
 
 
-def converted(value: Column, how: str | None, kind: st.DataType) -> Column:
-    """A column's values as an ALTER TABLE leaves them, of the Delta type that they then have."""
+def converted(value: Column, how: str | None, kind: st.DataType, *, vouched: bool) -> Column:
+    """A column's values as an ALTER TABLE leaves them, of the Delta type that they then have.
+
+    `vouched`: they are the source's, where the statement failed if one did not fit, so here it
+    fails too; else NULL is in the place of such a value.
+    """
     if how is None:
         return value
+    cast = Column.cast if vouched else Column.try_cast
     name, _, number = how.partition(":")
-    return _CONVERSIONS[name](value, int(number or 0), kind).cast(kind)
+    if name in _BY_WAY_OF:
+        value = cast(value, _BY_WAY_OF[name])
+    return cast(_CONVERSIONS[name](value, int(number or 0), kind), kind)
 
 
-def _cast(value: Column, _number: int, kind: st.DataType) -> Column:
-    return value.cast(kind)
+def _as_it_is(value: Column, _number: int, _kind: st.DataType) -> Column:
+    return value
 
 
 def _round(value: Column, _number: int, _kind: st.DataType) -> Column:
@@ -68,10 +75,6 @@ def _digits(value: Column, number: int, _kind: st.DataType) -> Column:
     return sf.rpad(point, length, sf.lit("0"))
 
 
-def _number_of(value: Column, _number: int, _kind: st.DataType) -> Column:
-    return value.cast(st.DecimalType(38, 0))
-
-
 def _instant(value: Column, number: int, kind: st.DataType) -> Column:
     return _of_micros(_micros(value) - number * _MINUTE, kind)
 
@@ -87,9 +90,11 @@ def _clamp(value: Column, number: int, _kind: st.DataType) -> Column:
 
 
 _MINUTE = 60_000_000
+_BY_WAY_OF: dict[str, st.DataType] = {conversion_mode.NUMBER: st.DecimalType(38, 0)}
+"""The type that values have on the way."""
 _CONVERSIONS: dict[str, Callable[[Column, int, st.DataType], Column]] = {
-    conversion_mode.CAST: _cast,
-    conversion_mode.ROUNDED: _cast,
+    conversion_mode.CAST: _as_it_is,
+    conversion_mode.ROUNDED: _as_it_is,
     conversion_mode.ROUND: _round,
     conversion_mode.RINT: _rint,
     conversion_mode.RTRIM: _rtrim,
@@ -99,7 +104,7 @@ _CONVERSIONS: dict[str, Callable[[Column, int, st.DataType], Column]] = {
     conversion_mode.TRUNCATE: _truncate,
     conversion_mode.DIGITS: _digits,
     conversion_mode.CLAMP: _clamp,
-    conversion_mode.NUMBER: _number_of,
+    conversion_mode.NUMBER: _as_it_is,
     conversion_mode.INSTANT: _instant,
     conversion_mode.LOCAL: _local,
 }

@@ -118,8 +118,9 @@ def _entries(
         delta_id = last["delta_id"] if last else None
         delta_version = last["delta_version"] if last else None
         done = None
-        # Without a version of its own, what is at the path (if anything) is not the source's table.
-        if table.version is not None and (table.touched or delta_id is None):
+        # Without a version of its own, what is at the path is not the source's table, unless it was
+        # that before: one that begins unknown is emptied.
+        if table.touched if delta_id else table.version is not None:
             delta_id, delta_version, done = _version(spark, path, delta_id, delta_version)
         told = {
             "schema": table.schema,

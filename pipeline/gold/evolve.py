@@ -11,6 +11,7 @@ from pyspark.sql import Column, SparkSession
 
 from decoder.definition import TableDefinition
 from pipeline import delta
+from pipeline.catalog.items import TimelineItem
 from pipeline.errors import BinlakeError
 from pipeline.gold.alter_table import add_columns, alter_table
 from pipeline.gold.gold_table import (
@@ -19,6 +20,7 @@ from pipeline.gold.gold_table import (
     cluster,
     clustering,
     gold_schema,
+    keep_base,
     marks,
     properties_in_sql,
     set_position,
@@ -42,15 +44,24 @@ TABLE_PROPERTIES = {
 
 
 def evolve(
-    spark: SparkSession, table: GoldTable, part: Evolve, version: int, *, drop_rows: bool
+    spark: SparkSession,
+    table: GoldTable,
+    part: Evolve,
+    version: int,
+    *,
+    drop_rows: bool,
+    vouched: bool,
 ) -> None:
-    """Bring the table over one change of its definition; `version` is the step's first number."""
+    """Bring the table over one change of its definition; `version` is the step's first number.
+
+    `vouched`: its rows are those that the source had then.
+    """
     item = part.item
     now = standing(spark, table.reference)
     ours = now is not None and now.is_of(table.source)
     if now is not None and ours and now.reached >= item.position:
         return
-    if item.kind in EMPTYING:
+    if _empties(item):
         # There is none where a table began empty, and no row has shown yet what it is.
         if not ours or (item.kind in ENDS and not drop_rows):
             return
@@ -64,11 +75,16 @@ def evolve(
     elif item.kind == "add_columns":
         add_columns(spark, table, part, version)
     elif item.kind == "alter":
-        alter_table(spark, table, part, version)
+        alter_table(spark, table, part, version, vouched=vouched)
     else:
         _begin(spark, table, part, item.definition, now, version)
         return
     set_position(spark, table, item, version)
+
+
+def _empties(item: TimelineItem) -> bool:
+    """Whether the table is the same but for its rows: what begins unknown is shown by a row."""
+    return item.kind in EMPTYING or (item.kind == "create" and item.definition is None)
 
 
 def taken(spark: SparkSession, reference: str, source: str) -> str | None:
@@ -96,6 +112,8 @@ def _begin(
     if now is None:
         create(spark, table, part, definition, marks(table, part.item), version)
         return
+    if keep_base(spark, table, part.item, version) is None:
+        return  # another run is past it
     _create_again(spark, table, part, definition, version)
     set_position(spark, table, part.item, version)
 

@@ -20,8 +20,9 @@ DEFINITION = "binlake.definition"
 POSITION = "binlake.position"
 """Of the last change of the table's definition that is done: `LSN:position`."""
 BASE = "binlake.base"
-"""`LSN:position@version`: the change that began last to alter the table or to take its rows, and
-the table's version before it. Whoever goes on with it reads that, whatever was written since."""
+"""`LSN:position@version`: the change that began last to rewrite the table or to take its rows, and
+the table's version before it. Whoever goes on with it reads that, whatever was written since, and
+applies no rows of before it, whose columns the table may have no more."""
 
 CLUSTERING_TYPES = (
     st.NumericType,

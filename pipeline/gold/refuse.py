@@ -10,6 +10,15 @@ from pipeline.gold.images import LeftOut
 from pipeline.gold.json_diff import JsonDiffError
 from pipeline.gold.refusal import Refusal, TableRefusedError
 
+_MISFITS = (
+    "CAST_INVALID_INPUT",
+    "CAST_OVERFLOW",
+    "NUMERIC_VALUE_OUT_OF_RANGE",
+    "NUMERIC_OUT_OF_SUPPORTED_RANGE",
+    "ARITHMETIC_OVERFLOW",
+    "DATETIME_OVERFLOW",
+)
+"""Spark's error conditions (`error/error-conditions.json`, class 22) for values that do not fit."""
 _OWN_KEY = "name the source's own key under keys in conf"
 
 
@@ -61,6 +70,23 @@ def refuse_unknown(changes: DataFrame, left_out: LeftOut, lsn: int) -> None:
     raise TableRefusedError(
         Refusal(lsn, f"changes leave columns out whose values are not known: {', '.join(each)}")
     )
+
+
+def write_values(write: Callable[[], None], lsn: int) -> None:
+    """Carry out a write that converts values, as the statement at `lsn` did; raise for misfits."""
+    try:
+        write()
+    except Exception as error:  # of which kind it is depends on how many tasks met it
+        if not any(f"[{name}" in str(error) for name in _MISFITS):
+            raise
+        raise TableRefusedError(
+            Refusal(
+                lsn,
+                "a value in gold does not fit the new type of its column, so it is not what the"
+                " source had: copy the table to a new one there and rename that",
+                passable=False,
+            )
+        ) from error
 
 
 def write_documents(write: Callable[[], None], found: Callable[[], DataFrame]) -> None:

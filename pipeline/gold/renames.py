@@ -32,12 +32,16 @@ from pipeline.gold.parts import MOVES, Evolve, Part, Rows
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One part of one table's batch; `version` is the first of its numbers."""
+    """One part of one table's batch; `version` is the first of its numbers.
+
+    `vouched`: it meets the rows that the source had then.
+    """
 
     table: GoldTable
     name: TableName
     part: Part
     version: int
+    vouched: bool = False
 
 
 def in_order(steps: Sequence[Step]) -> list[list[Step]]:
@@ -80,17 +84,23 @@ def change(spark: SparkSession, steps: Sequence[Step], *, drop_rows: bool) -> No
     """Bring a table over one change of its definition, or all tables of one RENAME over that."""
     for step in steps:
         if isinstance(step.part, Evolve) and not _is_move(step):
-            evolve(spark, step.table, step.part, step.version, drop_rows=drop_rows)
+            evolve(
+                spark,
+                step.table,
+                step.part,
+                step.version,
+                drop_rows=drop_rows,
+                vouched=step.vouched,
+            )
     _rename(spark, [step for step in steps if _is_move(step)], drop_rows=drop_rows)
 
 
 def _rename(spark: SparkSession, steps: Sequence[Step], *, drop_rows: bool) -> None:
     tables = {step.name: step.table for step in steps}
     moves = [(step, step.part) for step in steps if isinstance(step.part, Evolve)]
-    sources = {part.item.other for _, part in moves if part.item.kind == "renamed"}
+    # Of all of them: one whose own rows go to none is overwritten, too.
     for step, part in moves:
-        if step.name in sources:
-            keep_base(spark, step.table, part.item, step.version)
+        keep_base(spark, step.table, part.item, step.version)
     for step, part in moves:
         if part.item.kind == "renamed":
             _take_rows(spark, step, part, tables)
@@ -123,7 +133,7 @@ def _take_rows(
 
 def _finish(spark: SparkSession, step: Step, part: Evolve, *, drop_rows: bool) -> None:
     if part.item.definition is None:
-        evolve(spark, step.table, part, step.version, drop_rows=drop_rows)
+        evolve(spark, step.table, part, step.version, drop_rows=drop_rows, vouched=step.vouched)
         return
     by = clustering(gold_schema(part.item.definition, step.table.types), part.key)
     cluster(spark, step.table, part.item, by, step.version)

@@ -97,9 +97,9 @@ def evolve(silver: MadeSilver) -> None:
 
 GOLD_T = [(1, "new", 7), (5, "again", 8), (6, "c", 6)]
 GOLD_U = [(9, "z", 9)]
-COMMITS = 12
-"""The plan; of `t`: MERGE, ADD COLUMNS, UPDATE, the position, MERGE; of `u`: overwrite, CLUSTER BY,
-the position, append; the cut; the record."""
+COMMITS = 13
+"""The plan; of `t`: MERGE, ADD COLUMNS, UPDATE, the position, MERGE; of `u`: its version of
+before, overwrite, CLUSTER BY, the position, append; the cut; the record."""
 
 
 def test_a_run_killed_after_each_commit_in_turn_ends_as_if_it_had_not_been(

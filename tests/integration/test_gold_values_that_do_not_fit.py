@@ -1,0 +1,103 @@
+"""ALTERs that convert values which gold has and the source had not, and that do not fit."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from decoder.constants import ColumnType as T
+from decoder.definition import ColumnDefinition, TableDefinition
+from pipeline import delta
+from pipeline.catalog.items import ColumnStep
+from pipeline.lake import Lake
+from tests.support.made_lake import MadeLake
+from tests.support.made_silver import MadeTransaction as Tx, definition, item, lsn
+
+ID = definition().columns[0]
+WIDE = (
+    ColumnDefinition("text", T.VARCHAR, length=80, length_bytes=1, collation=255),
+    ColumnDefinition("n", T.LONG),
+    ColumnDefinition("d", T.NEWDECIMAL, precision=10, scale=2),
+)
+NARROW = (
+    ColumnDefinition("text", T.LONG),
+    ColumnDefinition("n", T.TINY),
+    ColumnDefinition("d", T.NEWDECIMAL, precision=4, scale=1),
+)
+HOW = ("number", "cast", "rounded")
+STEPS = tuple(
+    ColumnStep(c.name, c.name, how) for c, how in zip((ID, *WIDE), (None, *HOW), strict=True)
+)
+FITS = (1, "7", 100, Decimal("12.25"))
+
+
+def wide(name: str) -> TableDefinition:
+    return definition(name, ID, *WIDE)
+
+
+def narrow(name: str) -> TableDefinition:
+    return definition(name, ID, *NARROW)
+
+
+MISFITS: dict[str, tuple[Any, ...]] = {
+    "by_text": (2, "x", 1, Decimal(1)),
+    "by_number": (2, "1", 300, Decimal(1)),
+    "by_decimal": (2, "1", 1, Decimal(99999)),
+}
+
+
+def rows(lake: MadeLake, table: str) -> list[tuple[Any, ...]]:
+    frame = delta.read(lake.spark, Lake(lake.root).gold("shop", table))
+    return sorted(tuple(row)[:-2] for row in frame.collect())
+
+
+def test_they_hold_a_table_that_should_have_none_and_are_null_in_one_that_may(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    lake = MadeLake(spark, tmp_path)
+    names = ("fits", "marked", "emptied", *MISFITS)
+    first = Tx(1)
+    for name in names:
+        first.insert(wide(name), *FITS)
+    for name, row in MISFITS.items():
+        first.insert(wide(name), *row)
+        first.insert(wide("marked"), len(first.rows), *row[1:])
+    first.insert(wide("emptied"), *MISFITS["by_text"])
+    # A statement that gold does not have has changed `marked` before its columns are.
+    lake.silver.batch(
+        [first],
+        [item("create", 1, wide(name)) for name in names],
+        faults=[(2, ["shop.marked"])],
+        cut=2,
+    )
+    lake.run(on_fault="mark")
+    lake.silver.batch(
+        [
+            Tx(3).delete(wide("emptied"), *MISFITS["by_text"]),
+            Tx(6).insert(narrow("fits"), 3, 3, 3, Decimal("12.3"), version=2),
+        ],
+        [
+            *(item("alter", 4, narrow(name), 2, columns=STEPS) for name in names),
+            item("truncate", 5, wide("emptied")),
+        ],
+    )
+    told = lake.run(on_fault="mark").faults
+    assert len(told) == len(MISFITS)
+    for name in MISFITS:
+        sentence = f"shop.{name} is held: file number 1, position {lsn(4) % (1 << 40)}: a value in"
+        assert any(fault.startswith(sentence) for fault in told)
+    assert lake.run(on_fault="mark").faults == told
+    for name, row in MISFITS.items():
+        assert rows(lake, name) == [FITS, row]
+    assert rows(lake, "fits") == [(1, 7, 100, Decimal("12.3")), (3, 3, 3, Decimal("12.3"))]
+    assert rows(lake, "emptied") == []
+    marked = [row[1:] for row in rows(lake, "marked")]
+    assert marked == [
+        (7, 100, Decimal("12.3")),
+        (None, 1, Decimal(1)),
+        (1, None, Decimal(1)),
+        (1, 1, None),
+    ]
