@@ -61,14 +61,17 @@ class Consequences:
                     parent = read_name(Cursor(found[at + 1 :]), child.schema)
                     self.children[_folded(parent)].add(child)
 
-    def of(self, known: Collection[TableName]) -> dict[str, list[str]]:
+    def of(
+        self, known: Collection[TableName], left_out: Collection[TableName] = ()
+    ) -> dict[str, list[str]]:
         """By table (`schema.table`), all that a change of its rows may change: itself first.
 
-        Only for tables that change others, and views; `known` are the tables that there are.
+        Only for tables that change others, and views. `known` are the tables that there are, and
+        `left_out` others of which that is asked.
         """
         closed = {}
         views = self.views.difference(known)
-        for name in (*known, *views):
+        for name in {*known, *left_out, *views}:
             own = [] if name in views else [str(name)]
             others = sorted(map(str, self._reached(name, known) - {name} - views))
             if others:

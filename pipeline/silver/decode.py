@@ -300,7 +300,7 @@ def _whole_and_parts(
 def of_wanted_tables(faults: pa.RecordBatch, wanted: Wanted) -> pa.RecordBatch:
     """Faults without those that touch only tables that are left out, and without their names."""
     tables = [
-        None if names is None else [name for name in names if wanted(*_split(name))]
+        None if names is None else [name for name in names if wanted(*split_name(name))]
         for names in faults.column("tables").to_pylist()
     ]
     index = faults.schema.get_field_index("tables")
@@ -312,7 +312,8 @@ def _strings(lists: list[list[str] | None]) -> pa.Array:
     return pa.array(lists, pa.list_(pa.string()))
 
 
-def _split(name: str) -> tuple[str, str]:
+def split_name(name: str) -> tuple[str, str]:
+    """Schema and table of `schema.table`; a schema with a dot in its name cannot be told."""
     schema, _, table = name.partition(".")
     return schema, table
 

@@ -18,6 +18,7 @@ from pipeline import delta
 from pipeline.catalog.consequences import TOLD_BY, Consequences
 from pipeline.catalog.ddl import Session
 from pipeline.catalog.definitions import read_items
+from pipeline.catalog.effects import TableName
 from pipeline.lake import Lake
 from pipeline.silver.decode import (
     FAULTS,
@@ -25,6 +26,7 @@ from pipeline.silver.decode import (
     STAGED_FAULTS,
     Wanted,
     of_wanted_tables,
+    split_name,
 )
 from pipeline.silver.plan import Retried
 from pipeline.silver.segments import SegmentRef
@@ -103,7 +105,10 @@ def _with_consequences(
     if faults.where(is_statement & sf.col("tables").isNotNull()).isEmpty():
         return faults
     items = read_items(staging.spark, lake, source)
-    found = logged_consequences(staging.spark, lake, source).of({item.name for item in items})
+    named = faults.where(is_statement).select(sf.explode("tables").alias("name")).distinct()
+    left_out = {TableName(*split_name(row["name"])) for row in named.collect()}
+    told = logged_consequences(staging.spark, lake, source)
+    found = told.of({item.name for item in items}, left_out)
     if not found:
         return _of_wanted(faults, wanted)
     pairs = [part for name, names in found.items() for part in (sf.lit(name), _texts(names))]
