@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pipeline.bronze.copies import Committed, Origin, origin, untold
 from pipeline.bronze.executed import log_base
 from pipeline.bronze.files import FileRow
-from pipeline.bronze.gtids import GtidSet
 from pipeline.bronze.listing import Binlog, split_name
 from pipeline.bronze.logs import Log, split_logs
 from pipeline.errors import SettingsError
@@ -44,9 +44,14 @@ class Order:
     notes: tuple[str, ...]
 
 
-def place(binlogs: Sequence[Binlog], known: Sequence[FileRow], reached: int = 0) -> Order:
+def place(
+    binlogs: Sequence[Binlog],
+    known: Sequence[FileRow],
+    reached: int = 0,
+    committed: Committed = lambda gtid: None,
+) -> Order:
     """Give every file its ordinal. `known` is in order of ordinals; up to the file `reached` silver
-    has gone on.
+    has gone on; `committed` looks up transactions of the lake.
 
     Raises SettingsError for files of several logs, or of another than the known one, where GTIDs
     do not tell their order.
@@ -54,8 +59,11 @@ def place(binlogs: Sequence[Binlog], known: Sequence[FileRow], reached: int = 0)
     logs, notes = split_logs(binlogs)
     orders = [Order((), (), notes)]
     last = known[-1].ordinal if known else None
-    for log in sorted(logs, key=lambda log: not _goes_on(log, known)):
-        if last is None or _goes_on(log, known):
+    origins = [(log, _origin(log, known, committed)) for log in logs]
+    for log, whose in sorted(origins, key=lambda pair: pair[1] is not Origin.OWN):
+        if whose is Origin.UNKNOWN:
+            order = Order((), (untold(log, known),), ())
+        elif last is None or whose is Origin.OWN:
             order = _go_on(log.files, known)
         else:
             _require_gtids(log, known)
@@ -70,29 +78,23 @@ def place(binlogs: Sequence[Binlog], known: Sequence[FileRow], reached: int = 0)
     )
 
 
-def _goes_on(log: Log, known: Sequence[FileRow]) -> bool:
+def _origin(log: Log, known: Sequence[FileRow], committed: Committed) -> Origin:
     """Whether it is the log that the last known file is of, or that log begun anew."""
     if not known:
-        return False
+        return Origin.OTHER
     last = known[-1]
     if log.base != split_name(last.file)[0]:
-        return False
+        return Origin.OTHER
     if not log.has_gtids:
-        return True
+        return Origin.OWN
     bases = {log_base(row) for row in _matches(log.files, known) if row is not None}
     if bases:
-        return log_base(last) in bases
+        return Origin.OWN if log_base(last) in bases else Origin.OTHER
     incarnations = {row.incarnation for row in known}
     renamed = any(file.head.incarnation in incarnations for file in log.files)
-    return last.server_id in log.servers and not renamed and not _is_of_a_copy(log, last)
-
-
-def _is_of_a_copy(log: Log, last: FileRow) -> bool:
-    """Whether a server of the same id has the transactions from elsewhere, and not all of them."""
-    first = log.files[0]
-    seen = GtidSet.of(first.head.previous_gtids)
-    begins_anew = first.number <= split_name(last.file)[1]
-    return log.copied and (begins_anew or bool(seen.lacking(GtidSet.of(last.previous_gtids))))
+    if renamed or last.server_id not in log.servers:
+        return Origin.OTHER
+    return origin(log, known, committed)
 
 
 def _matches(binlogs: Sequence[Binlog], known: Sequence[FileRow]) -> list[FileRow | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.bronze.order import place
+from pipeline.bronze.order import ROOM, place
 from pipeline.errors import SettingsError
 from tests.unit.pipeline.bronze.conftest import MakeBinlog, MakeRow
 
@@ -116,8 +116,8 @@ def test_with_gtids_the_log_that_has_seen_less_comes_first(binlog: MakeBinlog) -
     ]
     assert found == [
         ("old.000001", 1, 1),
-        *(("log.000001", 1, 66), ("log.000002", 1, 67)),
-        *(("log.000004", 2, 135), ("log.000005", 2, 136)),
+        *(("log.000001", 1, ROOM + 2), ("log.000002", 1, ROOM + 3)),
+        *(("log.000004", 2, 2 * ROOM + 7), ("log.000005", 2, 2 * ROOM + 8)),
     ]
 
 
@@ -161,18 +161,49 @@ def test_a_copied_log_of_a_server_with_the_same_id_is_not_one_begun_anew(
 ) -> None:
     known = [row("log.000001", 1, previous_gtids="", gtids="u:1-9")]
     anew = binlog("log.000001", "b", begun=90, previous="")
-    assert [f.ordinal for f in place([anew], known).placed] == [2]
-    copied = binlog("log.000001", "b", begun=90, previous="", copied=True)
-    assert [f.ordinal for f in place([copied], known).placed] == [66]
+    committed = {"u:1": 70}.get
+    assert [f.ordinal for f in place([anew], known, 0, committed).placed] == [2]
+    copied = binlog("log.000001", "b", begun=90, previous="", copied=True, committed=70)
+    behind = 1 + ROOM
+    assert [f.ordinal for f in place([copied], known, 0, committed).placed] == [behind + 1]
+    # what the lake has not yet is told in silver
+    rest = binlog("log.000001", "b", begun=90, previous="", gtid="u:10", copied=True)
+    assert [f.ordinal for f in place([rest], known).placed] == [behind + 1]
     # with other numbers: what it has seen tells, or that it is a file that is known under another
     known = [row("log.000001", 1, previous_gtids="u:1-4", gtids="u:5-9")]
     for later in (
-        binlog("log.000002", "b", previous="u:1-2", copied=True),
+        binlog("log.000002", "b", previous="u:1-2", copied=True, committed=70),
         binlog("log.000002", "a", previous="u:1-4"),
     ):
-        assert [f.ordinal for f in place([later], known).placed] == [67]
+        assert [f.ordinal for f in place([later], known, 0, committed).placed] == [behind + 2]
     goes_on = binlog("log.000002", "b", previous="u:1-9", copied=True)
     assert [f.ordinal for f in place([goes_on], known).placed] == [2]
+
+
+@pytest.mark.parametrize(
+    ("begun", "lake", "ordinals"),
+    [
+        (90, 70, [3, 4]),  # another transaction of the same number: both servers were reset
+        (90, 80, [2 + ROOM + 1, 2 + ROOM + 2]),  # the same one: a copy
+        (90, None, []),  # not decoded yet, or from before the lake's first file
+        (5, 70, []),  # another one, from before what the lake has
+    ],
+)
+def test_a_replica_whose_log_and_gtids_begin_again_is_told_from_a_copy_by_its_first_transaction(
+    binlog: MakeBinlog, row: MakeRow, begun: int, lake: int | None, ordinals: list[int]
+) -> None:
+    known = [
+        row("r.000001", 1, "a1", previous_gtids="", gtids="p:1-10", begun=9),
+        row("r.000002", 2, "a2", previous_gtids="p:1-10", gtids="p:11-20", begun=10),
+    ]
+    log = [
+        binlog("r.000001", "b", begun, previous="", gtid="p:1", copied=True, committed=80),
+        binlog("r.000002", "c", begun + 1, previous="p:1-4", gtid="p:5", copied=True, committed=81),
+    ]
+    order = place(log, known, 2, {"p:1": lake}.get)
+    assert [f.ordinal for f in order.placed] == ordinals
+    assert len(order.faults) == (not ordinals)
+    assert "r.000001 begins with p:1, which is in the lake" in "".join(order.faults) or ordinals
 
 
 @pytest.mark.parametrize("gtids", [{}, {"previous_gtids": "u:1"}])
