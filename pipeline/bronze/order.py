@@ -18,12 +18,13 @@ from dataclasses import dataclass
 from pipeline.bronze.copies import Committed, Origin, origin, untold
 from pipeline.bronze.executed import log_base
 from pipeline.bronze.files import FileRow
+from pipeline.bronze.gtids import GtidSet
 from pipeline.bronze.listing import Binlog, split_name
 from pipeline.bronze.logs import Log, split_logs
 from pipeline.errors import SettingsError
 
-ROOM = 64
-"""Ordinals between two logs. An LSN has 23 bits for ordinals."""
+ROOM = 4096
+"""Ordinals between two logs. An LSN has 23 bits for ordinals: eight million."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +162,7 @@ def _join(log: Log, known: Sequence[FileRow], *, behind: int, reached: int) -> O
     stretches = list(_stretches(log, known))
     placed: list[Placed] = []
     notes: list[str] = []
+    faults: list[str] = []
     for binlog, row in zip(log.files, _matches(log.files, known), strict=True):
         if row is not None:
             placed.append(Placed(binlog, row.ordinal, row))
@@ -168,9 +170,11 @@ def _join(log: Log, known: Sequence[FileRow], *, behind: int, reached: int) -> O
             placed.append(Placed(binlog, free, None))
         elif stretches and _is_before(binlog, stretches[0][0]):
             notes.append(_from_before_start(binlog, stretches[0][0]))
+        elif (waiting := _waits_for(binlog, stretches, known, reached)) is not None:
+            faults.append(_no_room(binlog, waiting))
         else:
             placed.append(Placed(binlog, behind + ROOM + binlog.number, None))
-    return Order(tuple(placed), (), tuple(notes))
+    return Order(tuple(placed), tuple(faults), tuple(notes))
 
 
 def _stretches(log: Log, known: Sequence[FileRow]) -> Iterator[list[FileRow]]:
@@ -202,6 +206,23 @@ def _free_place(
     return None
 
 
+def _waits_for(
+    binlog: Binlog, stretches: Sequence[Sequence[FileRow]], known: Sequence[FileRow], reached: int
+) -> FileRow | None:
+    """The file behind the log's that waits for what this one begins with, if there is one: behind
+    that it would never be read."""
+    first = binlog.head.first
+    for rows in stretches:
+        last = rows[-1]
+        following = next((row for row in known if row.ordinal > last.ordinal), None)
+        if following is None or reached > last.ordinal or first is None or first.gtid is None:
+            continue
+        full = log_base(last) + binlog.number >= log_base(following)
+        if full and first.gtid in GtidSet.of(following.previous_gtids):
+            return following
+    return None
+
+
 def _is_before(binlog: Binlog, first: FileRow) -> bool:
     return binlog.number < split_name(first.file)[1] and _begun(binlog) <= first.begun
 
@@ -226,6 +247,14 @@ def _stranger(binlog: Binlog) -> str:
     return (
         f"{binlog.stored.name}: another file of this name was ingested before, and the files before"
         " it are the same as then. It is left out. Is it of another server? Copy it again."
+    )
+
+
+def _no_room(binlog: Binlog, waiting: FileRow) -> str:
+    return (
+        f"{binlog.stored.name} belongs before {waiting.file}, which waits for it, and the {ROOM}"
+        " places that were left free there are not enough: it is left out. Ingest the files anew"
+        " into another lake, from the first one on."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pipeline.bronze.listing import Binlog
 from pipeline.bronze.order import ROOM, place
 from pipeline.errors import SettingsError
 from tests.unit.pipeline.bronze.conftest import MakeBinlog, MakeRow
@@ -138,16 +139,17 @@ def test_another_servers_files_go_on_behind_all_and_so_does_the_first_one_again(
         binlog(f"log.{n:06}", f"b{n}", server=2, previous=f"u:1-{n}", gtid=f"u:{n + 1}")
         for n in (1, 2)
     ]
-    assert [f.ordinal for f in place(theirs, known).placed] == [69, 70]
-    both = [*known, row("log.000001", 69, "b1", server_id=2, previous_gtids="u:1")]
+    theirs_at = 4 + ROOM + 1
+    assert [f.ordinal for f in place(theirs, known).placed] == [theirs_at, theirs_at + 1]
+    both = [*known, row("log.000001", theirs_at, "b1", server_id=2, previous_gtids="u:1")]
     # what goes on; a number that was missing; new files of the log before; one from before it
     mine = [binlog(f"log.{n:06}", f"a{n}", previous=f"u:1-{n}") for n in (1, 3, 5)]
-    order = place([*mine, *theirs], both, reached=69)
+    order = place([*mine, *theirs], both, reached=theirs_at)
     assert [(f.binlog.head.incarnation, f.ordinal) for f in order.placed] == [
-        *(("a1", 1), ("a3", 3), ("b1", 69), ("b2", 70), ("a5", 139)),
+        *(("a1", 1), ("a3", 3), ("b1", theirs_at), ("b2", theirs_at + 1), ("a5", 2 * ROOM + 11)),
     ]  # fmt: skip
     # as long as silver has not come to the other log, what it may wait for goes in before it
-    for reached, ordinal in ((0, 5), (4, 5), (69, 138)):
+    for reached, ordinal in ((0, 5), (4, 5), (theirs_at, 2 * ROOM + 10)):
         placed = place(mine, both, reached).placed
         assert [f.ordinal for f in placed if f.row is None] == [3, ordinal]
     late = place(
@@ -204,6 +206,30 @@ def test_a_replica_whose_log_and_gtids_begin_again_is_told_from_a_copy_by_its_fi
     assert [f.ordinal for f in order.placed] == ordinals
     assert len(order.faults) == (not ordinals)
     assert "r.000001 begins with p:1, which is in the lake" in "".join(order.faults) or ordinals
+
+
+def test_a_hole_of_many_files_before_a_waiting_log_can_be_closed_and_a_larger_one_is_told(
+    binlog: MakeBinlog, row: MakeRow
+) -> None:
+    waiting = f"u:1-{2 * ROOM}"
+    known = [
+        row("log.000001", 1, "a1", previous_gtids="", gtids="u:1"),
+        row("log.000009", 1 + ROOM + 9, "b1", server_id=2, previous_gtids=waiting),
+    ]
+
+    def missing(number: int) -> Binlog:
+        return binlog(f"log.{number:06}", f"a{number}", previous="u:1", gtid=f"u:{number}")
+
+    late = [missing(number) for number in (2, 100, ROOM)]
+    order = place(late, known, reached=1)
+    assert ([f.ordinal for f in order.placed], order.faults) == ([2, 100, ROOM], ())
+    order = place([missing(ROOM + 1)], known, reached=1)
+    assert order.placed == ()
+    assert "belongs before log.000009, which waits for it" in order.faults[0]
+    # what is not waited for, or no more, goes on behind
+    for beyond, reached in ((2 * ROOM + 1, 1), (ROOM + 1, 1 + ROOM + 9)):
+        (file,) = place([missing(beyond)], known, reached=reached).placed
+        assert file.ordinal > known[-1].ordinal
 
 
 @pytest.mark.parametrize("gtids", [{}, {"previous_gtids": "u:1"}])
