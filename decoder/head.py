@@ -45,11 +45,13 @@ class FirstTransactions:
     """What the beginning of a file tells of its transactions.
 
     `gtid`: of the first one (None: it has none); `copied`: whether the server has any of them from
-    elsewhere, where they were committed before.
+    elsewhere, where they were committed before. `committed`: when the first one was committed at
+    its first server, in microseconds since 1970 (None: not logged, as before MySQL 8.0).
     """
 
     gtid: str | None
     copied: bool = False
+    committed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,8 @@ class _Behind:
             return None
         first = found[0]
         gtid = first.gtid if isinstance(first, GtidEvent | MariadbGtidEvent) else None
-        return FirstTransactions(gtid, any(map(_is_copied, found)))
+        committed = first.original_commit_timestamp if isinstance(first, GtidEvent) else None
+        return FirstTransactions(gtid, any(map(_is_copied, found)), committed)
 
     def _events(self) -> Iterator[Event | None]:
         """GTID_LIST, the GTIDs, and None where another event is of a transaction."""

@@ -66,8 +66,13 @@ class Executed:
         return replace(self, gtids=self.gtids | gtids, shown=self.shown | gtids)
 
     def unseen(self, shown: GtidSet) -> str:
-        """What was in the lake when this log began, and is not in it, if it holds `shown`."""
-        return shown.lacking(self.seen.from_first_of(shown))
+        """What was in the lake when this log began, and is not in it, if it holds `shown`.
+
+        Of a MariaDB server that the log names, the lake may have more than it although the domain
+        goes on with another one's: that was lost in a failover.
+        """
+        lacking = shown.lacking(self.seen.from_first_of(shown))
+        return lacking or shown.lacking_of_servers(self.seen.of_servers_in(shown))
 
     def to_dict(self) -> dict[str, str]:
         """For the ledger."""

@@ -107,6 +107,20 @@ class GtidSet:
         )
         return ",".join([*mysql, *mariadb])
 
+    def lacking_of_servers(self, wanted: GtidSet) -> str:
+        """The same, but MariaDB's are compared by domain and server, as `in` does."""
+        mysql = self.lacking(GtidSet(wanted.intervals))
+        mariadb = (
+            f"{domain}-{server}-{number}"
+            for (domain, server), number in sorted(wanted.last.items())
+            if number > self.last.get((domain, server), 0)
+        )
+        return ",".join(filter(None, [mysql, *mariadb]))
+
+    def of_servers_in(self, other: GtidSet) -> GtidSet:
+        """MariaDB's of the domains and servers that the other has any of."""
+        return GtidSet(last={p: number for p, number in self.last.items() if p in other.last})
+
     def from_first_of(self, shown: GtidSet) -> GtidSet:
         """Without MySQL's numbers that are before the first one that `shown` has of their source:
         a server that logs number 5 of another one had those before it already."""

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.bronze.batch import Done, carry_out
 from pipeline.bronze.continuity import accepted, gaps
+from pipeline.bronze.copies import commits
 from pipeline.bronze.encrypted import read_keys
 from pipeline.bronze.files import FileRow, read_files
 from pipeline.bronze.listing import Listing, find_binlogs
@@ -41,7 +42,8 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
     while True:
         known = read_files(spark, lake, settings.source)
         listing = find_binlogs(settings.binlogs, read_keys(settings.encryption))
-        order = place(listing.binlogs, known, _reached(ledger))
+        committed = commits(spark, lake, settings.source)
+        order = place(listing.binlogs, known, _reached(ledger), committed)
         _require_something(settings, listing, known)
         body = next_body(spark, settings, order.placed, known, ledger.last(LAYER), progress)
         if body is None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pipeline.bronze.copies import Committed, Origin, origin, untold
 from pipeline.bronze.executed import log_base
 from pipeline.bronze.files import FileRow
 from pipeline.bronze.gtids import GtidSet
@@ -22,8 +23,8 @@ from pipeline.bronze.listing import Binlog, split_name
 from pipeline.bronze.logs import Log, split_logs
 from pipeline.errors import SettingsError
 
-ROOM = 64
-"""Ordinals between two logs. An LSN has 23 bits for ordinals."""
+ROOM = 4096
+"""Ordinals between two logs. An LSN has 23 bits for ordinals: eight million."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +45,14 @@ class Order:
     notes: tuple[str, ...]
 
 
-def place(binlogs: Sequence[Binlog], known: Sequence[FileRow], reached: int = 0) -> Order:
+def place(
+    binlogs: Sequence[Binlog],
+    known: Sequence[FileRow],
+    reached: int = 0,
+    committed: Committed = lambda gtid: None,
+) -> Order:
     """Give every file its ordinal. `known` is in order of ordinals; up to the file `reached` silver
-    has gone on.
+    has gone on; `committed` looks up transactions of the lake.
 
     Raises SettingsError for files of several logs, or of another than the known one, where GTIDs
     do not tell their order.
@@ -54,8 +60,11 @@ def place(binlogs: Sequence[Binlog], known: Sequence[FileRow], reached: int = 0)
     logs, notes = split_logs(binlogs)
     orders = [Order((), (), notes)]
     last = known[-1].ordinal if known else None
-    for log in sorted(logs, key=lambda log: not _goes_on(log, known)):
-        if last is None or _goes_on(log, known):
+    origins = [(log, _origin(log, known, committed)) for log in logs]
+    for log, whose in sorted(origins, key=lambda pair: pair[1] is not Origin.OWN):
+        if whose is Origin.UNKNOWN:
+            order = Order((), (untold(log, known),), ())
+        elif last is None or whose is Origin.OWN:
             order = _go_on(log.files, known)
         else:
             _require_gtids(log, known)
@@ -70,29 +79,23 @@ def place(binlogs: Sequence[Binlog], known: Sequence[FileRow], reached: int = 0)
     )
 
 
-def _goes_on(log: Log, known: Sequence[FileRow]) -> bool:
+def _origin(log: Log, known: Sequence[FileRow], committed: Committed) -> Origin:
     """Whether it is the log that the last known file is of, or that log begun anew."""
     if not known:
-        return False
+        return Origin.OTHER
     last = known[-1]
     if log.base != split_name(last.file)[0]:
-        return False
+        return Origin.OTHER
     if not log.has_gtids:
-        return True
+        return Origin.OWN
     bases = {log_base(row) for row in _matches(log.files, known) if row is not None}
     if bases:
-        return log_base(last) in bases
+        return Origin.OWN if log_base(last) in bases else Origin.OTHER
     incarnations = {row.incarnation for row in known}
     renamed = any(file.head.incarnation in incarnations for file in log.files)
-    return last.server_id in log.servers and not renamed and not _is_of_a_copy(log, last)
-
-
-def _is_of_a_copy(log: Log, last: FileRow) -> bool:
-    """Whether a server of the same id has the transactions from elsewhere, and not all of them."""
-    first = log.files[0]
-    seen = GtidSet.of(first.head.previous_gtids)
-    begins_anew = first.number <= split_name(last.file)[1]
-    return log.copied and (begins_anew or bool(seen.lacking(GtidSet.of(last.previous_gtids))))
+    if renamed or last.server_id not in log.servers:
+        return Origin.OTHER
+    return origin(log, known, committed)
 
 
 def _matches(binlogs: Sequence[Binlog], known: Sequence[FileRow]) -> list[FileRow | None]:
@@ -159,6 +162,7 @@ def _join(log: Log, known: Sequence[FileRow], *, behind: int, reached: int) -> O
     stretches = list(_stretches(log, known))
     placed: list[Placed] = []
     notes: list[str] = []
+    faults: list[str] = []
     for binlog, row in zip(log.files, _matches(log.files, known), strict=True):
         if row is not None:
             placed.append(Placed(binlog, row.ordinal, row))
@@ -166,9 +170,11 @@ def _join(log: Log, known: Sequence[FileRow], *, behind: int, reached: int) -> O
             placed.append(Placed(binlog, free, None))
         elif stretches and _is_before(binlog, stretches[0][0]):
             notes.append(_from_before_start(binlog, stretches[0][0]))
+        elif (waiting := _waits_for(binlog, stretches, known, reached)) is not None:
+            faults.append(_no_room(binlog, waiting))
         else:
             placed.append(Placed(binlog, behind + ROOM + binlog.number, None))
-    return Order(tuple(placed), (), tuple(notes))
+    return Order(tuple(placed), tuple(faults), tuple(notes))
 
 
 def _stretches(log: Log, known: Sequence[FileRow]) -> Iterator[list[FileRow]]:
@@ -200,6 +206,23 @@ def _free_place(
     return None
 
 
+def _waits_for(
+    binlog: Binlog, stretches: Sequence[Sequence[FileRow]], known: Sequence[FileRow], reached: int
+) -> FileRow | None:
+    """The file behind the log's that waits for what this one begins with, if there is one: behind
+    that it would never be read."""
+    first = binlog.head.first
+    for rows in stretches:
+        last = rows[-1]
+        following = next((row for row in known if row.ordinal > last.ordinal), None)
+        if following is None or reached > last.ordinal or first is None or first.gtid is None:
+            continue
+        full = log_base(last) + binlog.number >= log_base(following)
+        if full and first.gtid in GtidSet.of(following.previous_gtids):
+            return following
+    return None
+
+
 def _is_before(binlog: Binlog, first: FileRow) -> bool:
     return binlog.number < split_name(first.file)[1] and _begun(binlog) <= first.begun
 
@@ -224,6 +247,14 @@ def _stranger(binlog: Binlog) -> str:
     return (
         f"{binlog.stored.name}: another file of this name was ingested before, and the files before"
         " it are the same as then. It is left out. Is it of another server? Copy it again."
+    )
+
+
+def _no_room(binlog: Binlog, waiting: FileRow) -> str:
+    return (
+        f"{binlog.stored.name} belongs before {waiting.file}, which waits for it, and the {ROOM}"
+        " places that were left free there are not enough: it is left out. Ingest the files anew"
+        " into another lake, from the first one on."
     )
 
 

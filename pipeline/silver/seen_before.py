@@ -103,7 +103,7 @@ class _Stretch:
                 f"{ref.file} is of another server and, from {ref.start_pos} on, has transactions"
                 " without GTIDs: nothing tells whether they are in the lake already."
             )
-        new = before.seen.lacking(ref.gtids)
+        new = before.seen.lacking_of_servers(ref.gtids)
         if new and (unseen := before.unseen(self._shown)):
             return (
                 f"{ref.file} holds {new}, of a server that has not seen {unseen}, which is in the"

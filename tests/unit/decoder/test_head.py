@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,8 @@ LIST = event_bytes(
 )
 CHECKPOINT = event_bytes(T.MARIADB_BINLOG_CHECKPOINT, struct.pack("<I", 1) + b"b")
 ROTATE = event_bytes(T.ROTATE, struct.pack("<Q", 4) + b"b.000002")
-_COPIED_AT = 1_700_000_000_123_456 | 1 << 55
+TIME = 1_700_000_000_123_456
+_COPIED_AT = TIME | 1 << 55
 COPIED = event_bytes(
     T.GTID,
     *[gtid(5, committed=_COPIED_AT)[19:] + (1_600_000_000_000_000).to_bytes(7, "little")],
@@ -43,13 +45,13 @@ def mariadb_gtid(number: int, domain: int = 0) -> bytes:
         # damaged: bronze tells of it
         ([MARIADB, LIST, event_bytes(T.MARIADB_GTID, b"short")], "0-1-5,3-2-8589934592", None),
         ([format_description("5.6.51"), gtid(4, committed=None)], None, (f"{UUID_TEXT}:4", False)),
-        ([format_description(), gtid(4), xid(), gtid(5)], None, (f"{UUID_TEXT}:4", False)),
-        ([format_description(), gtid(4), xid(), COPIED], None, (f"{UUID_TEXT}:4", True)),
+        ([format_description(), gtid(4), xid(), gtid(5)], None, (f"{UUID_TEXT}:4", False, TIME)),
+        ([format_description(), gtid(4), xid(), COPIED], None, (f"{UUID_TEXT}:4", True, TIME)),
         ([format_description(), ROTATE], None, None),
     ],
 )
 def test_the_head_tells_what_was_before_and_what_comes_first(
-    log: list[bytes], previous: str | None, first: tuple[str | None, bool] | None
+    log: list[bytes], previous: str | None, first: tuple[Any, ...] | None
 ) -> None:
     description, *events = log
     head = read_head(log_bytes(*events, description=description))

@@ -25,7 +25,7 @@ MakeScan = Callable[..., Scan]
 def binlog() -> MakeBinlog:
     """`binlog(name, incarnation=…, begun=…, size=…)`: a log as the listing finds it.
 
-    `server`: its id; `previous`, `gtid`, `copied`: what its head says of GTIDs.
+    `server`: its id; `previous`, `gtid`, `copied`, `committed`: what its head says of GTIDs.
     """
     plain = read_head(log_bytes(description=format_description("5.6.51", algorithm=1)))
 
@@ -39,6 +39,7 @@ def binlog() -> MakeBinlog:
         previous: str | None = None,
         gtid: str | None = "u:1",
         copied: bool = False,
+        committed: int | None = None,
         folder: str = "/logs",
     ) -> Binlog:
         header = replace(plain.description.header, timestamp=begun, server_id=server)
@@ -47,7 +48,7 @@ def binlog() -> MakeBinlog:
             incarnation=incarnation,
             description=replace(plain.description, header=header),
             previous_gtids=previous,
-            first=FirstTransactions(gtid, copied),
+            first=FirstTransactions(gtid, copied, committed),
         )
         return Binlog(StoredFile(f"{folder}/{name}", name, size, "t0"), head, *split_name(name))
 

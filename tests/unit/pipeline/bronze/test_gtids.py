@@ -77,6 +77,8 @@ def test_mariadbs_sets_together() -> None:
     assert str(MARIADB & other) == "0-1-5"
     assert MARIADB.lacking(GtidSet.of("0-1-8")) == ""  # the domain has come further
     assert MARIADB.lacking(other).startswith("2-1-1 and what is before it")
+    assert MARIADB.lacking_of_servers(GtidSet.of("0-1-8,0-2-9,0-3-1,u:4")) == "u:4,0-1-8,0-3-1"
+    assert str(MARIADB.of_servers_in(GtidSet.of("0-2-1,7-1-1"))) == "0-2-9"
     assert not GtidSet.of("")
     assert MARIADB
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.bronze.order import place
+from pipeline.bronze.listing import Binlog
+from pipeline.bronze.order import ROOM, place
 from pipeline.errors import SettingsError
 from tests.unit.pipeline.bronze.conftest import MakeBinlog, MakeRow
 
@@ -116,8 +117,8 @@ def test_with_gtids_the_log_that_has_seen_less_comes_first(binlog: MakeBinlog) -
     ]
     assert found == [
         ("old.000001", 1, 1),
-        *(("log.000001", 1, 66), ("log.000002", 1, 67)),
-        *(("log.000004", 2, 135), ("log.000005", 2, 136)),
+        *(("log.000001", 1, ROOM + 2), ("log.000002", 1, ROOM + 3)),
+        *(("log.000004", 2, 2 * ROOM + 7), ("log.000005", 2, 2 * ROOM + 8)),
     ]
 
 
@@ -138,16 +139,17 @@ def test_another_servers_files_go_on_behind_all_and_so_does_the_first_one_again(
         binlog(f"log.{n:06}", f"b{n}", server=2, previous=f"u:1-{n}", gtid=f"u:{n + 1}")
         for n in (1, 2)
     ]
-    assert [f.ordinal for f in place(theirs, known).placed] == [69, 70]
-    both = [*known, row("log.000001", 69, "b1", server_id=2, previous_gtids="u:1")]
+    theirs_at = 4 + ROOM + 1
+    assert [f.ordinal for f in place(theirs, known).placed] == [theirs_at, theirs_at + 1]
+    both = [*known, row("log.000001", theirs_at, "b1", server_id=2, previous_gtids="u:1")]
     # what goes on; a number that was missing; new files of the log before; one from before it
     mine = [binlog(f"log.{n:06}", f"a{n}", previous=f"u:1-{n}") for n in (1, 3, 5)]
-    order = place([*mine, *theirs], both, reached=69)
+    order = place([*mine, *theirs], both, reached=theirs_at)
     assert [(f.binlog.head.incarnation, f.ordinal) for f in order.placed] == [
-        *(("a1", 1), ("a3", 3), ("b1", 69), ("b2", 70), ("a5", 139)),
+        *(("a1", 1), ("a3", 3), ("b1", theirs_at), ("b2", theirs_at + 1), ("a5", 2 * ROOM + 11)),
     ]  # fmt: skip
     # as long as silver has not come to the other log, what it may wait for goes in before it
-    for reached, ordinal in ((0, 5), (4, 5), (69, 138)):
+    for reached, ordinal in ((0, 5), (4, 5), (theirs_at, 2 * ROOM + 10)):
         placed = place(mine, both, reached).placed
         assert [f.ordinal for f in placed if f.row is None] == [3, ordinal]
     late = place(
@@ -161,18 +163,73 @@ def test_a_copied_log_of_a_server_with_the_same_id_is_not_one_begun_anew(
 ) -> None:
     known = [row("log.000001", 1, previous_gtids="", gtids="u:1-9")]
     anew = binlog("log.000001", "b", begun=90, previous="")
-    assert [f.ordinal for f in place([anew], known).placed] == [2]
-    copied = binlog("log.000001", "b", begun=90, previous="", copied=True)
-    assert [f.ordinal for f in place([copied], known).placed] == [66]
+    committed = {"u:1": 70}.get
+    assert [f.ordinal for f in place([anew], known, 0, committed).placed] == [2]
+    copied = binlog("log.000001", "b", begun=90, previous="", copied=True, committed=70)
+    behind = 1 + ROOM
+    assert [f.ordinal for f in place([copied], known, 0, committed).placed] == [behind + 1]
+    # what the lake has not yet is told in silver
+    rest = binlog("log.000001", "b", begun=90, previous="", gtid="u:10", copied=True)
+    assert [f.ordinal for f in place([rest], known).placed] == [behind + 1]
     # with other numbers: what it has seen tells, or that it is a file that is known under another
     known = [row("log.000001", 1, previous_gtids="u:1-4", gtids="u:5-9")]
     for later in (
-        binlog("log.000002", "b", previous="u:1-2", copied=True),
+        binlog("log.000002", "b", previous="u:1-2", copied=True, committed=70),
         binlog("log.000002", "a", previous="u:1-4"),
     ):
-        assert [f.ordinal for f in place([later], known).placed] == [67]
+        assert [f.ordinal for f in place([later], known, 0, committed).placed] == [behind + 2]
     goes_on = binlog("log.000002", "b", previous="u:1-9", copied=True)
     assert [f.ordinal for f in place([goes_on], known).placed] == [2]
+
+
+@pytest.mark.parametrize(
+    ("begun", "lake", "ordinals"),
+    [
+        (90, 70, [3, 4]),  # another transaction of the same number: both servers were reset
+        (90, 80, [2 + ROOM + 1, 2 + ROOM + 2]),  # the same one: a copy
+        (90, None, []),  # not decoded yet, or from before the lake's first file
+        (5, 70, []),  # another one, from before what the lake has
+    ],
+)
+def test_a_replica_whose_log_and_gtids_begin_again_is_told_from_a_copy_by_its_first_transaction(
+    binlog: MakeBinlog, row: MakeRow, begun: int, lake: int | None, ordinals: list[int]
+) -> None:
+    known = [
+        row("r.000001", 1, "a1", previous_gtids="", gtids="p:1-10", begun=9),
+        row("r.000002", 2, "a2", previous_gtids="p:1-10", gtids="p:11-20", begun=10),
+    ]
+    log = [
+        binlog("r.000001", "b", begun, previous="", gtid="p:1", copied=True, committed=80),
+        binlog("r.000002", "c", begun + 1, previous="p:1-4", gtid="p:5", copied=True, committed=81),
+    ]
+    order = place(log, known, 2, {"p:1": lake}.get)
+    assert [f.ordinal for f in order.placed] == ordinals
+    assert len(order.faults) == (not ordinals)
+    assert "r.000001 begins with p:1, which is in the lake" in "".join(order.faults) or ordinals
+
+
+def test_a_hole_of_many_files_before_a_waiting_log_can_be_closed_and_a_larger_one_is_told(
+    binlog: MakeBinlog, row: MakeRow
+) -> None:
+    waiting = f"u:1-{2 * ROOM}"
+    known = [
+        row("log.000001", 1, "a1", previous_gtids="", gtids="u:1"),
+        row("log.000009", 1 + ROOM + 9, "b1", server_id=2, previous_gtids=waiting),
+    ]
+
+    def missing(number: int) -> Binlog:
+        return binlog(f"log.{number:06}", f"a{number}", previous="u:1", gtid=f"u:{number}")
+
+    late = [missing(number) for number in (2, 100, ROOM)]
+    order = place(late, known, reached=1)
+    assert ([f.ordinal for f in order.placed], order.faults) == ([2, 100, ROOM], ())
+    order = place([missing(ROOM + 1)], known, reached=1)
+    assert order.placed == ()
+    assert "belongs before log.000009, which waits for it" in order.faults[0]
+    # what is not waited for, or no more, goes on behind
+    for beyond, reached in ((2 * ROOM + 1, 1), (ROOM + 1, 1 + ROOM + 9)):
+        (file,) = place([missing(beyond)], known, reached=reached).placed
+        assert file.ordinal > known[-1].ordinal
 
 
 @pytest.mark.parametrize("gtids", [{}, {"previous_gtids": "u:1"}])

@@ -134,6 +134,33 @@ def test_mariadbs_transactions_are_known_by_domain_and_server() -> None:
     assert "has not seen 1-1-4 and what is before it in domain 1" in behind.gaps[0]
 
 
+@pytest.mark.parametrize(
+    ("segments", "taken", "gap"),
+    [
+        # promoted without 0-1-101 to 105: its numbers are below the lake's last, or above
+        (["0-2-103", "0-2-140"], 1, "0-2-103, of a server that has not seen 0-1-105"),
+        (["0-2-140"], 1, "0-2-140, of a server that has not seen 0-1-105"),
+        (["0-1-104", "0-2-140"], 2, "0-2-140, of a server that has not seen 0-1-105"),
+        # promoted with them
+        (["0-1-105,0-2-106", "0-2-140"], 3, ""),
+        # it lags behind, and has nothing of its own
+        (["0-1-103"], 2, ""),
+    ],
+)
+def test_what_mariadb_lost_in_a_failover_is_named(
+    segments: list[str], taken: int, gap: str
+) -> None:
+    files = rows(
+        file_row("m.000001", 1, previous_gtids="", gtids="0-1-105"),
+        file_row("n.000001", 3, "b", server_id=2, previous_gtids="0-1-100"),
+    )
+    refs = [ref(3, gtids, 100 * n) for n, gtids in enumerate(segments)]
+    found = recognised(files, ref(1, "0-1-105"), *refs)
+    assert len(found.segments) == taken
+    assert gap in "".join(found.gaps)
+    assert bool(found.gaps) is bool(gap)
+
+
 def test_what_a_file_gets_after_another_log_went_on_behind_it_is_told_until_that_has_it() -> None:
     grown = replace(FIRST, gtids="u:1-11")
     files = rows(grown, B)

@@ -1,0 +1,87 @@
+"""Whether a log that begins again is its server's own, or that of a copy with the server's name
+and id.
+
+A replica that keeps another server's transactions, as an archive is made of, has them copied in
+either case: after RESET on both servers the numbers of its transactions begin again, too. What
+tells is when the first of them was committed: that is logged with it wherever it is copied to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+
+from pyspark.sql import SparkSession, functions as sf
+
+from pipeline import delta
+from pipeline.bronze.files import FileRow
+from pipeline.bronze.gtids import GtidSet
+from pipeline.bronze.listing import split_name
+from pipeline.bronze.logs import Log
+from pipeline.lake import Lake
+
+Committed = Callable[[str], int | None]
+"""When a GTID's transaction was first committed, in microseconds since 1970, if the lake knows."""
+
+
+class Origin(Enum):
+    """Whose a log is, beside the lake's last file."""
+
+    OWN = "the server's, which goes on or is begun anew"
+    OTHER = "a copy's, or another server's"
+    UNKNOWN = "not told"
+
+
+def origin(log: Log, known: Sequence[FileRow], committed: Committed) -> Origin:
+    """Decide by the log's beginning; `known` are the lake's files, in order of ordinals."""
+    last = known[-1]
+    if not (log.copied and _lacks(log, last)):
+        return Origin.OWN
+    first = log.files[0].head.first
+    held = GtidSet.of(*(gtids for row in known for gtids in (row.previous_gtids, row.gtids)))
+    if first is None or first.gtid is None or first.gtid not in held:
+        return Origin.OTHER
+    before = committed(first.gtid)
+    if before is None or first.committed is None:
+        return Origin.UNKNOWN
+    if before == first.committed:
+        return Origin.OTHER
+    younger = log.files[0].head.description.timestamp > last.begun
+    return Origin.OWN if younger else Origin.UNKNOWN
+
+
+def untold(log: Log, known: Sequence[FileRow]) -> str:
+    """What is said of a log whose origin is unknown."""
+    first = log.files[0]
+    gtid = first.head.first.gtid if first.head.first else None
+    return (
+        f"{first.stored.name} begins with {gtid}, which is in the lake, and nothing tells whether"
+        f" it is the same transaction: its server (id {known[-1].server_id}) may have begun its log"
+        " anew (RESET), or be a copy. The log is left out. If what the lake has is not decoded yet,"
+        " run again; else give the log a source name of its own (--source)."
+    )
+
+
+def commits(spark: SparkSession, lake: Lake, source: str) -> Committed:
+    """Looks in what silver has decoded; of several of one GTID the last one counts."""
+
+    def committed(gtid: str) -> int | None:
+        if not delta.exists(spark, lake.transactions):
+            return None
+        rows = delta.read(spark, lake.transactions)
+        found = (
+            rows.where((sf.col("source") == source) & (sf.col("gtid") == gtid))
+            .agg(sf.max_by(sf.unix_micros("original_committed_at"), "__lsn").alias("at"))
+            .first()
+        )
+        return None if found is None else found["at"]
+
+    return committed
+
+
+def _lacks(log: Log, last: FileRow) -> bool:
+    """Whether the log begins behind less than the lake's last file does."""
+    first = log.files[0]
+    seen = GtidSet.of(first.head.previous_gtids)
+    begins_anew = first.number <= split_name(last.file)[1]
+    return begins_anew or bool(seen.lacking(GtidSet.of(last.previous_gtids)))
