@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 
 from pyspark.sql import SparkSession
@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from decoder.definition import TableDefinition
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
+from pipeline.gold.cascade_store import Changes
 from pipeline.gold.changes import Skipped, read_changes
 from pipeline.gold.fold import Shape
 from pipeline.gold.gold_table import GoldTable, standing
@@ -45,6 +46,7 @@ class Batch:
     skipped: Sequence[Skipped]
     prepared: Sequence[Prepared] = ()
     mark_faults: bool = False
+    cascades: Changes = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,8 @@ def _apply_rows(
     if part.stop <= (state.to_lsn, LAST) and _applied(spark, table, part):
         return 0
     lake = Lake(settings.lake)
-    changes = read_changes(spark, lake, state.name, part, batch.skipped, batch.prepared)
+    cascaded = batch.cascades.get((state.name, part.version))
+    changes = read_changes(spark, lake, state.name, part, batch.skipped, batch.prepared, cascaded)
     if changes is None:
         return 0
     shape = shape_of(part.definition, part.key)

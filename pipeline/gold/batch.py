@@ -13,11 +13,13 @@ from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
 from pipeline.errors import BinlakeError
 from pipeline.gold.apply import Applied, Batch, apply_tables
+from pipeline.gold.cascade_store import kept
 from pipeline.gold.cut import Cut, publish
 from pipeline.gold.planning import Seen, look
 from pipeline.gold.renames import tied
 from pipeline.gold.state import GoldState, TableState
 from pipeline.gold.stops import Stop, stand
+from pipeline.lake import Lake
 from pipeline.ledger import Ledger, Plan
 from pipeline.progress import Progress
 from pipeline.settings import Settings
@@ -68,7 +70,12 @@ def _execute(
     if seen is None or seen.facts.low > low or seen.facts.high != state.cut_lsn:
         seen = look(spark, settings, low, state.cut_lsn, before.xa_from)
     batch = Batch(
-        plan.batch, state.drop_rows, seen.facts.skipped, seen.facts.prepared, state.mark_faults
+        plan.batch,
+        state.drop_rows,
+        seen.facts.skipped,
+        seen.facts.prepared,
+        state.mark_faults,
+        kept(spark, Lake(settings.lake), state.cascades),
     )
     items = _by_table(seen.items)
 

@@ -62,8 +62,11 @@ def gather(
 def with_all_columns(transactions: DataFrame) -> DataFrame:
     """Silver's transactions, with the columns that those written before do not have."""
     spans = "array<struct<start: bigint, end: bigint>>"
-    types = {"xa": "string", "xa_end": "string", "rolled_back_rows": spans}
-    types |= {"seen_before": "boolean"}
+    types = {
+        **dict.fromkeys(("xa", "xa_end", "cascades"), "string"),
+        **dict.fromkeys(("rolled_back_rows", "cascades_logged", "cascades_logged_rows"), spans),
+        "seen_before": "boolean",
+    }
     known = transactions.schema.names
     added = {name: sf.lit(None).cast(kind) for name, kind in types.items() if name not in known}
     return transactions.withColumns(added) if added else transactions
