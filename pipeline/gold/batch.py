@@ -42,8 +42,9 @@ def execute(
 ) -> Executed:
     """Do all that the plan says and record it.
 
-    `seen` is what this run looked up to make the plan, and saves looking again. Another run at the
-    same plan may be done first, and go on to change what this one stands on: that is no error.
+    `seen` is what this run looked up to make a plan, and saves looking again; the plan may be
+    another run's all the same. Another run at the same plan may be done first, and go on to change
+    what this one stands on: that is no error.
     """
     try:
         return _execute(spark, settings, ledger, plan, progress, seen)
@@ -65,7 +66,7 @@ def _execute(
     record = ledger.record("gold")
     touched = [table for table in state.tables.values() if table.touched]
     before = GoldState.of(ledger)
-    watching = watch(settings.drift, fresh=seen is not None)
+    watching = watch(settings.drift, fresh=seen is not None and ledger.wrote(plan))
     low = min([before.cut_lsn, *(table.from_lsn for table in touched)])
     if seen is None or seen.facts.low > low or seen.facts.high != state.cut_lsn:
         seen = look(spark, settings, low, state.cut_lsn, before.xa_from)
