@@ -1,36 +1,21 @@
 """What CREATE TABLE and ADD COLUMN declare: columns of every spelling, keys, defaults."""
 
+from __future__ import annotations
+
 import pytest
 
 from decoder.constants import ColumnType
-from decoder.definition import ColumnDefinition
 from pipeline.catalog.actions import (
     AddColumn,
     NewColumn,
 )
-from pipeline.catalog.ddl import Session, effects
+from pipeline.catalog.ddl import Session
 from pipeline.catalog.effects import (
     AlterTable,
     CreateTable,
-    Effect,
-    TableName,
 )
 from pipeline.catalog.lexer import SqlMode
-
-SHOP = Session("shop")
-T = TableName("shop", "t")
-
-
-def only(query: str, session: Session = SHOP) -> Effect:
-    found = effects(query, session)
-    assert len(found) == 1, found
-    return found[0]
-
-
-def columns(types: str, session: Session = SHOP) -> list[ColumnDefinition]:
-    created = only(types if types.startswith("CREATE") else f"CREATE TABLE t ({types})", session)
-    assert isinstance(created, CreateTable), created
-    return list(created.definition.columns)
+from tests.unit.pipeline.catalog.test_ddl import columns, only
 
 
 def test_create_table_gives_columns_key_and_cascades() -> None:

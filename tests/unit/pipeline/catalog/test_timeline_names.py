@@ -1,5 +1,7 @@
 """Tables under other names: renamed, swapped, exchanged, in other letters' case, temporary ones."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import Literal
 
