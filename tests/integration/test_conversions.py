@@ -68,7 +68,11 @@ BOTH: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         ("'2024-02-29 23:59:59.995'", "'1969-12-31 23:59:59.994999'", "'1000-01-01 0:0:0.005'"),
     ),
     ("DATETIME(6)", "DATETIME", ("'2024-12-31 23:59:59.5'", "'1960-01-01 0:0:0.499999'")),
-    ("TIMESTAMP(6)", "TIMESTAMP(1)", ("'2024-02-29 23:59:59.95'", "'1970-01-02 0:0:0.049999'")),
+    (
+        "TIMESTAMP(6) NULL",
+        "TIMESTAMP(1) NULL",
+        ("'2024-02-29 23:59:59.95'", "'1970-01-02 0:0:0.049999'"),
+    ),
     ("TIME", "TIME(3)", ("'-838:59:59'", "'00:00:01'")),
     ("TIME(1)", "TIME(6)", ("'-01:02:03.5'", "'838:59:59.0'")),
     ("YEAR", "SMALLINT UNSIGNED", ("0", "1901", "2155")),
@@ -78,9 +82,9 @@ BOTH: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("BIT(1)", "TINYINT", ("b'1'", "b'0'")),
     ("BIT(12)", "SMALLINT", ("b'111111111111'", "b'0'")),
     ("POINT", "GEOMETRY", ("POINT(1, 2)",)),
-    ("VARCHAR(20)", "INT", ("'12'", "' -1.5 '", "'1e2'", "'.5'", "'+7.'", "'2147483647.4'")),
-    ("CHAR(30)", "BIGINT UNSIGNED", ("'9223372036854775807'", "'0.4999999999999999999'")),
-    ("TEXT", "DECIMAL(6,2)", ("'1.005'", "' -1.005 '", "'1e-3'", "'9999.99'")),
+    ("VARCHAR(20)", "INT", ("'12'", "'-7'")),
+    ("CHAR(30)", "BIGINT UNSIGNED", ("'9223372036854775807'",)),
+    ("TEXT", "DECIMAL(6,2)", ("'9999.99'", "'-1.5'")),
     ("DECIMAL(10,3)", "VARCHAR(20)", ("-1.500", "0", "-0.001", "1234567.890")),
     ("DECIMAL(20,6)", "TEXT", ("0.000001", "-12345678901234")),
     ("TIME(2)", "CHAR(20)", ("'-12:00:00.5'", "'838:59:58'")),
@@ -88,6 +92,12 @@ BOTH: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("TIMESTAMP(2) NULL", "DATETIME(6)", ("'2024-02-29 23:59:59.25'", "'1970-01-02 0:0:0'")),
     ("INT", "INT NOT NULL", tuple("1234567")),
 )
+OF_MYSQL: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("VARCHAR(20)", "INT", ("'12'", "' -1.5 '", "'1e2'", "'.5'", "'+7.'", "'2147483647.4'")),
+    ("CHAR(30)", "BIGINT UNSIGNED", ("'9223372036854775807'", "'0.4999999999999999999'")),
+    ("TEXT", "DECIMAL(6,2)", ("'1.005'", "' -1.005 '", "'1e-3'", "'9999.99'")),
+)
+"""MariaDB refuses such values of text in strict mode: there is nothing to convert."""
 ROWS = max(len(values) for _, _, values in BOTH)
 
 
@@ -99,12 +109,13 @@ def test_gold_converts_as_the_server_does(
     server.execute(f"DROP DATABASE IF EXISTS {SCHEMA}")
     server.reset_logs()
     server.execute(f"CREATE DATABASE {SCHEMA} CHARACTER SET utf8mb4")
-    columns = ", ".join(f"c{n} {old}" for n, (old, _, _) in enumerate(BOTH))
-    changes = ", ".join(f"MODIFY c{n} {new}" for n, (_, new, _) in enumerate(BOTH))
+    cases = (*BOTH, *OF_MYSQL) if fixture == "mysql" else BOTH
+    columns = ", ".join(f"c{n} {old}" for n, (old, _, _) in enumerate(cases))
+    changes = ", ".join(f"MODIFY c{n} {new}" for n, (_, new, _) in enumerate(cases))
     with server.connect(database=SCHEMA) as connection, connection.cursor() as cursor:
         cursor.execute("SET sql_mode = 'STRICT_TRANS_TABLES', time_zone = '+05:30'")
         cursor.execute(f"CREATE TABLE t (id INT PRIMARY KEY, {columns})")
-        for row, values in enumerate(zip_longest(*(v for _, _, v in BOTH), fillvalue="NULL")):
+        for row, values in enumerate(zip_longest(*(v for _, _, v in cases), fillvalue="NULL")):
             cursor.execute(f"INSERT INTO t VALUES ({row}, {', '.join(values)})")
         cursor.execute(f"ALTER TABLE t {changes}")
     settings = Settings.load(
