@@ -16,6 +16,12 @@ class TableName:
     schema: str
     table: str
 
+    @classmethod
+    def read(cls, text: str) -> TableName:
+        """The table that `schema.table` names; a schema with a dot in its name cannot be told."""
+        schema, _, table = text.partition(".")
+        return cls(schema, table)
+
     def __str__(self) -> str:
         return f"{self.schema}.{self.table}"
 

@@ -159,7 +159,7 @@ def _undecided(transactions: DataFrame, waiting: list[Row]) -> Iterator[Fault]:
                 f"{entry['file']}, position {entry['start_pos']}: whether the transaction was"
                 " committed is not known (a lake from before XA transactions were read has not"
                 " kept their names).",
-                tuple(table_name(name) for name in entry["names"] or ()),
+                tuple(TableName.read(name) for name in entry["names"] or ()),
             )
 
 
@@ -175,9 +175,3 @@ def intervals(bucket: int, bitmap: bytes) -> list[tuple[int, int]]:
     edges = np.flatnonzero(np.diff(bits, prepend=0, append=0))
     base = (bucket - 1) * BITMAP_BITS + 1
     return [(base + int(a), base + int(b) - 1) for a, b in edges.reshape(-1, 2)]
-
-
-def table_name(text: str) -> TableName:
-    """The table that `schema.table` names (a schema with a dot in its name cannot be told)."""
-    schema, _, table = text.partition(".")
-    return TableName(schema, table)

@@ -7,8 +7,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from pipeline.catalog.effects import TableName
 from pipeline.gold.blocks import Fault
-from pipeline.gold.facts import table_name
 from pipeline.lake import Lake
 from pipeline.silver.decode import OFFSET_BITS
 from pipeline.silver.quarantine import GIVEN_UP, sentence, unresolved
@@ -26,5 +26,5 @@ def _fault(row: Mapping[str, Any]) -> Fault:
     """A fault outside any transaction stands where its event does."""
     lsn = row["__lsn"] if row["__lsn"] is not None else row["ordinal"] << OFFSET_BITS | row["__pos"]
     tables = row["tables"]
-    named = None if tables is None else tuple(table_name(name) for name in tables)
+    named = None if tables is None else tuple(TableName.read(name) for name in tables)
     return Fault(lsn, sentence(row), named, given_up=row["kind"] == GIVEN_UP)

@@ -23,6 +23,7 @@ from decoder.options import TypeOptions
 from decoder.results import Changes, Definitions, Faults, Result, Statements, Transactions
 from decoder.statements import may_change_tables
 from decoder.stream import Segment, SegmentDecoder
+from pipeline.catalog.effects import TableName
 from pipeline.silver.blobs import Packer
 from pipeline.silver.lossy import LOSSY, lossy_counts
 from pipeline.silver.server_version import server_version
@@ -299,8 +300,13 @@ def _whole_and_parts(
 
 def of_wanted_tables(faults: pa.RecordBatch, wanted: Wanted) -> pa.RecordBatch:
     """Faults without those that touch only tables that are left out, and without their names."""
+
+    def counts(text: str) -> bool:
+        name = TableName.read(text)
+        return wanted(name.schema, name.table)
+
     tables = [
-        None if names is None else [name for name in names if wanted(*split_name(name))]
+        None if names is None else list(filter(counts, names))
         for names in faults.column("tables").to_pylist()
     ]
     index = faults.schema.get_field_index("tables")
@@ -310,12 +316,6 @@ def of_wanted_tables(faults: pa.RecordBatch, wanted: Wanted) -> pa.RecordBatch:
 
 def _strings(lists: list[list[str] | None]) -> pa.Array:
     return pa.array(lists, pa.list_(pa.string()))
-
-
-def split_name(name: str) -> tuple[str, str]:
-    """Schema and table of `schema.table`; a schema with a dot in its name cannot be told."""
-    schema, _, table = name.partition(".")
-    return schema, table
 
 
 def _staged(segment: Segment, faults: pa.RecordBatch) -> pa.RecordBatch:

@@ -26,7 +26,6 @@ from pipeline.silver.decode import (
     STAGED_FAULTS,
     Wanted,
     of_wanted_tables,
-    split_name,
 )
 from pipeline.silver.plan import Retried
 from pipeline.silver.segments import SegmentRef
@@ -106,7 +105,7 @@ def _with_consequences(
         return faults
     items = read_items(staging.spark, lake, source)
     named = faults.where(is_statement).select(sf.explode("tables").alias("name")).distinct()
-    left_out = {TableName(*split_name(row["name"])) for row in named.collect()}
+    left_out = {TableName.read(row["name"]) for row in named.collect()}
     told = logged_consequences(staging.spark, lake, source)
     found = told.of({item.name for item in items}, left_out)
     if not found:
