@@ -45,12 +45,16 @@ BATCHES = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one batch of a layer is to do; `body` is JSON that says it completely."""
+    """What one batch of a layer is to do; `body` is JSON that says it completely.
+
+    `run_id` is of the run that committed it.
+    """
 
     source: str
     layer: Layer
     batch: int
     body: dict[str, Any]
+    run_id: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +130,10 @@ class Ledger:
         self._states = {**(self._states or {}), layer: replace(state, planned=plan)}
         return plan
 
+    def wrote(self, plan: Plan) -> bool:
+        """Whether it is this run's plan, not another's that came first."""
+        return plan.run_id == self.run_id
+
     def finish(self, plan: Plan, record: dict[str, Any]) -> None:
         """Commit that the plan is carried out; another run's record of the same batch stays."""
         self._write(plan.layer, plan.batch, FINISHED, record)
@@ -175,31 +183,31 @@ class Ledger:
             .withColumn("age", sf.row_number().over(latest))
             # The last plan may be open; then the one before it is the last finished.
             .where("age <= 2")
-            .select("layer", "batch", "state", "body")
+            .select("layer", "batch", "state", "body", "run_id")
             .collect()
         )
         return {layer: self._end(layer, ends) for layer in {row["layer"] for row in ends}}
 
     def _end(self, layer: Layer, rows: list[Row]) -> _State:
-        bodies = {
-            (row["state"], row["batch"]): json.loads(row["body"])
-            for row in rows
-            if row["layer"] == layer
-        }
+        own = [row for row in rows if row["layer"] == layer]
         plans = {
-            batch: Plan(self.source, layer, batch, body)
-            for (state, batch), body in bodies.items()
-            if state == PLANNED
+            row["batch"]: Plan(
+                self.source, layer, row["batch"], json.loads(row["body"]), row["run_id"]
+            )
+            for row in own
+            if row["state"] == PLANNED
         }
-        done = max((batch for state, batch in bodies if state == FINISHED), default=0)
-        return _State(plans[max(plans)], plans.get(done), bodies.get((FINISHED, done)))
+        records = {row["batch"]: row["body"] for row in own if row["state"] == FINISHED}
+        done = max(records, default=0)
+        record = json.loads(records[done]) if done else None
+        return _State(plans[max(plans)], plans.get(done), record)
 
     def _read_plan(self, layer: Layer, batch: int) -> Plan:
         row = (
             self._rows()
             .where((sf.col("layer") == layer) & (sf.col("batch") == batch))
             .where(sf.col("state") == PLANNED)
-            .select("body")
+            .select("body", "run_id")
             .first()
         )
         if row is None:
@@ -207,7 +215,7 @@ class Ledger:
                 f"The plan of {layer} batch {batch} is not in {self.path} after it was committed.",
                 remedy="Does this store give every reader the latest commit? Run it again.",
             )
-        return Plan(self.source, layer, batch, json.loads(row["body"]))
+        return Plan(self.source, layer, batch, json.loads(row["body"]), row["run_id"])
 
     def _write(self, layer: Layer, batch: int, state: str, body: dict[str, Any]) -> None:
         row = {

@@ -53,6 +53,9 @@ CONF = {
     # A Delta table's log is small here: the default of 50 partitions costs 50 tasks per look, and
     # each task generates its code anew.
     "spark.databricks.delta.snapshotPartitions": "1",
+    # What Delta knows of a table takes 2 MB of the driver's heap, and by default it keeps that of
+    # 10,000 tables: with some hundreds a driver of 2 GB did nothing but collect garbage.
+    "spark.databricks.delta.delta.log.cacheSize": "128",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.structuredLogging.enabled": "false",

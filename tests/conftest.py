@@ -76,6 +76,8 @@ def spark() -> Iterator[SparkSession]:
         "spark.sql.shuffle.partitions": "2",
         # Many queries over a few rows: generating code for each takes a fifth of the time.
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        # No table is met again in another test: what is known of it is let go.
+        "spark.databricks.delta.delta.log.cacheSize": "32",
     }
     options = {"master": "local[2]", "conf": conf}
     started = session(Settings.load(None, spark=options), "binlake tests")

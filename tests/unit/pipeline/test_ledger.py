@@ -32,6 +32,7 @@ def test_a_plan_is_open_until_it_is_finished(spark: SparkSession, lake: Lake) ->
 
     later = Ledger(spark, lake, "shop")
     assert later.open("bronze") == plan
+    assert not later.wrote(later.propose("bronze", {"files": ["a"]}))
     assert later.propose("bronze", {"files": ["another"]}) == plan
     assert later.last("bronze") is None
 
@@ -84,6 +85,9 @@ def test_two_runs_that_plan_the_same_batch_get_the_same_plan(
         thread.join()
     assert len(plans) == 3
     assert plans[0] == plans[1] == plans[2]
+    # two of the three were handed a plan whose steps may be under way
+    assert [run.wrote(plans[0]) for run in runs].count(True) == 1
+    assert {plan.run_id for plan in plans} == {plans[0].body["by"]}
     assert len(Ledger(spark, lake, "shop").history("gold")) == 1
 
 
