@@ -14,6 +14,7 @@ from decoder.faults import CONTENT_LIMIT
 from decoder.feed import LARGEST_EVENT, Feed
 from decoder.memory import load_u32
 from decoder.session import ROLLED_BACK, START
+from decoder.tables import COUNT_ROWS, COUNT_TRANSACTION
 
 
 def content(feed: Feed) -> bytes:
@@ -52,7 +53,8 @@ def old_rollbacks(
 ) -> Iterator[tuple[int, BinlogError]]:
     """The transactions but the open one that were rolled back with rows in the log, and why that
     is a fault before MySQL 5.5."""
-    owners = counts[(counts[:, 2] > 0) & (counts[:, 0] >= 0), 0]
+    used = (counts[:, COUNT_ROWS] > 0) & (counts[:, COUNT_TRANSACTION] >= 0)
+    owners = counts[used, COUNT_TRANSACTION]
     for index in np.unique(owners).tolist():
         if index != current and transactions[index, ROLLED_BACK]:
             error = UnsupportedError(

@@ -338,15 +338,15 @@ class RowDecoder:
         self._state[t.COUNTS] = count
 
     def take_counts(self, current: int) -> npt.NDArray[np.int64]:
-        """(transaction, table, rows) since the last call; those of `current` are kept as well.
+        """Counts (`COUNT_…`) since the last call; those of `current` are kept as well.
 
         The open transaction `current` is transaction 0 from now on (−1: none is open).
         """
         used = int(self._state[t.COUNTS])
         taken = self.counts[:used].copy()
-        kept = taken[taken[:, 0] == current] if current >= 0 else taken[:0]
+        kept = taken[taken[:, t.COUNT_TRANSACTION] == current] if current >= 0 else taken[:0]
         self.counts[: len(kept)] = kept
-        self.counts[: len(kept), 0] = 0
+        self.counts[: len(kept), t.COUNT_TRANSACTION] = 0
         self._state[t.COUNTS] = len(kept)
         self.maps.renumber(current)
         return taken

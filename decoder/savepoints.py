@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from decoder.errors import UnsupportedError
 from decoder.framing import LOG_POS, SIZE
+from decoder.row_spans import RowSpan
 from decoder.transactions import Statement
 from decoder.window import Window
 
@@ -33,16 +34,6 @@ class Place:
 
     position: int
     row: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class UndoneRows:
-    """Rows whose events are at positions in [`start`, `end`), or, `inside` of a payload, whose
-    numbers are."""
-
-    start: int
-    end: int
-    inside: bool = False
 
 
 @dataclass(slots=True)
@@ -62,14 +53,14 @@ class Savepoints:
         """SAVEPOINT: one of the same name from before is gone."""
         self.places[name] = place
 
-    def undone(self, name: str, place: Place, query: str) -> UndoneRows:
+    def undone(self, name: str, place: Place, query: str) -> RowSpan:
         """What ROLLBACK TO at a place takes back. Raises UnsupportedError where that is unknown."""
         start = self.places.get(name)
         if start is None or (start.row is None) != (place.row is None):
             raise UnsupportedError(f"which rows {query!r} takes back cannot be told")
         if start.row is None or place.row is None:
-            return UndoneRows(start.position, place.position)
-        return UndoneRows(start.row, place.row, inside=True)
+            return RowSpan(start.position, place.position)
+        return RowSpan(start.row, place.row, inside=True)
 
 
 def carried(event: bytes, end: int) -> bytes:

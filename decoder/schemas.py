@@ -63,6 +63,18 @@ TRANSACTIONS = pa.schema(
             "rolled_back_rows",
             pa.list_(pa.struct([pa.field("start", pa.int64()), pa.field("end", pa.int64())])),
         ),
+        # What foreign keys did to rows beside those that are logged: logged (nothing, or it is here
+        # too) | unlogged (what InnoDB does by itself) | mixed; null without rows
+        pa.field("cascades", pa.string()),
+        # Of a mixed one, where it is logged: [start, end) of events' positions, or of `__row`
+        pa.field(
+            "cascades_logged",
+            pa.list_(pa.struct([pa.field("start", pa.int64()), pa.field("end", pa.int64())])),
+        ),
+        pa.field(
+            "cascades_logged_rows",
+            pa.list_(pa.struct([pa.field("start", pa.int64()), pa.field("end", pa.int64())])),
+        ),
         # An XA transaction's name, `format id:global id:branch` (the latter two in hex), and what
         # this one is to it: prepare | one_phase | commit | rollback
         pa.field("xa", pa.string()),

@@ -18,12 +18,11 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from decoder.attention import Attention
 from decoder.batches import Origin
 from decoder.compressed_rows import uncompressed
 from decoder.constants import MAGIC, EventType, event_name
+from decoder.counting import tables_of
 from decoder.definition import TableDefinition
 from decoder.descriptor import DESCRIPTORS
 from decoder.errors import BinlogError, TruncatedError
@@ -342,7 +341,8 @@ class SegmentDecoder:
         yield from self._holding.release(self._rows.take_flushed(), faulty, current)
         if count > int(current >= 0):
             yield self._transactions(counts, current)
-        self._faults.close(current, self._lsn, lambda index: self._tables_of(counts, index))
+        names = self._rows.maps.names
+        self._faults.close(current, self._lsn, lambda index: tables_of(counts, index, names))
         faults = self._faults.take()
         if faults is not None:
             yield Faults(faults)
@@ -388,10 +388,3 @@ class SegmentDecoder:
 
     def _lsn(self, transaction: int) -> int:
         return self._segment.ordinal << 40 | int(self._session.transactions[transaction, START])
-
-    def _tables_of(self, counts: Any, transaction: int) -> list[str] | None:
-        """The tables that a transaction maps; None where a map could not be read."""
-        tables = np.unique(counts[counts[:, 0] == transaction, 1]).tolist()
-        if tables and tables[0] < 0:
-            return None
-        return [self._rows.maps.names[table] for table in tables]

@@ -10,8 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from decoder import schemas
+from decoder.cascades import cascade_columns
 from decoder.columns.arrays import integers, strings
-from decoder.savepoints import UndoneRows
+from decoder.row_spans import RowSpan, spans_by_place
 from decoder.session import (
     BYTES,
     COMMITTED,
@@ -27,6 +28,7 @@ from decoder.session import (
     STOP,
     XID,
 )
+from decoder.tables import COUNT_ROWS, COUNT_TABLE, COUNT_TRANSACTION
 from decoder.xa import Xa
 
 Integers = npt.NDArray[np.int64]
@@ -39,7 +41,7 @@ class Told:
     `undone`: what ROLLBACK TO took back; `xa`: what it is to an XA transaction.
     """
 
-    undone: dict[int, list[UndoneRows]] = field(default_factory=dict)
+    undone: dict[int, list[RowSpan]] = field(default_factory=dict)
     xa: dict[int, Xa] = field(default_factory=dict)
 
     def of(self, transactions: int) -> Told:
@@ -57,9 +59,6 @@ class Told:
         )
 
 
-_ROLLED_BACK = schemas.TRANSACTIONS.field("rolled_back").type
-
-
 def transactions_batch(
     rows: Integers,
     gtids: npt.NDArray[np.uint8],
@@ -72,8 +71,7 @@ def transactions_batch(
 ) -> pa.RecordBatch:
     """One row for each of `rows` (of the table of transactions).
 
-    `counts`: (transaction, table, rows), tables as indexes of `names`; None where rows were not
-    walked.
+    `counts`: rows of `COUNT_…`, tables as indexes of `names`; None where rows were not walked.
     """
     lsn = (ordinal << 40) | rows[:, START]
     ended = rows[:, STOP] >= 0
@@ -93,6 +91,7 @@ def transactions_batch(
         integers(rows[:, BYTES]),
         _nullable(lsn, ended & (rows[:, PREPARED] == 0)),
         *_rolled_back(rows, told.undone),
+        *cascade_columns(len(rows), counts),
         _of_each(len(rows), {index: xa.name for index, xa in told.xa.items()}),
         _of_each(len(rows), {index: xa.end for index, xa in told.xa.items()}),
     ]
@@ -131,11 +130,12 @@ def _counts(length: int, counts: Integers | None, names: list[str]) -> pa.Array:
     """A map from table to rows for each transaction."""
     if counts is None:
         return pa.nulls(length, schemas.TABLE_COUNTS)
-    counts = counts[(counts[:, 2] > 0) & (counts[:, 1] >= 0)]
+    counts = counts[(counts[:, COUNT_ROWS] > 0) & (counts[:, COUNT_TABLE] >= 0)]
     width = len(names) + 1
-    keys, index = np.unique(counts[:, 0] * width + counts[:, 1], return_inverse=True)
+    owners = counts[:, COUNT_TRANSACTION] * width + counts[:, COUNT_TABLE]
+    keys, index = np.unique(owners, return_inverse=True)
     totals = np.zeros(len(keys), np.int64)
-    np.add.at(totals, index.reshape(-1), counts[:, 2])
+    np.add.at(totals, index.reshape(-1), counts[:, COUNT_ROWS])
     offsets = np.searchsorted(keys, np.arange(length + 1) * width).astype(np.int32)
     tables = strings(names).take(integers(keys % width))
     return pa.MapArray.from_arrays(integers(offsets), tables, integers(totals))
@@ -148,22 +148,11 @@ def _of_each(length: int, texts: Mapping[int, str]) -> pa.Array:
     return strings([texts.get(index) for index in range(length)])
 
 
-def _rolled_back(rows: Integers, undone: Mapping[int, list[UndoneRows]]) -> list[pa.Array]:
+def _rolled_back(rows: Integers, undone: Mapping[int, list[RowSpan]]) -> list[pa.Array]:
     """What was rolled back, by positions and by rows of payloads."""
     whole = np.flatnonzero(rows[:, ROLLED_BACK] > 0).tolist()
-    by_position = {index: [s for s in spans if not s.inside] for index, spans in undone.items()}
-    by_row = {index: [s for s in spans if s.inside] for index, spans in undone.items()}
-    for index in whole:
-        by_position[index] = [UndoneRows(int(rows[index, START]), int(rows[index, STOP]))]
-        by_row.pop(index, None)
-    return [_spans(len(rows), by_position), _spans(len(rows), by_row)]
-
-
-def _spans(length: int, spans: Mapping[int, list[UndoneRows]]) -> pa.Array:
-    """The spans of some of `length` rows, null for those that have none."""
-    if not any(spans.values()):
-        return pa.nulls(length, _ROLLED_BACK)
-    values: list[list[dict[str, int]] | None] = [None] * length
-    for index, some in spans.items():
-        values[index] = [{"start": span.start, "end": span.end} for span in some] or None
-    return pa.array(values, _ROLLED_BACK)
+    found = {
+        **undone,
+        **{index: [RowSpan(int(rows[index, START]), int(rows[index, STOP]))] for index in whole},
+    }
+    return spans_by_place(len(rows), found)

@@ -57,8 +57,14 @@ GROUP_FIELDS = 12
 IMAGE_RUNS, IMAGE_FIRST_RUN, IMAGE_BYTES, IMAGE_LAST_MASK, IMAGE_WIDTHS = range(5)
 IMAGE_STARTS, IMAGE_MASKS, IMAGE_ANY = range(5, 8)
 IMAGE_FIELDS = 8
-# Counts of rows: (transaction, table, rows).
-COUNT_FIELDS = 3
+# Counts of rows, a new one wherever one of the first three is another: the transaction, the table,
+# what its foreign keys did (`UNTOLD`: there is no rows event yet), how many rows, and where the
+# first of them is: its event's file position, and its number there.
+COUNT_TRANSACTION, COUNT_TABLE, COUNT_CASCADES, COUNT_ROWS = range(4)
+COUNT_POSITION, COUNT_ROW = 4, 5
+COUNT_FIELDS = 6
+# What foreign keys did to rows of other tables: it is in the log (or nothing), or it may not be.
+UNTOLD, LOGGED, UNLOGGED = -1, 0, 1
 
 # Spans: the rows of a block that come out of one event. END is the block's row behind the last of
 # them, FIRST_NUMBER the number of the first one in the event; the others are the same for all.

@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from decoder.constants import HEADER_LENGTH, EventType
-from decoder.framing import END, OFFSET, POST_HEADER, TIMESTAMP, TYPE, VALID
+from decoder.counting import cascades_of, count_rows
+from decoder.framing import END, OFFSET, POST_HEADER, TIMESTAMP, TYPE, VALID, table_id_size
 from decoder.grouping import Maps, find_group, find_map
 from decoder.memory import (
     Array,
@@ -29,6 +30,7 @@ from decoder.memory import (
     kernel,
     load_i64,
     load_u8,
+    load_u16,
     load_u32,
     set_item,
     shift_right_logical,
@@ -46,7 +48,6 @@ from decoder.plan import (
 from decoder.session import COMMITTED, FAULTY
 from decoder.tables import (
     BLOCK_FULL,
-    COUNTS,
     DECODE,
     DETAIL,
     DONE,
@@ -81,6 +82,7 @@ from decoder.tables import (
     SPAN_FIRST_NUMBER,
     SPAN_POSITION,
     SPAN_TRANSACTION,
+    UNTOLD,
     WALKS,
 )
 
@@ -139,7 +141,7 @@ def scan(
             slot = find_map(buffer, body, table[END, event], owner, post_header, maps)
             if slot < 0:
                 return NEW_TABLE_MAP
-            _count(counts, state, owner, maps[2][slot, SLOT_TABLE], 0)
+            count_rows(counts, state, (owner, maps[2][slot, SLOT_TABLE], UNTOLD), 0, (0, 0))
         elif state[WALKS] and transactions[owner, FAULTY] == 0:
             kind = step - _FIRST_KIND
             header = (kind, post_header)
@@ -191,7 +193,9 @@ def _scan_rows(
     if groups[0][group, GROUP_ROWS] > first_in_block:
         origin = (state[ROW_POSITION], time, owner, first_row)
         _add_span(group, origin, groups[0], blocks[3])
-    _count(counts, state, owner, maps[2][slot, SLOT_TABLE], state[ROW] - first_row)
+    cascades = cascades_of(load_u16(buffer, body + table_id_size(post_header)))
+    counted = (owner, maps[2][slot, SLOT_TABLE], cascades)
+    count_rows(counts, state, counted, state[ROW] - first_row, (state[ROW_POSITION], first_row))
     if start < 0:
         state[DETAIL] = ROWS_OVERRUN
         return FAULT
@@ -200,19 +204,6 @@ def _scan_rows(
         state[DETAIL] = group
         return BLOCK_FULL
     return DONE
-
-
-@inline_kernel
-def _count(counts: Array, state: Array, owner: int, table: int, rows: int) -> None:
-    """Adds to the last count when it is of the same transaction and table, else a new one."""
-    last = state[COUNTS] - 1
-    if last < 0 or counts[last, 0] != owner or counts[last, 1] != table:
-        last += 1
-        counts[last, 0] = owner
-        counts[last, 1] = table
-        counts[last, 2] = 0
-        state[COUNTS] = last + 1
-    counts[last, 2] += rows
 
 
 # --- rows ----------------------------------------------------------------------------------------

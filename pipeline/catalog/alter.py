@@ -7,22 +7,26 @@ from collections.abc import Callable, Iterator, Sequence
 from pipeline.catalog.actions import (
     Action,
     AddColumn,
+    AddForeignKey,
     ChangeColumn,
     ChangeDefault,
     ChangeKeys,
     ConvertCharset,
     DropColumn,
+    DropForeignKey,
     Refused,
     RenameColumn,
     RowsNotLogged,
     SetCharset,
+    SetEngine,
 )
 from pipeline.catalog.charsets import charset_of
-from pipeline.catalog.column_clause import cascade, read_charset, read_column, read_default
+from pipeline.catalog.column_clause import read_charset, read_column, read_default
 from pipeline.catalog.column_types import TypeContext
 from pipeline.catalog.create import BLACKHOLE
 from pipeline.catalog.cursor import Cursor, ReadError, split
 from pipeline.catalog.effects import AlterTable, Effect, TableName
+from pipeline.catalog.foreign_key import read_foreign_key
 from pipeline.catalog.keys import PRIMARY, read_key
 from pipeline.catalog.lexer import Kind, Token
 from pipeline.catalog.names import read_name
@@ -90,18 +94,13 @@ def _add(cursor: Cursor, context: TypeContext) -> Iterator[Action]:
         if part and part[0].is_word(*_NO_COLUMN):
             yield from _added_key(part)
             continue
-        if action := cascade(part):
-            yield _cascading(action)
         yield AddColumn(read_column(part, context), if_not_exists)
 
 
-def _cascading(action: str) -> Refused:
-    return Refused(f"a foreign key with {action} is added, which is not applied yet")
-
-
 def _added_key(part: Sequence[Token]) -> Iterator[Action]:
-    if action := cascade(part):
-        yield _cascading(action)
+    if found := read_foreign_key(part):
+        yield AddForeignKey(*found)
+        return
     cursor = Cursor(part)
     key = read_key(part)
     if key is not None:
@@ -119,12 +118,19 @@ def _names_no_column(cursor: Cursor) -> bool:
 
 
 def _drop(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
+    if cursor.accept("FOREIGN", "KEY"):
+        if_exists = cursor.accept("IF", "EXISTS")
+        yield DropForeignKey(cursor.name(), if_exists)
+        return
     if cursor.accept("PRIMARY"):
         yield ChangeKeys(dropped=PRIMARY)
         return
-    if cursor.accept_any("INDEX", "KEY", "CONSTRAINT"):
-        cursor.accept("IF", "EXISTS")
-        yield ChangeKeys(dropped=cursor.name())  # it may be the one that told rows apart
+    if kind := cursor.accept_any("INDEX", "KEY", "CONSTRAINT"):
+        if_exists = cursor.accept("IF", "EXISTS")
+        name = cursor.name()
+        yield ChangeKeys(dropped=name)  # it may be the one that told rows apart
+        if kind == "CONSTRAINT":
+            yield DropForeignKey(name, if_exists, may_be_another=True)
         return
     if not cursor.accept("COLUMN") and _names_no_column(cursor):
         if cursor.accept_any("PERIOD", "SYSTEM"):
@@ -163,8 +169,6 @@ def _modify(cursor: Cursor, context: TypeContext) -> Iterator[Action]:
 def _changed(
     old: str, declaration: Sequence[Token], context: TypeContext, *, if_exists: bool
 ) -> Iterator[Action]:
-    if action := cascade(declaration):
-        yield _cascading(action)
     yield ChangeColumn(old, read_column(declaration, context), if_exists)
 
 
@@ -193,8 +197,11 @@ def _convert(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
 
 def _engine(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
     cursor.accept_sign("=")
-    if not cursor.done and cursor.string_or_name().upper() == "BLACKHOLE":
+    engine = "" if cursor.done else cursor.string_or_name().upper()
+    if engine == "BLACKHOLE":
         yield Refused(BLACKHOLE, left_out=True)
+    elif engine:
+        yield SetEngine(engine)
 
 
 def _default_charset(cursor: Cursor) -> Iterator[Action]:

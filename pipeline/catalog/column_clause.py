@@ -9,10 +9,8 @@ from pipeline.catalog.actions import NewColumn
 from pipeline.catalog.charsets import charset_of
 from pipeline.catalog.column_types import TypeContext, read_type, with_collation
 from pipeline.catalog.cursor import Cursor
+from pipeline.catalog.foreign_key import read_reference
 from pipeline.catalog.lexer import Kind, Token
-
-_CASCADING = ("CASCADE", "SET")
-"""First words of the foreign key actions that change rows of the child."""
 
 
 def read_column(tokens: Sequence[Token], context: TypeContext) -> NewColumn:
@@ -50,13 +48,21 @@ def _implied_not_null(column: NewColumn) -> NewColumn:
 
 
 def _attribute(cursor: Cursor, column: NewColumn) -> NewColumn:
-    for read in (_default, _computed, _key, _nullability, _place, _presentation):
+    for read in (_references, _default, _computed, _key, _nullability, _place, _presentation):
         found = read(cursor, column)
         if found is not None:
             return found
-    if not cursor.skip_group():  # CHECK (…), REFERENCES t (…), and what a later version brings
+    if not cursor.skip_group():  # CHECK (…), and what a later version brings
         cursor.next()
     return column
+
+
+def _references(cursor: Cursor, column: NewColumn, name: str = "") -> NewColumn | None:
+    if not cursor.accept("REFERENCES"):
+        return None
+    columns = (column.definition.name,)
+    key = replace(read_reference(cursor), columns=columns, name=name, inline=True)
+    return replace(column, references=key)
 
 
 def _default(cursor: Cursor, column: NewColumn) -> NewColumn | None:
@@ -133,21 +139,6 @@ def _presentation(cursor: Cursor, column: NewColumn) -> NewColumn | None:
         cursor.next()
         return column
     if cursor.accept("CONSTRAINT"):
-        if not cursor.peek().is_word("CHECK"):
-            cursor.name()
-        return column
+        name = "" if cursor.peek().is_word("CHECK", "REFERENCES") else cursor.name()
+        return _references(cursor, column, name) or column
     return None
-
-
-def cascade(tokens: Sequence[Token]) -> str:
-    """The first foreign key action in a declaration that changes rows by itself, or nothing."""
-    cursor = Cursor(tokens)
-    while not cursor.done:
-        if not cursor.accept("ON"):
-            cursor.next()
-            continue
-        event = cursor.accept_any("DELETE", "UPDATE")
-        action = cursor.accept_any(*_CASCADING) if event else None
-        if action and (action == "CASCADE" or cursor.accept_any("NULL", "DEFAULT")):
-            return f"ON {event} {'CASCADE' if action == 'CASCADE' else 'SET NULL'}"
-    return ""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from decoder.definition import ColumnDefinition, TableDefinition
 from pipeline.catalog.actions import NewColumn
 from pipeline.catalog.charsets import charset_of
-from pipeline.catalog.column_clause import cascade, read_column
+from pipeline.catalog.column_clause import read_column
 from pipeline.catalog.column_types import TypeContext
 from pipeline.catalog.cursor import Cursor, ReadError, split
 from pipeline.catalog.effects import (
@@ -18,6 +18,7 @@ from pipeline.catalog.effects import (
     TableName,
     Unsupported,
 )
+from pipeline.catalog.foreign_key import ForeignKey, read_foreign_key
 from pipeline.catalog.keys import Key, read_key
 from pipeline.catalog.lexer import Kind, Token
 from pipeline.catalog.model import TableModel
@@ -63,14 +64,26 @@ def _body(
     charset = _options(options)[0]
     parts = split(elements)
     columns, keys, definition = _definition(name, parts, TypeContext(charset, sql_mode))
-    cascades = next(filter(None, map(cascade, parts)), "")
     model = replace(
-        TableModel.of(columns),
+        TableModel.of(columns, _options(options)[1]),
         keys=tuple(keys),
         charset=charset,
         partitioning=partitioned_by(options),
     )
-    return CreateTable(name, definition, if_not_exists, cascades, model, tuple(columns))
+    foreign = tuple(_foreign_keys(parts, columns)) if model.has_foreign_keys else ()
+    return CreateTable(name, definition, if_not_exists, foreign, model, tuple(columns))
+
+
+def _foreign_keys(
+    parts: Sequence[Sequence[Token]], columns: Sequence[NewColumn]
+) -> Iterator[ForeignKey]:
+    """In the statement's order: elements of their own, and those that stand with columns."""
+    inline = {column.definition.name: column.references for column in columns}
+    for part in parts:
+        if found := read_foreign_key(part):
+            yield found[0]
+        elif not read_key(part) and not _is_index(part) and (key := inline[Cursor(part).name()]):
+            yield key
 
 
 def _left_out(elements: Sequence[Token], options: Sequence[Token]) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from decoder.definition import TableDefinition
 from pipeline.catalog.actions import Action, NewColumn
+from pipeline.catalog.foreign_key import ForeignKey
 from pipeline.catalog.model import TableModel
 
 
@@ -28,13 +29,13 @@ class TableName:
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """A table begins, empty. `cascades` names foreign key actions that InnoDB does by itself;
+    """A table begins, empty. `foreign_keys` are as declared, without names that a server makes;
     `columns` are those of the definition, as they are declared."""
 
     name: TableName
     definition: TableDefinition
     if_not_exists: bool = False
-    cascades: str = ""
+    foreign_keys: tuple[ForeignKey, ...] = ()
     model: TableModel | None = None
     columns: tuple[NewColumn, ...] = ()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pipeline.catalog.actions import Action, AddColumn, AddForeignKey, ChangeColumn
 from pipeline.catalog.effects import (
     AlterSchema,
     AlterTable,
@@ -20,6 +21,7 @@ from pipeline.catalog.effects import (
     TableName,
     Unreadable,
 )
+from pipeline.catalog.foreign_key import ForeignKey
 
 
 def in_lower_case(effect: Effect) -> Effect:
@@ -33,12 +35,29 @@ def in_lower_case(effect: Effect) -> Effect:
     named = replace(effect, name=lower(effect.name))
     if isinstance(named, CreateTable):
         definition = replace(named.definition, schema=named.name.schema, table=named.name.table)
-        return replace(named, definition=definition)
+        keys = tuple(map(_key, named.foreign_keys))
+        return replace(named, definition=definition, foreign_keys=keys)
     if isinstance(named, CreateTableLike) and named.model:
         return replace(named, model=lower(named.model))
-    if isinstance(named, AlterTable) and named.renamed:
-        return replace(named, renamed=lower(named.renamed))
+    if isinstance(named, AlterTable):
+        renamed = named.renamed and lower(named.renamed)
+        return replace(named, renamed=renamed, actions=tuple(map(_action, named.actions)))
     return named
+
+
+def _action(action: Action) -> Action:
+    """The action, with the tables that its foreign keys refer to in lower case."""
+    if isinstance(action, AddForeignKey):
+        return replace(action, key=_key(action.key))
+    if isinstance(action, (AddColumn, ChangeColumn)) and action.column.references:
+        column = replace(action.column, references=_key(action.column.references))
+        return replace(action, column=column)
+    return action
+
+
+def _key(key: ForeignKey) -> ForeignKey:
+    schema, table = key.parent
+    return replace(key, parent=(schema.lower(), table.lower()))
 
 
 def lower(name: TableName) -> TableName:

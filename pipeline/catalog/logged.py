@@ -56,17 +56,15 @@ class LoggedStatement:
 class CatalogOptions:
     """What conf says: which tables count, their types, and the server's own time zone.
 
-    `from_start`: the lake holds the server's log from its first file on. `foreign_keys_logged`: a
-    server that can log what foreign keys do to rows does so. `lower_case_table_names` is the
-    server's: with 1 and 2 the log has the names of tables in lower case, and DDL as it was typed.
-    `default_charset`: that of text whose DDL names none.
+    `from_start`: the lake holds the server's log from its first file on. `lower_case_table_names`
+    is the server's: with 1 and 2 the log has the names of tables in lower case, and DDL as it was
+    typed. `default_charset`: that of text whose DDL names none.
     """
 
     wanted: Callable[[str, str], bool] = field(default=lambda _schema, _table: True)
     types: TypeOptions = field(default_factory=TypeOptions)
     system_time_zone: str = "UTC"
     from_start: bool = False
-    foreign_keys_logged: bool = False
     default_charset: str | None = None
     lower_case_table_names: Literal[0, 1, 2] | None = None
 

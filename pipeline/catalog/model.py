@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from pipeline.catalog.actions import NewColumn
+from pipeline.catalog.foreign_key import ForeignKey, renamed_columns
 from pipeline.catalog.keys import Key, Keys
 from pipeline.catalog.partitions import Partitioning
 
@@ -36,12 +37,14 @@ class TableModel:
     whose names, without regard to case, are among `sources` (None: not known). `defaults` are those
     of all columns; None: not known (of an older release). `partitioning` tells which rows its
     partitions hold, if it has some and that can be told. `left_out` says why it is no table to
-    replicate, and no table created LIKE it is. `keys` are its PRIMARY
-    and UNIQUE ones, `charset` what columns that name none are in.
+    replicate, and no table created LIKE it is. `keys` are its PRIMARY and UNIQUE ones, `charset`
+    what columns that name none are in. `engine` is in capitals, empty where no statement names it.
     """
 
     auto_increment: str | None = None
     generated: tuple[str, ...] = ()
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    engine: str = ""
     defaults: tuple[ColumnDefault, ...] | None = None
     sources: tuple[str, ...] | None = ()
     partitioning: Partitioning | None = None
@@ -50,9 +53,19 @@ class TableModel:
     charset: str | None = None
 
     @classmethod
-    def of(cls, columns: Iterable[NewColumn]) -> TableModel:
+    def of(cls, columns: Iterable[NewColumn], engine: str = "") -> TableModel:
         """The model of a table that is declared with these columns."""
-        return cls().renamed({}, columns)
+        return cls(engine=engine).renamed({}, columns)
+
+    @property
+    def has_foreign_keys(self) -> bool:
+        """Whether its engine knows any: other ones read them and forget them."""
+        return self.engine in ("", "INNODB")
+
+    @property
+    def like(self) -> TableModel:
+        """What CREATE TABLE … LIKE takes over of it."""
+        return replace(self, foreign_keys=())
 
     def with_defaults(self, defaults: Iterable[ColumnDefault]) -> TableModel:
         """The model where these are declared (anew), if others are known."""
@@ -68,6 +81,7 @@ class TableModel:
         numbered = [c.definition.name for c in declared if c.computed == "AUTO_INCREMENT"]
         kept = names.get(self.auto_increment, self.auto_increment) if self.auto_increment else None
         generated = [names.get(name, name) for name in self.generated]
+        refer = [(key, renamed_columns(key.columns, names)) for key in self.foreign_keys]
         return replace(
             self,
             auto_increment=numbered[0] if numbered else None if kept in anew else kept,
@@ -79,6 +93,7 @@ class TableModel:
                     if c.computed and c.computed != "AUTO_INCREMENT"
                 ),
             ),
+            foreign_keys=tuple(replace(key, columns=now) for key, now in refer if now),
             defaults=self._renamed_defaults(names),
             sources=self._sources(names, declared),
             partitioning=self._partitioning(names),
@@ -125,10 +140,12 @@ class TableModel:
         fields = json.loads(text)
         defaults, keys = fields.get("defaults"), fields.get("keys")
         sources, partitioning = fields.get("sources"), fields.get("partitioning")
+        # Older releases did not keep all of it.
         return cls(
             fields["auto_increment"],
             tuple(fields["generated"]),
-            # Older releases did not keep what follows.
+            tuple(ForeignKey.from_dict(key) for key in fields.get("foreign_keys", ())),
+            fields.get("engine", ""),
             None if defaults is None else tuple(ColumnDefault(**one) for one in defaults),
             None if sources is None else tuple(sources),
             Partitioning.from_fields(partitioning) if partitioning else None,

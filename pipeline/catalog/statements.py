@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from decoder.definition import TableDefinition
+from pipeline.catalog import foreign_keys
 from pipeline.catalog.actions import NewColumn, Refused, RowsNotLogged
 from pipeline.catalog.alteration import Alteration, NotAppliedError, altered
 from pipeline.catalog.constants import UnknownDefaultError
@@ -37,9 +38,6 @@ from pipeline.catalog.renames import permutation
 from pipeline.catalog.table_items import TableItems, named
 from pipeline.catalog.tables import Tables, TableState, with_key
 
-LOGS_CASCADES = 90600
-"""From MySQL 9.6 on, what a foreign key does to the child's rows is in the log, unless
-innodb_native_foreign_keys is on, which the log does not tell."""
 SAVES_DDL_XID = 80000
 """From MySQL 8.0 on, DDL that did something is logged with an XID."""
 
@@ -83,9 +81,8 @@ class Statements(TableItems):
             self._unsupported(statement, name, effect.reason, creates=True)
             return
         model = declared_model(effect, partial(self._inserted, statement))
+        model = foreign_keys.created(model, effect, statement)
         self._declared(statement, name, effect.definition, model)
-        if effect.cascades:
-            self._cascades(statement, name, effect.cascades)
 
     def _on_table(
         self,
@@ -160,23 +157,9 @@ class Statements(TableItems):
         if effect.if_not_exists and self._exists_already(statement, effect.name):
             return
         effect = in_charset(effect, self._tables.charsets.get(effect.name.schema))
-        inserted = partial(self._inserted, statement)
-        self._begin(statement, effect.name, effect.definition, declared_model(effect, inserted))
-        if effect.cascades:
-            self._cascades(statement, effect.name, effect.cascades)
-
-    def _cascades(self, statement: LoggedStatement, name: TableName, cascades: str) -> None:
-        """Hold a table whose rows foreign keys change, unless these changes are in the log."""
-        reason = f"its rows change by a foreign key's {cascades}, which the log does not hold"
-        if statement.mysql_version >= LOGS_CASCADES:
-            if self._options.foreign_keys_logged:
-                return
-            reason = (
-                f"its rows change by a foreign key's {cascades}. MySQL 9.6 and newer log what"
-                " their foreign keys do, unless innodb_native_foreign_keys is on: say"
-                " foreign_keys_logged: true in conf, for a new lake, if yours does"
-            )
-        self._unsupported(statement, name, reason)
+        declared = declared_model(effect, partial(self._inserted, statement))
+        model = foreign_keys.created(declared, effect, statement)
+        self._begin(statement, effect.name, effect.definition, model)
 
     def _exists_already(self, statement: LoggedStatement, name: TableName) -> bool:
         """Whether an IF NOT EXISTS did nothing; of a table of which nothing is known, its logged
@@ -193,7 +176,7 @@ class Statements(TableItems):
         like = self._tables[effect.model] if effect.model else None
         if like and like.exists and like.definition and not like.held:
             definition = named(like.definition, effect.name)
-            self._begin(statement, effect.name, definition, like.model)
+            self._begin(statement, effect.name, definition, like.model and like.model.like)
             if like.keys_open:
                 self._log(statement, effect.name, "keys", model=like.model)
         elif like and like.model and (reason := like.model.left_out):
@@ -222,6 +205,8 @@ class Statements(TableItems):
             for action in effect.actions:
                 if isinstance(action, RowsNotLogged):
                     self._rows_not_logged(statement, effect.name, action.reason)
+            if reason := foreign_keys.unknown(effect.actions):
+                self._unsupported(statement, effect.name, reason)
             return
         try:
             change = altered(
@@ -234,9 +219,11 @@ class Statements(TableItems):
                 partial(self._default, statement),
                 partial(self._inserted, statement),
             )
+            kept = foreign_keys.altered(effect.name, change, effect.actions, statement)
         except NotAppliedError as error:
             self._unsupported(statement, effect.name, str(error))
         else:
+            change = replace(change, model=kept)
             self._altered(statement, effect.name, table, table.definition, change)
 
     def _altered(
@@ -256,6 +243,7 @@ class Statements(TableItems):
         if change.definition != before:
             version = table.versions.declared(change.definition)
             self._log_columns(partial(log, version=version), before, change)
+            self._follow(statement, {}, (name, change))
         elif _besides_keys(change.model) != _besides_keys(table.model):
             self._log(statement, name, "model", model=change.model)
         if change.gone:
@@ -264,6 +252,16 @@ class Statements(TableItems):
             self._rows_not_logged(statement, name, change.not_logged)
         if change.keys:
             self._log(statement, name, "keys", model=change.model)
+
+    def _follow(
+        self,
+        statement: LoggedStatement,
+        moved: Mapping[TableName, TableName],
+        change: tuple[TableName, Alteration] | None = None,
+    ) -> None:
+        """Let foreign keys of other tables follow a parent's name, or its columns'."""
+        for name, model in list(foreign_keys.following(self._tables, moved, change)):
+            self._log(statement, name, "model", model=model)
 
     def _log_columns(
         self, log: Callable[..., None], before: TableDefinition, change: Alteration
@@ -305,16 +303,17 @@ class Statements(TableItems):
             if self._wanted(old):
                 self._check_case(statement, old)
         there, moved = permutation(effect.pairs)
+        targets = {source: name for name, source in there.items()}
+        self._follow(statement, targets)
         before = {name: replace(self._tables[name]) for name in {*there, *there.values()}}
         for name, target in moved.items():
             if self._wanted(name):
                 self._end(statement, name, target)
-        targets = {source: name for name, source in there.items()}
         for name, source in there.items():
             if self._wanted(name):
                 if before[source].untold:
                     self._end(statement, name, targets.get(name))
-                self._take_over(statement, name, source, before)
+                self._take_over(statement, name, source, before, targets)
 
     def _take_over(
         self,
@@ -322,14 +321,17 @@ class Statements(TableItems):
         name: TableName,
         source: TableName,
         before: Mapping[TableName, TableState],
+        moved: Mapping[TableName, TableName],
     ) -> None:
-        """A name gets the table that had another one; `before`: all that take part."""
+        """A name gets the table that had another one; `before`: all that take part, `moved`: old
+        names to new ones."""
         was = before[source]
+        model = foreign_keys.renamed(was.model, source, moved)
         told = was.exists and not was.held and was.rows_known and self._wanted(source)
         if told and was.definition is None:
             self._begin(statement.later(1), name, None, None)  # it is empty
         elif told and was.definition and was.unseen and not before[name].exists:
-            self._declared(statement, name, named(was.definition, name), was.model)
+            self._declared(statement, name, named(was.definition, name), model)
         elif told and was.definition and not was.unseen:
             definition = named(was.definition, name)
             self._log(
@@ -338,11 +340,11 @@ class Statements(TableItems):
                 "renamed",
                 version=self._tables[name].versions.declared(definition),
                 definition=definition,
-                model=was.model,
+                model=model,
                 other=source,
             )
             if was.keys_open:
-                self._log(statement, name, "keys", model=was.model)
+                self._log(statement, name, "keys", model=model)
         elif was.exists or before[name].exists:
             reason = _unknown_rows(source, was)
             self._unsupported(statement, name, reason, creates=True, model=_left_out(was))

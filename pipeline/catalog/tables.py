@@ -126,6 +126,14 @@ class Tables:
         """The tables of a schema, in order."""
         return [n for n in sorted(self._states) if n.schema == schema and self._states[n].exists]
 
+    def with_foreign_keys(self) -> list[TableName]:
+        """The tables that have some, in order."""
+        return [
+            name
+            for name, table in sorted(self._states.items())
+            if table.exists and table.model and table.model.foreign_keys
+        ]
+
     def add(self, item: TimelineItem) -> None:
         """Take in a new item."""
         self.new.append(item)

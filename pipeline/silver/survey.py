@@ -77,7 +77,6 @@ def catalog_options(settings: Settings, *, from_start: bool) -> CatalogOptions:
         types=settings.type_options,
         system_time_zone=settings.system_time_zone,
         from_start=from_start,
-        foreign_keys_logged=settings.foreign_keys_logged,
         lower_case_table_names=settings.lower_case_table_names,
         default_charset=settings.default_charset,
     )

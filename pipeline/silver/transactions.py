@@ -21,6 +21,9 @@ _FIRST_KNOWN = (
     *("end_pos", "commit_lsn", "xa", "xa_end", "seen_before"),
 )
 """What only one part of a transaction tells, or all tell alike."""
+_SPANS = ("rolled_back", "rolled_back_rows", "cascades_logged", "cascades_logged_rows")
+UNKNOWN = "unknown"
+"""Of a transaction in parts, when it is not known where its foreign keys did what is not logged."""
 
 
 def append_transactions(
@@ -86,11 +89,19 @@ def _merged(parts: list[Mapping[str, Any]]) -> dict[str, Any]:
         "rows": list(rows.items()),
         "bytes": sum(part["bytes"] for part in parts),
         **{
-            name: [piece for part in parts for piece in part[name] or ()] or None
-            for name in ("rolled_back", "rolled_back_rows")
+            name: [piece for part in parts for piece in part[name] or ()] or None for name in _SPANS
         },
+        "cascades": _cascades(parts),
         **{name: _first_known(parts, name) for name in _FIRST_KNOWN},
     }
+
+
+def _cascades(parts: list[Mapping[str, Any]]) -> str | None:
+    """What the parts tell of foreign keys; only spans of parts that are mixed are known."""
+    told = {part["cascades"] for part in parts} - {None}
+    if len(told) < 2:
+        return next(iter(told), None)
+    return "mixed" if told == {"mixed", "unlogged"} else UNKNOWN
 
 
 def _first_known(parts: list[Mapping[str, Any]], name: str) -> int | str | datetime | None:

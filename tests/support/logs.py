@@ -70,6 +70,7 @@ class Table:
         present: bytes | None = None,
         end: bool = True,
         extra: bytes = b"",
+        flags: int = 0,
     ) -> bytes:
         """A rows event; for an update, images before and after in turn."""
         count = len(self.columns)
@@ -77,7 +78,7 @@ class Table:
         version_1 = kind in (
             *(EventType.WRITE_ROWS_V1, EventType.UPDATE_ROWS_V1, EventType.DELETE_ROWS_V1),
         )
-        body = struct.pack("<Q", self.table_id)[:6] + struct.pack("<H", int(end))
+        body = struct.pack("<Q", self.table_id)[:6] + struct.pack("<H", int(end) | flags)
         body += b"" if version_1 else struct.pack("<H", 2 + len(extra)) + extra
         twice = kind in (EventType.UPDATE_ROWS, EventType.UPDATE_ROWS_V1)
         body += length_encoded(count) + bitmap * (1 + twice)

@@ -14,11 +14,12 @@ from pipeline.catalog.effects import (
     AlterTable,
     CreateTable,
 )
+from pipeline.catalog.foreign_key import ForeignKey
 from pipeline.catalog.lexer import SqlMode
 from tests.unit.pipeline.catalog.test_ddl import columns, only
 
 
-def test_create_table_gives_columns_key_and_cascades() -> None:
+def test_create_table_gives_columns_key_and_foreign_keys() -> None:
     created = only(
         """CREATE TABLE t (
           id bigint unsigned NOT NULL AUTO_INCREMENT,
@@ -47,7 +48,8 @@ def test_create_table_gives_columns_key_and_cascades() -> None:
     assert definition.columns[2].labels == ("a", "b")
     assert not definition.columns[2].visible
     assert definition.columns[3].fraction == 3
-    assert created.cascades == "ON DELETE CASCADE"
+    key = ForeignKey(("g",), ("", "o"), ("id",), on_delete="CASCADE", name="f")
+    assert created.foreign_keys == (key,)
 
 
 @pytest.mark.parametrize(

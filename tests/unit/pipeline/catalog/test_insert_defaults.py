@@ -123,5 +123,7 @@ def test_a_model_is_read_back_and_one_of_an_older_release_knows_no_defaults() ->
     made = model(CREATE)
     assert TableModel.from_json(made.to_json()) == made
     older = {"auto_increment": None, "generated": ["g"]}
-    assert TableModel.from_json(json.dumps(older)) == TableModel(None, ("g",), None, None)
+    assert TableModel.from_json(json.dumps(older)) == TableModel(
+        generated=("g",), defaults=None, sources=None
+    )
     assert TableModel().with_defaults([ColumnDefault("a")]).defaults is None

@@ -260,28 +260,6 @@ def test_if_not_exists_creates_only_what_was_not_there(
     assert [item.kind for item in log.new[known:]] == (["create"] if created else [])
 
 
-@pytest.mark.parametrize(
-    ("server", "logged", "held"),
-    [
-        ({"server_version": 90600}, True, None),
-        # innodb_native_foreign_keys may be on
-        ({"server_version": 90600}, False, "say foreign_keys_logged: true in conf"),
-        ({"server_version": 90500}, True, "which the log does not hold"),
-        ({"server_version": None}, True, "which the log does not hold"),
-        ({"server_version": 110400, "mariadb": True}, True, "which the log does not hold"),
-    ],
-)
-@pytest.mark.parametrize("action", ["DELETE CASCADE", "UPDATE CASCADE", "DELETE SET NULL"])
-def test_a_cascading_foreign_key_holds_the_child_unless_its_changes_are_logged(
-    server: dict[str, Any], logged: bool, held: str | None, action: str
-) -> None:
-    child = f"CREATE TABLE t (id int PRIMARY KEY REFERENCES p (id) ON {action})"
-    created, *others = Log(foreign_keys_logged=logged).run(child, **server).new
-    assert created.kind == "create"
-    assert [item.kind for item in others] == (["unsupported"] if held else [])
-    assert all((held or "") in (item.reason or "") for item in others)
-
-
 def test_rows_without_names_in_the_log_hold_the_table_once() -> None:
     bare = shown(complete_metadata=False, named=False)
     log = Log().run(bare, bare)

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from pipeline.silver.transactions import merge_parts
 
 
@@ -9,6 +11,7 @@ def part(lsn: int, start: int, end: int | None = None, **known: Any) -> dict[str
     row: dict[str, Any] = {
         **dict.fromkeys(("gtid", "xid", "committed_at", "original_committed_at", "commit_lsn")),
         **dict.fromkeys(("xa", "xa_end", "rolled_back_rows", "seen_before")),
+        **dict.fromkeys(("cascades", "cascades_logged", "cascades_logged_rows")),
         "file": "binlog.000001",
         "server_id": 1,
         "rolled_back": None,
@@ -47,6 +50,23 @@ def test_the_parts_of_a_transaction_are_one_row() -> None:
     assert merged["seen_before"] is False
     assert dict(merged["rows"]) == {"s.t": 5, "s.u": 1}
     assert merged["rolled_back"] == [{"start": 1, "end": 2}, {"start": 3, "end": 4}]
+
+
+@pytest.mark.parametrize(
+    ("told", "merged"),
+    [
+        ((None, None), None),
+        (("logged", None, "logged"), "logged"),
+        (("unlogged", "mixed"), "mixed"),
+        (("logged", "unlogged"), "unknown"),
+        (("logged", "mixed"), "unknown"),
+    ],
+)
+def test_what_parts_tell_of_foreign_keys_is_put_together(
+    told: tuple[str | None, ...], merged: str | None
+) -> None:
+    parts = [part(5, 100 * n, cascades=cascades) for n, cascades in enumerate(told)]
+    assert [row["cascades"] for row in merge_parts(parts)] == [merged]
 
 
 def test_transactions_stay_apart_and_what_nobody_knows_is_null() -> None:
