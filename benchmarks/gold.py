@@ -26,9 +26,11 @@ from benchmarks.many_tables import jobs, many_tables
 from pipeline import delta
 from pipeline.gold.drift import Watch
 from pipeline.gold.evolve import TABLE_PROPERTIES
+from pipeline.gold.extent import extent, within
+from pipeline.gold.few_changes import FEW
 from pipeline.gold.fold import Shape
 from pipeline.gold.images import LeftOut
-from pipeline.gold.merge import extent, put, within
+from pipeline.gold.merge import put
 from pipeline.gold.names import in_sql
 from pipeline.gold.write import Write
 from pipeline.gold.written import Written, written
@@ -171,7 +173,8 @@ def _now() -> Column:
 
 def _apply(spark: SparkSession, path: str, changes: DataFrame) -> None:
     """As gold does it."""
-    put(spark, changes, SHAPE, Write(path, "bench", 1), left_out=LeftOut(), complete=True)
+    few = changes.count() <= FEW
+    put(spark, changes, SHAPE, Write(path, "bench", 1), left_out=LeftOut(), complete=True, few=few)
 
 
 def _apply_watched(spark: SparkSession, path: str, changes: DataFrame) -> None:
@@ -185,6 +188,7 @@ def _apply_watched(spark: SparkSession, path: str, changes: DataFrame) -> None:
         left_out=LeftOut(),
         complete=True,
         look=lambda *seen: watch.look("bench", *seen),
+        few=changes.count() <= FEW,
     )
     if any(drift.found for drift in watch.found.values()):
         raise RuntimeError(f"drift where there is none: {watch.found}")

@@ -11,7 +11,7 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pipeline.settings import Settings
@@ -19,11 +19,17 @@ from pipeline.spark import session
 from tests.support.history.apply import WAYS
 from tests.support.history.check import UnequalError
 from tests.support.history.model import APPLIED, Feature
-from tests.support.history.trial import Trial, attempt, smallest
+from tests.support.history.trial import GOLD, Trial, attempt, smallest
 from tests.support.mariadb import MariaDBServer, NewestMariaDBServer
 from tests.support.mysql import MySQLServer
 
-SERVERS = {"mysql": MySQLServer, "mariadb": MariaDBServer, "newest-mariadb": NewestMariaDBServer}
+SERVERS: dict[str, Callable[[Path], MySQLServer | MariaDBServer]] = {
+    "mysql": MySQLServer,
+    # As every release before 9.6: what foreign keys do is not in the log.
+    "native-mysql": lambda folder: MySQLServer(folder, "--innodb-native-foreign-keys=ON"),
+    "mariadb": MariaDBServer,
+    "newest-mariadb": NewestMariaDBServer,
+}
 VARIABLES: tuple[dict[str, str | int], ...] = (
     {},
     {"max_binlog_size": 4096},
@@ -80,6 +86,7 @@ def _trials(arguments: argparse.Namespace) -> Sequence[Trial]:
             arguments.length,
             features,
             variables[seed // len(ways) % len(variables)],
+            arguments.gold or list(GOLD)[seed % len(GOLD)],
         )
         for seed in range(arguments.seed, arguments.seed + arguments.count)
     ]
@@ -96,6 +103,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--feature", action="append", default=[], choices=names)
     parser.add_argument("--without", action="append", default=[], choices=names)
     parser.add_argument("--set", action="append", default=[], metavar="VARIABLE=VALUE")
+    parser.add_argument("--gold", choices=list(GOLD))
     parser.add_argument("--server", choices=list(SERVERS), default="mysql")
     parser.add_argument("--shrink", action="store_true")
     arguments = parser.parse_args()

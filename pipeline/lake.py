@@ -92,6 +92,11 @@ class Lake:
         """Gold: the published cuts."""
         return self._path("gold", "_cuts")
 
+    @property
+    def cascades(self) -> str:
+        """Gold: what foreign keys did that the log does not hold."""
+        return self._path("gold", "_cascades")
+
     def ledger(self, name: str) -> str:
         """One of the ledger's own tables: `batches`, `definitions`."""
         return self._path("ledger", name)

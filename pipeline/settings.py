@@ -134,9 +134,9 @@ class Settings(Model):
     `catalog`, gold tables are `catalog.schema.table` instead of paths. `keys` gives a key to tables
     without one, by `schema.table`. `given_up` holds numbers of files in the lake behind which
     changes are missing for good. `system_time_zone` is what SYSTEM means on the source: a DEFAULT
-    that is a time of day depends on it, and the log does not tell. With `foreign_keys_logged`,
-    the log holds what foreign keys do to child tables, as MySQL 9.6 and newer can log it.
-    `lower_case_table_names` is the server's variable of that name.
+    that is a time of day depends on it, and the log does not tell. With `foreign_keys_logged: true`
+    nothing is done about what foreign keys do to child tables; else the log tells where it is not
+    in it, and gold does it. `lower_case_table_names` is the server's variable of that name.
     `definitions` is a file of what tables are where the log begins, as a path or an fsspec URL;
     `default_charset` is what text is in whose charset neither the log nor its DDL tells.
     `drift`: whether gold's rows are compared with before images, where that is cheap or always
@@ -155,7 +155,7 @@ class Settings(Model):
     definitions: str | None = None
     default_charset: Annotated[str | None, AfterValidator(_charset)] = None
     system_time_zone: Annotated[str, AfterValidator(_time_zone)] = "UTC"
-    foreign_keys_logged: bool = False
+    foreign_keys_logged: bool | Literal["auto"] = "auto"
     lower_case_table_names: Literal[0, 1, 2] | None = None
     given_up: tuple[int, ...] = ()
     drift: bool | Literal["full"] = True

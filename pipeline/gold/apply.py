@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 
@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from decoder.definition import TableDefinition
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
+from pipeline.gold.cascade_store import Changes
 from pipeline.gold.changes import Skipped, read_changes
 from pipeline.gold.drift import Watch
 from pipeline.gold.fold import Shape
@@ -48,6 +49,8 @@ class Batch:
     prepared: Sequence[Prepared] = ()
     mark_faults: bool = False
     watch: Watch | None = None
+    few: bool = False
+    cascades: Changes = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +145,8 @@ def _apply_rows(
     if part.stop <= (state.to_lsn, LAST) and _applied(spark, table, part):
         return 0
     lake = Lake(settings.lake)
-    changes = read_changes(spark, lake, state.name, part, batch.skipped, batch.prepared)
+    cascaded = batch.cascades.get((state.name, part.version))
+    changes = read_changes(spark, lake, state.name, part, batch.skipped, batch.prepared, cascaded)
     if changes is None:
         return 0
     shape = shape_of(part.definition, part.key)
@@ -157,6 +161,7 @@ def _apply_rows(
         ),
         complete=part.complete,
         look=partial(watch.look, str(state.name)) if watch else None,
+        few=batch.few,
     )
 
 

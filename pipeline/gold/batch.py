@@ -13,12 +13,15 @@ from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
 from pipeline.errors import BinlakeError
 from pipeline.gold.apply import Applied, Batch, apply_tables
+from pipeline.gold.cascade_store import kept
 from pipeline.gold.cut import Cut, publish
 from pipeline.gold.drift import in_all, watch
+from pipeline.gold.few_changes import are_few
 from pipeline.gold.planning import Seen, look
 from pipeline.gold.renames import tied
 from pipeline.gold.state import GoldState, TableState
 from pipeline.gold.stops import Stop, stand
+from pipeline.lake import Lake
 from pipeline.ledger import Ledger, Plan
 from pipeline.progress import Progress
 from pipeline.settings import Settings
@@ -42,8 +45,9 @@ def execute(
 ) -> Executed:
     """Do all that the plan says and record it.
 
-    `seen` is what this run looked up to make the plan, and saves looking again. Another run at the
-    same plan may be done first, and go on to change what this one stands on: that is no error.
+    `seen` is what this run looked up to make a plan, and saves looking again; the plan may be
+    another run's all the same. Another run at the same plan may be done first, and go on to change
+    what this one stands on: that is no error.
     """
     try:
         return _execute(spark, settings, ledger, plan, progress, seen)
@@ -65,13 +69,20 @@ def _execute(
     record = ledger.record("gold")
     touched = [table for table in state.tables.values() if table.touched]
     before = GoldState.of(ledger)
-    watching = watch(settings.drift, fresh=seen is not None)
+    watching = watch(settings.drift, fresh=seen is not None and ledger.wrote(plan))
     low = min([before.cut_lsn, *(table.from_lsn for table in touched)])
     if seen is None or seen.facts.low > low or seen.facts.high != state.cut_lsn:
         seen = look(spark, settings, low, state.cut_lsn, before.xa_from)
     facts = seen.facts
     batch = Batch(
-        plan.batch, state.drop_rows, facts.skipped, facts.prepared, state.mark_faults, watching
+        plan.batch,
+        state.drop_rows,
+        facts.skipped,
+        facts.prepared,
+        state.mark_faults,
+        watching,
+        are_few(facts),
+        kept(spark, Lake(settings.lake), state.cascades),
     )
     items = _by_table(seen.items)
 

@@ -16,10 +16,14 @@ from pipeline.catalog.effects import TableName
 from pipeline.gold.parts import Rows
 from pipeline.gold.xa import Prepared
 from pipeline.lake import Lake
+from pipeline.silver.spark_types import spark_schema
 
 CHANGE_COLUMNS = ("__op", "__lsn", "__pos", "__row", "__committed_at", "before", "after")
 PARTIAL_COLUMNS = ("__absent_before", "__absent_after", "__json_diff")
 """Not null where an image is not complete."""
+ROW_STEPS = 1 << 31
+"""Where a table has changes that are not in the log, `__row` is a bigint that counts in such steps:
+they come behind the logged change of another table, and before whatever is logged next."""
 
 SKIPPED = pa.schema(
     [
@@ -60,12 +64,32 @@ def read_changes(
     rows: Rows,
     skip: Sequence[Skipped],
     prepared: Sequence[Prepared] = (),
+    cascaded: pa.Table | None = None,
 ) -> DataFrame | None:
     """One table's changes in one part, or None where silver has no table of that version.
 
     Those of a prepared transaction are among them in the part where it is committed, with the LSN
-    and the time of that.
+    and the time of that. `cascaded`: what foreign keys did besides (see `cascade_store`).
     """
+    found = _logged(spark, lake, name, rows, skip, prepared)
+    if cascaded is None:
+        return found
+    # Without the schema, times without a zone would become times of the session's zone.
+    others = spark.createDataFrame(cascaded, spark_schema(cascaded.schema)).where(_between(rows))
+    if found is None:
+        return others
+    in_steps = found.withColumn("__row", sf.col("__row").cast("bigint") * ROW_STEPS)
+    return in_steps.unionByName(others, allowMissingColumns=True)
+
+
+def _logged(
+    spark: SparkSession,
+    lake: Lake,
+    name: TableName,
+    rows: Rows,
+    skip: Sequence[Skipped],
+    prepared: Sequence[Prepared],
+) -> DataFrame | None:
     path = lake.changes(name.schema, name.table, rows.version)
     if not delta.exists(spark, path):
         return None

@@ -15,6 +15,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from pipeline import delta
+from pipeline.catalog.effects import TableName
 from pipeline.gold.facts import Facts
 from pipeline.gold.gtids import GtidSet
 from pipeline.gold.names import gold_name
@@ -75,6 +76,15 @@ class Published:
 
     cut: Cut
     written: Mapping[str, Written]
+
+
+def published(record: Mapping[str, Any] | None) -> dict[TableName, int]:
+    """Delta's versions of the tables in the cut that a batch's record has."""
+    return {
+        TableName(entry["schema"], entry["table"]): entry["delta_version"]
+        for entry in Cut.of(record).tables
+        if entry["delta_version"] is not None
+    }
 
 
 def publish(

@@ -7,6 +7,7 @@ in Spark: GTIDs as bitmaps, of which each holds 32768.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -34,6 +35,8 @@ class Facts:
     whether they were committed. `prepared`: XA transactions that were prepared there, or before and
     not decided then. `committed_at`: of the last one, in microseconds since 1970.
     `gtids`: (source id, first, last), both included; `domain_ends`: MariaDB's last GTIDs.
+    `changes` and `bytes`: how many rows of tables they have, and what they take in the log.
+    `unlogged`: tables with rows where it is not certain that all is logged that foreign keys did.
     """
 
     low: int
@@ -45,6 +48,9 @@ class Facts:
     committed_at: int | None = None
     gtids: tuple[tuple[str, int, int], ...] = field(default=())
     domain_ends: tuple[str, ...] = ()
+    changes: int = 0
+    bytes: int = 0
+    unlogged: frozenset[str] = frozenset()
 
 
 def gather(
@@ -63,8 +69,11 @@ def gather(
 def with_all_columns(transactions: DataFrame) -> DataFrame:
     """Silver's transactions, with the columns that those written before do not have."""
     spans = "array<struct<start: bigint, end: bigint>>"
-    types = {"xa": "string", "xa_end": "string", "rolled_back_rows": spans}
-    types |= {"seen_before": "boolean"}
+    types = {
+        **dict.fromkeys(("xa", "xa_end", "cascades"), "string"),
+        **dict.fromkeys(("rolled_back_rows", "cascades_logged", "cascades_logged_rows"), spans),
+        "seen_before": "boolean",
+    }
     known = transactions.schema.names
     added = {name: sf.lit(None).cast(kind) for name, kind in types.items() if name not in known}
     return transactions.withColumns(added) if added else transactions
@@ -106,6 +115,9 @@ def facts(transactions: DataFrame, low: int, high: int, xa_from: int = 0) -> Fac
             for first, end in intervals(group["bucket"], bytes(group["numbers"]))
         ),
         domain_ends=_domain_ends(groups),
+        changes=sum(group["changes"] or 0 for group in groups),
+        bytes=sum(group["bytes"] or 0 for group in groups),
+        unlogged=_unlogged(groups, xa),
     )
 
 
@@ -117,6 +129,7 @@ def _groups(transactions: DataFrame) -> DataFrame:
     series = sf.when(number.isNotNull(), sf.regexp_extract(gtid, UUID_GTID, 1)).otherwise(domain)
     names = sf.map_keys("rows")
     waiting = sf.struct(lsn.alias("lsn"), "file", "start_pos", names.alias("names"))
+    unlogged = ~sf.col("cascades").eqNullSafe("logged")
     rolled_back = sf.struct(lsn.alias("lsn"), "rolled_back", "rolled_back_rows")
     return transactions.groupBy(
         series.alias("series"), sf.bitmap_bucket_number(number).alias("bucket")
@@ -126,8 +139,13 @@ def _groups(transactions: DataFrame) -> DataFrame:
         sf.max_by(gtid, lsn).alias("last_gtid"),
         sf.max_by(sf.unix_micros("committed_at"), lsn).alias("committed_at"),
         sf.array_distinct(sf.flatten(sf.collect_set(names))).alias("names"),
+        sf.array_distinct(sf.flatten(sf.collect_set(sf.when(unlogged, names)))).alias("unlogged"),
         _those(sf.col("commit_lsn").isNull() & sf.col("xa").isNull(), waiting).alias("waiting"),
         sf.bool_or(sf.col("xa").isNotNull()).alias("has_xa"),
+        sf.sum(sf.reduce(sf.map_values("rows"), sf.lit(0).cast("bigint"), operator.add)).alias(
+            "changes"
+        ),
+        sf.sum("bytes").alias("bytes"),
         _those(_is_partly(), rolled_back).alias("rolled_back"),
     )
 
@@ -161,6 +179,12 @@ def _undecided(transactions: DataFrame, waiting: list[Row]) -> Iterator[Fault]:
                 " kept their names).",
                 tuple(TableName.read(name) for name in entry["names"] or ()),
             )
+
+
+def _unlogged(groups: Iterable[Row], xa: Iterable[Row]) -> frozenset[str]:
+    """Those of XA transactions may be decided here and prepared before: all count."""
+    here = {name for group in groups for name in group["unlogged"]}
+    return frozenset(here.union(*(row["names"] or () for row in xa)))
 
 
 def _domain_ends(groups: Iterable[Row]) -> tuple[str, ...]:

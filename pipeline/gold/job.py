@@ -62,7 +62,7 @@ def _run(
         counts.update(executed.changes)
         batches.append(plan.batch)
         state = GoldState.from_body(plan.body)
-        if state == planned.following and not executed.refused:
+        if state == planned.following and not (planned.partly or executed.refused):
             break
         # Another run's plan came first: what this run saw may be more than that. Or a table was
         # refused: it is held now, and can go on as far as that.

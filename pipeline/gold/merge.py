@@ -7,19 +7,17 @@ nothing to merge with and they are appended. Both are so for a table's first loa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import reduce
-from typing import Any
+from collections.abc import Callable
 
-from pyspark.sql import Column, DataFrame, SparkSession, functions as sf, types as st
+from pyspark.sql import Column, DataFrame, SparkSession, functions as sf
 
 from pipeline import delta
 from pipeline.gold.bags import bag_misfits, put_bag
-from pipeline.gold.changes import PARTIAL_COLUMNS
+from pipeline.gold.extent import Extent, all_of, extent, first_lsn, nothing_in, within
+from pipeline.gold.few_changes import fit, local, session_for
 from pipeline.gold.fold import DELETE, Shape, fold, outcomes
-from pipeline.gold.images import LeftOut, is_left_out, is_moved, key_of
-from pipeline.gold.keys import first_repeated, is_inexact
+from pipeline.gold.images import LeftOut
+from pipeline.gold.keys import first_repeated
 from pipeline.gold.names import LSN, quoted
 from pipeline.gold.partial import MISSING, fold_partial, misfits
 from pipeline.gold.refuse import (
@@ -34,76 +32,8 @@ from pipeline.gold.write import Write
 
 Look = Callable[[DataFrame, Shape, DataFrame, int], None]
 """Is shown changes, the table's shape, gold's rows in the range of their keys, and their number."""
-RANGE_TYPES = (st.IntegralType, st.DecimalType, st.DateType, st.StringType)
-"""Key types whose values come to Python and back unchanged, and whose statistics Delta keeps."""
-
-MERGE_CONF = {
-    # The folded changes are read twice: fold them once.
-    "spark.databricks.delta.merge.materializeSource": "all",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Extent:
-    """What a part's changes are: how many of each kind, and the least and greatest key.
-
-    `ranges` holds both, over before and after images, for the key columns that can be compared so.
-    `keyless` is the LSN of the first before image that leaves out a column of the key, `unknown`
-    that of the first change that leaves out what nothing tells, `inexact` that of the first key
-    with a value that stands for others.
-    """
-
-    changes: int
-    inserts: int = 0
-    key_changes: int = 0
-    partial: int = 0
-    keyless: int | None = None
-    unknown: int | None = None
-    inexact: int | None = None
-    ranges: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
-
-    @property
-    def only_inserts(self) -> bool:
-        """Every key occurs once then if no change is missing: none can be inserted twice."""
-        return self.inserts == self.changes
-
-
-def extent(changes: DataFrame, shape: Shape, left_out: LeftOut) -> Extent:
-    """Look at the changes, in one pass that reads the key's columns only."""
-    defaults = left_out.defaults
-    certain = [name for name in shape.key if name not in shape.nullable]
-    after = {name: key_of("after", name, defaults) for name in certain}
-    types = {name: changes.select(column).schema[0].dataType for name, column in after.items()}
-    ranged = [name for name in certain if isinstance(types[name], RANGE_TYPES)]
-    bounds = []
-    for name in ranged:
-        sides = [key_of("before", name, defaults), after[name]]
-        bounds += [sf.min(sf.least(*sides)), sf.max(sf.greatest(*sides))]
-    row = changes.agg(
-        sf.count("*"),
-        sf.count_if(sf.col("__op") == "insert"),
-        sf.count_if(is_moved(shape.key)),
-        sf.count_if(is_partial()),
-        _first(reduce(Column.__or__, (is_left_out("before", name) for name in shape.key))),
-        _first(left_out.is_unknown()),
-        _first(is_inexact(shape, changes)),
-        *bounds,
-    ).first()
-    if row is None:
-        return Extent(0)
-    changed, inserted, moved, partial, keyless, unknown, inexact, *found = list(row)
-    ranges = {name: (found[2 * n], found[2 * n + 1]) for n, name in enumerate(ranged)}
-    return Extent(changed, inserted, moved, partial, keyless, unknown, inexact, ranges)
-
-
-def _first(condition: Column) -> Column:
-    """The first transaction with a change of which this holds."""
-    return sf.min(sf.when(condition, sf.col("__lsn")))
-
-
-def is_partial() -> Column:
-    """Whether one of a change's images leaves something out."""
-    return reduce(Column.__or__, (sf.col(name).isNotNull() for name in PARTIAL_COLUMNS))
+MATERIALIZE = "spark.databricks.delta.merge.materializeSource"
+"""MERGE reads the folded changes twice: fold them once, but where that costs more."""
 
 
 def put(
@@ -115,22 +45,24 @@ def put(
     left_out: LeftOut,
     complete: bool,
     look: Look | None = None,
+    few: bool = False,
 ) -> int:
     """Apply the changes to the gold table as one step; how many they were.
 
     `complete`: none is missing. Where a DELETE may be, a key may be inserted twice. `left_out` says
     what columns mean that images leave out; `look` is shown changes with whole images before they
-    are applied. Raises TableRefusedError where it cannot.
+    are applied; `few`: they may be brought to the driver. Raises TableRefusedError where it cannot.
     """
     if not shape.key:
         return _put_bag(spark, changes, shape, write, left_out)
-    found = extent(changes, shape, left_out)
+    found = extent(changes, shape, left_out, sized=few)
     if not found.changes:
         return 0
-    if found.keyless is not None:
-        raise key_left_out(found.keyless, shape.key)
-    if found.inexact is not None:
-        raise key_inexact(found.inexact, shape.key)
+    _refuse_keys(found, shape)
+    at_hand = few and fit(changes, found.changes, found.bytes or 0)
+    if at_hand:
+        spark = session_for(spark, write.table)
+        changes = local(spark, changes)
     if not shape.unique:
         _refuse_repeated(spark, changes, shape, write, left_out, found)
     if found.partial:
@@ -141,16 +73,25 @@ def put(
     else:
         folded = fold(changes, shape, key_changes=found.key_changes > 0)
     gold = delta.read(spark, write.table)
-    is_new = found.inserts > 0 and _nothing_in(gold, found)
+    # A look at gold costs as much as a MERGE of a few rows, unless nothing is there.
+    may_be_new = found.only_inserts if at_hand else found.inserts > 0
+    is_new = may_be_new and nothing_in(gold, found)
     if look and not (is_new and found.only_inserts):
-        look(changes, shape, gold.where(_all(within(found, gold.schema))), found.changes)
+        look(changes, shape, gold.where(all_of(within(found, gold.schema))), found.changes)
     if is_new:
         columns = [quoted(name) for name in shape.outcome_columns]
         rows = folded.where(~sf.col(DELETE)).select(*columns)
         delta.append_once(rows, write.table, app=write.app, version=write.version)
     else:
-        _merge(spark, folded, shape, found, write)
+        _merge(spark, folded, shape, found, write, materialize=not at_hand)
     return found.changes
+
+
+def _refuse_keys(found: Extent, shape: Shape) -> None:
+    if found.keyless is not None:
+        raise key_left_out(found.keyless, shape.key)
+    if found.inexact is not None:
+        raise key_inexact(found.inexact, shape.key)
 
 
 def _refuse_repeated(
@@ -162,7 +103,7 @@ def _refuse_repeated(
     found: Extent,
 ) -> None:
     gold = delta.read(spark, write.table)
-    there = gold.where(_all(within(found, gold.schema)))
+    there = gold.where(all_of(within(found, gold.schema)))
     if (lsn := first_repeated(changes, shape, there, left_out)) is not None:
         raise key_repeated(lsn, shape.key)
 
@@ -178,7 +119,7 @@ def _put_partial(
     if found.unknown is not None:
         refuse_unknown(changes, left_out, found.unknown)
     gold = delta.read(spark, write.table)
-    there = gold.where(_all(within(found, gold.schema)))
+    there = gold.where(all_of(within(found, gold.schema)))
     lives = found.key_changes > 0 or found.unknown is not None
     folded = fold_partial(changes, shape, there, left_out, lives=lives)
     write_documents(
@@ -190,8 +131,8 @@ def _put_partial(
 def _put_bag(
     spark: SparkSession, changes: DataFrame, shape: Shape, write: Write, left_out: LeftOut
 ) -> int:
-    incomplete = _first(sf.col("__absent_before").isNotNull())
-    row = changes.agg(sf.count("*"), incomplete, _first(left_out.is_unknown())).first()
+    incomplete = first_lsn(sf.col("__absent_before").isNotNull())
+    row = changes.agg(sf.count("*"), incomplete, first_lsn(left_out.is_unknown())).first()
     count, keyless, unknown = row if row is not None else (0, None, None)
     if keyless is not None:
         raise row_left_out(keyless)
@@ -204,25 +145,6 @@ def _put_bag(
             lambda: bag_misfits(known, left_out),
         )
     return int(count)
-
-
-def within(found: Extent, schema: st.StructType, alias: str = "") -> list[Column]:
-    """That a row's key is in the ranges, as conditions with literals, which prune files."""
-    types = {field.name: field.dataType for field in schema.fields}
-    conditions = []
-    for name, limits in found.ranges.items():
-        low, high = (sf.lit(limit).cast(types[name]) for limit in limits)
-        conditions.append(sf.col(f"{alias}{quoted(name)}").between(low, high))
-    return conditions
-
-
-def _nothing_in(target: DataFrame, found: Extent) -> bool:
-    """Whether no row is in the ranges. Statistics answer, or the first file that has one."""
-    return target.where(_all(within(found, target.schema))).isEmpty()
-
-
-def _all(conditions: Iterable[Column]) -> Column:
-    return reduce(Column.__and__, conditions, sf.lit(True))
 
 
 def _same(name: str, shape: Shape) -> Column:
@@ -238,10 +160,11 @@ def _merge(
     write: Write,
     *,
     keeps: bool = False,
+    materialize: bool = True,
 ) -> None:
     """MERGE what was folded; `keeps`: a row keeps the columns that its `MISSING` names."""
     keys = [_same(name, shape) for name in shape.key]
-    on = _all([*keys, *within(found, folded.schema, "t.")])
+    on = all_of([*keys, *within(found, folded.schema, "t.")])
     said = {quoted(name): sf.col(f"s.{quoted(name)}") for name in shape.outcome_columns}
     values: dict[str, str | Column] = {**said}
     updated, inserted = values, ~sf.col(f"s.{DELETE}")
@@ -259,8 +182,7 @@ def _merge(
     deleted = sf.col(f"s.{DELETE}")
 
     def merge(session: SparkSession) -> None:
-        for key, value in MERGE_CONF.items():
-            session.conf.set(key, value)
+        session.conf.set(MATERIALIZE, "all" if materialize else "none")
         target = delta.open_table(session, write.table).alias("t")
         (
             target.merge(folded.alias("s"), on)

@@ -67,9 +67,9 @@ def parts(state: TableState, items: Sequence[TimelineItem]) -> list[Part]:
     begins = [n for n, item in enumerate(reached) if _begins(item, state)]
     begins = [n for n in begins if not moves or n <= moves[0]]
     if begins:
-        model = _model(reached[: begins[-1]])
+        model = model_after(reached[: begins[-1]])
         return _needed(_Batch(state, None, model).parts(reached[begins[-1] :]))
-    batch = _Batch(state, _latest(passed), _model(passed))
+    batch = _Batch(state, _latest(passed), model_after(passed))
     return _needed(batch.parts(reached[len(passed) :]))
 
 
@@ -108,7 +108,9 @@ def _latest(items: Sequence[TimelineItem]) -> TimelineItem | None:
     return latest
 
 
-def _model(items: Iterable[TimelineItem], model: TableModel | None = None) -> TableModel | None:
+def model_after(
+    items: Iterable[TimelineItem], model: TableModel | None = None
+) -> TableModel | None:
     """What DDL tells after all of them; table maps show otherwise what it has begun, no more."""
     for item in items:
         begins = item.definition is not None or item.kind == "create"
@@ -140,7 +142,7 @@ class _Batch:
             yield from self._rows(item.position)
             before = self._current.definition if self._current else None
             self._current = _latest([*([self._current] if self._current else []), item])
-            self._model = _model([item], self._model)
+            self._model = model_after([item], self._model)
             if item.kind not in _NOT_OF_GOLD:
                 yield Evolve(item, before, self._key())
             self._take(item)

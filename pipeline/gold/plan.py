@@ -91,6 +91,18 @@ def touch(state: GoldState, changed: Collection[str], cut_before: int) -> GoldSt
     return replace(state, tables=tables)
 
 
+def cascading(
+    state: GoldState, changed: Collection[tuple[TableName, int]], name: str | None
+) -> GoldState:
+    """The state with the `name` of what foreign keys do in it, to these tables."""
+    names = {table for table, _ in changed}
+    tables = {
+        table: replace(one, touched=one.touched or table in names)
+        for table, one in state.tables.items()
+    }
+    return replace(state, tables=tables, cascades=name)
+
+
 def same(previous: GoldState, planned: GoldState) -> bool:
     """Whether the plan would change nothing."""
 

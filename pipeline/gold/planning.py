@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -13,11 +14,16 @@ from pipeline.catalog.definitions import read_items
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import NOT_OF_GOLD, TimelineItem, in_force
 from pipeline.gold.blocks import Rules
+from pipeline.gold.cascade_outlook import Foreseen, Outlook
+from pipeline.gold.cascade_reader import Reader
+from pipeline.gold.cascade_store import keep
+from pipeline.gold.cascades import foresee
+from pipeline.gold.cut import published
 from pipeline.gold.evolve import taken
 from pipeline.gold.facts import Facts, gather
 from pipeline.gold.faults import open_faults
 from pipeline.gold.names import gold_name
-from pipeline.gold.plan import Known, plan_batch, same, touch
+from pipeline.gold.plan import Known, cascading, plan_batch, same, touch
 from pipeline.gold.state import GoldState
 from pipeline.gold.xa import first_open, redefined
 from pipeline.lake import Lake
@@ -35,11 +41,15 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """The state that gold has, and the one that the next batch brings (None: nothing to do)."""
+    """The state that gold has, and the one that the next batch brings (None: nothing to do).
+
+    `partly`: for the sake of what foreign keys do, there is more to do behind it.
+    """
 
     previous: GoldState
     following: GoldState | None = None
     seen: Seen | None = None
+    partly: bool = False
 
 
 def rules(settings: Settings) -> Rules:
@@ -79,11 +89,52 @@ def plan_next(
     state = plan_batch(start, known, rules(settings), settings.wanted)
     if same(previous, state):
         return Planned(previous)
+    versions = published(ledger.record("gold"))
+    state, foreseen = _with_cascades(spark, settings, start, known, seen, state, versions)
+    if same(previous, state):
+        return Planned(previous)
     decided = [p.tables for p in prepared if p.committed_in(previous.cut_lsn, state.cut_lsn)]
     changed = seen.facts.changed.union(*decided)
     marks = [table.to_lsn for table in state.tables.values()]
     state = replace(state, xa_from=first_open(prepared, marks, state.cut_lsn))
-    return Planned(previous, touch(state, changed, previous.cut_lsn), seen)
+    state = touch(state, changed, previous.cut_lsn)
+    name = keep(spark, Lake(settings.lake), settings.source, foreseen.changes)
+    partly = foreseen.again or state.cut_lsn < cut
+    return Planned(previous, cascading(state, foreseen.changes, name), seen, partly)
+
+
+def _with_cascades(
+    spark: SparkSession,
+    settings: Settings,
+    previous: GoldState,
+    known: Known,
+    seen: Seen,
+    state: GoldState,
+    versions: Mapping[TableName, int],
+) -> tuple[GoldState, Foreseen]:
+    """The plan, ending where what foreign keys do needs it to, without children that this holds."""
+    items: dict[TableName, list[TimelineItem]] = defaultdict(list)
+    for item in seen.items:
+        items[item.name].append(item)
+    reader = Reader(spark, settings, items, seen.facts, versions)
+    again = False
+    while True:
+        outlook = Outlook(
+            state.tables,
+            previous.cut_lsn,
+            state.cut_lsn,
+            items,
+            seen.facts,
+            known.faults,
+            known.files,
+        )
+        foreseen = foresee(settings, outlook, reader)
+        again = again or foreseen.again
+        faults = [fault for fault in foreseen.faults if fault not in known.faults]
+        if foreseen.cut_lsn == state.cut_lsn and not faults:
+            return state, replace(foreseen, again=again)
+        known = replace(known, cut_lsn=foreseen.cut_lsn, faults=[*known.faults, *faults])
+        state = plan_batch(previous, known, rules(settings), settings.wanted)
 
 
 def _taken(

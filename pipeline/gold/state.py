@@ -61,7 +61,8 @@ class GoldState:
     `cut_held` says why the cut is not silver's last transaction. `drop_rows`: a table that the
     source drops loses its rows in gold. `xa_from`: no XA transaction that was prepared before it
     is of interest to any table (0: that was not looked at). `mark_faults`: tables go on without
-    changes of which not all is known.
+    changes of which not all is known. `cascades` names what foreign keys do in the plan beside what
+    is logged (`pipeline.gold.cascade_store`).
     """
 
     silver_batch: int = 0
@@ -71,6 +72,7 @@ class GoldState:
     tables: Mapping[TableName, TableState] = field(default_factory=dict)
     xa_from: int = NO_LSN
     mark_faults: bool = False
+    cascades: str | None = None
 
     def to_body(self) -> dict[str, Any]:
         """As a plan's body, which is JSON."""
@@ -81,6 +83,7 @@ class GoldState:
             "drop_rows": self.drop_rows,
             "xa_from": self.xa_from,
             "mark_faults": self.mark_faults,
+            "cascades": self.cascades,
             "tables": [asdict(self.tables[name]) for name in sorted(self.tables)],
         }
 
@@ -102,6 +105,7 @@ class GoldState:
             # Plans from before XA transactions were read have none.
             body.get("xa_from", NO_LSN),
             body.get("mark_faults", False),
+            body.get("cascades"),
         )
 
     @classmethod

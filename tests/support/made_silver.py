@@ -23,6 +23,7 @@ from pipeline import delta
 from pipeline.catalog.definitions import append_items
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import ColumnStep, ItemKind, TimelineItem
+from pipeline.catalog.model import TableModel
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger
 from pipeline.settings import Settings
@@ -65,6 +66,8 @@ class MadeTransaction:
     committed: bool = True
     xa: tuple[str, str] | None = None
     """The name of an XA transaction, and what this one is to it."""
+    cascades: str | None = "unlogged"
+    """What silver says of foreign keys."""
     partial: dict[int, dict[str, Any]] = field(default_factory=dict)
     """By the number of a row: what silver has besides of images that are not complete."""
 
@@ -111,9 +114,10 @@ def item(
     reason: str | None = None,
     columns: Sequence[ColumnStep] | None = None,
     other: TableDefinition | None = None,
+    model: TableModel | None = None,
 ) -> TimelineItem:
     """What happens to a table in the n-th transaction, before its rows if nothing else is said."""
-    bare = kind in ("drop", "unsupported", "truncate", "moved", "keys")
+    bare = kind in ("drop", "unsupported", "truncate", "moved", "keys", "model")
     return TimelineItem(
         lsn(n),
         lsn(n) % (1 << 40) + pos,
@@ -126,7 +130,7 @@ def item(
         f"{kind} {table}",
         reason,
         None if columns is None else tuple(columns),
-        None,
+        model,
         None if other is None else TableName(other.schema, other.table),
     )
 
@@ -255,6 +259,7 @@ def _transaction(made: MadeTransaction) -> dict[str, Any]:
         "rows": list(counts.items()),
         "bytes": 1000,
         "commit_lsn": lsn(made.n) if made.committed and not _is_prepared(made) else None,
+        "cascades": made.cascades if made.rows else None,
         "xa": made.xa[0] if made.xa else None,
         "xa_end": made.xa[1] if made.xa else None,
         "rolled_back": [

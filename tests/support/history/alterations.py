@@ -70,7 +70,8 @@ def truncate(world: World, session: Session) -> None:
 
 def rekey(world: World, session: Session) -> None:
     """The table's key added, dropped or declared in another way."""
-    tables = [table for table in world.alone() if not table.key[0].numbered]
+    alone = (table for table in world.alone() if not table.references)
+    tables = [table for table in alone if not table.key[0].numbered]
     if not tables:
         return
     table = world.rng.choice(tables)
@@ -92,7 +93,8 @@ def rekey(world: World, session: Session) -> None:
 
 def widen_key(world: World, session: Session) -> None:
     """The key with one more column, or with its columns in another order."""
-    tables = [table for table in world.alone() if table.index and not table.key[0].numbered]
+    alone = (table for table in world.alone() if table.index and not table.references)
+    tables = [table for table in alone if not table.key[0].numbered]
     if not tables:
         return
     table = world.rng.choice(tables)
@@ -113,7 +115,8 @@ _KEYS = ("INT", "BIGINT", "DECIMAL", "DATE", "ENUM", "SET", "YEAR", "BIT", "VARB
 
 def uncertain(world: World, session: Session) -> None:
     """A change of which the log does not tell what became of the rows."""
-    tables = [table for table in world.alone() if len(table.plain) > 1]
+    alone = (table for table in world.alone() if not table.references)
+    tables = [table for table in alone if len(table.plain) > 1]
     if not tables:
         return
     table = world.rng.choice(tables)
@@ -148,11 +151,11 @@ def _any(world: World, table: Table, touched: set[str]) -> str | None:
 
 
 def _untouched(table: Table, touched: set[str], *, keys: bool = True) -> list[Column]:
-    """Columns that may be changed: none that others are generated from."""
+    """Columns that may be changed: none that others are generated from, or that refer to any."""
     if any(column.generated for column in table.columns):
         touched |= {table.columns[0].name}
     columns = table.given if keys and not table.references else table.plain
-    return [column for column in columns if column.name not in touched]
+    return [column for column in columns if column.name not in touched and not column.refers]
 
 
 def _place(world: World, table: Table, touched: set[str]) -> str:
@@ -204,7 +207,7 @@ def _rename(world: World, table: Table, touched: set[str]) -> str | None:
         table.replace(old, new)
         return f"RENAME COLUMN {old.sql} TO {new.sql}"
     kinds = _conversions(table, old)
-    if kinds and table.family == table.name and world.rng.random() < 0.5:
+    if kinds and not table.referred and world.rng.random() < 0.5:
         kind = world.rng.choice(kinds)
         default = kind.default if old.default is not None else None
         new = replace(new, kind=kind, default=default)
@@ -244,7 +247,7 @@ def _move(world: World, table: Table, touched: set[str]) -> str | None:
 def _convert(world: World, table: Table, touched: set[str]) -> str | None:
     choices = [
         (column, kind)
-        for column in _untouched(table, touched, keys=table.family == table.name)
+        for column in _untouched(table, touched, keys=not table.referred)
         for kind in _conversions(table, column)
     ]
     if not choices:

@@ -75,21 +75,41 @@ def _columns(world: World) -> list[Column]:
 
 
 def _child(world: World, session: Session) -> bool:
-    """A new table whose rows go with those of a parent that they name, if one can be."""
-    free = [table for table in world.free() if table.index == "PRIMARY"]
-    if not free:
-        return False
-    parent = world.rng.choice([table for table in free if len(table.key) == 1] or free)
-    child = Column("child", KEY_KINDS[-1], nullable=False)
-    key = tuple(replace(column, numbered=False) for column in parent.key)
-    table = Table(world.schema, world.new_name(), (*key, child), _columns(world))
+    """A new table whose rows go and change with those of a parent that they name, if one can be.
+
+    Its key begins with the parent's, or it has columns beside its own for that, or it is its own
+    parent. No text: which one refers to which would depend on collations.
+    """
+    rng = world.rng
+    free = [t for t in world.free() if t.index == "PRIMARY" and not any(map(_is_text, t.key))]
+    if free and rng.random() < 0.4:
+        parent = rng.choice([table for table in free if len(table.key) == 1] or free)
+        child = Column(f"child {len(parent.key)}", KEY_KINDS[-1], nullable=False)
+        key = tuple(replace(column, numbered=False) for column in parent.key)
+        table = Table(world.schema, world.new_name(), (*key, child), _columns(world))
+        names, actions = parent.names, ["CASCADE"]
+    else:
+        bag = free and Feature.BAGS in world.features and rng.random() < 0.2
+        index = "" if bag else "PRIMARY"
+        kind = rng.choice([kind for kind in KEY_KINDS if not _is_text(Column("", kind))])
+        own = (Column("k0", kind, nullable=False),)
+        table = Table(world.schema, world.new_name(), own, _columns(world), index)
+        parent = rng.choice([*free, *([] if bag else [table])])
+        up = [Column(f"up{n}", c.kind, refers=True) for n, c in enumerate(parent.key)]
+        table.columns += up
+        names, actions = ", ".join(column.sql for column in up), ["CASCADE", "SET NULL"]
+    parent.referred = True
     table.family = parent.family
     table.references = (
-        f"FOREIGN KEY ({parent.names}) REFERENCES {parent.sql} ({parent.names}) ON DELETE CASCADE"
+        f"FOREIGN KEY ({names}) REFERENCES {parent.sql} ({parent.names})"
+        f" ON DELETE {rng.choice(actions)} ON UPDATE {rng.choice((*actions, 'NO ACTION'))}"
     )
-    table.features.add(Feature.FOREIGN_KEYS)
     _begin(world, session, table, declared(table))
     return True
+
+
+def _is_text(column: Column) -> bool:
+    return "CHAR" in column.kind.sql
 
 
 def drop(world: World, session: Session) -> None:
@@ -122,8 +142,9 @@ def like(world: World, session: Session) -> None:
 
 
 def _like(world: World, session: Session, model: Table) -> Table:
-    table = Table(world.schema, world.new_name(), model.key, list(model.columns), model.index)
-    table.features = model.features - {Feature.FOREIGN_KEYS}
+    columns = [replace(column, refers=False) for column in model.columns]
+    table = Table(world.schema, world.new_name(), model.key, columns, model.index)
+    table.features = set(model.features)
     _begin(world, session, table, f"CREATE TABLE {table.sql} LIKE {model.sql}")
     return table
 
@@ -135,10 +156,10 @@ def as_select(world: World, session: Session) -> None:
         return
     model = world.rng.choice(models)
     # A generated column's values become a column like others, whose values may be given.
-    columns = [replace(column, generated=None) for column in model.columns]
+    columns = [replace(column, generated=None, refers=False) for column in model.columns]
     key = tuple(replace(column, numbered=False) for column in model.key)
     table = Table(world.schema, world.new_name(), key, columns, model.index)
-    table.features = model.features - {Feature.FOREIGN_KEYS}
+    table.features = set(model.features)
     if Feature.BAGS in world.features and world.rng.random() < 0.4:
         table.index = ""
     index = f" ({alterations.key_clause(table)} ({table.names}))" if table.index else ""

@@ -41,14 +41,13 @@ class Feature(Enum):
     SCHEMA_CHANGES = auto()  # ALTER TABLE in all its forms, TRUNCATE
     RENAMES = auto()  # RENAME TABLE, also of several; copies that take a table's place
     UNCERTAIN = auto()  # changes of which the log does not tell what became of the rows
-    FOREIGN_KEYS = auto()  # ON DELETE CASCADE
+    FOREIGN_KEYS = auto()  # ON DELETE and ON UPDATE CASCADE and SET NULL
     STATEMENTS = auto()  # binlog_format=STATEMENT
 
 
 HELD: Mapping[Feature, str] = {
     Feature.UNCERTAIN: "not certain|not in the log",
-    Feature.FOREIGN_KEYS: "foreign key",
-    Feature.STATEMENTS: "logged as a statement",
+    Feature.STATEMENTS: "logged as a statement|what foreign keys do",
 }
 """Features that gold does not apply (yet), and what the reason of a table held for one matches.
 
@@ -88,7 +87,7 @@ class Kind:
 class Column:
     """A column; `default` is its DEFAULT, `generated` the expression that its values are from.
 
-    `numbered`: AUTO_INCREMENT.
+    `numbered`: AUTO_INCREMENT; `refers`: it is of a foreign key, and stays as it is.
     """
 
     name: str
@@ -97,6 +96,7 @@ class Column:
     default: str | None = None
     generated: str | None = None
     numbered: bool = False
+    refers: bool = False
 
     @property
     def sql(self) -> str:
@@ -132,6 +132,8 @@ class Table:
     family: str = ""
     references: str = ""
     """Its foreign key, as SQL."""
+    referred: bool = False
+    """Whether one of another table refers to its key."""
     features: set[Feature] = field(default_factory=set)
     """Those because of which it may be held from now on."""
 

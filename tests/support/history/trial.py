@@ -8,9 +8,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest.mock import patch
 
 from pyspark.sql import SparkSession
 
+from pipeline.gold import few_changes
 from tests.support.history.apply import WAYS
 from tests.support.history.check import UnequalError, check
 from tests.support.history.generate import generate, mixed
@@ -20,6 +22,12 @@ from tests.support.history.shrink import as_sql, shrink
 from tests.support.mariadb import MariaDBServer
 from tests.support.server import Server
 
+GOLD: Mapping[str, Mapping[str, int]] = {
+    "small": {},
+    "large": {"SMALL_BYTES": -1},
+    "many": {"FEW": -1},
+}
+"""Changes that are few in tables that are small; in tables taken for large; taken for many."""
 FEWEST_DONE = 0.9
 """The share of steps that must succeed: a history of errors shows nothing."""
 
@@ -35,6 +43,8 @@ class Trial:
     features: frozenset[Feature] = APPLIED
     variables: Mapping[str, str | int] = field(default_factory=dict)
     """Global variables of the server while the histories are played."""
+    gold: str = "small"
+    """One of `GOLD`: how large gold takes batches and tables for."""
 
     def __str__(self) -> str:
         features = "".join(f" --feature {f.name}" for f in sorted(self.features - APPLIED, key=str))
@@ -45,6 +55,7 @@ class Trial:
         return (
             f"python -m benchmarks.histories --seed {self.seed} --way '{self.way}'"
             f" --histories {self.histories} --length {self.length}{features}{variables}"
+            f" --gold {self.gold}"
         )
 
 
@@ -112,6 +123,8 @@ def _attempt(
         if result.done < fewest_done * len(steps):
             shown = "\n".join(f"{step.sql}: {error}" for step, error in result.failed[:10])
             raise UnequalError(f"{len(result.failed)} of {len(steps)} steps fail\n{shown}")
+        for name, value in GOLD[trial.gold].items():
+            stack.enter_context(patch.object(few_changes, name, value))
         WAYS[trial.way](spark, server.binlogs(), folder, random.Random(trial.seed))
         equal = check(spark, server, folder, made)
     return Outcome(equal, result.done, len(result.failed))

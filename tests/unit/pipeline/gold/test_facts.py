@@ -10,14 +10,15 @@ from pyspark.sql import SparkSession
 
 from pipeline.catalog.effects import TableName
 from pipeline.gold.changes import Skipped
-from pipeline.gold.facts import Facts, facts, intervals
+from pipeline.gold.facts import Facts, facts, intervals, with_all_columns
 
 UUID = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 SCHEMA = (
     "__lsn bigint, file string, start_pos bigint, gtid string, committed_at timestamp,"
-    " rows map<string, bigint>, commit_lsn bigint,"
+    " rows map<string, bigint>, bytes bigint, commit_lsn bigint,"
     " rolled_back array<struct<start: bigint, end: bigint>>,"
-    " rolled_back_rows array<struct<start: bigint, end: bigint>>, xa string, xa_end string"
+    " rolled_back_rows array<struct<start: bigint, end: bigint>>, xa string, xa_end string,"
+    " cascades string"
 )
 
 
@@ -29,11 +30,13 @@ def transaction(lsn: int, gtid: str | None = None, **values: Any) -> tuple[Any, 
         "gtid": gtid,
         "committed_at": at,
         "rows": None,
+        "bytes": 100,
         "commit_lsn": lsn,
         "rolled_back": None,
         "rolled_back_rows": None,
         "xa": None,
         "xa_end": None,
+        "cascades": "logged",
         **values,
     }
     return (lsn, *made.values())
@@ -64,7 +67,7 @@ def test_a_domain_tells_its_last_gtid(spark: SparkSession) -> None:
 def test_tables_rollbacks_and_what_is_not_decided(spark: SparkSession) -> None:
     rows = [
         transaction(1, rows={"s.a": 1, "s.b": 2}),
-        transaction(2, rows={"s.a": 1}, rolled_back=[(10, 20), (30, 40)]),
+        transaction(2, rows={"s.a": 1}, rolled_back=[(10, 20), (30, 40)], cascades=None),
         transaction(5, rolled_back_rows=[(2, 5)]),
         transaction(3, rows={"s.c": 1}, commit_lsn=None),
         transaction(4, rows={"s.d": 1}, commit_lsn=None),
@@ -80,6 +83,20 @@ def test_tables_rollbacks_and_what_is_not_decided(spark: SparkSession) -> None:
     (fault,) = found.undecided
     assert (fault.lsn, fault.tables) == (3, (TableName("s", "c"),))
     assert "binlog.000001, position 3" in fault.sentence
+    assert (found.changes, found.bytes) == (7, 600)
+    assert found.unlogged == {"s.a"}
+
+
+def test_tables_where_foreign_keys_may_have_done_what_is_not_logged(spark: SparkSession) -> None:
+    rows = [
+        transaction(1, rows={"s.a": 1}, cascades="logged"),
+        transaction(2, rows={"s.b": 1}, cascades="unlogged"),
+        transaction(3, rows={"s.c": 1}, cascades="mixed"),
+        transaction(4, rows={"s.d": 1}, xa="x", xa_end="prepare", cascades="logged"),
+    ]
+    assert look(spark, rows).unlogged == {"s.b", "s.c", "s.d"}
+    older = spark.createDataFrame(rows, SCHEMA).drop("cascades", "rolled_back_rows")
+    assert facts(with_all_columns(older), 0, 10).unlogged == {"s.a", "s.b", "s.c", "s.d"}
 
 
 def test_no_transactions_tell_nothing(spark: SparkSession) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from pipeline.gold.extent import Extent, extent, within
 from pipeline.gold.fold import Shape
 from pipeline.gold.images import LeftOut
-from pipeline.gold.merge import Extent, extent, within
 
 IMAGE = "struct<id: bigint, day: date, b: binary, `x.y`: string>"
 SILVER = (

@@ -1,0 +1,83 @@
+"""Few changes are folded from the driver: when that is, and that they stay what they are."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from decimal import Decimal
+
+import pytest
+from chispa import assert_df_equality
+from pyspark.sql import SparkSession, functions as sf
+
+from pipeline.gold.facts import Facts
+from pipeline.gold.few_changes import (
+    FEW,
+    FEW_BYTES,
+    HELD_BYTES,
+    ON_SMALL_TABLES,
+    are_few,
+    bytes_of,
+    fit,
+    local,
+)
+from pipeline.gold.xa import Prepared
+
+EVERY_TYPE = (
+    "__op string, __lsn bigint, __absent_after array<string>, __json_diff map<string, string>,"
+    " after struct<t: tinyint, i: int, u: decimal(20,0), d: decimal(38,30), f: float, g: double,"
+    " s: string, b: binary, a: array<string>, `of ``day`: timestamp_ntz, at: timestamp, day: date,"
+    " yes: boolean>"
+)
+AT = datetime(9999, 12, 31, 23, 59, 59, 999_999)
+ROW = (
+    *(-128, -(2**31), Decimal(2**64 - 1), Decimal("-9.999999999999999999999999999999"), 1.5),
+    *(-0.0, "ä\x00€", b"\x00\xff", ["a", ""], AT, datetime(1970, 1, 1, tzinfo=timezone.utc)),
+    *(AT.date(), True),
+)
+
+
+@pytest.mark.parametrize(
+    ("facts", "few"),
+    [
+        (Facts(0, 9), True),
+        (Facts(0, 9, changes=FEW, bytes=FEW_BYTES), True),
+        (Facts(0, 9, changes=FEW + 1), False),
+        (Facts(0, 9, changes=1, bytes=FEW_BYTES + 1), False),
+        # how much there was in it is not counted
+        (Facts(0, 9, changes=1, prepared=(Prepared(1),)), False),
+    ],
+    ids=["nothing", "just few", "too many", "too large", "prepared before"],
+)
+def test_few_is_told_by_what_the_log_counted(facts: Facts, few: bool) -> None:
+    assert are_few(facts) is few
+
+
+def test_every_value_is_the_same_at_the_driver(spark: SparkSession) -> None:
+    rows = [
+        ("insert", 1, None, None, ROW),
+        ("update", 2, ["s", "of `day"], {"s": "[]"}, (*[None] * len(ROW),)),
+        ("delete", 3, [], {}, None),
+    ]
+    changes = spark.createDataFrame(rows, EVERY_TYPE)
+    session = spark.newSession()
+    for name, value in ON_SMALL_TABLES.items():
+        session.conf.set(name, value)
+    there = local(session, changes)
+    assert_df_equality(there, changes)
+    assert [str(row.after.g) for row in there.where("__lsn = 1").collect()] == ["-0.0"]
+    assert there.sparkSession.conf.get("spark.sql.shuffle.partitions") == "1"
+    assert SparkSession.getActiveSession() is spark
+
+
+def test_what_is_held_is_counted(spark: SparkSession) -> None:
+    rows = [
+        ("update", 1, None, {"s": "12345"}, ROW),  # 6 bytes of text, 2 binary, "a," and the diff
+        ("delete", 2, None, None, None),
+    ]
+    changes = spark.createDataFrame(rows, EVERY_TYPE).withColumn("before", sf.col("after"))
+    found = [row[0] for row in changes.select(bytes_of(changes)).collect()]
+    assert found == [5 + 2 * (6 + 2 + 2), 0]
+    values = 2 * len(ROW) * 16
+    assert fit(changes, FEW, HELD_BYTES - FEW * values)
+    assert not fit(changes, FEW, HELD_BYTES - FEW * values + 1)
+    assert not fit(changes, FEW + 1, 0)
