@@ -41,6 +41,7 @@ logger.filter.level = off
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 COLLECTOR = "-XX:+UseParallelGC"
+CODE_CACHE = "-XX:ReservedCodeCacheSize=512m"
 
 CONF = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -96,17 +97,24 @@ def configuration(settings: Settings) -> dict[str, str]:
         "spark.sql.shuffle.partitions": str(2 * cores(spark.master)),
         "spark.jars": ",".join(str(jar) for jar in delta_jars(home, spark.conf)),
         **spark.conf,
-        JAVA_OPTIONS: f"{logging} {with_collector(spark.conf.get(JAVA_OPTIONS, ''))}",
+        JAVA_OPTIONS: f"{logging} {with_defaults(spark.conf.get(JAVA_OPTIONS, ''))}",
     }
 
 
-def with_collector(options: str) -> str:
-    """Java's options with a garbage collector chosen, unless they choose one.
+def with_defaults(options: str) -> str:
+    """Java's options, with what they do not choose themselves.
 
-    Rows of many megabytes fit no region of Java's default collector, and nobody waits for a
-    batch's pauses: files to gold take a tenth less time with this one (docs/benchmarks.md).
+    A garbage collector: rows of many megabytes fit no region of Java's default one, and nobody
+    waits for a batch's pauses; files to gold take a tenth less time with this one
+    (docs/benchmarks.md). Room for compiled code: what Spark generates fills Java's default in a run
+    of hundreds of tables, and then nothing more is compiled.
     """
-    return options if re.search(r"-XX:\+Use\w+GC\b", options) else f"{COLLECTOR} {options}".strip()
+    chosen = [
+        default
+        for default, sets in ((COLLECTOR, r"-XX:\+Use\w+GC\b"), (CODE_CACHE, r"ReservedCodeCache"))
+        if not re.search(sets, options)
+    ]
+    return " ".join([*chosen, options]).strip()
 
 
 def cores(master: str) -> int:

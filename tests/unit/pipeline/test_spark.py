@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.spark import cores, with_collector
+from pipeline.spark import CODE_CACHE, COLLECTOR, cores, with_defaults
 
 
 @pytest.mark.parametrize(
     ("given", "started_with"),
     [
-        ("", "-XX:+UseParallelGC"),
-        ("-Dx=y", "-XX:+UseParallelGC -Dx=y"),
-        ("-XX:+UseG1GC", "-XX:+UseG1GC"),
-        ("-Dx=y -XX:+UseZGC", "-Dx=y -XX:+UseZGC"),
-        ("-XX:+UseStringDeduplication", "-XX:+UseParallelGC -XX:+UseStringDeduplication"),
+        ("", f"{COLLECTOR} {CODE_CACHE}"),
+        ("-Dx=y", f"{COLLECTOR} {CODE_CACHE} -Dx=y"),
+        ("-XX:+UseG1GC", f"{CODE_CACHE} -XX:+UseG1GC"),
+        ("-Dx=y -XX:+UseZGC", f"{CODE_CACHE} -Dx=y -XX:+UseZGC"),
+        (
+            "-XX:+UseStringDeduplication",
+            f"{COLLECTOR} {CODE_CACHE} -XX:+UseStringDeduplication",
+        ),
+        ("-XX:ReservedCodeCacheSize=1g", f"{COLLECTOR} -XX:ReservedCodeCacheSize=1g"),
     ],
 )
-def test_java_gets_a_collector_unless_its_options_name_one(given: str, started_with: str) -> None:
-    assert with_collector(given) == started_with
+def test_java_gets_what_its_options_do_not_choose(given: str, started_with: str) -> None:
+    assert with_defaults(given) == started_with
 
 
 @pytest.mark.parametrize(
