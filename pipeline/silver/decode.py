@@ -290,12 +290,16 @@ def _ddl(batch: pa.RecordBatch, server: str) -> Iterator[dict[str, Any]]:
 def _whole_and_parts(
     segment: Segment, batch: pa.RecordBatch
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Transactions that begin and end in the segment, and those of which it has only a part."""
+    """Transactions that begin and end in the segment, and those of which it has only a part, which
+    begins where the segment does, or later."""
     start = segment.ordinal << OFFSET_BITS | segment.start_pos
     begins = pc.greater_equal(batch.column("__lsn"), start)
     whole = pc.and_(begins, pc.is_valid(batch.column("end_pos")))
     yield TRANSACTIONS, batch.filter(whole)
-    yield PARTS, batch.filter(pc.invert(whole))
+    parts = batch.filter(pc.invert(whole))
+    at = parts.schema.get_field_index("start_pos")
+    begun = pc.max_element_wise(parts.column(at), segment.start_pos)
+    yield PARTS, parts.set_column(at, parts.schema.field(at), begun)
 
 
 def of_wanted_tables(faults: pa.RecordBatch, wanted: Wanted) -> pa.RecordBatch:

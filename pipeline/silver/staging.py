@@ -38,6 +38,8 @@ _PARQUET = {
     "parquet.block.size": str(8 << 20),
 }
 
+_BLOB = "blob BINARY"
+
 
 @dataclass(frozen=True, slots=True)
 class Staging:
@@ -64,8 +66,12 @@ class Staging:
         return {row["target"]: row["rows"] for row in rows.coalesce(1).collect()}
 
     def unpacked(self, target: str, schema: pa.Schema) -> DataFrame:
-        """The rows of a target; `schema` is that of its batches."""
-        blobs = self._blobs().where(sf.col("target") == target).select("blob")
+        """The rows of a target that has some; `schema` is that of its batches.
+
+        Reads the target's own folder: to find it among hundreds costs a job.
+        """
+        folder = f"{self.path}/target={target}"
+        blobs = self.spark.read.schema(_BLOB).parquet(folder)
         return blobs.mapInArrow(unpack, spark_schema(schema))
 
     def _blobs(self) -> DataFrame:

@@ -21,7 +21,7 @@ _FIRST_KNOWN = (
     *("end_pos", "commit_lsn", "xa", "xa_end", "seen_before"),
 )
 """What only one part of a transaction tells, or all tell alike."""
-_SPANS = ("rolled_back", "rolled_back_rows", "cascades_logged", "cascades_logged_rows")
+_SPANS = ("rolled_back", "rolled_back_rows", "cascades_logged_rows")
 UNKNOWN = "unknown"
 """Of a transaction in parts, when it is not known where its foreign keys did what is not logged."""
 
@@ -91,9 +91,20 @@ def _merged(parts: list[Mapping[str, Any]]) -> dict[str, Any]:
         **{
             name: [piece for part in parts for piece in part[name] or ()] or None for name in _SPANS
         },
+        "cascades_logged": _logged_spans(parts) or None,
         "cascades": _cascades(parts),
         **{name: _first_known(parts, name) for name in _FIRST_KNOWN},
     }
+
+
+def _logged_spans(parts: list[Mapping[str, Any]]) -> list[dict[str, int]]:
+    """Each part's spans, as far as the part goes: the last of one has no end of its own."""
+    behind = [part["start_pos"] for part in parts[1:]]
+    return [
+        {**piece, "end": min([piece["end"], *behind[n : n + 1]])}
+        for n, part in enumerate(parts)
+        for piece in part["cascades_logged"] or ()
+    ]
 
 
 def _cascades(parts: list[Mapping[str, Any]]) -> str | None:

@@ -2,9 +2,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from decoder.events.rows import RowsFlag
+from decoder.options import TypeOptions
+from decoder.segments import Segmenter
+from pipeline.silver.blobs import unpack
+from pipeline.silver.decode import PARTS, Decode
 from pipeline.silver.transactions import merge_parts
+from tests.support.event_bytes import log_bytes
+from tests.support.logs import POT, gtid, query, xid
+from tests.unit.pipeline.silver.conftest import SEGMENT_ROWS
 
 
 def part(lsn: int, start: int, end: int | None = None, **known: Any) -> dict[str, Any]:
@@ -67,6 +76,48 @@ def test_what_parts_tell_of_foreign_keys_is_put_together(
 ) -> None:
     parts = [part(5, 100 * n, cascades=cascades) for n, cascades in enumerate(told)]
     assert [row["cascades"] for row in merge_parts(parts)] == [merged]
+
+
+def parts_of(log: bytes, target: int) -> list[dict[str, Any]]:
+    """What the segments that a log is cut into tell of transactions that several have."""
+    segmenter = Segmenter(target=target, limit=target)
+    segmenter.feed(log)
+    segmenter.finish()
+    rows = [
+        {
+            "file": "binlog.000001",
+            "ordinal": 1,
+            "start_pos": cut.start.position,
+            "part": 0,
+            "transaction_pos": cut.transaction_pos,
+            "preamble": cut.preamble,
+            "content": log[cut.start.position : cut.end.position],
+        }
+        for cut in segmenter.cuts
+    ]
+    batch = pa.RecordBatch.from_pylist(rows, schema=SEGMENT_ROWS)
+    decode = Decode(TypeOptions(), lambda *_: True, {})
+    blobs = [blob for blob in decode(iter([batch])) if blob.column("target")[0].as_py() == PARTS]
+    return [row for found in unpack(iter(blobs)) for row in found.to_pylist()]
+
+
+@pytest.mark.parametrize("target", [150, 300])
+def test_what_is_logged_in_a_part_says_nothing_of_the_next(target: int) -> None:
+    unchecked = int(RowsFlag.NO_FOREIGN_KEY_CHECKS)
+    flags = [unchecked, 0] * 6
+    events = [POT.map() + POT.rows((n,), flags=flag) for n, flag in enumerate(flags)]
+    before = gtid(1) + query("BEGIN")
+    log = log_bytes(before, *events, xid())
+    first = len(log) - len(xid()) - sum(map(len, events))
+    places = [first + sum(map(len, events[:n])) + len(POT.map()) for n in range(len(events))]
+    parts = parts_of(log, target)
+    (merged,) = merge_parts({**part, "rows": dict(part["rows"] or ())} for part in parts)
+    assert len(parts) > 2
+    assert merged["start_pos"] == merged["__lsn"] & ((1 << 40) - 1)
+    spans = merged["cascades_logged"] or []
+    logged = [any(one["start"] <= place < one["end"] for one in spans) for place in places]
+    assert merged["cascades"] == "mixed"
+    assert logged == [flag != 0 for flag in flags]
 
 
 def test_transactions_stay_apart_and_what_nobody_knows_is_null() -> None:
