@@ -53,7 +53,7 @@ class Parents:
     def _unknown(self, parent: TableName, children: Sequence[TableName]) -> Iterator[Fault]:
         """Other tables may change the parent's rows, and so the children's: none of them is certain
         to be whole, but what the parent's own changes do is done."""
-        known = self.reader.unlogged(self.outlook.facts.unlogged, ())
+        known = self.reader.all_unlogged()
         for child in children:
             for lsn in [lsn for lsn in known if lsn > self.outlook.since(child)][:1]:
                 why = f"the foreign keys of {parent} are not known, to which it refers"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, TypeVar
 
-from pyspark.sql import SparkSession, functions as sf
+from pyspark.sql import DataFrame, SparkSession, functions as sf
 
 from pipeline import delta
 from pipeline.catalog.effects import TableName
@@ -21,6 +23,7 @@ from pipeline.gold.cascade_rows import (
     transactions,
 )
 from pipeline.gold.facts import Facts
+from pipeline.gold.faults import TakenUp, taken_up
 from pipeline.gold.names import gold_name
 from pipeline.lake import Lake
 from pipeline.settings import Settings
@@ -46,6 +49,8 @@ class Reader:
         self._facts = facts
         self._versions = versions
         self._known: dict[Hashable, Any] = {}
+        self._seen: dict[Wish, list[tuple[Wish, list[Event]]]] = defaultdict(list)
+        self._told: list[tuple[frozenset[int], LoggedCascades]] = []
 
     def events(self, wishes: Iterable[Wish]) -> list[Event]:
         """Changes of tables, in no order. Raises TooManyRowsError."""
@@ -53,30 +58,60 @@ class Reader:
             return [event for found in pool.map(self._events, wishes) for event in found]
 
     def _events(self, wish: Wish) -> list[Event]:
+        seen = self._seen[replace(wish, low=0, high=0)]
+        # A plan that ends earlier than the one before asks for less of the same.
+        for wider, found in seen:
+            if wider.low <= wish.low and wish.high <= wider.high:
+                return [event for event in found if wish.low < event.place[0] <= wish.high]
         items, types = self._items.get(wish.name, ()), self._settings.type_options
-        return self._once(
-            wish, lambda: events(self._spark, self._lake, wish, items, self._facts, types)
-        )
+        found = events(self._spark, self._lake, wish, items, self._facts, types)
+        seen.append((wish, found))
+        return found
 
     def logged(self, lsns: Collection[int]) -> LoggedCascades:
         """What silver tells of these transactions."""
-        source = self._settings.source
-        return self._once(
-            ("logged", frozenset(lsns)),
-            lambda: LoggedCascades(self._spark, self._lake, source, lsns, self._facts),
-        )
+        asked, source = frozenset(lsns), self._settings.source
+        for more, told in self._told:
+            if asked <= more:
+                return told
+        told = LoggedCascades(self._spark, self._lake, source, asked, self._facts)
+        self._told.append((asked, told))
+        return told
 
-    def unlogged(self, names: Iterable[str], lsns: Iterable[int]) -> list[int]:
+    def all_logged(self) -> bool:
+        """Whether it is certain of all transactions that all is logged that foreign keys did."""
+        return not self._facts.unlogged and not self._late()
+
+    def not_all_logged(self, table: TableName) -> bool:
+        """Whether the table has rows in transactions of which that is not certain."""
+        late = any(one.has({str(table)}) for one in self._late())
+        return late or str(table) in self._facts.unlogged
+
+    def unlogged(self, names: Collection[str], lsns: Iterable[int]) -> list[int]:
         """The transactions that leave unlogged what foreign keys do, of those that have rows of
         these tables, or are among `lsns`: where they are committed, in order."""
-        told = (frozenset(names), frozenset(lsns))
-        return self._once(("unlogged", *told), lambda: self._unlogged(*told))
+        # Of what was taken up late silver tells no table's rows.
+        late = {one.lsn for one in self._late() if one.has(names)}
+        told = (frozenset(names), late.union(lsns))
+        return self._once(("unlogged", told[0], frozenset(told[1])), lambda: self._unlogged(*told))
 
-    def _unlogged(self, names: frozenset[str], lsns: frozenset[int]) -> list[int]:
+    def all_unlogged(self) -> list[int]:
+        """The same of all transactions."""
+        return self.unlogged(self._facts.unlogged, (one.lsn for one in self._late()))
+
+    def _late(self) -> tuple[TakenUp, ...]:
+        # XA transactions that were prepared before may be committed here.
+        prepared = (one.lsn - 1 for one in self._facts.prepared)
+        low, high = min([self._facts.low, *prepared]), self._facts.high
+        place = self._spark, self._lake, self._settings.source
+        return self._once(("late", low, high), lambda: taken_up(*place, low, high))
+
+    def _unlogged(self, names: Collection[str], lsns: Collection[int]) -> list[int]:
         lsn, facts = sf.col("__lsn"), self._facts
         decided = {p.lsn: p.end_lsn for p in facts.prepared}
         within = ((lsn > facts.low) & (lsn <= facts.high)) | lsn.isin([*decided])
-        named = sf.arrays_overlap(sf.map_keys("rows"), sf.array(*map(sf.lit, sorted(names))))
+        wanted = sf.array(*map(sf.lit, sorted(names))).cast("array<string>")
+        named = sf.arrays_overlap(sf.map_keys("rows"), wanted)
         rows = transactions(self._spark, self._lake, self._settings.source)
         found = rows.where(
             within & ~sf.col("cascades").eqNullSafe("logged") & (named | lsn.isin([*lsns]))
@@ -92,10 +127,9 @@ class Reader:
         version = self._versions.get(link.child)
         if version is None:
             return []
-        gold = delta.read(self._spark, self._name(link.child), version=version)
         return self._once(
             (link, frozenset(values), tuple(columns)),
-            lambda: referring(gold, link, values, columns),
+            lambda: referring(self._gold(link.child, version), link, values, columns),
         )
 
     def keyed(
@@ -109,14 +143,14 @@ class Reader:
         version = self._versions.get(table)
         if version is None or not keys:
             return []
-        gold = delta.read(self._spark, self._name(table), version=version)
         return self._once(
             (table, tuple(key), frozenset(keys), tuple(columns)),
-            lambda: keyed(gold, table, key, keys, columns),
+            lambda: keyed(self._gold(table, version), table, key, keys, columns),
         )
 
-    def _name(self, table: TableName) -> str:
-        return gold_name(self._settings, table.schema, table.table)
+    def _gold(self, table: TableName, version: int) -> DataFrame:
+        name = gold_name(self._settings, table.schema, table.table)
+        return delta.read(self._spark, name, version=version)
 
     def _once(self, question: Hashable, look: Callable[[], Answer]) -> Answer:
         if question not in self._known:

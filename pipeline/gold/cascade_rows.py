@@ -129,8 +129,8 @@ def _few(chosen: DataFrame) -> list[dict[str, Any]] | None:
 
 
 def _reached(chosen: DataFrame) -> int:
-    """The LSN at which too many changes are reached."""
-    few = chosen.select("__lsn").orderBy("__lsn").limit(MOST_ROWS)
+    """The LSN of the first change that is one too many."""
+    few = chosen.select("__lsn").orderBy("__lsn").limit(MOST_ROWS + 1)
     lsn = few.agg(sf.max("__lsn")).first()
     return lsn[0] if lsn is not None else 0
 

@@ -54,12 +54,12 @@ TOO_MANY = "more rows are concerned at once than can be looked at"
 
 def foresee(settings: Settings, outlook: Outlook, reader: Reader) -> Foreseen:
     """Look at what foreign keys do in a batch."""
-    if settings.foreign_keys_logged is True or not outlook.facts.unlogged:
-        return Foreseen(outlook.cut_lsn)
-    keys = cascading(outlook.states, outlook.items)
+    keys = {} if settings.foreign_keys_logged is True else cascading(outlook.states, outlook.items)
     if not keys:
         return Foreseen(outlook.cut_lsn)
     found = links(keys, outlook.states, outlook.items)
+    if reader.all_logged():
+        return Foreseen(outlook.cut_lsn)
     return _Foresight(settings, outlook, reader, found).look()
 
 
@@ -140,7 +140,7 @@ class _Foresight:
         """Parents' rows that go, or change what children refer to, where what comes of it is not
         logged. Raises TooManyRowsError."""
         parents = sorted({link.parent for link in self._links}.intersection(self._states))
-        unlogged = [name for name in parents if str(name) in self._outlook.facts.unlogged]
+        unlogged = [*filter(self._reader.not_all_logged, parents)]
 
         def wish(name: TableName) -> Wish:
             own = self._referred(name)

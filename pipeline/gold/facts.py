@@ -31,9 +31,10 @@ BITMAP_BITS = 32768
 class Facts:
     """About the transactions in (`low`, `high`].
 
-    `changed`: tables (`schema.table`) with rows. `undecided`: transactions of which it is not known
-    whether they were committed. `prepared`: XA transactions that were prepared there, or before and
-    not decided then. `committed_at`: of the last one, in microseconds since 1970.
+    `changed`: tables (`schema.table`) with rows behind the cut before. `undecided`: transactions of
+    which it is not known whether they were committed. `prepared`: XA transactions that were
+    prepared there, or before and not decided then. `committed_at`: of the last one, in
+    microseconds since 1970.
     `gtids`: (source id, first, last), both included; `domain_ends`: MariaDB's last GTIDs.
     `changes` and `bytes`: how many rows of tables they have, and what they take in the log.
     `unlogged`: tables with rows where it is not certain that all is logged that foreign keys did.
@@ -54,16 +55,26 @@ class Facts:
 
 
 def gather(
-    spark: SparkSession, lake: Lake, source: str, low: int, high: int, xa_from: int = 0
+    spark: SparkSession,
+    lake: Lake,
+    source: str,
+    low: int,
+    high: int,
+    xa_from: int = 0,
+    *,
+    cut_before: int = 0,
 ) -> Facts:
-    """Look at silver's transactions in (`low`, `high`], and from `xa_from` on at XA ones."""
+    """Look at silver's transactions in (`low`, `high`], and from `xa_from` on at XA ones.
+
+    Tables that changed are told behind `cut_before`: one that is held may reach further back.
+    """
     nothing_new = low >= high and not 0 < xa_from <= low
     if nothing_new or not delta.exists(spark, lake.transactions):
         return Facts(low, high)
     rows = with_all_columns(delta.read(spark, lake.transactions))
     # Of those that were there before nothing is applied again, and nothing is waited for.
     new = (sf.col("source") == source) & ~sf.coalesce("seen_before", sf.lit(False))
-    return facts(rows.where(new), low, high, xa_from)
+    return facts(rows.where(new), low, high, xa_from, cut_before=cut_before)
 
 
 def with_all_columns(transactions: DataFrame) -> DataFrame:
@@ -79,11 +90,13 @@ def with_all_columns(transactions: DataFrame) -> DataFrame:
     return transactions.withColumns(added) if added else transactions
 
 
-def facts(transactions: DataFrame, low: int, high: int, xa_from: int = 0) -> Facts:
+def facts(
+    transactions: DataFrame, low: int, high: int, xa_from: int = 0, *, cut_before: int = 0
+) -> Facts:
     """What these transactions tell in (`low`, `high`], and XA ones from `xa_from` on, if set."""
     lsn = sf.col("__lsn")
     within = transactions.where((lsn > low) & (lsn <= high))
-    groups = _groups(within).collect()
+    groups = _groups(within, cut_before).collect()
     # Most logs have none: then nothing more is read.
     xa: list[Row] = []
     if 0 < xa_from <= low or any(group["has_xa"] for group in groups):
@@ -121,7 +134,7 @@ def facts(transactions: DataFrame, low: int, high: int, xa_from: int = 0) -> Fac
     )
 
 
-def _groups(transactions: DataFrame) -> DataFrame:
+def _groups(transactions: DataFrame, cut_before: int) -> DataFrame:
     """One row for each bitmap of GTIDs, with what else its transactions tell."""
     lsn, gtid = sf.col("__lsn"), sf.col("gtid")
     number = sf.regexp_extract(gtid, UUID_GTID, 2).try_cast("bigint")
@@ -138,7 +151,9 @@ def _groups(transactions: DataFrame) -> DataFrame:
         sf.max(lsn).alias("last_lsn"),
         sf.max_by(gtid, lsn).alias("last_gtid"),
         sf.max_by(sf.unix_micros("committed_at"), lsn).alias("committed_at"),
-        sf.array_distinct(sf.flatten(sf.collect_set(names))).alias("names"),
+        sf.array_distinct(sf.flatten(sf.collect_set(sf.when(lsn > cut_before, names)))).alias(
+            "names"
+        ),
         sf.array_distinct(sf.flatten(sf.collect_set(sf.when(unlogged, names)))).alias("unlogged"),
         _those(sf.col("commit_lsn").isNull() & sf.col("xa").isNull(), waiting).alias("waiting"),
         sf.bool_or(sf.col("xa").isNotNull()).alias("has_xa"),

@@ -1,17 +1,19 @@
-"""Silver's quarantine as gold reads it: the faults that are open, and the tables they hold."""
+"""Silver's quarantine as gold reads it: the faults that are open, the tables they hold or held."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, functions as sf
 
+from pipeline import delta
 from pipeline.catalog.effects import TableName
 from pipeline.gold.blocks import Fault
 from pipeline.lake import Lake
 from pipeline.silver.decode import OFFSET_BITS
-from pipeline.silver.quarantine import GIVEN_UP, sentence, unresolved
+from pipeline.silver.quarantine import GIVEN_UP, RETRYABLE, sentence, unresolved
 
 
 def open_faults(spark: SparkSession, lake: Lake, source: str) -> list[Fault]:
@@ -20,6 +22,42 @@ def open_faults(spark: SparkSession, lake: Lake, source: str) -> list[Fault]:
     if rows is None:
         return []
     return [_fault(row.asDict()) for row in rows.drop("content").collect()]
+
+
+@dataclass(frozen=True, slots=True)
+class TakenUp:
+    """A transaction that was faulty once, and the tables (`schema.table`) whose rows came late.
+
+    `tables` is None where the fault named none: then it may be any.
+    """
+
+    lsn: int
+    tables: frozenset[str] | None
+
+    def has(self, tables: Collection[str]) -> bool:
+        """Whether rows of one of these may have come late in it."""
+        return self.tables is None or not self.tables.isdisjoint(tables)
+
+
+def taken_up(
+    spark: SparkSession, lake: Lake, source: str, low: int, high: int
+) -> tuple[TakenUp, ...]:
+    """The transactions in (`low`, `high`] whose faults were taken up since, in order."""
+    if not delta.exists(spark, lake.quarantine):
+        return ()
+    lsn = sf.col("__lsn")
+    rows = delta.read(spark, lake.quarantine).where(
+        (sf.col("source") == source)
+        & sf.col("resolved_batch").isNotNull()
+        & sf.col("kind").isin(*RETRYABLE)
+        & (lsn > low)
+        & (lsn <= high)
+    )
+    found = [
+        TakenUp(row["__lsn"], None if row["tables"] is None else frozenset(row["tables"]))
+        for row in rows.select("__lsn", "tables").distinct().collect()
+    ]
+    return tuple(sorted(found, key=lambda one: one.lsn))
 
 
 def _fault(row: Mapping[str, Any]) -> Fault:

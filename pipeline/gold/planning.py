@@ -73,7 +73,8 @@ def plan_next(
     cut = silver.body["cut_lsn"]
     # Where the first table waits: a transaction that holds one holds it until it is decided.
     waiting = [table.to_lsn for table in previous.tables.values() if table.held]
-    seen = look(spark, settings, min([previous.cut_lsn, *waiting]), cut, previous.xa_from)
+    low = min([previous.cut_lsn, *waiting])
+    seen = look(spark, settings, low, cut, previous.xa_from, cut_before=previous.cut_lsn)
     prepared = seen.facts.prepared
     faults = [
         *open_faults(spark, Lake(settings.lake), settings.source),
@@ -153,11 +154,20 @@ def _taken(
         return {name: reason for name, reason in found if reason}
 
 
-def look(spark: SparkSession, settings: Settings, low: int, high: int, xa_from: int) -> Seen:
+def look(
+    spark: SparkSession,
+    settings: Settings,
+    low: int,
+    high: int,
+    xa_from: int,
+    *,
+    cut_before: int = 0,
+) -> Seen:
     """The timeline, and what silver's transactions tell (see `gather`)."""
     lake = Lake(settings.lake)
     told = in_force(read_items(spark, lake, settings.source))
     items = [item for item in told if item.kind not in NOT_OF_GOLD]
     # What `retry` took up was written late.
     items.sort(key=lambda item: item.position)
-    return Seen(items, gather(spark, lake, settings.source, low, high, xa_from))
+    found = gather(spark, lake, settings.source, low, high, xa_from, cut_before=cut_before)
+    return Seen(items, found)

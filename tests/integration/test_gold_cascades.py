@@ -80,7 +80,7 @@ def test_children_change_and_those_in_doubt_are_held(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake = MadeLake(spark, tmp_path)
-    first = fill(Tx(1), PARENT, CHILD, GRANDCHILD, FAULTY, OF_FAULTY, BELOW_FAULTY, OF_LEFT_OUT)
+    first = fill(Tx(1), PARENT, CHILD, GRANDCHILD, OF_FAULTY)
     first.insert(TEXTS, "A").insert(TEXTS, "b").insert(OF_TEXTS, 1, "a").insert(OF_TEXTS, 2, "b")
     lake.silver.batch([first], created(*ALL))
     assert lake.run(exclude=("shop.left_out",)).faults == ()

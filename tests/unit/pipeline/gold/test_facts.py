@@ -64,6 +64,13 @@ def test_a_domain_tells_its_last_gtid(spark: SparkSession) -> None:
     assert sorted(look(spark, rows).domain_ends) == ["0-2-9", "7-1-1"]
 
 
+def test_tables_that_changed_are_those_behind_the_cut_before(spark: SparkSession) -> None:
+    """A table that is held has facts reach back: others have come over these already."""
+    rows = [transaction(n, rows={name: 1}) for n, name in enumerate(("s.a", "s.b", "s.c"), 1)]
+    found = facts(spark.createDataFrame(rows, SCHEMA), 0, 10, cut_before=2)
+    assert (found.changed, found.changes) == ({"s.c"}, 3)
+
+
 def test_tables_rollbacks_and_what_is_not_decided(spark: SparkSession) -> None:
     rows = [
         transaction(1, rows={"s.a": 1, "s.b": 2}),
