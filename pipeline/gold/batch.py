@@ -69,7 +69,8 @@ def _execute(
     record = ledger.record("gold")
     touched = [table for table in state.tables.values() if table.touched]
     before = GoldState.of(ledger)
-    watching = watch(settings.drift, fresh=seen is not None and ledger.wrote(plan))
+    fresh = seen is not None and ledger.wrote(plan)
+    watching = watch(settings.drift, plan.batch, len(touched), fresh=fresh)
     low = min([before.cut_lsn, *(table.from_lsn for table in touched)])
     if seen is None or seen.facts.low > low or seen.facts.high != state.cut_lsn:
         seen = look(spark, settings, low, state.cut_lsn, before.xa_from)
@@ -81,7 +82,7 @@ def _execute(
         facts.prepared,
         state.mark_faults,
         watching,
-        are_few(facts),
+        facts.changes if are_few(facts) else None,
         kept(spark, Lake(settings.lake), state.cascades),
     )
     items = _by_table(seen.items)

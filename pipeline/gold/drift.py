@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import reduce
 from typing import Any
+from zlib import crc32
 
 from pyspark.sql import Column, DataFrame, Window, functions as sf
 
@@ -19,6 +20,11 @@ from pipeline.gold.names import quoted
 
 CHEAP = 20_000
 """Changes of a part that are looked at unless conf wants all."""
+TURNS = 3
+"""Of a batch's tables some third is looked at, others in each batch: to look costs a fifth of
+applying few changes, and may cost a tenth."""
+ALL_OF = 4
+"""Tables of a batch that are all looked at: beside them a batch's own work takes longer."""
 _HAD, _HAS, _ORDER, _BEFORE = (
     "__binlake_had",
     "__binlake_has",
@@ -73,24 +79,32 @@ class Drift:
 class Watch:
     """Looks for drift in what a batch applies, and keeps what it finds of each table.
 
-    `most`: parts of more changes are not looked at (None: every part is). A batch that another run
-    began is not looked at, since what that has applied already would seem to have drifted.
+    `most`: parts of more changes are not looked at (None: every part is); `batch`: its number, if
+    some tables are looked at in each. A batch that another run began is not looked at, since what
+    that has applied already would seem to have drifted.
     """
 
     most: int | None
+    batch: int | None = None
     found: dict[str, Drift] = field(default_factory=dict)
 
     def look(self, table: str, part: DataFrame, shape: Shape, gold: DataFrame, count: int) -> None:
         """Look at a part's changes before they are applied (see `drift`); `count`: how many."""
-        if self.most is None or count <= self.most:
+        if self._is_due(table) and (self.most is None or count <= self.most):
             self.found[table] = self.found.get(table, Drift()) + drift(part, shape, gold)
 
+    def _is_due(self, table: str) -> bool:
+        return self.batch is None or crc32(f"{table} {self.batch}".encode()) % TURNS == 0
 
-def watch(chosen: bool | str, *, fresh: bool) -> Watch | None:
-    """What conf has of a batch; `fresh`: this run planned it, and nothing of it is applied."""
+
+def watch(chosen: bool | str, batch: int, tables: int, *, fresh: bool) -> Watch | None:
+    """What conf has of a batch that touches so many tables; `fresh`: this run planned it, and
+    nothing of it is applied."""
     if not chosen or not fresh:
         return None
-    return Watch(None if chosen == "full" else CHEAP)
+    if chosen == "full":
+        return Watch(None)
+    return Watch(CHEAP, batch if tables > ALL_OF else None)
 
 
 def in_all(before: Mapping[str, Any] | None, found: Mapping[str, Drift]) -> dict[str, Any]:

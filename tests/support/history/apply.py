@@ -34,7 +34,8 @@ Way = Callable[[SparkSession, Sequence[Path], Path, random.Random], None]
 
 def run(spark: SparkSession, binlogs: Path, lake: Path) -> list[LayerReport]:
     """One run of all layers."""
-    settings = Settings.load(None, source=SOURCE, binlogs=str(binlogs), lake=str(lake))
+    place = {"source": SOURCE, "binlogs": str(binlogs), "lake": str(lake)}
+    settings = Settings.load(None, drift="full", **place)
     return run_layers(spark, settings, QuietProgress())
 
 
