@@ -27,10 +27,10 @@ from pipeline import delta
 from pipeline.gold.drift import Watch
 from pipeline.gold.evolve import TABLE_PROPERTIES
 from pipeline.gold.extent import extent, within
-from pipeline.gold.few_changes import FEW
+from pipeline.gold.few_changes import FEW, Few
 from pipeline.gold.fold import Shape
 from pipeline.gold.images import LeftOut
-from pipeline.gold.merge import put
+from pipeline.gold.merge import Look, put
 from pipeline.gold.names import in_sql
 from pipeline.gold.write import Write
 from pipeline.gold.written import Written, written
@@ -171,15 +171,20 @@ def _now() -> Column:
     return sf.timestamp_seconds(sf.lit(1_790_000_000))
 
 
-def _apply(spark: SparkSession, path: str, changes: DataFrame) -> None:
+def _apply(spark: SparkSession, path: str, changes: DataFrame, count: int) -> None:
     """As gold does it."""
-    few = changes.count() <= FEW
-    put(spark, changes, SHAPE, Write(path, "bench", 1), left_out=LeftOut(), complete=True, few=few)
+    _put(spark, path, changes, count, None)
 
 
-def _apply_watched(spark: SparkSession, path: str, changes: DataFrame) -> None:
+def _apply_watched(spark: SparkSession, path: str, changes: DataFrame, count: int) -> None:
     """As gold does it with `drift: full`."""
     watch = Watch(None)
+    _put(spark, path, changes, count, lambda *seen: watch.look("bench", *seen))
+    if any(drift.found for drift in watch.found.values()):
+        raise RuntimeError(f"drift where there is none: {watch.found}")
+
+
+def _put(spark: SparkSession, path: str, changes: DataFrame, count: int, look: Look | None) -> None:
     put(
         spark,
         changes,
@@ -187,14 +192,12 @@ def _apply_watched(spark: SparkSession, path: str, changes: DataFrame) -> None:
         Write(path, "bench", 1),
         left_out=LeftOut(),
         complete=True,
-        look=lambda *seen: watch.look("bench", *seen),
-        few=changes.count() <= FEW,
+        look=look,
+        few=Few(count, sized=False) if count <= FEW else None,
     )
-    if any(drift.found for drift in watch.found.values()):
-        raise RuntimeError(f"drift where there is none: {watch.found}")
 
 
-def _merge(spark: SparkSession, path: str, changes: DataFrame) -> None:
+def _merge(spark: SparkSession, path: str, changes: DataFrame, _count: int) -> None:
     """As one would by hand, the rows being one for each key."""
     deleted = sf.col("__op") == "delete"
     image = sf.when(deleted, sf.col("before")).otherwise(sf.col("after"))
@@ -215,7 +218,8 @@ def _merge(spark: SparkSession, path: str, changes: DataFrame) -> None:
     )
 
 
-WAYS: dict[str, Callable[[SparkSession, str, DataFrame], None]] = {
+Apply = Callable[[SparkSession, str, DataFrame, int], None]
+WAYS: dict[str, Apply] = {
     "plain MERGE": _merge,
     "gold": _apply,
     "gold, drift full": _apply_watched,
@@ -226,14 +230,15 @@ def _measured(
     spark: SparkSession,
     path: str,
     changes: DataFrame,
-    apply: Callable[[SparkSession, str, DataFrame], None],
+    apply: Apply,
 ) -> Figures:
     table = delta.read(spark, path)
     ranges = within(extent(changes, SHAPE, LeftOut()), table.schema)
     scanned = table if apply is _merge else table.where(reduce(Column.__and__, ranges))
     files = [Path(unquote(urlparse(file).path)) for file in scanned.inputFiles()]
+    count = changes.count()
     before, started = jobs(spark), time.monotonic()
-    apply(spark, path, changes)
+    apply(spark, path, changes, count)
     seconds = time.monotonic() - started
     (commit,) = DeltaTable.forPath(spark, path).history(1).select("operationMetrics").collect()
     return Figures(

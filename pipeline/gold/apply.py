@@ -15,6 +15,7 @@ from pipeline.catalog.items import TimelineItem
 from pipeline.gold.cascade_store import Changes
 from pipeline.gold.changes import Skipped, read_changes
 from pipeline.gold.drift import Watch
+from pipeline.gold.few_changes import few_of
 from pipeline.gold.fold import Shape
 from pipeline.gold.gold_table import GoldTable, standing
 from pipeline.gold.insert_defaults import left_out
@@ -41,7 +42,7 @@ seen, so no two commits may share one. A step's are batch * STEPS + step * STEP_
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What all tables of a batch have in common."""
+    """What all tables of a batch have in common; `changes`: how many there are, if few."""
 
     number: int
     drop_rows: bool
@@ -49,7 +50,7 @@ class Batch:
     prepared: Sequence[Prepared] = ()
     mark_faults: bool = False
     watch: Watch | None = None
-    few: bool = False
+    changes: int | None = None
     cascades: Changes = field(default_factory=dict)
 
 
@@ -161,7 +162,7 @@ def _apply_rows(
         ),
         complete=part.complete,
         look=partial(watch.look, str(state.name)) if watch else None,
-        few=batch.few,
+        few=few_of(batch.changes, part.definition),
     )
 
 

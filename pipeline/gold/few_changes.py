@@ -8,9 +8,13 @@ small too, one task does all of a step.
 from __future__ import annotations
 
 import operator
+from dataclasses import dataclass
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession, functions as sf, types as st
 
+from decoder.constants import ColumnType
+from decoder.definition import ColumnDefinition, TableDefinition
 from pipeline import delta
 from pipeline.gold.facts import Facts
 from pipeline.settings import MIB
@@ -21,12 +25,16 @@ FEW_BYTES = 4 * MIB
 """Of the log, where they may be compressed."""
 HELD_BYTES = 16 * MIB
 """Of a part's images, expanded as the driver holds them."""
-VALUE_BYTES = 16
+VALUE_BYTES = 32
 """More than any value takes that is not text or binary."""
+LETTER_BYTES = 3
+"""What a byte of text becomes at most, where its charset is another than UTF-8."""
 SMALL_BYTES = 4 * MIB
 """Of a gold table: rewriting what changes in it costs less than to strike out rows and keep both,
 one task is enough for all of it, and code that Spark generates takes longer to compile than it
 saves."""
+
+_SHORT = (ColumnType.STRING, ColumnType.VARCHAR, ColumnType.VAR_STRING, ColumnType.BIT)
 
 ON_SMALL_TABLES = {
     "spark.sql.shuffle.partitions": "1",
@@ -39,12 +47,44 @@ ON_SMALL_TABLES = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Few:
+    """A part's changes are at most so many, as the log counted; `sized`: none can be large."""
+
+    changes: int
+    sized: bool
+
+
 def are_few(facts: Facts) -> bool:
     """Whether the changes of a batch that `facts` tell of may be at the driver.
 
-    What was prepared before, and is committed in it, is not counted there.
+    What was prepared before, and may be committed in it, is not counted there.
     """
-    return not facts.prepared and facts.changes <= FEW and facts.bytes <= FEW_BYTES
+    counted = all(one.lsn > facts.low for one in facts.prepared)
+    return counted and facts.changes <= FEW and facts.bytes <= FEW_BYTES
+
+
+def few_of(changes: int | None, definition: TableDefinition) -> Few | None:
+    """Of a table's part, where the batch has so many changes (None: they are not few)."""
+    if changes is None:
+        return None
+    sizes = [_most_bytes(column) for column in definition.columns]
+    known = [size for size in sizes if size is not None]
+    most = 2 * changes * sum(known)
+    return Few(changes, sized=len(known) == len(sizes) and most <= HELD_BYTES)
+
+
+def _most_bytes(column: ColumnDefinition) -> int | None:
+    """What a value takes at most; None where its type sets no limit that counts here."""
+    if column.type in _SHORT:
+        return VALUE_BYTES + LETTER_BYTES * column.length
+    if column.type in (ColumnType.ENUM, ColumnType.SET):
+        return VALUE_BYTES + LETTER_BYTES * sum(map(len, column.labels))
+    if column.length_bytes == 0:
+        return VALUE_BYTES + column.precision  # a DECIMAL of many digits is text
+    return (
+        None if column.length_bytes > 2 else VALUE_BYTES + LETTER_BYTES * 256**column.length_bytes
+    )
 
 
 def fit(changes: DataFrame, count: int, size: int) -> bool:
@@ -80,6 +120,12 @@ def _fields(changes: DataFrame, side: str) -> list[st.StructField]:
     return image.fields if isinstance(image, st.StructType) else []
 
 
+def at_driver(changes: DataFrame, most: int) -> pa.Table | None:
+    """The changes; None if they are more than `most`: what `retry` took up was not counted."""
+    rows = changes.limit(most + 1).toArrow()
+    return rows if rows.num_rows <= most else None
+
+
 def session_for(spark: SparkSession, table: str) -> SparkSession:
     """A session for applying local changes to a gold table: as `spark`, unless that is small."""
     detail = delta.open_table(spark, table).detail().select("sizeInBytes").first()
@@ -93,9 +139,9 @@ def session_for(spark: SparkSession, table: str) -> SparkSession:
     return session
 
 
-def local(session: SparkSession, changes: DataFrame) -> DataFrame:
-    """The same changes as rows at hand, of that session."""
-    rows = session.createDataFrame(changes.toArrow(), changes.schema)
+def local(session: SparkSession, changes: DataFrame, rows: pa.Table) -> DataFrame:
+    """The `rows` of these changes as rows at hand, of that session."""
+    at_hand = session.createDataFrame(rows, changes.schema)
     # Whoever creates rows makes the session the active one, which others would take up.
     changes.sparkSession.createDataFrame([], "nothing int")
-    return rows
+    return at_hand

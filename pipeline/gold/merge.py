@@ -8,13 +8,14 @@ nothing to merge with and they are appended. Both are so for a table's first loa
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, SparkSession, functions as sf
 
 from pipeline import delta
 from pipeline.gold.bags import bag_misfits, put_bag
 from pipeline.gold.extent import Extent, all_of, extent, first_lsn, nothing_in, within
-from pipeline.gold.few_changes import fit, local, session_for
+from pipeline.gold.few_changes import Few, at_driver, fit, local, session_for
 from pipeline.gold.fold import DELETE, Shape, fold, outcomes
 from pipeline.gold.images import LeftOut
 from pipeline.gold.keys import first_repeated
@@ -45,24 +46,21 @@ def put(
     left_out: LeftOut,
     complete: bool,
     look: Look | None = None,
-    few: bool = False,
+    few: Few | None = None,
 ) -> int:
     """Apply the changes to the gold table as one step; how many they were.
 
     `complete`: none is missing. Where a DELETE may be, a key may be inserted twice. `left_out` says
     what columns mean that images leave out; `look` is shown changes with whole images before they
-    are applied; `few`: they may be brought to the driver. Raises TableRefusedError where it cannot.
+    are applied; `few`: they may be at the driver. Raises TableRefusedError where it cannot.
     """
     if not shape.key:
         return _put_bag(spark, changes, shape, write, left_out)
-    found = extent(changes, shape, left_out, sized=few)
+    seen = _seen(spark, changes, shape, write, left_out, few)
+    spark, changes, found, at_hand = seen.spark, seen.changes, seen.found, seen.at_hand
     if not found.changes:
         return 0
     _refuse_keys(found, shape)
-    at_hand = few and fit(changes, found.changes, found.bytes or 0)
-    if at_hand:
-        spark = session_for(spark, write.table)
-        changes = local(spark, changes)
     if not shape.unique:
         _refuse_repeated(spark, changes, shape, write, left_out, found)
     if found.partial:
@@ -85,6 +83,40 @@ def put(
     else:
         _merge(spark, folded, shape, found, write, materialize=not at_hand)
     return found.changes
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A part's changes as they are applied: in which session, what they are, and where."""
+
+    spark: SparkSession
+    changes: DataFrame
+    found: Extent
+    at_hand: bool = False
+
+
+def _seen(
+    spark: SparkSession,
+    changes: DataFrame,
+    shape: Shape,
+    write: Write,
+    left_out: LeftOut,
+    few: Few | None,
+) -> _Seen:
+    """Look at the changes, at the driver if they may be: at once, or once they are sized."""
+    rows = at_driver(changes, few.changes) if few and few.sized else None
+    found = Extent(0)
+    if rows is None:
+        found = extent(changes, shape, left_out, sized=few is not None)
+        if few is None or not fit(changes, found.changes, found.bytes or 0):
+            return _Seen(spark, changes, found)
+        rows = at_driver(changes, found.changes)
+    if rows is None or not rows.num_rows:
+        return _Seen(spark, changes, found)
+    own = session_for(spark, write.table)
+    brought = local(own, changes, rows)
+    found = found if found.changes else extent(brought, shape, left_out)
+    return _Seen(own, brought, found, at_hand=True)
 
 
 def _refuse_keys(found: Extent, shape: Shape) -> None:

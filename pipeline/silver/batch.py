@@ -144,16 +144,7 @@ class _Batch:
         again = bool(self.body.again)
         told = self.body.retried and not again
         targets = [FAULTS] if counts.get(FAULTS) and not told else []
-        found = append_faults(
-            staged,
-            self.lake,
-            source,
-            batch,
-            targets,
-            self.body.faults,
-            self.settings.wanted,
-            again=again,
-        )
+        found = append_faults(staged, self.settings, batch, targets, self.body.faults, again=again)
         if not self.body.retried:
             return found
         remaining = still_faulty(staged, counts, self.settings.wanted)

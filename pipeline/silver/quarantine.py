@@ -20,6 +20,7 @@ from pipeline.catalog.ddl import Session
 from pipeline.catalog.definitions import read_items
 from pipeline.catalog.effects import TableName
 from pipeline.lake import Lake
+from pipeline.settings import Settings
 from pipeline.silver.decode import (
     FAULTS,
     OFFSET_BITS,
@@ -54,12 +55,10 @@ SHOWN = 20
 
 def append_faults(
     staging: Staging,
-    lake: Lake,
-    source: str,
+    settings: Settings,
     batch: int,
     targets: Sequence[str],
     planned: Sequence[Mapping[str, Any]],
-    wanted: Wanted,
     *,
     again: bool = False,
 ) -> list[str]:
@@ -67,6 +66,7 @@ def append_faults(
 
     `again`: what is staged was decoded before, so that most of its faults are in quarantine.
     """
+    lake, source = Lake(settings.lake), settings.source
     frames = [staging.unpacked(target, STAGED_FAULTS) for target in targets]
     open_ = unresolved(staging.spark, lake, source) if again else None
     if open_ is not None:
@@ -76,7 +76,7 @@ def append_faults(
     if not frames:
         return []
     found = reduce(DataFrame.unionByName, frames)
-    rows = _with_consequences(staging, lake, source, found, wanted)
+    rows = _with_consequences(staging.spark, settings, found)
     placed = rows.select(
         sf.lit(source).alias("source"),
         sf.lit(batch).alias("batch"),
@@ -95,26 +95,25 @@ def _not_told(faults: DataFrame, open_: DataFrame) -> DataFrame:
     return faults.join(told, reduce(Column.__and__, matches), "left_anti")
 
 
-def _with_consequences(
-    staging: Staging, lake: Lake, source: str, faults: DataFrame, wanted: Wanted
-) -> DataFrame:
+def _with_consequences(spark: SparkSession, settings: Settings, faults: DataFrame) -> DataFrame:
     """The faults, with what statements change besides the tables that they name, of those that
     are wanted."""
     is_statement = sf.col("kind") == STATEMENT_DML
     if faults.where(is_statement & sf.col("tables").isNotNull()).isEmpty():
         return faults
-    items = read_items(staging.spark, lake, source)
+    lake, source = Lake(settings.lake), settings.source
+    items = read_items(spark, lake, source)
     named = faults.where(is_statement).select(sf.explode("tables").alias("name")).distinct()
     left_out = {TableName.read(row["name"]) for row in named.collect()}
-    told = logged_consequences(staging.spark, lake, source)
+    told = logged_consequences(spark, lake, source)
     found = told.of({item.name for item in items}, left_out)
     if not found:
-        return _of_wanted(faults, wanted)
+        return _of_wanted(faults, settings.wanted)
     pairs = [part for name, names in found.items() for part in (sf.lit(name), _texts(names))]
     known = sf.create_map(*pairs)
     each = sf.transform("tables", lambda name: sf.coalesce(known[name], sf.array(name)))
     tables = sf.when(is_statement, sf.array_distinct(sf.flatten(each))).otherwise(sf.col("tables"))
-    return _of_wanted(faults.withColumn("tables", tables), wanted)
+    return _of_wanted(faults.withColumn("tables", tables), settings.wanted)
 
 
 def _of_wanted(faults: DataFrame, wanted: Wanted) -> DataFrame:

@@ -9,19 +9,26 @@ import pytest
 from chispa import assert_df_equality
 from pyspark.sql import SparkSession, functions as sf
 
+from decoder.constants import ColumnType
+from decoder.definition import ColumnDefinition, TableDefinition
 from pipeline.gold.facts import Facts
 from pipeline.gold.few_changes import (
     FEW,
     FEW_BYTES,
     HELD_BYTES,
     ON_SMALL_TABLES,
+    VALUE_BYTES,
+    Few,
     are_few,
+    at_driver,
     bytes_of,
+    few_of,
     fit,
     local,
 )
 from pipeline.gold.xa import Prepared
 
+NUMBER = ColumnDefinition("id", ColumnType.LONG)
 EVERY_TYPE = (
     "__op string, __lsn bigint, __absent_after array<string>, __json_diff map<string, string>,"
     " after struct<t: tinyint, i: int, u: decimal(20,0), d: decimal(38,30), f: float, g: double,"
@@ -44,12 +51,51 @@ ROW = (
         (Facts(0, 9, changes=FEW + 1), False),
         (Facts(0, 9, changes=1, bytes=FEW_BYTES + 1), False),
         # how much there was in it is not counted
-        (Facts(0, 9, changes=1, prepared=(Prepared(1),)), False),
+        (Facts(1, 9, changes=1, prepared=(Prepared(1), Prepared(2))), False),
+        (Facts(1, 9, changes=1, prepared=(Prepared(2),)), True),
     ],
-    ids=["nothing", "just few", "too many", "too large", "prepared before"],
+    ids=["nothing", "just few", "too many", "too large", "prepared before", "prepared in it"],
 )
 def test_few_is_told_by_what_the_log_counted(facts: Facts, few: bool) -> None:
     assert are_few(facts) is few
+
+
+def columns(*kinds: ColumnDefinition) -> TableDefinition:
+    return TableDefinition("shop", "t", (NUMBER, *kinds), (0,))
+
+
+@pytest.mark.parametrize(
+    ("kinds", "size"),
+    [
+        ((), 0),
+        ((ColumnDefinition("n", ColumnType.NEWDECIMAL, precision=65),), 32 + 65),
+        ((ColumnDefinition("v", ColumnType.VARCHAR, length=160, length_bytes=1),), 32 + 480),
+        ((ColumnDefinition("e", ColumnType.ENUM, length=1, labels=("a", "bc")),), 32 + 9),
+        ((ColumnDefinition("t", ColumnType.BLOB, length_bytes=2),), 32 + 3 * 65536),
+    ],
+    ids=["a number", "digits", "short text", "labels", "text"],
+)
+def test_what_rows_take_at_most_is_told_by_their_columns(
+    kinds: tuple[ColumnDefinition, ...], size: int
+) -> None:
+    most = HELD_BYTES // (2 * (VALUE_BYTES + size))
+    assert few_of(most, columns(*kinds)) == Few(most, sized=True)
+    assert few_of(most + 1, columns(*kinds)) == Few(most + 1, sized=False)
+
+
+def test_what_has_no_limit_is_sized_first() -> None:
+    assert few_of(1, columns(ColumnDefinition("j", ColumnType.JSON, length_bytes=4))) == Few(
+        1, sized=False
+    )
+    assert few_of(None, columns()) is None
+
+
+def test_more_than_were_counted_do_not_come(spark: SparkSession) -> None:
+    changes = spark.range(3)
+    assert at_driver(changes, 2) is None
+    rows = at_driver(changes, 3)
+    assert rows is not None
+    assert rows.num_rows == 3
 
 
 def test_every_value_is_the_same_at_the_driver(spark: SparkSession) -> None:
@@ -62,7 +108,9 @@ def test_every_value_is_the_same_at_the_driver(spark: SparkSession) -> None:
     session = spark.newSession()
     for name, value in ON_SMALL_TABLES.items():
         session.conf.set(name, value)
-    there = local(session, changes)
+    rows_there = at_driver(changes, 3)
+    assert rows_there is not None
+    there = local(session, changes, rows_there)
     assert_df_equality(there, changes)
     assert [str(row.after.g) for row in there.where("__lsn = 1").collect()] == ["-0.0"]
     assert there.sparkSession.conf.get("spark.sql.shuffle.partitions") == "1"
@@ -77,7 +125,7 @@ def test_what_is_held_is_counted(spark: SparkSession) -> None:
     changes = spark.createDataFrame(rows, EVERY_TYPE).withColumn("before", sf.col("after"))
     found = [row[0] for row in changes.select(bytes_of(changes)).collect()]
     assert found == [5 + 2 * (6 + 2 + 2), 0]
-    values = 2 * len(ROW) * 16
+    values = 2 * len(ROW) * VALUE_BYTES
     assert fit(changes, FEW, HELD_BYTES - FEW * values)
     assert not fit(changes, FEW, HELD_BYTES - FEW * values + 1)
     assert not fit(changes, FEW + 1, 0)
