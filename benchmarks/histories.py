@@ -36,6 +36,12 @@ VARIABLES: tuple[dict[str, str | int], ...] = (
     {"binlog_row_metadata": "MINIMAL"},
     {"binlog_row_metadata": "MINIMAL", "binlog_row_image": "MINIMAL"},
 )
+MARIADB: tuple[dict[str, str | int], ...] = (
+    {"binlog_row_metadata": "NO_LOG"},
+    {"binlog_row_metadata": "NO_LOG", "binlog_row_image": "MINIMAL"},
+    {"max_binlog_size": 4096, "log_bin_compress": "ON", "log_bin_compress_min_len": 10},
+)
+"""Beside the others: its default, and what only it has."""
 TRIES = 40
 """Runs that `--shrink` takes at most."""
 
@@ -75,7 +81,9 @@ def _trials(arguments: argparse.Namespace) -> Sequence[Trial]:
     ways = [arguments.way] if arguments.way else list(WAYS)
     pairs = (pair.split("=", 1) for pair in arguments.set)
     asked = {name: int(value) if value.isdigit() else value for name, value in pairs}
-    variables = [asked] if asked or arguments.seed_alone else VARIABLES
+    variables = VARIABLES + (MARIADB if "mariadb" in arguments.server else ())
+    if asked or arguments.seed_alone:
+        variables = (asked,)
     features = APPLIED | {Feature[name] for name in arguments.feature}
     features -= {Feature[name] for name in arguments.without}
     return [

@@ -57,6 +57,7 @@ SECOND = f"""
     ALTER TABLE wide ADD COLUMN b INT DEFAULT 5 FIRST;
     SET binlog_transaction_compression = ON;
     INSERT INTO wide VALUES (7, 2, 20); INSERT INTO bag VALUES (4, 'c');
+    SET gtid_next = 'AUTOMATIC:tagged'; INSERT INTO bag VALUES (5, 't'); SET gtid_next = AUTOMATIC;
     XA START 'over'; INSERT INTO wide VALUES (8, 3, 30); XA END 'over'; XA PREPARE 'over';
 """
 AFTER = f"""

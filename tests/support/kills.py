@@ -13,16 +13,23 @@ class Killed(BaseException):
 
 
 class Executioner:
-    """Lets a given number of commits through, then kills the run instead of, or after, the next."""
+    """Lets a given number of commits through, then kills the run instead of, or after, the next.
 
-    def __init__(self, commits: int, *, after: bool) -> None:
+    With `layer`, only that layer's commits count, and its plans and records in the ledger.
+    """
+
+    def __init__(self, commits: int, *, after: bool, layer: str = "") -> None:
         self.left = commits
         self.after = after
+        self.layer = layer
         self.real = delta.commit
 
     def __call__(self, action: Callable[[], object], **names: Any) -> None:
         if self.left < 0:
             raise Killed
+        if self.layer and self.layer not in names["app"].split("/"):
+            self.real(action, **names)
+            return
         self.left -= 1
         if self.left < 0 and not self.after:
             raise Killed

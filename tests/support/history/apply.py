@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from unittest.mock import patch
 
@@ -19,8 +19,8 @@ from pipeline.settings import Settings
 from tests.support.kills import Executioner, Killed
 
 SOURCE = "history"
-MOST_COMMITS = 40
-"""More commits than that, and a run is not killed at the next one."""
+MOST_COMMITS: Mapping[str, int] = {"bronze": 6, "silver": 30, "gold": 30}
+"""By layer: so many of its commits at most are let through, if it makes as many."""
 
 _FLAGS = len(MAGIC) + 17
 """Where the flags of a file's first event are."""
@@ -63,11 +63,15 @@ def by_file(spark: SparkSession, files: Sequence[Path], folder: Path, rng: rando
 
 
 def killed(spark: SparkSession, files: Sequence[Path], folder: Path, rng: random.Random) -> None:
-    """In portions by runs that die at any commit; what one leaves, the next one takes up."""
+    """In portions by runs that die at any commit; what one leaves, the next one takes up.
+
+    One dies in any layer, the next one in gold, which has the most to do.
+    """
     for portion in _portions(files, folder / "binlogs", rng, 2):
-        for _ in range(2):
-            commits, after = rng.randrange(MOST_COMMITS), rng.random() < 0.5
-            with patch.object(delta, "commit", Executioner(commits, after=after)):
+        for layer in (rng.choice(list(MOST_COMMITS)), "gold"):
+            commits, after = rng.randrange(MOST_COMMITS[layer]), rng.random() < 0.5
+            executioner = Executioner(commits, after=after, layer=layer)
+            with patch.object(delta, "commit", executioner):
                 try:
                     run(spark, portion, lake_of(folder))
                 except Killed:
