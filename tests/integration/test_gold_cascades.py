@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from pipeline.catalog.items import TimelineItem
 from pipeline.catalog.model import TableModel
 from pipeline.gold import cascade_rows
 from pipeline.lake import Lake
+from tests.support.kills import AfterEachCommit, Killed
 from tests.support.made_lake import MadeLake
 from tests.support.made_silver import MadeTransaction as Tx, definition, item
 
@@ -121,29 +121,6 @@ def test_children_change_and_those_in_doubt_are_held(
     assert (rows(lake, CHILD), rows(lake, GRANDCHILD)) == ([], [*empty, (5, 5), (6, 6)])
 
 
-class KilledError(BaseException):
-    """Stands for SIGKILL: nothing in the pipeline may catch it and go on."""
-
-
-class Executioner:
-    """Kills a run right after each commit that it makes: the next one goes on from there."""
-
-    def __init__(self) -> None:
-        self.real = delta.commit
-        self.tables: list[str] = []
-
-    def __call__(self, action: Callable[[], object], **names: Any) -> None:
-        before = _commits(names["table"])
-        self.real(action, **names)
-        if _commits(names["table"]) > before:
-            self.tables.append(names["table"].rpartition("/")[2])
-            raise KilledError
-
-
-def _commits(table: str) -> int:
-    return len(list(Path(table, "_delta_log").glob("*.json")))
-
-
 def test_a_run_killed_after_each_commit_does_it_once(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,17 +135,18 @@ def test_a_run_killed_after_each_commit_does_it_once(
             Tx(3).update(CHILD, (2, 1), (1, 1)).insert(GRANDCHILD, 7, 1).delete(PARENT, 1),
         ]
     )
-    executioner = Executioner()
+    executioner = AfterEachCommit()
     monkeypatch.setattr(delta, "commit", executioner)
     for _ in range(20):
         try:
             lake.run(parallel_tables=1)
             break
-        except KilledError:
+        except Killed:
             continue
-    assert executioner.tables[:2] == ["_cascades", "batches"]
-    assert sorted(executioner.tables[2:5]) == ["child", "grandchild", "parent"]
-    assert executioner.tables[5:] == ["_cuts", "batches"]
+    tables_of_commits = [table.rpartition("/")[2] for table in executioner.commits]
+    assert tables_of_commits[:2] == ["_cascades", "batches"]
+    assert sorted(tables_of_commits[2:5]) == ["child", "grandchild", "parent"]
+    assert tables_of_commits[5:] == ["_cuts", "batches"]
     assert rows(lake, PARENT) == [(n,) for n in range(3, 7)]
     assert rows(lake, CHILD) == [(n, n) for n in range(3, 7)]
     assert rows(lake, GRANDCHILD) == [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from pipeline.gold.job import run
 from pipeline.lake import Lake
 from pipeline.progress import QuietProgress
 from pipeline.settings import Settings
+from tests.support.kills import AfterEachCommit, Killed
 from tests.support.made_silver import (
     SOURCE,
     MadeSilver,
@@ -32,29 +32,6 @@ from tests.support.made_silver import (
 T, U = definition("t"), definition("u")
 WIDER = definition("t", *T.columns, ColumnDefinition("n", ColumnType.LONG))
 AGAIN = definition("u", *WIDER.columns)
-
-
-class KilledError(BaseException):
-    """Stands for SIGKILL: nothing in the pipeline may catch it and go on."""
-
-
-class Executioner:
-    """Kills a run right after each commit that it makes: the next one goes on from there."""
-
-    def __init__(self) -> None:
-        self.real = delta.commit
-        self.commits: list[str] = []
-
-    def __call__(self, action: Callable[[], object], **names: Any) -> None:
-        before = _commits(names["table"])
-        self.real(action, **names)
-        if _commits(names["table"]) > before:
-            self.commits.append(names["table"])
-            raise KilledError
-
-
-def _commits(table: str) -> int:
-    return len(list(Path(table, "_delta_log").glob("*.json")))
 
 
 def gold_run(spark: SparkSession, lake: Path) -> None:
@@ -110,13 +87,13 @@ def test_a_run_killed_after_each_commit_in_turn_ends_as_if_it_had_not_been(
     make(silver)
     gold_run(spark, lake)
     evolve(silver)
-    executioner = Executioner()
+    executioner = AfterEachCommit()
     monkeypatch.setattr(delta, "commit", executioner)
     for _ in range(30):
         try:
             gold_run(spark, lake)
             break
-        except KilledError:
+        except Killed:
             continue
     assert len(executioner.commits) == COMMITS
     assert rows(spark, lake, "t") == GOLD_T
@@ -199,13 +176,13 @@ def test_changes_of_definitions_killed_after_each_commit_are_made_once(
     )
     gold_run(spark, lake)
     alter(silver)
-    executioner = Executioner()
+    executioner = AfterEachCommit()
     monkeypatch.setattr(delta, "commit", executioner)
     for _ in range(80):
         try:
             gold_run(spark, lake)
             break
-        except KilledError:
+        except Killed:
             continue
     assert len(executioner.commits) == ALTER_COMMITS
     assert {name: rows(spark, lake, name) for name in ALTERED} == ALTERED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from pipeline import delta
@@ -36,3 +37,25 @@ class Executioner:
         self.real(action, **names)
         if self.left < 0:
             raise Killed
+
+
+class AfterEachCommit:
+    """Kills a run right after each commit that it makes: the next one goes on from there.
+
+    `commits`: the tables of the commits that were made, in order. A step that is done makes none.
+    """
+
+    def __init__(self) -> None:
+        self.real = delta.commit
+        self.commits: list[str] = []
+
+    def __call__(self, action: Callable[[], object], **names: Any) -> None:
+        before = _commits(names["table"])
+        self.real(action, **names)
+        if _commits(names["table"]) > before:
+            self.commits.append(names["table"])
+            raise Killed
+
+
+def _commits(table: str) -> int:
+    return len(list(Path(table, "_delta_log").glob("*.json")))
