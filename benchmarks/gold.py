@@ -24,16 +24,17 @@ from rich.table import Table
 
 from benchmarks.many_tables import jobs, many_tables
 from pipeline import delta
-from pipeline.gold.drift import Watch
+from pipeline.gold.drift import Look, Watch
 from pipeline.gold.evolve import TABLE_PROPERTIES
 from pipeline.gold.extent import extent, within
-from pipeline.gold.few_changes import FEW, Few
+from pipeline.gold.few_changes import Few
 from pipeline.gold.fold import Shape
 from pipeline.gold.images import LeftOut
-from pipeline.gold.merge import Look, put
+from pipeline.gold.merge import put
 from pipeline.gold.names import in_sql
 from pipeline.gold.write import Write
 from pipeline.gold.written import Written, written
+from pipeline.interpreted import FEW, interpreted
 from pipeline.settings import Settings
 from pipeline.spark import session
 
@@ -83,7 +84,8 @@ def large_table(spark: SparkSession, folder: str, rows: int, batches: list[int])
         report.add_column(heading, justify="right")
     for count in batches:
         for where in ("local", "random"):
-            changes = _make_changes(spark, f"{folder}/{count}-{where}", rows, count, where)
+            changes = f"{folder}/{count}-{where}"
+            _make_changes(spark, changes, rows, count, where)
             for way, apply in WAYS.items():
                 copy = f"{folder}/{count}-{where}-{way.replace(' ', '-')}"
                 spark.sql(f"CREATE TABLE {in_sql(copy)} SHALLOW CLONE {in_sql(base)}")
@@ -133,7 +135,7 @@ def _make_table(spark: SparkSession, path: str, rows: int) -> None:
     whole.write.format("delta").mode("append").save(path)
 
 
-def _make_changes(spark: SparkSession, path: str, rows: int, count: int, where: str) -> DataFrame:
+def _make_changes(spark: SparkSession, path: str, rows: int, count: int, where: str) -> None:
     """Of eight changed keys seven are updates, or every second of these a delete; one an insert."""
     if where == "local":
         first = rows // 2
@@ -164,46 +166,47 @@ def _make_changes(spark: SparkSession, path: str, rows: int, count: int, where: 
         sf.lit(None).cast("map<string,string>").alias("__json_diff"),
     )
     made.write.format("delta").save(path)
-    return delta.read(spark, path)
 
 
 def _now() -> Column:
     return sf.timestamp_seconds(sf.lit(1_790_000_000))
 
 
-def _apply(spark: SparkSession, path: str, changes: DataFrame, count: int) -> None:
+def _apply(spark: SparkSession, path: str, changes: str, count: int) -> None:
     """As gold does it."""
     _put(spark, path, changes, count, None)
 
 
-def _apply_watched(spark: SparkSession, path: str, changes: DataFrame, count: int) -> None:
+def _apply_watched(spark: SparkSession, path: str, changes: str, count: int) -> None:
     """As gold does it with `drift: full`."""
-    watch = Watch(None)
-    _put(spark, path, changes, count, lambda *seen: watch.look("bench", *seen))
+    watch = Watch()
+    _put(spark, path, changes, count, Look(watch, "bench"))
     if any(drift.found for drift in watch.found.values()):
         raise RuntimeError(f"drift where there is none: {watch.found}")
 
 
-def _put(spark: SparkSession, path: str, changes: DataFrame, count: int, look: Look | None) -> None:
+def _put(spark: SparkSession, path: str, changes: str, count: int, look: Look | None) -> None:
     put(
         spark,
-        changes,
+        lambda session: delta.read(session, changes),
         SHAPE,
         Write(path, "bench", 1),
         left_out=LeftOut(),
         complete=True,
         look=look,
-        few=Few(count, sized=False) if count <= FEW else None,
+        few=Few(count, interpreted(spark)) if count <= FEW else None,
     )
 
 
-def _merge(spark: SparkSession, path: str, changes: DataFrame, _count: int) -> None:
+def _merge(spark: SparkSession, path: str, changes: str, _count: int) -> None:
     """As one would by hand, the rows being one for each key."""
     deleted = sf.col("__op") == "delete"
     image = sf.when(deleted, sf.col("before")).otherwise(sf.col("after"))
-    rows = changes.select(
-        image.alias("i"), "__lsn", "__committed_at", deleted.alias("deleted")
-    ).select("i.*", "__lsn", "__committed_at", "deleted")
+    rows = (
+        delta.read(spark, changes)
+        .select(image.alias("i"), "__lsn", "__committed_at", deleted.alias("deleted"))
+        .select("i.*", "__lsn", "__committed_at", "deleted")
+    )
     values: dict[str, str | Column] = {
         name: sf.col(f"s.{name}") for name in (*COLUMNS, "__lsn", "__committed_at")
     }
@@ -218,7 +221,7 @@ def _merge(spark: SparkSession, path: str, changes: DataFrame, _count: int) -> N
     )
 
 
-Apply = Callable[[SparkSession, str, DataFrame, int], None]
+Apply = Callable[[SparkSession, str, str, int], None]
 WAYS: dict[str, Apply] = {
     "plain MERGE": _merge,
     "gold": _apply,
@@ -229,14 +232,15 @@ WAYS: dict[str, Apply] = {
 def _measured(
     spark: SparkSession,
     path: str,
-    changes: DataFrame,
+    changes: str,
     apply: Apply,
 ) -> Figures:
     table = delta.read(spark, path)
-    ranges = within(extent(changes, SHAPE, LeftOut()), table.schema)
+    rows = delta.read(spark, changes)
+    ranges = within(extent(rows, SHAPE, LeftOut()), table.schema)
     scanned = table if apply is _merge else table.where(reduce(Column.__and__, ranges))
     files = [Path(unquote(urlparse(file).path)) for file in scanned.inputFiles()]
-    count = changes.count()
+    count = rows.count()
     before, started = jobs(spark), time.monotonic()
     apply(spark, path, changes, count)
     seconds = time.monotonic() - started
@@ -251,7 +255,7 @@ def _measured(
 
 
 def _size(path: str) -> int:
-    return sum(file.stat().st_size for file in Path(path).glob("*.parquet"))
+    return sum(file.stat().st_size for file in Path(path).rglob("*.parquet"))
 
 
 if __name__ == "__main__":

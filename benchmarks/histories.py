@@ -94,7 +94,7 @@ def _trials(arguments: argparse.Namespace) -> Sequence[Trial]:
             arguments.length,
             features,
             variables[seed // len(ways) % len(variables)],
-            arguments.gold or list(GOLD)[seed % len(GOLD)],
+            arguments.gold or list(GOLD)[(seed + seed // len(ways)) % len(GOLD)],
         )
         for seed in range(arguments.seed, arguments.seed + arguments.count)
     ]

@@ -199,21 +199,23 @@ def execute_once(
 
 def own_session(spark: SparkSession, conf: Mapping[str, str]) -> SparkSession:
     """A session beside `spark`, with its settings and `conf`, which no other thread sees."""
-    clone = getattr(spark, "cloneSession", None)
-    session: SparkSession = clone() if clone else _new_session(spark)
+    session = _clone(spark)
     for key, value in conf.items():
         session.conf.set(key, value)
     return session
 
 
-def _new_session(spark: SparkSession) -> SparkSession:
-    """Spark's newSession starts from the application's settings: bring the session's own along."""
-    session = spark.newSession()
-    inherited = dict(session.conf.getAll)
-    for key, value in spark.conf.getAll.items():
-        if inherited.get(key) != value and session.conf.isModifiable(key):
-            session.conf.set(key, value)
-    return session
+def _clone(spark: SparkSession) -> SparkSession:
+    """Spark Connect's clone, or the same of the Java session that another SparkSession stands for.
+
+    PySpark's newSession would start from the application's settings, and to bring the session's own
+    along is hundreds of calls.
+    """
+    clone = getattr(spark, "cloneSession", None)
+    if clone:
+        connected: SparkSession = clone()
+        return connected
+    return type(spark)(spark.sparkContext, spark._jsparkSession.cloneSession())
 
 
 def _write_once(

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from decoder.definition import TableDefinition
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
 from pipeline.gold.cascade_store import Changes
 from pipeline.gold.changes import Skipped, read_changes
-from pipeline.gold.drift import Watch
-from pipeline.gold.few_changes import few_of
+from pipeline.gold.drift import Look, Watch
+from pipeline.gold.few_changes import Few, few_of
 from pipeline.gold.fold import Shape
 from pipeline.gold.gold_table import GoldTable, standing
 from pipeline.gold.insert_defaults import left_out
-from pipeline.gold.merge import put
+from pipeline.gold.merge import Take, put
 from pipeline.gold.names import gold_name
 from pipeline.gold.parts import Evolve, Part, Rows, parts
 from pipeline.gold.refusal import TableRefusedError
@@ -28,6 +27,7 @@ from pipeline.gold.state import TableState
 from pipeline.gold.stops import Stop, stops
 from pipeline.gold.write import Write
 from pipeline.gold.xa import Prepared
+from pipeline.interpreted import make_active
 from pipeline.lake import Lake
 from pipeline.settings import Settings
 
@@ -42,7 +42,7 @@ seen, so no two commits may share one. A step's are batch * STEPS + step * STEP_
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What all tables of a batch have in common; `changes`: how many there are, if few."""
+    """What all tables of a batch have in common; `few`: its changes are."""
 
     number: int
     drop_rows: bool
@@ -50,7 +50,7 @@ class Batch:
     prepared: Sequence[Prepared] = ()
     mark_faults: bool = False
     watch: Watch | None = None
-    changes: int | None = None
+    few: Few | None = None
     cascades: Changes = field(default_factory=dict)
 
 
@@ -145,25 +145,34 @@ def _apply_rows(
 ) -> int:
     if part.stop <= (state.to_lsn, LAST) and _applied(spark, table, part):
         return 0
-    lake = Lake(settings.lake)
-    cascaded = batch.cascades.get((state.name, part.version))
-    changes = read_changes(spark, lake, state.name, part, batch.skipped, batch.prepared, cascaded)
-    if changes is None:
-        return 0
-    shape = shape_of(part.definition, part.key)
-    watch = batch.watch if part.complete else None
     return put(
         spark,
-        changes,
-        shape,
+        _taking(spark, settings, batch, state, part),
+        shape_of(part.definition, part.key),
         Write(table.reference, table.app, version),
         left_out=left_out(
             part, settings.type_options, lenient=batch.mark_faults and not part.complete
         ),
         complete=part.complete,
-        look=partial(watch.look, str(state.name)) if watch else None,
-        few=few_of(batch.changes, part.definition),
+        look=Look(batch.watch, str(state.name)) if batch.watch and part.complete else None,
+        few=few_of(batch.few, part.definition),
     )
+
+
+def _taking(
+    spark: SparkSession, settings: Settings, batch: Batch, state: TableState, part: Rows
+) -> Take:
+    cascaded = batch.cascades.get((state.name, part.version))
+    lake = Lake(settings.lake)
+
+    def take(session: SparkSession) -> DataFrame | None:
+        skipped, prepared = batch.skipped, batch.prepared
+        changes = read_changes(session, lake, state.name, part, skipped, prepared, cascaded)
+        if session is not spark:
+            make_active(spark)
+        return changes
+
+    return take
 
 
 def _applied(spark: SparkSession, table: GoldTable, part: Rows) -> bool:

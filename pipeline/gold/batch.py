@@ -16,11 +16,12 @@ from pipeline.gold.apply import Applied, Batch, apply_tables
 from pipeline.gold.cascade_store import kept
 from pipeline.gold.cut import Cut, publish
 from pipeline.gold.drift import in_all, watch
-from pipeline.gold.few_changes import are_few
+from pipeline.gold.few_changes import Few, are_few
 from pipeline.gold.planning import Seen, look
 from pipeline.gold.renames import tied
 from pipeline.gold.state import GoldState, TableState
 from pipeline.gold.stops import Stop, stand
+from pipeline.interpreted import interpreted
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger, Plan
 from pipeline.progress import Progress
@@ -75,6 +76,7 @@ def _execute(
     if seen is None or seen.facts.low > low or seen.facts.high != state.cut_lsn:
         seen = look(spark, settings, low, state.cut_lsn, before.xa_from)
     facts = seen.facts
+    few = Few(facts.changes, interpreted(spark)) if are_few(facts) else None
     batch = Batch(
         plan.batch,
         state.drop_rows,
@@ -82,7 +84,7 @@ def _execute(
         facts.prepared,
         state.mark_faults,
         watching,
-        facts.changes if are_few(facts) else None,
+        few,
         kept(spark, Lake(settings.lake), state.cascades),
     )
     items = _by_table(seen.items)
@@ -108,7 +110,8 @@ def _execute(
         stops.extend(outcome.stops)
     if stops:
         state = stand(state, before, stops, facts.prepared)
-    published = publish(spark, settings, state, facts, Cut.of(record), plan.batch)
+    looking = few.looking if few else spark
+    published = publish(spark, settings, state, facts, Cut.of(record), plan.batch, looking)
     done = {
         "changes": applied,
         "held": state.held(),

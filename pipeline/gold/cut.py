@@ -94,14 +94,16 @@ def publish(
     facts: Facts,
     before: Cut,
     batch: int,
+    looking: SparkSession,
 ) -> Published:
     """Append the cut of a plan whose tables are all applied.
 
-    `facts` reach from the cut before, or further back, up to this one.
+    `facts` reach from the cut before, or further back, up to this one. `looking` is the session in
+    which tables are asked what was written.
     """
     gtids = GtidSet.parse(before.gtid_set)
     gtids = gtids.with_intervals(facts.gtids).with_domains(facts.domain_ends)
-    entries = _entries(spark, settings, state, before)
+    entries = _entries(looking, settings, state, before)
     cut = Cut(
         str(gtids) or None,
         before.committed_at if facts.committed_at is None else facts.committed_at,

@@ -18,13 +18,13 @@ from pyspark.sql import Column, DataFrame, Window, functions as sf
 from pipeline.gold.fold import Shape, image, key_changed
 from pipeline.gold.names import quoted
 
-CHEAP = 20_000
+CHEAP = 100_000
 """Changes of a part that are looked at unless conf wants all."""
-TURNS = 3
-"""Of a batch's tables some third is looked at, others in each batch: to look costs a fifth of
-applying few changes, and may cost a tenth."""
+TURNS = 6
+"""Of a batch's tables some sixth is looked at, others in each batch: to look costs half of what
+applying the changes does, and may cost a tenth."""
 ALL_OF = 4
-"""Tables of a batch that are all looked at: beside them a batch's own work takes longer."""
+"""Tables of a batch that are all looked at, if they are small: a batch's own work takes longer."""
 _HAD, _HAS, _ORDER, _BEFORE = (
     "__binlake_had",
     "__binlake_has",
@@ -80,21 +80,40 @@ class Watch:
     """Looks for drift in what a batch applies, and keeps what it finds of each table.
 
     `most`: parts of more changes are not looked at (None: every part is); `batch`: its number, if
-    some tables are looked at in each. A batch that another run began is not looked at, since what
-    that has applied already would seem to have drifted.
+    some tables are looked at in each, `unless_small`: of those that are not small. A batch that
+    another run began is not looked at, since what that has applied already would seem to have
+    drifted.
     """
 
-    most: int | None
+    most: int | None = None
     batch: int | None = None
+    unless_small: bool = False
     found: dict[str, Drift] = field(default_factory=dict)
 
-    def look(self, table: str, part: DataFrame, shape: Shape, gold: DataFrame, count: int) -> None:
-        """Look at a part's changes before they are applied (see `drift`); `count`: how many."""
-        if self._is_due(table) and (self.most is None or count <= self.most):
-            self.found[table] = self.found.get(table, Drift()) + drift(part, shape, gold)
+    def is_due(self, table: str, count: int, *, small: bool) -> bool:
+        """Whether so many changes of this table are looked at in this batch."""
+        if self.most is not None and count > self.most:
+            return False
+        if self.batch is None or (small and self.unless_small):
+            return True
+        return crc32(f"{table} {self.batch}".encode()) % TURNS == 0
 
-    def _is_due(self, table: str) -> bool:
-        return self.batch is None or crc32(f"{table} {self.batch}".encode()) % TURNS == 0
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A watch's look at one table, a part at a time."""
+
+    watch: Watch
+    table: str
+
+    def is_due(self, count: int, *, small: bool) -> bool:
+        """Whether a part of so many changes is looked at; `small`: gold's table is."""
+        return self.watch.is_due(self.table, count, small=small)
+
+    def at(self, part: DataFrame, shape: Shape, gold: DataFrame) -> None:
+        """Look at a part's changes before they are applied (see `drift`)."""
+        found = self.watch.found
+        found[self.table] = found.get(self.table, Drift()) + drift(part, shape, gold)
 
 
 def watch(chosen: bool | str, batch: int, tables: int, *, fresh: bool) -> Watch | None:
@@ -103,8 +122,8 @@ def watch(chosen: bool | str, batch: int, tables: int, *, fresh: bool) -> Watch 
     if not chosen or not fresh:
         return None
     if chosen == "full":
-        return Watch(None)
-    return Watch(CHEAP, batch if tables > ALL_OF else None)
+        return Watch()
+    return Watch(CHEAP, batch, unless_small=tables <= ALL_OF)
 
 
 def in_all(before: Mapping[str, Any] | None, found: Mapping[str, Drift]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ small too, one task does all of a step.
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession, functions as sf, types as st
@@ -17,10 +17,9 @@ from decoder.constants import ColumnType
 from decoder.definition import ColumnDefinition, TableDefinition
 from pipeline import delta
 from pipeline.gold.facts import Facts
+from pipeline.interpreted import FEW, INTERPRETED, make_active, with_settings
 from pipeline.settings import MIB
 
-FEW = 20_000
-"""Changes of a batch, in all its tables."""
 FEW_BYTES = 4 * MIB
 """Of the log, where they may be compressed."""
 HELD_BYTES = 16 * MIB
@@ -31,28 +30,28 @@ LETTER_BYTES = 3
 """What a byte of text becomes at most, where its charset is another than UTF-8."""
 SMALL_BYTES = 4 * MIB
 """Of a gold table: rewriting what changes in it costs less than to strike out rows and keep both,
-one task is enough for all of it, and code that Spark generates takes longer to compile than it
-saves."""
+and one task is enough for all of it."""
 
 _SHORT = (ColumnType.STRING, ColumnType.VARCHAR, ColumnType.VAR_STRING, ColumnType.BIT)
 
 ON_SMALL_TABLES = {
+    **INTERPRETED,
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.leafNodeDefaultParallelism": "1",
-    # It makes a job of every exchange, to look at sizes that are known here.
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.databricks.delta.merge.deletionVectors.persistent": "false",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Few:
-    """A part's changes are at most so many, as the log counted; `sized`: none can be large."""
+    """A batch's or a part's changes are at most so many, as the log counted.
+
+    `looking` is the session to look at them in; `sized`: what they take is small enough, too.
+    """
 
     changes: int
-    sized: bool
+    looking: SparkSession
+    sized: bool = False
 
 
 def are_few(facts: Facts) -> bool:
@@ -64,14 +63,14 @@ def are_few(facts: Facts) -> bool:
     return counted and facts.changes <= FEW and facts.bytes <= FEW_BYTES
 
 
-def few_of(changes: int | None, definition: TableDefinition) -> Few | None:
-    """Of a table's part, where the batch has so many changes (None: they are not few)."""
-    if changes is None:
+def few_of(few: Few | None, definition: TableDefinition) -> Few | None:
+    """What is few in a batch, of a table's part with these columns."""
+    if few is None:
         return None
     sizes = [_most_bytes(column) for column in definition.columns]
     known = [size for size in sizes if size is not None]
-    most = 2 * changes * sum(known)
-    return Few(changes, sized=len(known) == len(sizes) and most <= HELD_BYTES)
+    most = 2 * few.changes * sum(known)
+    return replace(few, sized=len(known) == len(sizes) and most <= HELD_BYTES)
 
 
 def _most_bytes(column: ColumnDefinition) -> int | None:
@@ -126,22 +125,21 @@ def at_driver(changes: DataFrame, most: int) -> pa.Table | None:
     return rows if rows.num_rows <= most else None
 
 
-def session_for(spark: SparkSession, table: str) -> SparkSession:
-    """A session for applying local changes to a gold table: as `spark`, unless that is small."""
-    detail = delta.open_table(spark, table).detail().select("sizeInBytes").first()
+def session_for(spark: SparkSession, table: str, looking: SparkSession) -> SparkSession:
+    """A session for applying local changes to a gold table: as `spark`, unless that is small.
+
+    `looking` is the session to find that out in.
+    """
+    detail = delta.open_table(looking, table).detail().select("sizeInBytes").first()
     if detail is None or detail["sizeInBytes"] > SMALL_BYTES:
         return spark
-    session = delta.own_session(spark, {})
-    for name, value in ON_SMALL_TABLES.items():
-        # They only save time, and not every server lets them be set.
-        if session.conf.isModifiable(name):
-            session.conf.set(name, value)
-    return session
+    return with_settings(delta.own_session(spark, {}), ON_SMALL_TABLES)
 
 
-def local(session: SparkSession, changes: DataFrame, rows: pa.Table) -> DataFrame:
-    """The `rows` of these changes as rows at hand, of that session."""
-    at_hand = session.createDataFrame(rows, changes.schema)
-    # Whoever creates rows makes the session the active one, which others would take up.
-    changes.sparkSession.createDataFrame([], "nothing int")
+def local(
+    session: SparkSession, parent: SparkSession, rows: pa.Table, schema: st.StructType
+) -> DataFrame:
+    """The `rows` as rows at hand, of a session that `parent` stays the active one beside."""
+    at_hand = session.createDataFrame(rows, schema)
+    make_active(parent)
     return at_hand

@@ -10,15 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession, functions as sf
 
 from pipeline import delta
 from pipeline.gold.bags import bag_misfits, put_bag
+from pipeline.gold.drift import Look
 from pipeline.gold.extent import Extent, all_of, extent, first_lsn, nothing_in, within
 from pipeline.gold.few_changes import Few, at_driver, fit, local, session_for
 from pipeline.gold.fold import DELETE, Shape, fold, outcomes
 from pipeline.gold.images import LeftOut
 from pipeline.gold.keys import first_repeated
+from pipeline.gold.local_fold import can_fold, fold_here
 from pipeline.gold.names import LSN, quoted
 from pipeline.gold.partial import MISSING, fold_partial, misfits
 from pipeline.gold.refuse import (
@@ -31,15 +34,15 @@ from pipeline.gold.refuse import (
 )
 from pipeline.gold.write import Write
 
-Look = Callable[[DataFrame, Shape, DataFrame, int], None]
-"""Is shown changes, the table's shape, gold's rows in the range of their keys, and their number."""
+Take = Callable[[SparkSession], DataFrame | None]
+"""Gives a part's changes, to be read in that session; None where there is nothing to read."""
 MATERIALIZE = "spark.databricks.delta.merge.materializeSource"
 """MERGE reads the folded changes twice: fold them once, but where that costs more."""
 
 
 def put(
     spark: SparkSession,
-    changes: DataFrame,
+    take: Take,
     shape: Shape,
     write: Write,
     *,
@@ -55,27 +58,108 @@ def put(
     are applied; `few`: they may be at the driver. Raises TableRefusedError where it cannot.
     """
     if not shape.key:
-        return _put_bag(spark, changes, shape, write, left_out)
-    seen = _seen(spark, changes, shape, write, left_out, few)
-    spark, changes, found, at_hand = seen.spark, seen.changes, seen.found, seen.at_hand
-    if not found.changes:
+        return _put_bag(spark, take(spark), shape, write, left_out)
+    part = _Part(shape, write, left_out, complete, look)
+    changes = take(few.looking if few else spark)
+    if changes is None:
         return 0
+    brought = _brought(changes, part, few)
+    if not isinstance(brought, Extent):
+        return _put_here(spark, brought, changes, part) if brought.num_rows else 0
+    # Not in the session that few changes are looked at in, which suits no others.
+    anew = take(spark) if few and brought.changes else changes
+    return _put_changes(spark, anew, brought, part)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a part's changes are put into, and how they are to be understood (see `put`)."""
+
+    shape: Shape
+    write: Write
+    left_out: LeftOut
+    complete: bool
+    look: Look | None
+
+    def looked(
+        self, changes: Callable[[], DataFrame], count: int, *, small: bool = False
+    ) -> Callable[[DataFrame], None] | None:
+        """What is to be shown gold's rows before, if somebody looks; `small`: gold's table is."""
+        look = self.look
+        if look is None or not look.is_due(count, small=small):
+            return None
+        return lambda gold: look.at(changes(), self.shape, gold)
+
+
+def _brought(changes: DataFrame, part: _Part, few: Few | None) -> pa.Table | Extent:
+    """The changes at the driver, if they may be, or what they are."""
+    rows = at_driver(changes, few.changes) if few and few.sized else None
+    if rows is not None:
+        return rows
+    found = extent(changes, part.shape, part.left_out, sized=few is not None)
+    if few and found.changes and fit(changes, found.changes, found.bytes or 0):
+        rows = at_driver(changes, found.changes)
+    return found if rows is None else rows
+
+
+def _put_here(spark: SparkSession, rows: pa.Table, changes: DataFrame, part: _Part) -> int:
+    """Put the changes that are at the driver, as `rows`."""
+    own = session_for(spark, part.write.table, changes.sparkSession)
+    schema = changes.schema
+    small = own is not spark
+    if not can_fold(rows, schema, part.shape):
+        here = local(own, spark, rows, schema)
+        found = extent(here, part.shape, part.left_out)
+        return _put_changes(own, here, found, part, at_hand=True, small=small)
+    folded = fold_here(rows, schema, part.shape)
+    outcome = local(own, spark, folded.rows, folded.schema)
+    seen = part.looked(lambda: local(own, spark, rows, schema), rows.num_rows, small=small)
+    return _put_whole(own, outcome, folded.extent, part, seen, at_hand=True)
+
+
+def _put_changes(
+    spark: SparkSession,
+    changes: DataFrame | None,
+    found: Extent,
+    part: _Part,
+    *,
+    at_hand: bool = False,
+    small: bool = False,
+) -> int:
+    if changes is None or not found.changes:
+        return 0
+    shape, write, left_out = part.shape, part.write, part.left_out
     _refuse_keys(found, shape)
     if not shape.unique:
         _refuse_repeated(spark, changes, shape, write, left_out, found)
     if found.partial:
         _put_partial(spark, changes, shape, write, left_out, found)
         return found.changes
-    if found.only_inserts and complete:
+    if found.only_inserts and part.complete:
         folded = outcomes(changes, shape)
     else:
         folded = fold(changes, shape, key_changes=found.key_changes > 0)
+    seen = part.looked(lambda: changes, found.changes, small=small)
+    return _put_whole(spark, folded, found, part, seen, at_hand=at_hand)
+
+
+def _put_whole(
+    spark: SparkSession,
+    folded: DataFrame,
+    found: Extent,
+    part: _Part,
+    seen: Callable[[DataFrame], None] | None,
+    *,
+    at_hand: bool,
+) -> int:
+    """Put what changes with whole images were folded to; `seen` is shown gold's rows before."""
+    shape, write = part.shape, part.write
     gold = delta.read(spark, write.table)
     # A look at gold costs as much as a MERGE of a few rows, unless nothing is there.
     may_be_new = found.only_inserts if at_hand else found.inserts > 0
     is_new = may_be_new and nothing_in(gold, found)
-    if look and not (is_new and found.only_inserts):
-        look(changes, shape, gold.where(all_of(within(found, gold.schema))), found.changes)
+    if seen and not (is_new and found.only_inserts):
+        seen(gold.where(all_of(within(found, gold.schema))))
     if is_new:
         columns = [quoted(name) for name in shape.outcome_columns]
         rows = folded.where(~sf.col(DELETE)).select(*columns)
@@ -83,40 +167,6 @@ def put(
     else:
         _merge(spark, folded, shape, found, write, materialize=not at_hand)
     return found.changes
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """A part's changes as they are applied: in which session, what they are, and where."""
-
-    spark: SparkSession
-    changes: DataFrame
-    found: Extent
-    at_hand: bool = False
-
-
-def _seen(
-    spark: SparkSession,
-    changes: DataFrame,
-    shape: Shape,
-    write: Write,
-    left_out: LeftOut,
-    few: Few | None,
-) -> _Seen:
-    """Look at the changes, at the driver if they may be: at once, or once they are sized."""
-    rows = at_driver(changes, few.changes) if few and few.sized else None
-    found = Extent(0)
-    if rows is None:
-        found = extent(changes, shape, left_out, sized=few is not None)
-        if few is None or not fit(changes, found.changes, found.bytes or 0):
-            return _Seen(spark, changes, found)
-        rows = at_driver(changes, found.changes)
-    if rows is None or not rows.num_rows:
-        return _Seen(spark, changes, found)
-    own = session_for(spark, write.table)
-    brought = local(own, changes, rows)
-    found = found if found.changes else extent(brought, shape, left_out)
-    return _Seen(own, brought, found, at_hand=True)
 
 
 def _refuse_keys(found: Extent, shape: Shape) -> None:
@@ -161,8 +211,10 @@ def _put_partial(
 
 
 def _put_bag(
-    spark: SparkSession, changes: DataFrame, shape: Shape, write: Write, left_out: LeftOut
+    spark: SparkSession, changes: DataFrame | None, shape: Shape, write: Write, left_out: LeftOut
 ) -> int:
+    if changes is None:
+        return 0
     incomplete = first_lsn(sf.col("__absent_before").isNotNull())
     row = changes.agg(sf.count("*"), incomplete, first_lsn(left_out.is_unknown())).first()
     count, keyless, unknown = row if row is not None else (0, None, None)
@@ -197,15 +249,16 @@ def _merge(
     """MERGE what was folded; `keeps`: a row keeps the columns that its `MISSING` names."""
     keys = [_same(name, shape) for name in shape.key]
     on = all_of([*keys, *within(found, folded.schema, "t.")])
-    said = {quoted(name): sf.col(f"s.{quoted(name)}") for name in shape.outcome_columns}
-    values: dict[str, str | Column] = {**said}
+    values: dict[str, str | Column] = {
+        quoted(name): sf.col(f"s.{quoted(name)}") for name in shape.outcome_columns
+    }
     updated, inserted = values, ~sf.col(f"s.{DELETE}")
     if keeps:
         missing = sf.col(f"s.{MISSING}")
         updated = {
             quoted(name): sf.when(
                 sf.array_contains(missing, name), sf.col(f"t.{quoted(name)}")
-            ).otherwise(said[quoted(name)])
+            ).otherwise(sf.col(f"s.{quoted(name)}"))
             for name in shape.outcome_columns
         }
         inserted &= sf.size(missing) == 0

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from decoder import schemas
 from decoder.columns.registry import row_type
 from pipeline import delta
+from pipeline.interpreted import FEW, interpreted
 from pipeline.lake import Lake
 from pipeline.progress import Task
 from pipeline.settings import Settings
@@ -39,6 +41,9 @@ def write_tables(
         for table_id, table in by_table_id(plan.tables).items()
         if counts.get(table_target(table_id))
     }
+
+    if sum(counts[table_target(table_id)] for table_id in touched) <= FEW:
+        staging = replace(staging, spark=interpreted(staging.spark))
 
     def write(table: PlannedTable) -> None:
         _append(staging, lake, settings, table, batch)

@@ -12,7 +12,6 @@ from unittest.mock import patch
 
 from pyspark.sql import SparkSession
 
-from pipeline.gold import few_changes
 from tests.support.history.apply import WAYS
 from tests.support.history.check import UnequalError, check
 from tests.support.history.generate import generate, mixed
@@ -24,10 +23,12 @@ from tests.support.server import Server
 
 GOLD: Mapping[str, Mapping[str, int]] = {
     "small": {},
-    "large": {"SMALL_BYTES": -1},
-    "many": {"FEW": -1},
+    "large": {"pipeline.gold.few_changes.SMALL_BYTES": -1},
+    "unfit": {"pipeline.gold.few_changes.HELD_BYTES": -1},
+    "many": {"pipeline.gold.few_changes.FEW": -1, "pipeline.silver.tables.FEW": -1},
 }
-"""Changes that are few in tables that are small; in tables taken for large; taken for many."""
+"""Changes that are few in tables that are small; in tables taken for large; taken for too large to
+be held; taken for many."""
 FEWEST_DONE = 0.9
 """The share of steps that must succeed: a history of errors shows nothing."""
 
@@ -124,7 +125,7 @@ def _attempt(
             shown = "\n".join(f"{step.sql}: {error}" for step, error in result.failed[:10])
             raise UnequalError(f"{len(result.failed)} of {len(steps)} steps fail\n{shown}")
         for name, value in GOLD[trial.gold].items():
-            stack.enter_context(patch.object(few_changes, name, value))
+            stack.enter_context(patch(name, value))
         WAYS[trial.way](spark, server.binlogs(), folder, random.Random(trial.seed))
         equal = check(spark, server, folder, made)
     return Outcome(equal, result.done, len(result.failed))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipeline.gold import drift as module
-from pipeline.gold.drift import ALL_OF, CHEAP, TURNS, Drift, in_all, sentences, watch
+from pipeline.gold.drift import ALL_OF, CHEAP, TURNS, Drift, Look, in_all, sentences, watch
 
 FOUND = Drift(10, 1, 2, 3)
 
@@ -30,30 +30,33 @@ def test_drift_is_looked_for_as_conf_wants_it(
     watching = watch(chosen, 1, ALL_OF, fresh=fresh)
     nothing: Any = None
     if watching is not None:
-        for _ in range(2):
-            watching.look("shop.t", nothing, nothing, nothing, count)
+        look = Look(watching, "shop.t")
+        for _ in range(2 if look.is_due(count, small=True) else 0):
+            look.at(nothing, nothing, nothing)
     found = watching.found if watching else {}
     assert found == ({"shop.t": Drift(20, 2, 4, 6)} if looked else {})
 
 
 @pytest.mark.parametrize(
-    ("chosen", "tables", "some"),
-    [(True, ALL_OF, False), (True, ALL_OF + 1, True), ("full", 99, False)],
+    ("chosen", "tables", "small", "some"),
+    [
+        (True, ALL_OF, True, False),
+        (True, ALL_OF, False, True),
+        (True, ALL_OF + 1, True, True),
+        ("full", 99, False, False),
+    ],
 )
-def test_of_many_tables_some_third_is_looked_at_whatever_their_rhythm(
-    monkeypatch: pytest.MonkeyPatch, chosen: bool | str, tables: int, *, some: bool
+def test_of_large_or_many_tables_some_sixth_is_looked_at_whatever_their_rhythm(
+    chosen: bool | str, tables: int, *, small: bool, some: bool
 ) -> None:
-    monkeypatch.setattr(module, "drift", lambda *_: FOUND)
-    nothing: Any = None
     for every in (1, TURNS, 24):
         looks = dict.fromkeys((f"shop.t{n}" for n in range(9)), 0)
         for batch in range(0, 60 * every, every):
             watching = watch(chosen, batch, tables, fresh=True)
             assert watching is not None
             for table in looks:
-                watching.look(table, nothing, nothing, nothing, 1)
-                looks[table] += table in watching.found
-        low, high = (8, 32) if some else (60, 60)
+                looks[table] += watching.is_due(table, 1, small=small)
+        low, high = (3, 20) if some else (60, 60)
         assert all(low <= times <= high for times in looks.values()), looks
 
 

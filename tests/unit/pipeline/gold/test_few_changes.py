@@ -13,7 +13,6 @@ from decoder.constants import ColumnType
 from decoder.definition import ColumnDefinition, TableDefinition
 from pipeline.gold.facts import Facts
 from pipeline.gold.few_changes import (
-    FEW,
     FEW_BYTES,
     HELD_BYTES,
     ON_SMALL_TABLES,
@@ -27,6 +26,7 @@ from pipeline.gold.few_changes import (
     local,
 )
 from pipeline.gold.xa import Prepared
+from pipeline.interpreted import FEW
 
 NUMBER = ColumnDefinition("id", ColumnType.LONG)
 EVERY_TYPE = (
@@ -76,17 +76,16 @@ def columns(*kinds: ColumnDefinition) -> TableDefinition:
     ids=["a number", "digits", "short text", "labels", "text"],
 )
 def test_what_rows_take_at_most_is_told_by_their_columns(
-    kinds: tuple[ColumnDefinition, ...], size: int
+    spark: SparkSession, kinds: tuple[ColumnDefinition, ...], size: int
 ) -> None:
     most = HELD_BYTES // (2 * (VALUE_BYTES + size))
-    assert few_of(most, columns(*kinds)) == Few(most, sized=True)
-    assert few_of(most + 1, columns(*kinds)) == Few(most + 1, sized=False)
+    for count, sized in ((most, True), (most + 1, False)):
+        assert few_of(Few(count, spark), columns(*kinds)) == Few(count, spark, sized)
 
 
-def test_what_has_no_limit_is_sized_first() -> None:
-    assert few_of(1, columns(ColumnDefinition("j", ColumnType.JSON, length_bytes=4))) == Few(
-        1, sized=False
-    )
+def test_what_has_no_limit_is_sized_first(spark: SparkSession) -> None:
+    document = ColumnDefinition("j", ColumnType.JSON, length_bytes=4)
+    assert few_of(Few(1, spark), columns(document)) == Few(1, spark, sized=False)
     assert few_of(None, columns()) is None
 
 
@@ -110,7 +109,7 @@ def test_every_value_is_the_same_at_the_driver(spark: SparkSession) -> None:
         session.conf.set(name, value)
     rows_there = at_driver(changes, 3)
     assert rows_there is not None
-    there = local(session, changes, rows_there)
+    there = local(session, spark, rows_there, changes.schema)
     assert_df_equality(there, changes)
     assert [str(row.after.g) for row in there.where("__lsn = 1").collect()] == ["-0.0"]
     assert there.sparkSession.conf.get("spark.sql.shuffle.partitions") == "1"

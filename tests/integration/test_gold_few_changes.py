@@ -1,0 +1,84 @@
+"""Few changes are looked at in a session of their own, and nothing else is done in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from pipeline import delta
+from pipeline.gold import apply, merge
+from pipeline.interpreted import INTERPRETED
+from pipeline.lake import Lake
+from tests.support.made_lake import MadeLake
+from tests.support.made_silver import MadeTransaction as Tx, definition, item
+
+KEYED, BAG = definition("keyed"), definition("bag", key=())
+
+
+@pytest.fixture
+def lake(spark: SparkSession, tmp_path: Path) -> MadeLake:
+    made = MadeLake(spark, tmp_path / "lake")
+    first = Tx(1).insert(KEYED, 1, "a").insert(KEYED, 2, "b").insert(BAG, 1, "a")
+    made.silver.batch([first], [item("create", 1, KEYED), item("create", 1, BAG)])
+    made.run()
+    second = Tx(2, rolled_back=[(400, 500)]).update(KEYED, (1, "a"), (1, "c"))
+    second.delete(KEYED, 2, "b").insert(BAG, 1, "a").insert(KEYED, 9, "rolled back")
+    made.silver.batch([second])
+    return made
+
+
+def rows(lake: MadeLake, table: str) -> list[tuple[Any, ...]]:
+    gold = delta.read(lake.spark, Lake(lake.root).gold("shop", table))
+    return sorted(tuple(row) for row in gold.select("id", "v").collect())
+
+
+def is_interpreted(spark: SparkSession) -> bool:
+    return all(spark.conf.get(name) == value for name, value in INTERPRETED.items())
+
+
+def test_what_is_not_few_is_put_in_the_runs_own_session(
+    lake: MadeLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_bag, fold = merge.put_bag, merge.fold
+    seen = []
+
+    def in_bag(spark: SparkSession, changes: DataFrame, *rest: Any) -> None:
+        seen.append(("bag", is_interpreted(spark), is_interpreted(changes.sparkSession)))
+        put_bag(spark, changes, *rest)
+
+    def folded(changes: DataFrame, *rest: Any, **options: Any) -> DataFrame:
+        seen.append(("keyed", False, is_interpreted(changes.sparkSession)))
+        return fold(changes, *rest, **options)
+
+    monkeypatch.setattr(merge, "put_bag", in_bag)
+    monkeypatch.setattr(merge, "fold", folded)
+    monkeypatch.setattr("pipeline.gold.few_changes.HELD_BYTES", -1)
+    lake.run()
+    assert sorted(seen) == [("bag", False, False), ("keyed", False, False)]
+    assert (rows(lake, "keyed"), rows(lake, "bag")) == ([(1, "c")], [(1, "a"), (1, "a")])
+
+
+def test_what_is_made_to_look_at_changes_leaves_the_active_session(
+    lake: MadeLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put = apply.put
+    active = []
+
+    def spied(spark: SparkSession, take: merge.Take, *rest: Any, **options: Any) -> int:
+        def taken(session: SparkSession) -> DataFrame | None:
+            changes = take(session)
+            active.append((is_interpreted(session), SparkSession.getActiveSession()))
+            return changes
+
+        return put(spark, taken, *rest, **options)
+
+    monkeypatch.setattr(apply, "put", spied)
+    lake.run(parallel_tables=1)
+    assert sorted(interpreted for interpreted, _ in active) == [False, True]
+    for _, session in active:
+        assert session is not None
+        assert not is_interpreted(session)
+    assert rows(lake, "keyed") == [(1, "c")]
