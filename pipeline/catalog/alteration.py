@@ -27,6 +27,7 @@ from pipeline.catalog.actions import (
     Refused,
     RenameColumn,
 )
+from pipeline.catalog.addresses import changed_default
 from pipeline.catalog.column_types import with_charset
 from pipeline.catalog.constants import UnknownDefaultError
 from pipeline.catalog.conversion_mode import (
@@ -377,7 +378,8 @@ def _with_default(
     if action.name.casefold() in names:
         new = names[action.name.casefold()]
         if new is not None:
-            yield NewColumn(now[new].column, action.default)
+            column = now[new].column
+            yield NewColumn(column, changed_default(column, action.default))
     elif not action.if_exists:
         raise NotAppliedError(f"column {action.name} is not in the table")
 

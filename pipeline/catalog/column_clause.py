@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pipeline.catalog.actions import NewColumn
+from pipeline.catalog.addresses import LENGTHS, default_in_bytes
 from pipeline.catalog.charsets import charset_of
 from pipeline.catalog.column_types import TypeContext, read_type, with_collation
 from pipeline.catalog.cursor import Cursor
@@ -17,12 +18,14 @@ def read_column(tokens: Sequence[Token], context: TypeContext) -> NewColumn:
     """One declaration, with its FIRST or AFTER if it has one. Raises `ReadError`."""
     cursor = Cursor(tokens)
     name = cursor.name()
-    serial = cursor.peek().is_word("SERIAL")
+    kind = cursor.peek().text.upper()
     column = NewColumn(read_type(cursor, name, context), charset=read_charset(Cursor(tokens[1:])))
-    if serial:
+    if kind == "SERIAL":
         column = replace(column, computed="AUTO_INCREMENT", unique=True)
     while not cursor.done:
         column = _attribute(cursor, column)
+    if kind in LENGTHS:
+        column = replace(column, default=default_in_bytes(kind, column.default))
     return _implied_not_null(column)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from decoder.constants import BINARY_COLLATION, ColumnType
 from decoder.definition import ColumnDefinition
+from pipeline.catalog.addresses import LENGTHS
 from pipeline.catalog.charsets import UNKNOWN_COLLATION, charset_of, collation_of, widest
 from pipeline.catalog.cursor import Cursor, ReadError, split
 from pipeline.catalog.lexer import Kind, SqlMode, Token
@@ -150,6 +151,18 @@ def _binary(
     )
 
 
+def _address(
+    _cursor: Cursor, word: str, column: ColumnDefinition, _context: TypeContext
+) -> ColumnDefinition:
+    return replace(
+        column,
+        type=ColumnType.STRING,
+        length=LENGTHS[word],
+        length_bytes=1,
+        collation=BINARY_COLLATION,
+    )
+
+
 def _prefix(length: int) -> int:
     return 1 if length < 256 else 2
 
@@ -253,6 +266,7 @@ _READERS: dict[str, _Reader] = {
         ("CHAR", "CHARACTER", "VARCHAR", "VARCHARACTER", "NCHAR", "NVARCHAR", "NATIONAL"), _char
     ),
     **dict.fromkeys(("BINARY", "VARBINARY"), _binary),
+    **dict.fromkeys(LENGTHS, _address),
     **{f"{size}{kind}": _blob for size in _BLOBS for kind in ("BLOB", "TEXT")},
     "LONG": _long,
     "ENUM": _labels,

@@ -13,6 +13,7 @@ from pipeline.progress import QuietProgress
 from pipeline.run import run_layers
 from pipeline.settings import Settings
 from tests.support.compare import assert_gold_equals_source
+from tests.support.mariadb import MariaDBServer
 from tests.support.mysql import MySQLServer
 
 SCHEMA = "key_types"
@@ -29,6 +30,7 @@ TYPES = {
         "0",
     ),
     "double_": ("DOUBLE", "-1.5e300", "2.5", "0.1", "0"),
+    "float_": ("FLOAT", "-8388608", "2.5", "0.125", "0"),
     "fixed": ("BINARY(4)", "x'00000000'", "x'00010000'", "'abc '", "x'ffffffff'"),
     "bytes": ("VARBINARY(9)", "x''", "x'00'", "x'ff00'", "'a'"),
     "instant": (
@@ -128,3 +130,81 @@ def test_keys_of_every_type(spark: SparkSession, mysql: MySQLServer, tmp_path: P
     assert [report.faults for report in reports] == [()] * 3
     for name in (*TYPES, "promoted", "two", "prefix", "composite"):
         assert assert_gold_equals_source(spark, mysql, str(tmp_path), SCHEMA, name) >= 2
+
+
+OF_MARIADB = {
+    "uuid_": (
+        "UUID",
+        "'123e4567-e89b-12d3-a456-426655440000'",
+        "'ffffffff-ffff-ffff-ffff-ffffffffffff'",
+        "'00000000-0000-0000-0000-000000000000'",
+        "'6ccd780c-baba-1026-9564-5b8c656024db'",
+    ),
+    "address": ("INET6", "'::1'", "'2001:db8::ff00:42:8329'", "'::ffff:192.0.2.1'", "'::'"),
+    "address4": ("INET4", "'127.0.0.1'", "'255.255.255.255'", "'0.0.0.0'", "'10.0.0.1'"),
+}
+
+
+DEFAULTS = """
+    ALTER TABLE {t} ADD same {kind} DEFAULT {b}, ADD none {kind} NOT NULL;
+    SET binlog_row_image = {image};
+    UPDATE {t} SET none = {c} WHERE k = {a};
+    INSERT INTO {t} (k, none) VALUES ({d}, {a});
+    SET binlog_row_image = FULL;
+"""
+
+
+def test_keys_of_mariadbs_own_types(
+    spark: SparkSession, mariadb: MariaDBServer, tmp_path: Path
+) -> None:
+    mariadb.execute(f"DROP DATABASE IF EXISTS {SCHEMA}")
+    mariadb.reset_logs()
+    mariadb.execute(f"CREATE DATABASE {SCHEMA}")
+    with mariadb.connect(database=SCHEMA) as connection, connection.cursor() as cursor:
+        for image in ("MINIMAL", "FULL"):
+            for name, (kind, a, b, c, d) in OF_MARIADB.items():
+                table = f"{name}_{image.lower()}"
+                values = {"kind": kind, "a": a, "b": b, "c": c, "d": d, "image": image}
+                for statement in statements((STORY + DEFAULTS).format(t=table, **values)):
+                    cursor.execute(statement)
+    conf = {"source": "keys", "binlogs": str(mariadb.binlog_folder), "lake": str(tmp_path)}
+    reports = run_layers(spark, Settings.load(None, **conf), QuietProgress())
+    assert [report.faults for report in reports] == [()] * 3
+    for name in OF_MARIADB:
+        for image in ("minimal", "full"):
+            table = f"{name}_{image}"
+            assert assert_gold_equals_source(spark, mariadb, str(tmp_path), SCHEMA, table) >= 2
+
+
+GIVEN = """
+    CREATE TABLE logged (at INT, who VARCHAR(9), n INT);
+    CREATE TABLE other (id INT PRIMARY KEY, at INT NOT NULL, n INT, UNIQUE (at));
+    INSERT INTO logged VALUES (1, 'a', 1), (1, 'b', 2), (2, 'a', 3), (NULL, 'a', 4);
+    INSERT INTO other VALUES (1, 10, 1), (2, 20, 2), (3, 30, 3);
+    UPDATE logged SET n = 10 WHERE at = 1 AND who = 'b';
+    UPDATE logged SET who = 'c' WHERE at = 2;
+    UPDATE logged SET at = 7 WHERE at IS NULL;
+    DELETE FROM logged WHERE at = 1 AND who = 'a';
+    INSERT INTO logged VALUES (1, 'a', 5);
+    UPDATE other SET at = at + 10 ORDER BY at DESC;
+    UPDATE other SET n = 0, id = 5 WHERE id = 2;
+    DELETE FROM other WHERE at = 20;
+    INSERT INTO other VALUES (8, 10, 8);
+"""
+
+
+def test_keys_that_conf_gives(spark: SparkSession, mysql: MySQLServer, tmp_path: Path) -> None:
+    mysql.execute(f"DROP DATABASE IF EXISTS {SCHEMA}")
+    mysql.reset_logs()
+    mysql.execute(f"CREATE DATABASE {SCHEMA}")
+    keys = {f"{SCHEMA}.logged": ["at", "who"], f"{SCHEMA}.other": ["at"]}
+    conf = {"source": "keys", "binlogs": str(mysql.binlog_folder), "lake": str(tmp_path)}
+    story = statements(GIVEN)
+    with mysql.connect(database=SCHEMA) as connection, connection.cursor() as cursor:
+        for part in (story[:4], story[4:]):
+            for statement in part:
+                cursor.execute(statement)
+            reports = run_layers(spark, Settings.load(None, **conf, keys=keys), QuietProgress())
+            assert [report.faults for report in reports] == [()] * 3
+            for table in ("logged", "other"):
+                assert assert_gold_equals_source(spark, mysql, str(tmp_path), SCHEMA, table) >= 3

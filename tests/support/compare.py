@@ -35,6 +35,7 @@ _INTEGERS = {
     "bigint": ("bigint", "decimal(20,0)"),
 }
 """MySQL's name to Spark's, signed and unsigned."""
+_TEXTS_OF_BYTES = ("uuid", "inet6", "inet4")
 _SPARK_TYPES = {
     "float": "float",
     "double": "double",
@@ -48,6 +49,7 @@ _SPARK_TYPES = {
     "json": "string",
     "vector": "array<float>",
     **dict.fromkeys(("binary", "varbinary", "blob"), "binary"),
+    **dict.fromkeys(_TEXTS_OF_BYTES, "binary"),
     **dict.fromkeys(("tinyblob", "mediumblob", "longblob"), "binary"),
     **dict.fromkeys(("char", "varchar", "text"), "string"),
     **dict.fromkeys(("tinytext", "mediumtext", "longtext"), "string"),
@@ -78,6 +80,13 @@ class SourceColumn:
             kind = ColumnType.GEOMETRY
         binary = self.spark_type == "binary"
         return ColumnDefinition(self.name, kind, collation=BINARY_COLLATION if binary else None)
+
+    @property
+    def expression(self) -> str:
+        """What to ask for: bytes as hex, also where the server would show their text."""
+        if self.data_type in _TEXTS_OF_BYTES:
+            return f"HEX(CAST(`{self.name}` AS BINARY))"
+        return expression(self.definition)
 
     @property
     def spark_type(self) -> str:
@@ -149,7 +158,7 @@ def source_rows(
 ) -> list[tuple[Any, ...]]:
     """Every row, by the columns' expressions."""
     # PyMySQL formats with %: only when there are arguments, so names may hold it.
-    wanted = ", ".join(_quoted(expression(column.definition), column.name) for column in columns)
+    wanted = ", ".join(_quoted(column.expression, column.name) for column in columns)
     with server.connect() as connection, connection.cursor() as cursor:
         cursor.execute("SET time_zone = '+00:00'")
         cursor.execute(f"SELECT {wanted} FROM {_name(schema)}.{_name(table)}")

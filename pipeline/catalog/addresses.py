@@ -1,0 +1,74 @@
+"""MariaDB's UUID, INET4 and INET6: in its log they are BINARY of as many bytes.
+
+So nothing but DDL tells that a column is of such a type, and that a DEFAULT is its text.
+Source: MariaDB's `plugin/type_uuid` and `plugin/type_inet`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from ipaddress import IPv4Address, IPv6Address, ip_address
+
+from decoder.constants import BINARY_COLLATION, ColumnType
+from decoder.definition import ColumnDefinition
+from pipeline.catalog.lexer import Kind, Token
+
+LENGTHS = {"INET4": 4, "INET6": 16, "UUID": 16}
+"""Bytes of each type."""
+
+_UUID = re.compile("[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
+
+
+def default_in_bytes(kind: str, default: Sequence[Token]) -> tuple[Token, ...]:
+    """A DEFAULT of a column of that type: its text as bytes, or as a word that is no constant."""
+    return tuple(_in_bytes(kind, token) for token in default)
+
+
+def changed_default(column: ColumnDefinition, default: Sequence[Token]) -> tuple[Token, ...]:
+    """A DEFAULT that ALTER COLUMN sets, which does not say whether the column is of such a type."""
+    if column.type is not ColumnType.STRING or column.collation != BINARY_COLLATION:
+        return tuple(default)
+    kinds = [kind for kind, length in LENGTHS.items() if length == column.length]
+    return tuple(_guarded(column, kinds, token) for token in default)
+
+
+def _guarded(column: ColumnDefinition, kinds: Sequence[str], token: Token) -> Token:
+    if token.kind is not Kind.STRING or not any(_READERS[kind](token.text) for kind in kinds):
+        return token
+    if len(token.text) <= column.length:  # of a BINARY it would be the bytes
+        return Token(Kind.WORD, kinds[0])
+    return next(found for kind in kinds if (found := _in_bytes(kind, token)).kind is Kind.BYTES)
+
+
+def _in_bytes(kind: str, token: Token) -> Token:
+    if token.kind is not Kind.STRING:
+        return token
+    raw = _READERS[kind](token.text)
+    return Token(Kind.WORD, kind) if raw is None else Token(Kind.BYTES, raw.hex())
+
+
+def _uuid(text: str) -> bytes | None:
+    return bytes.fromhex(text.replace("-", "")) if _UUID.fullmatch(text) else None
+
+
+def _address(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(text)
+    except ValueError:
+        return None
+
+
+def _inet4(text: str) -> bytes | None:
+    address = _address(text)
+    return address.packed if isinstance(address, IPv4Address) else None
+
+
+def _inet6(text: str) -> bytes | None:
+    address = _address(text)
+    if isinstance(address, IPv4Address):  # MariaDB 11.3 and newer
+        return IPv6Address(f"::ffff:{address}").packed
+    return address.packed if address else None
+
+
+_READERS = {"INET4": _inet4, "INET6": _inet6, "UUID": _uuid}
