@@ -35,10 +35,17 @@ CLAMP = "clamp"
 """A number to a signed integer of n bits, the nearest that there is."""
 DIGITS = "digits"
 """A TIME as text, with zeros to n digits after the second."""
+LABEL = "label"
+"""Text to the label of an ENUM that is spelled so; the labels are a JSON array behind the colon."""
+PRINTED = "printed"
+"""A DATE or DATETIME to text, n characters of `YYYY-MM-DD hh:mm:ss.ffffff`: a zero date, which is
+NULL in gold, is not known."""
+PARSED = "parsed"
+"""Text to a DATE or DATETIME, if it is written in full, in up to n characters of that."""
 
 VALUES_CHANGE = (
     *(ROUNDED, ROUND, RINT, RTRIM, CUT, PAD, FRACTION, TRUNCATE),
-    *(NUMBER, INSTANT, LOCAL),
+    *(NUMBER, INSTANT, LOCAL, LABEL, PRINTED, PARSED),
 )
 """Conversions after which a value may not be what it was."""
 

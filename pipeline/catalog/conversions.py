@@ -18,18 +18,15 @@ from decoder.columns.registry import reader
 from decoder.constants import BINARY_COLLATION, ColumnType as T
 from decoder.definition import ColumnDefinition
 from decoder.errors import UnsupportedError
-from pipeline.catalog import text_conversions
+from pipeline.catalog import text_conversions, time_conversions
 from pipeline.catalog.conversion_mode import (
     CAST,
-    DIGITS,
-    FRACTION,
     INSTANT,
     LOCAL,
     NUMBER,
     RINT,
     ROUND,
     ROUNDED,
-    TRUNCATE,
     ConversionMode,
     UnknownConversionError,
 )
@@ -251,69 +248,6 @@ def _real_to_integer(
     return RINT
 
 
-def _instants(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
-    """DATETIME and TIMESTAMP, each among themselves."""
-    if new.fraction == old.fraction:
-        return None
-    if mode.options.zero_dates == "string":
-        raise UnknownConversionError("a time that is kept as text gets other digits")
-    if new.fraction > old.fraction:
-        return None
-    mode.require_strict("its fraction becomes shorter")
-    return f"{TRUNCATE if mode.truncates else FRACTION}:{new.fraction}"
-
-
-def _date_to_datetime(
-    _old: ColumnDefinition, _new: ColumnDefinition, mode: ConversionMode
-) -> str | None:
-    if mode.options.zero_dates == "string":
-        raise UnknownConversionError("a date that is kept as text becomes a time")
-    return CAST
-
-
-def _datetime_to_date(
-    old: ColumnDefinition, _new: ColumnDefinition, mode: ConversionMode
-) -> str | None:
-    if old.fraction or mode.options.zero_dates == "string":
-        raise UnknownConversionError("a time becomes a date")
-    return ROUNDED
-
-
-def _time(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
-    if new.fraction < old.fraction:
-        raise UnknownConversionError("its fraction becomes shorter")
-    if new.fraction == old.fraction or mode.options.time == "micros":
-        return None
-    return f"{DIGITS}:{new.fraction}"
-
-
-def _time_to_text(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
-    if mode.options.time == "micros":
-        raise UnknownConversionError("a TIME that is kept as a number becomes text")
-    if text_conversions.characters(new) < len("-838:59:59.") + old.fraction:
-        mode.require_strict("its length becomes smaller")
-    return None
-
-
-def _zoned(name: str) -> _Rule:
-    """Between DATETIME and TIMESTAMP."""
-
-    def rule(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
-        if new.fraction < old.fraction:
-            raise UnknownConversionError("its fraction becomes shorter")
-        if mode.options.zero_dates == "string":
-            raise UnknownConversionError("a time that is kept as text becomes one of another zone")
-        if mode.utc_offset is None:
-            raise UnknownConversionError(
-                "a time becomes one of another zone, and its session's is not logged, or not always"
-                " the same"
-            )
-        mode.require_strict("its range becomes another")
-        return f"{name}:{mode.utc_offset}"
-
-    return rule
-
-
 def _bits(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
     if new.length < old.length:
         mode.require_strict("its range becomes smaller")
@@ -355,19 +289,24 @@ _RULES: dict[tuple[str, str], _Rule] = {
     ("real", "integer"): _real_to_integer,
     ("text", "text"): text_conversions.text,
     ("binary", "binary"): text_conversions.binary,
+    ("text", "enum"): text_conversions.text_to_enum,
     ("enum", "enum"): text_conversions.enum,
     ("set", "set"): text_conversions.set_,
     ("enum", "text"): text_conversions.labels_to_text,
     ("set", "text"): text_conversions.labels_to_text,
     ("date", "date"): _same,
-    ("date", "datetime"): _date_to_datetime,
-    ("datetime", "date"): _datetime_to_date,
-    ("datetime", "datetime"): _instants,
-    ("timestamp", "timestamp"): _instants,
-    ("datetime", "timestamp"): _zoned(INSTANT),
-    ("timestamp", "datetime"): _zoned(LOCAL),
-    ("time", "time"): _time,
-    ("time", "text"): _time_to_text,
+    ("date", "text"): time_conversions.date_to_text,
+    ("text", "date"): time_conversions.text_to_date,
+    ("date", "datetime"): time_conversions.date_to_datetime,
+    ("datetime", "date"): time_conversions.datetime_to_date,
+    ("datetime", "datetime"): time_conversions.instants,
+    ("datetime", "text"): time_conversions.date_to_text,
+    ("text", "datetime"): time_conversions.text_to_date,
+    ("timestamp", "timestamp"): time_conversions.instants,
+    ("datetime", "timestamp"): time_conversions.zoned(INSTANT),
+    ("timestamp", "datetime"): time_conversions.zoned(LOCAL),
+    ("time", "time"): time_conversions.time,
+    ("time", "text"): time_conversions.time_to_text,
     ("year", "year"): _same,
     ("bit", "bit"): _bits,
     ("json", "json"): _same,

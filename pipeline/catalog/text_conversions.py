@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
 
 from decoder.constants import ColumnType as T
 from decoder.definition import ColumnDefinition
+from pipeline.catalog.addresses import LENGTHS
 from pipeline.catalog.charsets import UNKNOWN_COLLATION, alike, widest
 from pipeline.catalog.conversion_mode import (
     CUT,
+    LABEL,
     PAD,
     RTRIM,
     ConversionMode,
@@ -16,6 +19,8 @@ from pipeline.catalog.conversion_mode import (
 )
 from pipeline.catalog.lexer import SqlMode
 
+_ADDRESSES = {LENGTHS["INET4"], LENGTHS["INET6"]}
+"""Of which the log shows no more than how long they are."""
 _LARGEST_VALUE = (1 << 30) - 1
 """In bytes: no value is larger than a packet, and max_allowed_packet is 1 GiB at most."""
 
@@ -34,6 +39,10 @@ def _longest(column: ColumnDefinition) -> int:
     if _is_blob(column):
         return min((1 << 8 * column.length_bytes) - 1, _LARGEST_VALUE)
     return characters(column)
+
+
+def _are_fixed(*columns: ColumnDefinition) -> bool:
+    return all(column.type is T.STRING for column in columns)
 
 
 def _is_blob(column: ColumnDefinition) -> bool:
@@ -76,6 +85,8 @@ def _fitting(
 
 def binary(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
     """Bytes of every length."""
+    if mode.mariadb and {old.length, new.length} == _ADDRESSES and _are_fixed(old, new):
+        raise UnknownConversionError("an INET4 may become an INET6, or the reverse")
     capacity = [
         (1 << 8 * column.length_bytes) - 1 if _is_blob(column) else column.length
         for column in (old, new)
@@ -103,6 +114,12 @@ def enum(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> 
     if respelled:
         raise UnknownConversionError("a label is spelled another way")
     return None
+
+
+def text_to_enum(_old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    """Text that is a label as it is spelled: which one its collation takes it for is not known."""
+    mode.require_strict("text becomes a label")
+    return f"{LABEL}:{json.dumps(new.labels, ensure_ascii=False)}"
 
 
 def set_(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:

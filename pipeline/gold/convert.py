@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 from pyspark.sql import Column, functions as sf, types as st
@@ -19,9 +20,35 @@ def converted(value: Column, how: str | None, kind: st.DataType, *, vouched: boo
         return value
     cast = Column.cast if vouched else Column.try_cast
     name, _, number = how.partition(":")
+    if name in _CERTAIN:
+        return cast(_certain(value, name, number, vouched=vouched), kind)
     if name in _BY_WAY_OF:
         value = cast(value, _BY_WAY_OF[name])
     return cast(_CONVERSIONS[name](value, int(number or 0), kind), kind)
+
+
+def _certain(value: Column, name: str, given: str, *, vouched: bool) -> Column:
+    """As a conversion has it that knows only what some values become."""
+    result, is_known = _CERTAIN[name](value, given)
+    unknown = sf.raise_error(sf.lit(f"{name}: not known of this value"))
+    return sf.when(is_known, result).otherwise(unknown if vouched else sf.lit(None))
+
+
+def _label(value: Column, labels: str) -> tuple[Column, Column]:
+    label = sf.rtrim(value)
+    return label, value.isNull() | label.isin(json.loads(labels))
+
+
+def _printed(value: Column, length: str) -> tuple[Column, Column]:
+    return sf.date_format(value, _PRINTED).substr(1, int(length)), value.isNotNull()
+
+
+def _parsed(value: Column, length: str) -> tuple[Column, Column]:
+    day, time = r"(?!0000)\d{4}-\d\d-\d\d", r" \d\d:\d\d:\d\d"
+    fraction = int(length) - len("YYYY-MM-DD hh:mm:ss.")
+    digits = rf"(\.\d{{1,{fraction}}})?" if fraction > 0 else ""
+    full = f"^{day}$" if int(length) == len("YYYY-MM-DD") else f"^{day}({time}{digits})?$"
+    return value, value.isNull() | value.rlike(full)
 
 
 def _as_it_is(value: Column, _number: int, _kind: st.DataType) -> Column:
@@ -90,6 +117,13 @@ def _clamp(value: Column, number: int, _kind: st.DataType) -> Column:
 
 
 _MINUTE = 60_000_000
+_PRINTED = "yyyy-MM-dd HH:mm:ss.SSSSSS"
+_CERTAIN: dict[str, Callable[[Column, str], tuple[Column, Column]]] = {
+    conversion_mode.LABEL: _label,
+    conversion_mode.PRINTED: _printed,
+    conversion_mode.PARSED: _parsed,
+}
+"""What values become, and of which ones that is known."""
 _BY_WAY_OF: dict[str, st.DataType] = {conversion_mode.NUMBER: st.DecimalType(38, 0)}
 """The type that values have on the way."""
 _CONVERSIONS: dict[str, Callable[[Column, int, st.DataType], Column]] = {

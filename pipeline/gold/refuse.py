@@ -17,8 +17,10 @@ _MISFITS = (
     "NUMERIC_OUT_OF_SUPPORTED_RANGE",
     "ARITHMETIC_OVERFLOW",
     "DATETIME_OVERFLOW",
+    "USER_RAISED_EXCEPTION",
 )
-"""Spark's error conditions (`error/error-conditions.json`, class 22) for values that do not fit."""
+"""Spark's error conditions (`error/error-conditions.json`, class 22) for values that do not fit,
+and the one that `convert` raises for those of which it is not known what they became."""
 _OWN_KEY = "name the source's own key under keys in conf"
 
 
@@ -82,8 +84,8 @@ def write_values(write: Callable[[], None], lsn: int) -> None:
         raise TableRefusedError(
             Refusal(
                 lsn,
-                "a value in gold does not fit the new type of its column, so it is not what the"
-                " source had: copy the table to a new one there and rename that",
+                "a value in gold does not fit the new type of its column, or it is not known what"
+                " the source made of it: copy the table to a new one there and rename that",
                 passable=False,
             )
         ) from error

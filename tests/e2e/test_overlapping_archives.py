@@ -154,6 +154,30 @@ def test_mariadbs_domains_tell_what_was_there_before(
             assert_gold_equals_source(spark, replica, str(lake), SCHEMA, table)
 
 
+def test_a_gap_in_mariadbs_numbers_holds_the_cut_and_names_what_is_missing(
+    spark: SparkSession, mariadb: MariaDBServer, run: Run, tmp_path: Path
+) -> None:
+    mariadb.execute(f"DROP DATABASE IF EXISTS {SCHEMA}")
+    mariadb.reset_logs()
+    mariadb.execute(MARIADB)
+    for n in (10, 11, 12):
+        mariadb.flush_logs()
+        mariadb.execute(f"INSERT INTO {SCHEMA}.bag VALUES ({n})")
+    mariadb.flush_logs()
+    ((number,),) = mariadb.execute("SELECT @@gtid_binlog_pos")
+    files = copies(mariadb, tmp_path / "all")
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    # From another server's archive, under names of its own: no file's number tells.
+    for old, new in (("01", "a.000001"), ("02", "a.000002"), ("04", "b.000001")):
+        shutil.copy(files / f"binlog.0000{old}", logs / new)
+    reports = run(logs, tmp_path / "lake")
+    print(number, [(report.faults, report.gaps, report.notes) for report in reports])
+    gaps = [gap for report in reports for gap in report.gaps]
+    assert gaps
+    assert delta.read(spark, Lake(str(tmp_path / "lake")).gold(SCHEMA, "bag")).count() == 3
+
+
 def follow(server: MySQLServer, replica: MySQLServer) -> None:
     ((gtids,),) = server.execute("SELECT @@gtid_executed")
     ((late,),) = replica.execute(f"SELECT WAIT_FOR_EXECUTED_GTID_SET('{gtids}', 60)")
@@ -180,6 +204,7 @@ def test_all_of_them_in_one_run(spark: SparkSession, logs: Logs, run: Run, tmp_p
     rows = delta.read(spark, lake.transactions)
     found = rows.groupBy("gtid").agg(sf.count_if(~sf.col("seen_before")), sf.count("*")).collect()
     assert {once for _, once, _ in found} == {1}
+    assert any(":tagged:" in gtid for gtid, *_ in found)
     assert max(times for *_, times in found) == 3
     again = rows.where("seen_before")
     left_out = f"{again.count()} transactions were in the lake before: they are left out."

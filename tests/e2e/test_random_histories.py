@@ -19,7 +19,7 @@ TRIALS = {
     "at once": Trial(1, histories=8, length=12, gold="many"),
     "killed": Trial(2, "killed", histories=4, length=8, variables=SMALL_FILES, gold="large"),
     "twice": Trial(3, "twice", histories=6, length=10, variables={**SMALL_FILES, **MINIMAL}),
-    "held": Trial(4, histories=6, length=12, features=frozenset(Feature)),
+    "held": Trial(4, histories=6, length=12, features=frozenset(Feature), gold="unfit"),
 }
 
 

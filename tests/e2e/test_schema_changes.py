@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from tests.e2e.conftest import Run
 from tests.support.compare import assert_gold_equals_source
 from tests.support.mariadb import MariaDBFactory
+from tests.support.partition_history import NOT_TOLD, PARTITIONED
 from tests.support.schema_changes import (
     ALTERED,
     ALTERED_ON_MYSQL,
@@ -23,13 +24,11 @@ from tests.support.schema_changes import (
     FILL,
     GENERATED,
     NAMES,
-    NOT_TOLD,
     NOTHING,
     ODD_SCHEMA,
     OF_MARIADB,
     OF_MYSQL,
     ONLINE,
-    PARTITIONED,
     RENAMED,
     SCHEMA,
     TABLE,

@@ -21,6 +21,10 @@ from tests.support.compare import assert_gold_equals_source
 from tests.support.server import Server
 
 SCHEMA = "converting"
+DAYS = (
+    *("'2024-02-29'", "'0001-01-01'", "'1582-10-10'", "'1000-01-01'", "'9999-12-31'"),
+    "'1970-01-01'",
+)
 BOTH: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("INT", "BIGINT", ("-2147483648", "0", "2147483647")),
     ("INT", "TINYINT", ("-128", "0", "127")),
@@ -91,6 +95,23 @@ BOTH: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("DATETIME(2)", "TIMESTAMP(3) NULL", ("'2024-02-29 23:59:59.25'", "'1970-01-02 0:0:0'")),
     ("TIMESTAMP(2) NULL", "DATETIME(6)", ("'2024-02-29 23:59:59.25'", "'1970-01-02 0:0:0'")),
     ("INT", "INT NOT NULL", tuple("1234567")),
+    ("VARCHAR(20)", "ENUM('a', '1', 'b c', 'ü')", ("'a'", "'1'", "'b c  '", "'ü'")),
+    ("TEXT", "ENUM('x', '')", ("'x'", "''")),
+    ("DATE", "VARCHAR(10)", (*DAYS, *DAYS[:1])),
+    ("DATE", "CHAR(20)", (*DAYS, *DAYS[:1])),
+    ("DATETIME", "TEXT", (*(f"{day[:-1]} 23:59:58'" for day in DAYS), "'2024-01-01'")),
+    (
+        "DATETIME(2)",
+        "VARCHAR(30)",
+        (*(f"{day[:-1]} 01:02:03.05'" for day in DAYS), "'1969-12-31 23:59:59.99'"),
+    ),
+    ("VARCHAR(20)", "DATE", DAYS),
+    ("TEXT", "DATETIME", ("'2024-02-29 23:59:59'", "'1000-01-01'", "'1969-12-31 00:00:01'")),
+    (
+        "VARCHAR(40)",
+        "DATETIME(3)",
+        ("'2024-02-29 23:59:59.5'", "'1960-01-01 00:00:00.001'", "'9999-12-31 23:59:59'"),
+    ),
 )
 OF_MYSQL: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("VARCHAR(20)", "INT", ("'12'", "' -1.5 '", "'1e2'", "'.5'", "'+7.'", "'2147483647.4'")),

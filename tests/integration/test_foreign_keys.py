@@ -235,3 +235,55 @@ def test_what_mariadb_does_is_in_gold(spark: SparkSession, mariadb: Server, tmp_
     fill(mariadb, OF_P)
     execute(mariadb, (*CHANGES_OF_P, *PARTIAL, *DEFINITIONS))
     require_equal(spark, mariadb, tmp_path, {*OF_P, "parent"} - {"p"})
+
+
+IN_DOUBT = (
+    "CREATE TABLE texts (k VARCHAR(9) COLLATE utf8mb4_general_ci PRIMARY KEY)",
+    "CREATE TABLE left_out (id INT PRIMARY KEY)",
+    "CREATE TABLE sure (id INT PRIMARY KEY)",
+    (
+        "CREATE TABLE of_texts (id INT PRIMARY KEY, k VARCHAR(9) COLLATE utf8mb4_general_ci,"
+        " FOREIGN KEY (k) REFERENCES texts (k) ON DELETE CASCADE)"
+    ),
+    (
+        "CREATE TABLE of_left_out (id INT PRIMARY KEY, up INT,"
+        " FOREIGN KEY (up) REFERENCES left_out (id) ON DELETE CASCADE)"
+    ),
+    (
+        "CREATE TABLE below (id INT PRIMARY KEY, up INT,"
+        " FOREIGN KEY (up) REFERENCES of_left_out (id) ON DELETE SET NULL)"
+    ),
+    (
+        "CREATE TABLE of_sure (id INT PRIMARY KEY, up INT,"
+        " FOREIGN KEY (up) REFERENCES sure (id) ON DELETE CASCADE)"
+    ),
+    "INSERT INTO texts VALUES ('A'), ('b')",
+    "INSERT INTO left_out VALUES (1), (2)",
+    "INSERT INTO sure VALUES (1), (2)",
+    "INSERT INTO of_texts VALUES (1, 'a'), (2, 'B')",
+    "INSERT INTO of_left_out VALUES (1, 1), (2, 2)",
+    "INSERT INTO below VALUES (1, 1), (2, 2)",
+    "INSERT INTO of_sure VALUES (1, 1), (2, 2)",
+    "DELETE FROM texts WHERE k = 'a'",
+    "DELETE FROM left_out WHERE id = 1",
+    "DELETE FROM sure WHERE id = 1",
+)
+
+
+def test_a_child_whose_rows_cannot_be_told_is_held_and_says_why(
+    spark: SparkSession, mariadb: Server, tmp_path: Path
+) -> None:
+    begin(mariadb, ())
+    execute(mariadb, IN_DOUBT)
+    place = {"binlogs": str(mariadb.binlog_folder), "lake": str(tmp_path)}
+    settings = Settings.load(None, source="e2e", exclude=[f"{SCHEMA}.left_out"], **place)
+    faults = run_layers(spark, settings, QuietProgress())[-1].faults
+    told = {fault.split(" ")[0].removeprefix(f"{SCHEMA}."): fault for fault in faults}
+    assert "depends on their collation" in told.pop("of_texts")
+    of_left_out = told.pop("of_left_out")
+    assert f"changes of {SCHEMA}.left_out are not applied" in of_left_out
+    assert "CREATE TABLE … LIKE" in of_left_out
+    assert "below" in told.pop("below")
+    assert not told
+    for table in ("texts", "sure", "of_sure"):
+        assert_gold_equals_source(spark, mariadb, str(tmp_path), SCHEMA, table)

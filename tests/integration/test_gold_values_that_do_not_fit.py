@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -21,17 +22,27 @@ WIDE = (
     ColumnDefinition("text", T.VARCHAR, length=80, length_bytes=1, collation=255),
     ColumnDefinition("n", T.LONG),
     ColumnDefinition("d", T.NEWDECIMAL, precision=10, scale=2),
+    ColumnDefinition("label", T.VARCHAR, length=80, length_bytes=1, collation=255),
+    ColumnDefinition("day", T.DATE),
+    ColumnDefinition("at", T.VARCHAR, length=80, length_bytes=1, collation=255),
 )
 NARROW = (
     ColumnDefinition("text", T.LONG),
     ColumnDefinition("n", T.TINY),
     ColumnDefinition("d", T.NEWDECIMAL, precision=4, scale=1),
+    ColumnDefinition("label", T.ENUM, length=1, labels=("a", "ü")),
+    ColumnDefinition("day", T.VARCHAR, length=80, length_bytes=1, collation=255),
+    ColumnDefinition("at", T.DATETIME2, fraction=1),
 )
-HOW = ("number", "cast", "rounded")
+HOW = ("number", "cast", "rounded", 'label:["a", "ü"]', "printed:10", "parsed:21")
 STEPS = tuple(
     ColumnStep(c.name, c.name, how) for c, how in zip((ID, *WIDE), (None, *HOW), strict=True)
 )
-FITS = (1, "7", 100, Decimal("12.25"))
+DAY = date(1600, 2, 29)
+TIMES = ("ü ", DAY, "1600-02-29 12:34:56.7")
+FITS = (1, "7", 100, Decimal("12.25"), *TIMES)
+FITTED = (1, 7, 100, Decimal("12.3"), "ü", "1600-02-29", datetime(1600, 2, 29, 12, 34, 56, 700_000))
+NEW = (3, 3, 3, Decimal("12.3"), "a", "x", None)
 
 
 def wide(name: str) -> TableDefinition:
@@ -43,9 +54,16 @@ def narrow(name: str) -> TableDefinition:
 
 
 MISFITS: dict[str, tuple[Any, ...]] = {
-    "by_text": (2, "x", 1, Decimal(1)),
-    "by_number": (2, "1", 300, Decimal(1)),
-    "by_decimal": (2, "1", 1, Decimal(99999)),
+    "by_text": (2, "x", 1, Decimal(1), *TIMES),
+    "by_number": (2, "1", 300, Decimal(1), *TIMES),
+    "by_decimal": (2, "1", 1, Decimal(99999), *TIMES),
+    # which a collation may take for a label, or which may be an index
+    "by_label": (2, "1", 1, Decimal(1), "A", *TIMES[1:]),
+    # which may be a zero date
+    "by_day": (2, "1", 1, Decimal(1), "a", None, TIMES[2]),
+    "by_digits": (2, "1", 1, Decimal(1), *TIMES[:2], "1600-02-29 12:34:56.75"),
+    "by_time": (2, "1", 1, Decimal(1), *TIMES[:2], "1600-02-30"),
+    "by_year": (2, "1", 1, Decimal(1), *TIMES[:2], "0000-01-01"),
 }
 
 
@@ -77,7 +95,7 @@ def test_they_hold_a_table_that_should_have_none_and_are_null_in_one_that_may(
     lake.silver.batch(
         [
             Tx(3).delete(wide("emptied"), *MISFITS["by_text"]),
-            Tx(6).insert(narrow("fits"), 3, 3, 3, Decimal("12.3"), version=2),
+            Tx(6).insert(narrow("fits"), *NEW, version=2),
         ],
         [
             *(item("alter", 4, narrow(name), 2, columns=STEPS) for name in names),
@@ -92,12 +110,16 @@ def test_they_hold_a_table_that_should_have_none_and_are_null_in_one_that_may(
     assert lake.run(on_fault="mark").faults == told
     for name, row in MISFITS.items():
         assert rows(lake, name) == [FITS, row]
-    assert rows(lake, "fits") == [(1, 7, 100, Decimal("12.3")), (3, 3, 3, Decimal("12.3"))]
+    assert rows(lake, "fits") == [FITTED, NEW]
     assert rows(lake, "emptied") == []
     marked = [row[1:] for row in rows(lake, "marked")]
+    times = FITTED[4:]
     assert marked == [
-        (7, 100, Decimal("12.3")),
-        (None, 1, Decimal(1)),
-        (1, None, Decimal(1)),
-        (1, 1, None),
+        FITTED[1:],
+        (None, 1, Decimal(1), *times),
+        (1, None, Decimal(1), *times),
+        (1, 1, None, *times),
+        (1, 1, Decimal(1), None, *times[1:]),
+        (1, 1, Decimal(1), "a", None, times[2]),
+        *[(1, 1, Decimal(1), *times[:2], None)] * 3,
     ]

@@ -193,6 +193,41 @@ def test_gold_is_the_same_as_under_full_metadata(source: Source, spark: SparkSes
     assert all(table.named and not table.faults for table in source.status().values())
 
 
+CONTRADICTED = (
+    "CREATE TABLE altered (id INT PRIMARY KEY, v INT)",
+    "CREATE TABLE beside (id INT PRIMARY KEY, v INT)",
+    "INSERT INTO altered VALUES (1, 1)",
+    "SET sql_log_bin = 0",
+    "ALTER TABLE altered ADD w VARCHAR(9)",
+    "SET sql_log_bin = 1",
+    "INSERT INTO altered VALUES (2, 2, 'w')",
+    "INSERT INTO dumped VALUES (3, 3)",
+    "INSERT INTO beside VALUES (4, 4)",
+)
+
+
+def test_what_contradicts_its_definition_is_a_fault_of_its_table_alone(source: Source) -> None:
+    """Of an ALTER that is not in the log, and of a dump of before one that is not."""
+    source.begin("names_other")
+    source.execute("names_other", "CREATE TABLE dumped (id INT PRIMARY KEY, v INT, w VARCHAR(9))")
+    dump = source.folder / "start.sql"
+    dump.write_text(dumped(source.server, "mysqldump", "names_other", "dumped"))
+    source.conf = {"definitions": str(dump)}
+    source.execute("names_other", "ALTER TABLE dumped DROP w")
+    source.server.reset_logs()
+    source.execute("names_other", *CONTRADICTED, metadata="MINIMAL")
+    faults = "\n".join(source.run()[-1].faults)
+    status = source.status()
+    assert {name for name, table in status.items() if table.held} == {
+        "names_other.altered",
+        "names_other.dumped",
+    }
+    for name in ("altered", "dumped"):
+        assert f"names_other.{name}" in faults
+        assert "binlog.000001" in (status[f"names_other.{name}"].reason or "")
+    source.require_equal("names_other", "beside")
+
+
 MARIADB = (
     f"CREATE TABLE zoo ({ZOO})",
     f"INSERT INTO zoo VALUES (1, {VALUES})",

@@ -16,6 +16,7 @@ from pipeline.settings import Settings
 from pipeline.status import read_status
 from tests.support.compare import assert_gold_equals_source
 from tests.support.history.apply import SOURCE, lake_of, run
+from tests.support.mariadb import MariaDBServer
 from tests.support.mysql import MySQLServer
 
 SCHEMA = "mix"
@@ -80,6 +81,23 @@ def test_the_tables_that_it_changes_are_held_and_no_others(
     (named,) = [t for t in read_status(spark, settings).tables if t.table == "named"]
     assert named.reason is not None
     assert "INSERT INTO t SELECT * FROM t_old" in named.reason
+
+
+def test_so_it_is_on_mariadb_and_so_is_the_way_back(
+    spark: SparkSession, mariadb: MariaDBServer, tmp_path: Path
+) -> None:
+    mariadb.execute(f"DROP DATABASE IF EXISTS {SCHEMA}")
+    mariadb.reset_logs()
+    mariadb.execute(CREATE)
+    mariadb.execute(MIXED)
+    run(spark, mariadb.binlog_folder, lake_of(tmp_path))
+    assert held(spark, tmp_path) == {"named", "fired"}
+    for table in ("beside", "apart"):
+        assert_gold_equals_source(spark, mariadb, str(lake_of(tmp_path)), SCHEMA, table)
+    mariadb.execute(BACK)
+    run(spark, mariadb.binlog_folder, lake_of(tmp_path))
+    assert "named" not in held(spark, tmp_path)
+    assert_gold_equals_source(spark, mariadb, str(lake_of(tmp_path)), SCHEMA, "named")
 
 
 def test_the_way_back_that_status_tells_is_one(

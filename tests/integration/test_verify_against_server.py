@@ -7,6 +7,8 @@ import json
 import os
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -185,3 +187,61 @@ def test_what_the_terminal_shows(lake: Path) -> None:
     assert found.exit_code == 0, found.output
     assert f"{ZOO}.pair" in found.output
     assert "complete" in found.output
+
+
+WRITTEN = f"""
+    DROP DATABASE IF EXISTS {ZOO}; CREATE DATABASE {ZOO}; USE {ZOO};
+    CREATE TABLE one (id INT PRIMARY KEY AUTO_INCREMENT, v INT);
+    CREATE TABLE other (id INT PRIMARY KEY AUTO_INCREMENT, v INT);
+    INSERT INTO one (v) VALUES (1); INSERT INTO other (v) VALUES (1);
+    INSERT INTO one (v) WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n
+        WHERE n < 900) SELECT n FROM n;
+"""
+WRITES = (
+    "BEGIN",
+    "INSERT INTO one (v) VALUES (1)",
+    "UPDATE one SET v = v + 1 WHERE id % 7 = 0",
+    "INSERT INTO other (v) SELECT COUNT(*) FROM one",
+    "COMMIT",
+)
+
+
+def test_a_snapshot_is_of_one_point_while_others_write(
+    spark: SparkSession, mysql: MySQLServer, tmp_path: Path
+) -> None:
+    """Gold is brought to the position that the snapshot says it is of, and equals it."""
+    mysql.reset_logs()
+    mysql.execute(WRITTEN)
+    done, snapshots = threading.Event(), []
+
+    def write() -> None:
+        with mysql.connect(database=ZOO) as connection, connection.cursor() as cursor:
+            while not done.is_set():
+                for statement in WRITES:
+                    cursor.execute(statement)
+
+    script = tmp_path / "snapshot.pyz"
+    CliRunner().invoke(app, ["verify", "--script", str(script)])
+    with ThreadPoolExecutor() as pool:
+        writer = pool.submit(write)
+        try:
+            for n in range(2):
+                snapshots.append(snapshot(script, mysql, tmp_path / f"{n}.gz"))
+        finally:
+            done.set()
+        writer.result()
+    log = mysql.binlogs()[-1].read_bytes()
+    positions = [
+        json.loads(gzip.decompress(file.read_bytes()).splitlines()[0])["position"]
+        for file in snapshots
+    ]
+    assert 0 < positions[0] < positions[1] < len(log)
+    (tmp_path / "logs").mkdir()
+    for file, position in zip(snapshots, positions, strict=True):
+        (tmp_path / "logs" / mysql.binlogs()[-1].name).write_bytes(log[:position])
+        lake = tmp_path / "lake"
+        place = {"binlogs": str(tmp_path / "logs"), "lake": str(lake)}
+        run_layers(spark, Settings.load(None, source="server", **place), QuietProgress())
+        code, found = verify(lake, "--against", file)
+        assert (code, found["against"]["differences"], found["against"]["position"]) == (0, [], "")
+        assert found["against"]["compared"] == 2

@@ -29,6 +29,7 @@ from pipeline.ledger import Ledger
 from pipeline.settings import Settings
 from pipeline.silver.decode import STAGED_FAULTS
 from pipeline.silver.plan import SilverPlan
+from pipeline.silver.spark_types import spark_schema
 from pipeline.silver.tables import PROPERTIES
 
 SOURCE = "made"
@@ -187,7 +188,9 @@ class MadeSilver:
         for (table, version), rows in tables.items():
             schema = schemas.changes(row_type(table, TypeOptions()))
             delta.append_once(
-                self.spark.createDataFrame(pa.Table.from_pylist(rows, schema=schema)),
+                self.spark.createDataFrame(
+                    pa.Table.from_pylist(rows, schema=schema), spark_schema(schema)
+                ),
                 self.lake.changes(table.schema, table.table, version),
                 app=f"silver/{table}/{version}",
                 version=self.batches,

@@ -160,88 +160,6 @@ ONLINE = (  # as pt-online-schema-change does it; the ghost is replicated too
     "DROP TABLE IF EXISTS _osc_old",
     "INSERT INTO osc VALUES (4, 4, 4)",
 )
-PARTITIONED = (
-    (
-        "CREATE TABLE ranged (id INT PRIMARY KEY, v INT) PARTITION BY RANGE (id) ("
-        " PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS THAN (20),"
-        " PARTITION p2 VALUES LESS THAN (30) COMMENT = 'x', PARTITION p3 VALUES LESS THAN (40))"
-    ),
-    "INSERT INTO ranged VALUES (-5, 0), (9, 0), (10, 1), (19, 1), (20, 2), (29, 2), (30, 3)",
-    "ALTER TABLE ranged DROP PARTITION p0, p2",
-    "INSERT INTO ranged VALUES (-4, 4), (25, 4), (31, 4)",
-    (
-        "ALTER TABLE ranged REORGANIZE PARTITION p3 INTO ("
-        " PARTITION p3 VALUES LESS THAN (35), PARTITION p4 VALUES LESS THAN (50))"
-    ),
-    "ALTER TABLE ranged ADD PARTITION (PARTITION p5 VALUES LESS THAN (60))",
-    "INSERT INTO ranged VALUES (40, 5), (50, 6)",
-    "ALTER TABLE ranged TRUNCATE PARTITION p1, p5",
-    "INSERT INTO ranged VALUES (12, 7), (51, 7)",
-    (
-        "CREATE TABLE listed (id INT, r SMALLINT) PARTITION BY LIST (r) ("
-        " PARTITION a VALUES IN (1, -2, NULL), PARTITION b VALUES IN (3, 4))"
-    ),
-    "INSERT INTO listed VALUES (1, 1), (1, 1), (2, -2), (3, NULL), (4, 3), (5, 4)",
-    "ALTER TABLE listed ADD PARTITION (PARTITION c VALUES IN (5))",
-    "ALTER TABLE listed TRUNCATE PARTITION a",
-    "INSERT INTO listed VALUES (6, NULL), (7, 5), (8, 3)",
-    "ALTER TABLE listed DROP PARTITION b",
-    (
-        "CREATE TABLE days (id INT, d DATETIME(2), PRIMARY KEY (id, d))"
-        " PARTITION BY RANGE (TO_DAYS(d)) ("
-        " PARTITION `2023` VALUES LESS THAN (TO_DAYS('2024-01-01')),"
-        " PARTITION `2024` VALUES LESS THAN (739617), PARTITION p VALUES LESS THAN (MAXVALUE))"
-    ),
-    (
-        "INSERT INTO days VALUES (1, '2023-12-31 23:59:59.99'), (2, '2024-01-01'),"
-        " (3, '2024-12-31 23:59:59.99'), (4, '2025-01-01'), (5, '2026-01-01')"
-    ),
-    "ALTER TABLE days DROP PARTITION `2023`",
-    "INSERT INTO days VALUES (6, '2023-01-01')",
-    "ALTER TABLE days TRUNCATE PARTITION p",
-    (
-        "CREATE TABLE years (d DATE NOT NULL PRIMARY KEY) PARTITION BY RANGE COLUMNS (d) ("
-        " PARTITION a VALUES LESS THAN ('2000-01-01'), PARTITION b VALUES LESS THAN (MAXVALUE))"
-    ),
-    "INSERT INTO years VALUES ('1999-12-31'), ('2000-01-01')",
-    "ALTER TABLE years DROP PARTITION a",
-    "CREATE TABLE hashed (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 3",
-    "INSERT INTO hashed VALUES (1), (2), (3)",
-    "ALTER TABLE hashed COALESCE PARTITION 1",
-    "INSERT INTO hashed VALUES (4)",
-    "ALTER TABLE hashed REMOVE PARTITIONING",
-    "INSERT INTO hashed VALUES (5)",
-)
-NOT_TOLD = (
-    "CREATE TABLE truncated (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 3",
-    "INSERT INTO truncated VALUES (1), (2), (3)",
-    "ALTER TABLE truncated TRUNCATE PARTITION p1",
-    "INSERT INTO truncated VALUES (4)",
-    "CREATE TABLE refreshed LIKE truncated",
-    "INSERT INTO refreshed VALUES (1), (2), (3)",
-    "ALTER TABLE refreshed TRUNCATE PARTITION p1",
-    # the way back
-    "CREATE TABLE copied LIKE refreshed",
-    "INSERT INTO copied SELECT * FROM refreshed",
-    "RENAME TABLE refreshed TO old_refreshed, copied TO refreshed",
-    "DROP TABLE old_refreshed",
-    "INSERT INTO refreshed VALUES (40)",
-    (
-        "CREATE TABLE exchanged (id INT PRIMARY KEY) PARTITION BY RANGE (id) ("
-        " PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS THAN (20))"
-    ),
-    "CREATE TABLE exchanged_with (id INT PRIMARY KEY)",
-    "INSERT INTO exchanged VALUES (1), (11)",
-    "INSERT INTO exchanged_with VALUES (2)",
-    "ALTER TABLE exchanged EXCHANGE PARTITION p0 WITH TABLE exchanged_with",
-    "INSERT INTO exchanged VALUES (3)",
-    "CREATE TABLE computed (id INT PRIMARY KEY, v INT)",
-    "INSERT INTO computed VALUES (1, 1)",
-    "ALTER TABLE computed ADD g INT AS (v DIV 2) STORED",
-    "CREATE TABLE numbered (v INT)",
-    "INSERT INTO numbered VALUES (1), (2)",
-    "ALTER TABLE numbered ADD id INT AUTO_INCREMENT PRIMARY KEY",
-)
 GENERATED = (
     (
         "CREATE TABLE made (id INT PRIMARY KEY, v VARCHAR(10), n DECIMAL(5,2),"
@@ -283,6 +201,16 @@ DATABASES = (
     "CREATE TABLE gone.u (id INT PRIMARY KEY)",
     "INSERT INTO gone.u VALUES (1)",
     "DROP TABLE gone.u",
+    # to another schema, there against another table, and back
+    "CREATE TABLE moves_out (id INT PRIMARY KEY, v VARCHAR(9))",
+    "INSERT INTO moves_out VALUES (1, 'a'), (2, 'b')",
+    f"RENAME TABLE {SCHEMA}.moves_out TO gone.moved",
+    "UPDATE gone.moved SET v = 'moved' WHERE id = 1",
+    f"ALTER TABLE gone.moved ADD w INT DEFAULT 5, RENAME TO {SCHEMA}.moved",
+    f"INSERT INTO {SCHEMA}.moved VALUES (3, 'c', 3)",
+    f"RENAME TABLE gone.t TO {SCHEMA}.tmp2, {SCHEMA}.moved TO gone.t, {SCHEMA}.tmp2 TO moved",
+    "INSERT INTO moved VALUES ('was gone', 2)",
+    "DELETE FROM gone.t WHERE id = 2",
 )
 NOTHING = (  # changes no replicated column, parsable or not
     "CREATE TABLE stays (v INT, id VARCHAR(9) PRIMARY KEY)",
@@ -341,6 +269,15 @@ OF_MYSQL = (
     "INSERT INTO black2 VALUES (1)",
 )
 OF_MARIADB = (
+    (
+        "CREATE TABLE made (id INT PRIMARY KEY, v VARCHAR(10), hid INT INVISIBLE,"
+        " st INT AS (id * 2) STORED, vi VARCHAR(20) AS (CONCAT(v, id)) VIRTUAL)"
+    ),
+    "INSERT INTO made (id, v, hid) VALUES (1, 'a', 9), (2, NULL, NULL)",
+    "ALTER TABLE made ADD w INT DEFAULT 3 AFTER id",
+    "UPDATE made SET v = 'b', w = 1 WHERE id = 2",
+    "ALTER TABLE made DROP COLUMN st, ADD product BIGINT AS (id * w) STORED",
+    "INSERT INTO made (id, v) VALUES (3, 'ü ')",
     "CREATE TABLE IF NOT EXISTS Maria (Id INT PRIMARY KEY, v INT)",
     "INSERT INTO maria VALUES (1, 1), (2, 2)",
     (
