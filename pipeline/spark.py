@@ -13,6 +13,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from pipeline.cache import cache_folder
+from pipeline.delta import own_session
 from pipeline.jars import delta_jars, spark_home
 from pipeline.java import java_home
 from pipeline.settings import MIB, Settings
@@ -55,13 +56,18 @@ _DEFAULTS = (
 )
 """Options of Java's, each with what tells that others were chosen."""
 
-CONF = {
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+RELIED_ON = {
     # Instants are compared and printed in UTC whatever the machine's zone is.
     "spark.sql.session.timeZone": "UTC",
     # Values that do not fit are an error, never a silent NULL.
     "spark.sql.ansi.enabled": "true",
+}
+"""Settings of a session that values depend on."""
+
+CONF = {
+    **RELIED_ON,
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # A Delta table's log is small here: the default of 50 partitions costs 50 tasks per look, and
     # each task generates its code anew.
@@ -76,17 +82,24 @@ CONF = {
 
 
 def session(settings: Settings, app_name: str = "binlake") -> SparkSession:
-    """The active session (Databricks, Spark Connect, a test's), or a new one for `settings`.
+    """The active session (Databricks, Spark Connect, a test's), or one like it, or a new one.
 
     Raises MissingRequirementError where there is no JDK, or Delta's jars cannot be fetched.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
-        return active
+        return _as_needed(active)
     builder = SparkSession.builder.appName(app_name)
     for key, value in configuration(settings).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def _as_needed(active: SparkSession) -> SparkSession:
+    """The session itself, or one beside it with the settings that correctness rests on."""
+    if all(active.conf.get(name, None) == value for name, value in RELIED_ON.items()):
+        return active
+    return own_session(active, RELIED_ON)
 
 
 def configuration(settings: Settings) -> dict[str, str]:

@@ -17,35 +17,57 @@ from pipeline.catalog.lexer import Kind, Token
 LENGTHS = {"INET4": 4, "INET6": 16, "UUID": 16}
 """Bytes of each type."""
 
+_LIKE_ADDRESS = re.compile("[0-9a-f]*[:.-][0-9a-f:.-]*", re.IGNORECASE)
 _UUID = re.compile("[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 
 
+def may_be_address(column: ColumnDefinition) -> bool:
+    """Whether a column that is defined so may be of one of these types."""
+    binary = column.type is ColumnType.STRING and column.collation == BINARY_COLLATION
+    return binary and column.length in LENGTHS.values()
+
+
 def default_in_bytes(kind: str, default: Sequence[Token]) -> tuple[Token, ...]:
-    """A DEFAULT of a column of that type: its text as bytes, or as a word that is no constant."""
+    """A DEFAULT of a column of that type: its text as bytes, or, if that is not known, unknown."""
+    if _is_introduced(default):
+        return _unknown(kind)
     return tuple(_in_bytes(kind, token) for token in default)
 
 
 def changed_default(column: ColumnDefinition, default: Sequence[Token]) -> tuple[Token, ...]:
     """A DEFAULT that ALTER COLUMN sets, which does not say whether the column is of such a type."""
-    if column.type is not ColumnType.STRING or column.collation != BINARY_COLLATION:
+    if not may_be_address(column):
         return tuple(default)
     kinds = [kind for kind, length in LENGTHS.items() if length == column.length]
-    return tuple(_guarded(column, kinds, token) for token in default)
+    found = tuple(_guarded(column, kinds, token) for token in default)
+    return _unknown(kinds[0]) if _is_introduced(default) and found != tuple(default) else found
+
+
+def _unknown(kind: str) -> tuple[Token, ...]:
+    """A DEFAULT that is no constant."""
+    return (Token(Kind.WORD, kind),)
+
+
+def _is_introduced(default: Sequence[Token]) -> bool:
+    return any(token.kind is Kind.WORD and token.text.startswith("_") for token in default)
 
 
 def _guarded(column: ColumnDefinition, kinds: Sequence[str], token: Token) -> Token:
-    if token.kind is not Kind.STRING or not any(_READERS[kind](token.text) for kind in kinds):
+    """Text that is too long for a BINARY is an address; text that may be either is unknown."""
+    if token.kind is not Kind.STRING:
         return token
-    if len(token.text) <= column.length:  # of a BINARY it would be the bytes
-        return Token(Kind.WORD, kinds[0])
-    return next(found for kind in kinds if (found := _in_bytes(kind, token)).kind is Kind.BYTES)
+    if len(token.text) <= column.length:
+        return _unknown(kinds[0])[0] if _LIKE_ADDRESS.fullmatch(token.text) else token
+    read = (_in_bytes(kind, token) for kind in kinds)
+    known = (found for found in read if found.kind is Kind.BYTES)
+    return next(known, _unknown(kinds[0])[0])
 
 
 def _in_bytes(kind: str, token: Token) -> Token:
     if token.kind is not Kind.STRING:
         return token
     raw = _READERS[kind](token.text)
-    return Token(Kind.WORD, kind) if raw is None else Token(Kind.BYTES, raw.hex())
+    return _unknown(kind)[0] if raw is None else Token(Kind.BYTES, raw.hex())
 
 
 def _uuid(text: str) -> bytes | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from decoder.charsets import charset_of
 from decoder.constants import BINARY_COLLATION, ColumnType
 from decoder.definition import ColumnDefinition, TableDefinition
 from decoder.options import TypeOptions
@@ -31,14 +30,14 @@ from pipeline.catalog.addresses import changed_default
 from pipeline.catalog.column_types import with_charset
 from pipeline.catalog.constants import UnknownDefaultError
 from pipeline.catalog.conversion_mode import (
-    VALUES_CHANGE,
     ConversionMode,
     UnknownConversionError,
 )
-from pipeline.catalog.conversions import conversion, same_value
+from pipeline.catalog.conversions import conversion
 from pipeline.catalog.declarations import column_in_charset, in_new_charset
 from pipeline.catalog.generated import UnknownExpressionError, generated
 from pipeline.catalog.items import ColumnStep
+from pipeline.catalog.kept_values import keeps_generated
 from pipeline.catalog.lexer import SqlMode
 from pipeline.catalog.model import ColumnDefault, TableModel
 from pipeline.catalog.partition_changes import partition_changes
@@ -221,32 +220,20 @@ def _change(
     if old.name in columns.definition.key:
         new = replace(new, nullable=False)
     try:
-        how = conversion(old, new, replace(mode, charset=declared.charset))
+        how = conversion(
+            old, new, replace(mode, charset=declared.charset, address=declared.address)
+        )
     except UnknownConversionError as error:
         raise NotAppliedError(
             f"column {old.name} is changed, and what its values became is not certain: {error}"
         ) from error
     _check_computed(columns, old, declared, mode)
     _check_nulls(old, new, declared, mode)
-    if not _keeps_generated(columns.model, old, declared, how):
+    if not keeps_generated(columns.model, old, declared, how, mode):
         raise NotAppliedError(
             f"column {old.name} changes, and values of columns that are generated from it may too"
         )
     return _Slot(new, ColumnStep(new.name, old.name, how))
-
-
-def _keeps_generated(
-    model: TableModel | None, old: ColumnDefinition, declared: NewColumn, how: str | None
-) -> bool:
-    """Whether what is generated from a column stays what it is."""
-    changes = (how or "").partition(":")[0] in VALUES_CHANGE
-    if model is None:
-        return not changes
-    if not model.generates_from(old.name):
-        return True
-    charset = charset_of(old.collation) if old.collation is not None else None
-    same_bytes = declared.charset in (None, charset)
-    return same_bytes and not changes and same_value(old, declared.definition)
 
 
 def _check_sources(columns: _Columns) -> None:

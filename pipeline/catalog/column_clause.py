@@ -25,7 +25,7 @@ def read_column(tokens: Sequence[Token], context: TypeContext) -> NewColumn:
     while not cursor.done:
         column = _attribute(cursor, column)
     if kind in LENGTHS:
-        column = replace(column, default=default_in_bytes(kind, column.default))
+        column = replace(column, default=default_in_bytes(kind, column.default), address=True)
     return _implied_not_null(column)
 
 

@@ -66,7 +66,8 @@ class ConversionMode:
     `ignore`: ALTER IGNORE; `charset`: the one that the new column names, if it does;
     `explicit_timestamps`: explicit_defaults_for_timestamp, if it is logged; `utc_offset`: of the
     session's time zone in minutes, if that is logged and always the same; `shown`: a table map has
-    shown the old column, so that its collation is the server's.
+    shown the old column, so that its collation is the server's; `address`: the new column is a
+    UUID, INET4 or INET6.
     """
 
     sql_mode: int = 0
@@ -77,6 +78,7 @@ class ConversionMode:
     explicit_timestamps: bool | None = None
     utc_offset: int | None = None
     shown: bool = False
+    address: bool = False
 
     @property
     def strict(self) -> bool:

@@ -180,6 +180,8 @@ def _string(value: Constant, column: ColumnDefinition, _context: DefaultContext)
     if column.collation == BINARY_COLLATION:
         raw = value if isinstance(value, bytes) else _text(value).encode()
         fixed = column.length if column.type is ColumnType.STRING else 0
+        if fixed and len(raw) > fixed:
+            raise ValueError("it is too long")
         return raw.ljust(fixed, b"\0").hex()
     text = _text(value)
     return text.rstrip(" ") if column.type is ColumnType.STRING else text

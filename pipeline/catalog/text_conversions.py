@@ -7,7 +7,6 @@ import unicodedata
 
 from decoder.constants import ColumnType as T
 from decoder.definition import ColumnDefinition
-from pipeline.catalog.addresses import LENGTHS
 from pipeline.catalog.charsets import UNKNOWN_COLLATION, alike, widest
 from pipeline.catalog.conversion_mode import (
     CUT,
@@ -19,8 +18,6 @@ from pipeline.catalog.conversion_mode import (
 )
 from pipeline.catalog.lexer import SqlMode
 
-_ADDRESSES = {LENGTHS["INET4"], LENGTHS["INET6"]}
-"""Of which the log shows no more than how long they are."""
 _LARGEST_VALUE = (1 << 30) - 1
 """In bytes: no value is larger than a packet, and max_allowed_packet is 1 GiB at most."""
 
@@ -39,10 +36,6 @@ def _longest(column: ColumnDefinition) -> int:
     if _is_blob(column):
         return min((1 << 8 * column.length_bytes) - 1, _LARGEST_VALUE)
     return characters(column)
-
-
-def _are_fixed(*columns: ColumnDefinition) -> bool:
-    return all(column.type is T.STRING for column in columns)
 
 
 def _is_blob(column: ColumnDefinition) -> bool:
@@ -85,8 +78,10 @@ def _fitting(
 
 def binary(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
     """Bytes of every length."""
-    if mode.mariadb and {old.length, new.length} == _ADDRESSES and _are_fixed(old, new):
-        raise UnknownConversionError("an INET4 may become an INET6, or the reverse")
+    if mode.address:
+        mode.require_strict("its values may be no addresses")
+        if old.type is T.STRING and old.length != new.length:
+            raise UnknownConversionError("an INET4 may become an INET6, or the reverse")
     capacity = [
         (1 << 8 * column.length_bytes) - 1 if _is_blob(column) else column.length
         for column in (old, new)

@@ -167,10 +167,11 @@ def _taking(
 
     def take(session: SparkSession) -> DataFrame | None:
         skipped, prepared = batch.skipped, batch.prepared
-        changes = read_changes(session, lake, state.name, part, skipped, prepared, cascaded)
-        if session is not spark:
-            make_active(spark)
-        return changes
+        try:
+            return read_changes(session, lake, state.name, part, skipped, prepared, cascaded)
+        finally:
+            if session is not spark:
+                make_active(spark)
 
     return take
 

@@ -40,12 +40,15 @@ def _label(value: Column, labels: str) -> tuple[Column, Column]:
 
 
 def _printed(value: Column, length: str) -> tuple[Column, Column]:
-    return sf.date_format(value, _PRINTED).substr(1, int(length)), value.isNotNull()
+    # Not by date_format, which takes a DATETIME through the session's zone.
+    text = value.cast("string")
+    fraction = int(length) - _WHOLE_SECONDS - 1
+    return text if fraction <= 0 else _digits(text, fraction, st.StringType()), value.isNotNull()
 
 
 def _parsed(value: Column, length: str) -> tuple[Column, Column]:
     day, time = r"(?!0000)\d{4}-\d\d-\d\d", r" \d\d:\d\d:\d\d"
-    fraction = int(length) - len("YYYY-MM-DD hh:mm:ss.")
+    fraction = int(length) - _WHOLE_SECONDS - 1
     digits = rf"(\.\d{{1,{fraction}}})?" if fraction > 0 else ""
     full = f"^{day}$" if int(length) == len("YYYY-MM-DD") else f"^{day}({time}{digits})?$"
     return value, value.isNull() | value.rlike(full)
@@ -117,7 +120,7 @@ def _clamp(value: Column, number: int, _kind: st.DataType) -> Column:
 
 
 _MINUTE = 60_000_000
-_PRINTED = "yyyy-MM-dd HH:mm:ss.SSSSSS"
+_WHOLE_SECONDS = len("YYYY-MM-DD hh:mm:ss")
 _CERTAIN: dict[str, Callable[[Column, str], tuple[Column, Column]]] = {
     conversion_mode.LABEL: _label,
     conversion_mode.PRINTED: _printed,

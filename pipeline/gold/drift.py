@@ -80,7 +80,8 @@ class Watch:
     """Looks for drift in what a batch applies, and keeps what it finds of each table.
 
     `most`: parts of more changes are not looked at (None: every part is); `batch`: its number, if
-    some tables are looked at in each, `unless_small`: of those that are not small. A batch that
+    some tables are looked at in each, `unless_small`: of those that are not small in gold and in
+    what changes. A batch that
     another run began is not looked at, since what that has applied already would seem to have
     drifted.
     """

@@ -140,6 +140,7 @@ def local(
     session: SparkSession, parent: SparkSession, rows: pa.Table, schema: st.StructType
 ) -> DataFrame:
     """The `rows` as rows at hand, of a session that `parent` stays the active one beside."""
-    at_hand = session.createDataFrame(rows, schema)
-    make_active(parent)
-    return at_hand
+    try:
+        return session.createDataFrame(rows, schema)
+    finally:
+        make_active(parent)

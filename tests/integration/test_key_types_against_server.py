@@ -136,17 +136,18 @@ OF_MARIADB = {
     "uuid_": (
         "UUID",
         "'123e4567-e89b-12d3-a456-426655440000'",
-        "'ffffffff-ffff-ffff-ffff-ffffffffffff'",
+        "'0190163d-8694-739b-aea5-966c26f8ad91'",
         "'00000000-0000-0000-0000-000000000000'",
         "'6ccd780c-baba-1026-9564-5b8c656024db'",
     ),
     "address": ("INET6", "'::1'", "'2001:db8::ff00:42:8329'", "'::ffff:192.0.2.1'", "'::'"),
-    "address4": ("INET4", "'127.0.0.1'", "'255.255.255.255'", "'0.0.0.0'", "'10.0.0.1'"),
+    "address4": ("INET4", "'127.0.0.1'", "'10.200.0.255'", "'0.0.0.0'", "'10.0.0.1'"),
 }
 
 
 DEFAULTS = """
-    ALTER TABLE {t} ADD same {kind} DEFAULT {b}, ADD none {kind} NOT NULL;
+    ALTER TABLE {t} ADD same {kind} DEFAULT {a}, ADD none {kind} NOT NULL, ADD later {kind};
+    ALTER TABLE {t} ALTER later SET DEFAULT {text};
     SET binlog_row_image = {image};
     UPDATE {t} SET none = {c} WHERE k = {a};
     INSERT INTO {t} (k, none) VALUES ({d}, {a});
@@ -164,7 +165,7 @@ def test_keys_of_mariadbs_own_types(
         for image in ("MINIMAL", "FULL"):
             for name, (kind, a, b, c, d) in OF_MARIADB.items():
                 table = f"{name}_{image.lower()}"
-                values = {"kind": kind, "a": a, "b": b, "c": c, "d": d, "image": image}
+                values = {"kind": kind, "a": a, "b": b, "c": c, "d": d, "image": image, "text": b}
                 for statement in statements((STORY + DEFAULTS).format(t=table, **values)):
                     cursor.execute(statement)
     conf = {"source": "keys", "binlogs": str(mariadb.binlog_folder), "lake": str(tmp_path)}

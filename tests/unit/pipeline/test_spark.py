@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.sql import SparkSession
 
-from pipeline.spark import CODE_CACHE, COLLECTOR, COMPILER, cores, with_defaults
+from pipeline.settings import Settings
+from pipeline.spark import (
+    CODE_CACHE,
+    COLLECTOR,
+    COMPILER,
+    RELIED_ON,
+    cores,
+    session,
+    with_defaults,
+)
 
 
 @pytest.mark.parametrize(
@@ -32,3 +42,20 @@ def test_java_gets_what_its_options_do_not_choose(given: str, started_with: str)
 )
 def test_a_local_master_tells_its_cores(master: str, number: int) -> None:
     assert cores(master) == number
+
+
+def test_an_active_session_is_taken_or_one_like_it_on_which_values_do_not_depend(
+    spark: SparkSession,
+) -> None:
+    assert session(Settings()) is spark
+    other = spark.newSession()
+    other.conf.set("spark.sql.session.timeZone", "America/New_York")
+    other.conf.set("spark.sql.shuffle.partitions", "3")
+    other.createDataFrame([], "nothing int")  # makes it the active one
+    try:
+        found = session(Settings())
+    finally:
+        spark.createDataFrame([], "nothing int")
+    assert {name: found.conf.get(name) for name in RELIED_ON} == RELIED_ON
+    assert found.conf.get("spark.sql.shuffle.partitions") == "3"
+    assert other.conf.get("spark.sql.session.timeZone") == "America/New_York"
