@@ -26,7 +26,7 @@ demo: $(READY)  ## run Binlake on recorded binlogs of a small shop, and show the
 	@$(BIN)/python -m demo.run
 
 test: $(READY)  ## run all tests, in two processes, against real servers (ARGS="-k name" for some)
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 lint: $(READY)  ## check style and formatting
 	$(BIN)/ruff check .
