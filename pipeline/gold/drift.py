@@ -81,9 +81,8 @@ class Watch:
 
     `most`: parts of more changes are not looked at (None: every part is); `batch`: its number, if
     some tables are looked at in each, `unless_small`: of those that are not small in gold and in
-    what changes. A batch that
-    another run began is not looked at, since what that has applied already would seem to have
-    drifted.
+    what changes. A batch that another run began is not looked at, since what that has applied
+    already would seem to have drifted.
     """
 
     most: int | None = None
