@@ -31,12 +31,12 @@ from pipeline.gold.few_changes import Few
 from pipeline.gold.fold import Shape
 from pipeline.gold.images import LeftOut
 from pipeline.gold.merge import put
-from pipeline.gold.names import in_sql
 from pipeline.gold.write import Write
 from pipeline.gold.written import Written, written
 from pipeline.interpreted import FEW, interpreted
 from pipeline.settings import Settings
 from pipeline.spark import session
+from pipeline.sql_text import in_sql
 
 MASTER = "local[2]"
 COLUMNS = ("id", "device", "name", "site", "amount", "rate", "taken_at", "note")

@@ -8,15 +8,17 @@ of these functions returns the step is done, and by whom makes no difference.
 
 A table is a path, or, quoted with backquotes, a name in a catalog.
 
-Written for delta-spark 4.4, where options carry the identifier of a DataFrame write and session
-settings that of MERGE, UPDATE and DELETE.
+All is DataFrames and SQL, which Spark Connect and Databricks have too: Delta's own Python classes
+ask for the JVM, or for a plugin in the server. Written for delta-spark 4.4, where options carry the
+identifier of a DataFrame write and session settings that of MERGE, UPDATE and DELETE.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from delta.exceptions import (
     ConcurrentAppendException,
@@ -28,12 +30,12 @@ from delta.exceptions import (
     MetadataChangedException,
     ProtocolChangedException,
 )
-from delta.tables import DeltaMergeBuilder, DeltaTable
-from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import Column, DataFrame, DataFrameWriter, MergeIntoWriter, SparkSession
 
 from pipeline.errors import ConcurrentRunError
 from pipeline.lock import exclusive
+from pipeline.sql_text import in_sql, is_name, quoted
 
 ATTEMPTS = 8
 """How often a step is tried again after losing to another commit of the same table."""
@@ -48,11 +50,40 @@ CONFLICTS = (
     MetadataChangedException,
     ProtocolChangedException,
 )
+CONFLICT_CONDITIONS = frozenset(
+    {
+        "DELTA_CONCURRENT_APPEND",
+        "DELTA_CONCURRENT_DELETE_DELETE",
+        "DELTA_CONCURRENT_DELETE_READ",
+        "DELTA_CONCURRENT_TRANSACTION",
+        "DELTA_CONCURRENT_WRITE",
+        "DELTA_METADATA_CHANGED",
+        "DELTA_PROTOCOL_CHANGED",
+    }
+)
+"""The same by their conditions, where the classes are not known (Spark Connect)."""
+
+NO_TABLE_CONDITIONS = frozenset(
+    {
+        "DELTA_MISSING_DELTA_TABLE",
+        "DELTA_PATH_DOES_NOT_EXIST",
+        "DELTA_SCHEMA_NOT_SET",
+        "DELTA_TABLE_NOT_FOUND",
+        "PATH_NOT_FOUND",
+        "SCHEMA_NOT_FOUND",
+        "TABLE_OR_VIEW_NOT_FOUND",
+    }
+)
 
 TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
 TXN_VERSION = "spark.databricks.delta.write.txnVersion"
+MATERIALIZE = "spark.databricks.delta.merge.materializeSource"
+"""Whether a MERGE keeps its rows, which it reads twice: `all`, `none`, `auto`."""
+_CONNECTED = "cloneSession"
+"""What a session of Spark Connect has, and one of this process has not."""
 
-Result = TypeVar("Result")
+MERGED = "__binlake_merged"
+"""What the rows of a MERGE are called in its conditions and values."""
 
 
 def commit(action: Callable[[], object], *, app: str, version: int, table: str = "") -> None:
@@ -65,7 +96,9 @@ def commit(action: Callable[[], object], *, app: str, version: int, table: str =
         try:
             with exclusive(table):
                 action()
-        except CONFLICTS as conflict:
+        except PySparkException as conflict:
+            if not _is_conflict(conflict):
+                raise
             if attempt == ATTEMPTS - 1:
                 raise ConcurrentRunError(
                     f"Step {version} of {app} lost {ATTEMPTS} times to other writers.",
@@ -76,15 +109,22 @@ def commit(action: Callable[[], object], *, app: str, version: int, table: str =
             return
 
 
+def _is_conflict(error: PySparkException) -> bool:
+    return isinstance(error, CONFLICTS) or _condition(error) in CONFLICT_CONDITIONS
+
+
+def _condition(error: PySparkException) -> str:
+    return (error.getCondition() or "").partition(".")[0]
+
+
 def exists(spark: SparkSession, table: str) -> bool:
     """Whether there is a Delta table (a folder without a commit is none)."""
-    if not _is_name(table):
-        return DeltaTable.isDeltaTable(spark, table)
     try:
-        DeltaTable.forName(spark, table)
-    except AnalysisException:
+        return bool(read(spark, table).schema)
+    except AnalysisException as error:
+        if _condition(error) not in NO_TABLE_CONDITIONS:
+            raise
         return False
-    return True
 
 
 def read(spark: SparkSession, table: str, *, version: int | None = None) -> DataFrame:
@@ -92,14 +132,17 @@ def read(spark: SparkSession, table: str, *, version: int | None = None) -> Data
     reader = spark.read.format("delta")
     if version is not None:
         reader = reader.option("versionAsOf", version)
-    return reader.table(table) if _is_name(table) else reader.load(table)
+    return reader.table(table) if is_name(table) else reader.load(table)
 
 
-def open_table(spark: SparkSession, table: str) -> DeltaTable:
-    """The table as an object with `merge`, `history`, `detail`, to read or to use in a commit."""
-    if _is_name(table):
-        return DeltaTable.forName(spark, table)
-    return DeltaTable.forPath(spark, table)
+def detail(spark: SparkSession, table: str) -> DataFrame:
+    """One row: the table's `id`, `properties`, `clusteringColumns`, `sizeInBytes`, …"""
+    return spark.sql(f"DESCRIBE DETAIL {in_sql(table)}")
+
+
+def history(spark: SparkSession, table: str, limit: int) -> DataFrame:
+    """A row for each of the last commits: `version`, `operationMetrics`, …"""
+    return spark.sql(f"DESCRIBE HISTORY {in_sql(table)} LIMIT {limit}")
 
 
 def append_once(
@@ -155,46 +198,64 @@ def merge_once(
     rows: DataFrame,
     table: str,
     *,
-    on: str,
+    on: Column,
+    clauses: Callable[[MergeIntoWriter], MergeIntoWriter],
     app: str,
     version: int,
-    clauses: Callable[[DeltaMergeBuilder], DeltaMergeBuilder],
-) -> dict[str, int] | None:
-    """MERGE `rows` (as `s`) into the table (as `t`) `on` a condition, as one step.
+    conf: Mapping[str, str] | None = None,
+) -> None:
+    """MERGE `rows` into the table `on` a condition, as one step.
 
-    `clauses` adds the whenMatched… clauses. Gives Delta's counts (`num_affected_rows`, …), or
-    None where the step was done before.
+    `clauses` adds the whenMatched… clauses. Columns are `MERGED` ones, of the rows, or
+    `target_column`'s. `conf`: settings of the session that it is done in.
     """
+    view = f"binlake_{uuid.uuid4().hex}"
+    # The session of the step sees the view, since it is a copy of theirs.
+    rows.createOrReplaceTempView(view)
+    try:
+        with _step_session(rows.sparkSession, app, version, conf or {}) as session:
+            merged = session.table(view).alias(MERGED)
+            commit(
+                lambda: clauses(merged.mergeInto(in_sql(table), on)).merge(),
+                app=app,
+                version=version,
+                table=table,
+            )
+    finally:
+        rows.sparkSession.catalog.dropTempView(view)
 
-    def merge(session: SparkSession) -> dict[str, int] | None:
-        target = open_table(session, table).alias("t")
-        metrics = clauses(target.merge(rows.alias("s"), on)).execute().collect()
-        return metrics[0].asDict() if metrics else None
 
-    return execute_once(rows.sparkSession, merge, table, app=app, version=version)
+def merged_column(name: str) -> str:
+    """A column of the rows, in a MERGE."""
+    return f"{MERGED}.{quoted(name)}"
+
+
+def target_column(table: str, name: str) -> str:
+    """A column of the table, in a MERGE into it."""
+    return f"{table if is_name(table) else quoted(table)}.{quoted(name)}"
 
 
 def execute_once(
-    spark: SparkSession,
-    action: Callable[[SparkSession], Result],
-    table: str,
-    *,
-    app: str,
-    version: int,
-) -> Result | None:
-    """Run one MERGE, UPDATE or DELETE of `table` as a step, in a session of its own.
+    spark: SparkSession, statement: str, table: str, *, app: str, version: int
+) -> None:
+    """Run one UPDATE or DELETE of `table` as a step."""
+    with _step_session(spark, app, version, {}) as session:
+        commit(lambda: session.sql(statement), app=app, version=version, table=table)
 
-    `action` gets that session and must open the table in it: the settings of the session that
-    the table is opened in are the ones that count. Gives what `action` returns.
-    """
-    session = own_session(spark, {TXN_APP_ID: app, TXN_VERSION: str(version)})
-    results: list[Result] = []
+
+@contextmanager
+def _step_session(
+    spark: SparkSession, app: str, version: int, conf: Mapping[str, str]
+) -> Iterator[SparkSession]:
+    """A session of its own for a step that session settings name: no other thread may see them."""
+    session = own_session(spark, {**conf, TXN_APP_ID: app, TXN_VERSION: str(version)})
     try:
-        commit(lambda: results.append(action(session)), app=app, version=version, table=table)
+        yield session
     finally:
         session.conf.unset(TXN_APP_ID)
         session.conf.unset(TXN_VERSION)
-    return results[-1] if results else None
+        if _is_connected(session):
+            session.client.release_session()  # else the server keeps it for an hour
 
 
 def own_session(spark: SparkSession, conf: Mapping[str, str]) -> SparkSession:
@@ -211,11 +272,15 @@ def _clone(spark: SparkSession) -> SparkSession:
     PySpark's newSession would start from the application's settings, and to bring the session's own
     along is hundreds of calls.
     """
-    clone = getattr(spark, "cloneSession", None)
-    if clone:
-        connected: SparkSession = clone()
+    if _is_connected(spark):
+        connected: SparkSession = getattr(spark, _CONNECTED)()
         return connected
     return type(spark)(spark.sparkContext, spark._jsparkSession.cloneSession())
+
+
+def _is_connected(spark: SparkSession) -> bool:
+    """Whether Spark is elsewhere, behind Spark Connect."""
+    return hasattr(spark, _CONNECTED)
 
 
 def _write_once(
@@ -231,13 +296,9 @@ def _write_once(
         writer = writer.partitionBy(*partition_by)
 
     def save() -> None:
-        if _is_name(table):
+        if is_name(table):
             writer.saveAsTable(table)
         else:
             writer.save(table)
 
     commit(save, app=app, version=version, table=table)
-
-
-def _is_name(table: str) -> bool:
-    return table.startswith("`")

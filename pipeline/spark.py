@@ -64,8 +64,13 @@ RELIED_ON = {
 }
 """Settings of a session that values depend on."""
 
+SUBSTITUTION = {"spark.sql.variable.substitute": "false"}
+"""MySQL's names may hold `${…}`, which Spark would take for a variable. Not every server lets it be
+set; values do not depend on it."""
+
 CONF = {
     **RELIED_ON,
+    **SUBSTITUTION,
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
@@ -97,9 +102,11 @@ def session(settings: Settings, app_name: str = "binlake") -> SparkSession:
 
 def _as_needed(active: SparkSession) -> SparkSession:
     """The session itself, or one beside it with the settings that correctness rests on."""
-    if all(active.conf.get(name, None) == value for name, value in RELIED_ON.items()):
+    modifiable = {n: v for n, v in SUBSTITUTION.items() if active.conf.isModifiable(n)}
+    needed = {**RELIED_ON, **modifiable}
+    if all(active.conf.get(name, None) == value for name, value in needed.items()):
         return active
-    return own_session(active, RELIED_ON)
+    return own_session(active, needed)
 
 
 def configuration(settings: Settings) -> dict[str, str]:

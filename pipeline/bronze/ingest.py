@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 import pyarrow as pa
-from pyspark.sql import SparkSession, functions as sf
+from pyspark.sql import SparkSession
 
 from decoder.encryption.stream_cipher import StreamCipher
 from decoder.framer import FLAGS_POSITION
@@ -17,6 +17,7 @@ from pipeline.bronze.rows import Stretch, masked, segment_batches
 from pipeline.bronze.storage import opened, read_windows
 from pipeline.bronze.tables import SEGMENTS_DDL
 from pipeline.lake import Lake
+from pipeline.sql_text import in_sql, literal
 
 Ciphers = Mapping[str, StreamCipher]
 """What reads encrypted files, by path."""
@@ -144,19 +145,13 @@ def clear_in_use_flags(
     closed = [file.row for file in files if file.clear_in_use]
     if not closed:
         return
-    names = [row.file for row in closed]
-    first = (sf.col("start_pos") == 0) & (sf.col("part") == 0)
-    mine = (sf.col("source") == source) & sf.col("file").isin(names)
-    mine &= sf.col("incarnation").isin([row.incarnation for row in closed])
-    content = sf.expr(_CLEARED)
-
-    def update(session: SparkSession) -> None:
-        table = delta.open_table(session, lake.segments)
-        table.update(first & mine, {"content": content, "sha256": sf.sha2(content, 256)})
-
+    names = ", ".join(literal(row.file) for row in closed)
+    incarnations = ", ".join(literal(row.incarnation) for row in closed)
     delta.execute_once(
         delta.own_session(spark, BIG_ROWS),
-        update,
+        f"UPDATE {in_sql(lake.segments)} SET content = {_CLEARED}, sha256 = sha2({_CLEARED}, 256)"
+        f" WHERE source = {literal(source)} AND start_pos = 0 AND part = 0"
+        f" AND file IN ({names}) AND incarnation IN ({incarnations})",
         lake.segments,
         app=f"bronze/{source}/in_use",
         version=batch,

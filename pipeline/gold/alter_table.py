@@ -26,9 +26,10 @@ from pipeline.gold.gold_table import (
     keep_base,
     standing,
 )
-from pipeline.gold.names import COMMITTED_AT, LSN, OWN_COLUMNS, in_sql, quoted
+from pipeline.gold.names import COMMITTED_AT, LSN, OWN_COLUMNS
 from pipeline.gold.parts import Evolve
 from pipeline.gold.refuse import write_values
+from pipeline.sql_text import in_sql, literal, quoted
 
 
 def alter_table(
@@ -100,13 +101,13 @@ def _by_metadata(
     while _next(spark, table, part.item, steps, schema) is not None:
         act = partial(_step, spark, table, part.item, steps, schema)
         delta.commit(act, app=table.app, version=version, table=table.reference)
-    values: dict[str, str | Column] = {
-        quoted(step.name): typed(step.text, schema[step.name].dataType)
+    values = [
+        f"{quoted(step.name)} = {typed(step.text, schema[step.name].dataType)}"
         for step in steps
         if step.old is None and step.text is not None
-    }
+    ]
     if values:
-        update = partial(_update, table.reference, values)
+        update = f"UPDATE {in_sql(table.reference)} SET {', '.join(values)}"
         delta.execute_once(spark, update, table.reference, app=table.app, version=version)
 
 
@@ -196,15 +197,15 @@ def _longest(runs: Iterable[list[int]]) -> list[int]:
     return max(runs, key=lambda run: len(run), default=[])
 
 
-def typed(text: str | None, kind: st.DataType) -> Column:
-    """A default's text as a value of its column (`pipeline.catalog.defaults` says which text)."""
-    if text is not None and isinstance(kind, st.BinaryType):
-        return sf.unhex(sf.lit(text))
-    return sf.lit(text).cast(kind)
+def typed(text: str | None, kind: st.DataType) -> str:
+    """A default's text as a value of its column, in SQL.
 
-
-def _update(reference: str, values: dict[str, str | Column], session: SparkSession) -> None:
-    delta.open_table(session, reference).update(set=values)
+    `pipeline.catalog.defaults` says which text.
+    """
+    value = "NULL" if text is None else literal(text)
+    if isinstance(kind, st.BinaryType):
+        return f"unhex({value})"
+    return f"CAST({value} AS {kind.simpleString()})"
 
 
 # --- by rewriting ---------------------------------------------------------------------------------
@@ -223,5 +224,5 @@ def _value(step: ColumnStep, kind: st.DataType, *, vouched: bool) -> Column:
     if step.generated is not None:
         return converted(generated_value(step.generated), step.convert, kind, vouched=vouched)
     if step.old is None:
-        return typed(step.text, kind)
+        return sf.expr(typed(step.text, kind))
     return converted(sf.col(quoted(step.old)), step.convert, kind, vouched=vouched)

@@ -10,7 +10,7 @@ Rows are equal when all their columns are, NULLs included, and the doubles 0.0 a
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window, functions as sf, types as st
 
@@ -18,8 +18,9 @@ from pipeline import delta
 from pipeline.gold.documents import misfit
 from pipeline.gold.fold import Shape
 from pipeline.gold.images import LeftOut, own_diffs, whole_after
-from pipeline.gold.names import COMMITTED_AT, LSN, quoted
+from pipeline.gold.names import COMMITTED_AT, LSN
 from pipeline.gold.write import Write
+from pipeline.sql_text import quoted
 
 COPIES = "__binlake_copies"
 """How many copies more (or, negative, fewer) of a row there are."""
@@ -38,24 +39,18 @@ def put_bag(
         return
     net = net_copies(changes, shape, left_out)
     source = replacements(net, delta.read(spark, write.table), shape)
-    values: dict[str, str | Column] = {
-        quoted(name): sf.col(f"s.{quoted(name)}") for name in shape.outcome_columns
-    }
-    takes = sf.col(f"s.{_TAKES}")
-    on = takes & _same_row(shape, source.schema)
-
-    def merge(session: SparkSession) -> None:
-        session.conf.set("spark.databricks.delta.merge.materializeSource", "all")
-        (
-            delta.open_table(session, write.table)
-            .alias("t")
-            .merge(source.alias("s"), on)
-            .whenMatchedDelete()
-            .whenNotMatchedInsert(~takes, values=values)
-            .execute()
-        )
-
-    delta.execute_once(spark, merge, write.table, app=write.app, version=write.version)
+    values = {quoted(name): sf.col(delta.merged_column(name)) for name in shape.outcome_columns}
+    takes = sf.col(delta.merged_column(_TAKES))
+    there = partial(delta.target_column, write.table)
+    delta.merge_once(
+        source,
+        write.table,
+        on=takes & _same_row(shape, source.schema, there, delta.merged_column),
+        clauses=lambda merge: merge.whenMatched().delete().whenNotMatched(~takes).insert(values),
+        app=write.app,
+        version=write.version,
+        conf={delta.MATERIALIZE: "all"},
+    )
 
 
 def bag_misfits(changes: DataFrame, left_out: LeftOut) -> DataFrame:
@@ -98,8 +93,9 @@ def replacements(net: DataFrame, gold: DataFrame, shape: Shape) -> DataFrame:
     A row that loses copies is taken out, and those that stay are put in again as they are in gold.
     """
     fewer = net.where(sf.col(COPIES) < 0)
-    found = gold.alias("t").join(fewer.alias("s"), _same_row(shape, net.schema))
-    identity = _identity(net.schema, shape, "t.")
+    same = _same_row(shape, net.schema, _of("t"), _of("s"))
+    found = gold.alias("t").join(fewer.alias("s"), same)
+    identity = _identity(net.schema, shape, _of("t"))
     oldest = Window.partitionBy(*identity).orderBy(sf.col(f"t.{LSN}"))
     ranked = found.select(
         *(sf.col(f"t.{quoted(name)}") for name in shape.outcome_columns),
@@ -122,15 +118,27 @@ def _own(copies: int) -> list[Column]:
     ]
 
 
-def _same_row(shape: Shape, schema: st.StructType) -> Column:
-    pairs = zip(_identity(schema, shape, "t."), _identity(schema, shape, "s."), strict=True)
+def _of(alias: str) -> Callable[[str], str]:
+    return lambda name: f"{alias}.{quoted(name)}"
+
+
+def _same_row(
+    shape: Shape,
+    schema: st.StructType,
+    there: Callable[[str], str],
+    here: Callable[[str], str],
+) -> Column:
+    """That two rows are equal, each of whose columns `there` and `here` name in SQL."""
+    pairs = zip(_identity(schema, shape, there), _identity(schema, shape, here), strict=True)
     return reduce(Column.__and__, (target.eqNullSafe(source) for target, source in pairs))
 
 
-def _identity(schema: st.StructType, shape: Shape, alias: str = "") -> list[Column]:
+def _identity(
+    schema: st.StructType, shape: Shape, column: Callable[[str], str] = quoted
+) -> list[Column]:
     """What two rows have in common if they are equal; Spark takes 0.0 and -0.0 for the same."""
     types = {field.name: field.dataType for field in schema.fields}
-    return [_exact(types[name])(sf.col(f"{alias}{quoted(name)}")) for name in shape.columns]
+    return [_exact(types[name])(sf.col(column(name))) for name in shape.columns]
 
 
 def _exact(kind: st.DataType) -> Callable[[Column], Column]:

@@ -21,9 +21,9 @@ from pipeline.gold.facts import Facts, with_all_columns
 from pipeline.gold.images import LeftOut, is_left_out, whole_after
 from pipeline.gold.insert_defaults import left_out
 from pipeline.gold.loose_text import loose
-from pipeline.gold.names import quoted
 from pipeline.gold.parts import Rows, model_after
 from pipeline.lake import Lake
+from pipeline.sql_text import quoted
 
 MOST_ROWS = 200_000
 """More changes of one table, or rows that may refer to what goes, are not worked out at once."""

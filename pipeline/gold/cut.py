@@ -159,14 +159,14 @@ def _version(
     """
     if not delta.exists(spark, path):
         return None, None, None
-    table = delta.open_table(spark, path)
-    if delta_id is None and (detail := table.detail().select("id").first()):
+    if delta_id is None and (detail := delta.detail(spark, path).select("id").first()):
         delta_id = detail["id"]
     since = -1 if before is None else before
     # Most often there was one commit.
-    commits = table.history(1).select("version", "operationMetrics").collect()
+    commits = delta.history(spark, path, 1).select("version", "operationMetrics").collect()
     version = commits[0]["version"]
     if version - since > 1:
-        commits = table.history(version - since).select("version", "operationMetrics").collect()
+        since_then = delta.history(spark, path, version - since)
+        commits = since_then.select("version", "operationMetrics").collect()
     own = [row["operationMetrics"] or {} for row in commits if since < row["version"] <= version]
     return delta_id, version, written(own) if own else None

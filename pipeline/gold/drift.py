@@ -16,7 +16,7 @@ from zlib import crc32
 from pyspark.sql import Column, DataFrame, Window, functions as sf
 
 from pipeline.gold.fold import Shape, image, key_changed
-from pipeline.gold.names import quoted
+from pipeline.sql_text import quoted
 
 CHEAP = 100_000
 """Changes of a part that are looked at unless conf wants all."""

@@ -7,7 +7,7 @@ either a step that Delta skips when it is done, or is not made when the table sh
 
 from __future__ import annotations
 
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import SparkSession
 
 from decoder.definition import TableDefinition
 from pipeline import delta
@@ -26,9 +26,9 @@ from pipeline.gold.gold_table import (
     set_position,
     standing,
 )
-from pipeline.gold.names import in_sql, quoted
 from pipeline.gold.partition_rows import held_in
 from pipeline.gold.parts import Evolve
+from pipeline.sql_text import in_sql, quoted
 
 ENDS = ("drop", "moved")
 EMPTYING = (*ENDS, "truncate", "truncate_partitions")
@@ -65,7 +65,7 @@ def evolve(
         # There is none where a table began empty, and no row has shown yet what it is.
         if not ours or (item.kind in ENDS and not drop_rows):
             return
-        _delete_rows(spark, table, version, held_in(item.rows) if item.rows else None)
+        _delete_rows(spark, table, version, held_in(item.rows) if item.rows else "")
     elif item.definition is None:
         return
     elif now is not None and not ours:
@@ -156,12 +156,7 @@ def _create_again(
     cluster(spark, table, part.item, clustering(schema, part.key), version)
 
 
-def _delete_rows(
-    spark: SparkSession, table: GoldTable, version: int, which: Column | None = None
-) -> None:
-    """Delete all rows, or some."""
-
-    def delete(session: SparkSession) -> None:
-        delta.open_table(session, table.reference).delete(which)
-
+def _delete_rows(spark: SparkSession, table: GoldTable, version: int, which: str = "") -> None:
+    """Delete all rows, or those of which a condition holds."""
+    delete = f"DELETE FROM {in_sql(table.reference)}{f' WHERE {which}' if which else ''}"
     delta.execute_once(spark, delete, table.reference, app=table.app, version=version)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
@@ -14,7 +14,7 @@ from pipeline.gold.few_changes import bytes_of
 from pipeline.gold.fold import Shape
 from pipeline.gold.images import LeftOut, is_left_out, is_moved, key_of
 from pipeline.gold.keys import is_inexact
-from pipeline.gold.names import quoted
+from pipeline.sql_text import quoted
 
 _TOLD = 8
 """Fields of an `Extent` before its ranges."""
@@ -88,13 +88,18 @@ def is_partial() -> Column:
     return reduce(Column.__or__, (sf.col(name).isNotNull() for name in PARTIAL_COLUMNS))
 
 
-def within(found: Extent, schema: st.StructType, alias: str = "") -> list[Column]:
-    """That a row's key is in the ranges, as conditions with literals, which prune files."""
+def within(
+    found: Extent, schema: st.StructType, column: Callable[[str], str] = quoted
+) -> list[Column]:
+    """That a row's key is in the ranges, as conditions with literals, which prune files.
+
+    `column` gives a column's name in SQL.
+    """
     types = {field.name: field.dataType for field in schema.fields}
     conditions = []
     for name, limits in found.ranges.items():
         low, high = (sf.lit(limit).cast(types[name]) for limit in limits)
-        conditions.append(sf.col(f"{alias}{quoted(name)}").between(low, high))
+        conditions.append(sf.col(column(name)).between(low, high))
     return conditions
 
 

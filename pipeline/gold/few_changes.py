@@ -130,7 +130,7 @@ def session_for(spark: SparkSession, table: str, looking: SparkSession) -> Spark
 
     `looking` is the session to find that out in.
     """
-    detail = delta.open_table(looking, table).detail().select("sizeInBytes").first()
+    detail = delta.detail(looking, table).select("sizeInBytes").first()
     if detail is None or detail["sizeInBytes"] > SMALL_BYTES:
         return spark
     return with_settings(delta.own_session(spark, {}), ON_SMALL_TABLES)

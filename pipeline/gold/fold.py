@@ -15,7 +15,8 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Window, functions as sf
 
-from pipeline.gold.names import COMMITTED_AT, LSN, quoted
+from pipeline.gold.names import COMMITTED_AT, LSN
+from pipeline.sql_text import quoted
 
 DELETE = "__binlake_delete"
 """Whether the row of this key is to go."""

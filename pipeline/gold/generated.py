@@ -10,7 +10,7 @@ from typing import Any
 
 from pyspark.sql import Column, functions as sf, types as st
 
-from pipeline.gold.names import quoted
+from pipeline.sql_text import quoted
 
 _OPERATORS: dict[str, Callable[[Column, Column], Column]] = {
     "+": operator.add,

@@ -12,8 +12,9 @@ from decoder.definition import TableDefinition
 from decoder.options import TypeOptions
 from pipeline import delta
 from pipeline.catalog.items import Position, TimelineItem
-from pipeline.gold.names import COMMITTED_AT, LSN, in_sql, quoted
+from pipeline.gold.names import COMMITTED_AT, LSN
 from pipeline.silver.spark_types import spark_schema
+from pipeline.sql_text import in_sql, quoted
 
 SOURCE = "binlake.source"
 DEFINITION = "binlake.definition"
@@ -77,8 +78,7 @@ def standing(spark: SparkSession, reference: str) -> Standing | None:
     """Where the table is, or None where there is none."""
     if not delta.exists(spark, reference):
         return None
-    detail = delta.open_table(spark, reference).detail()
-    row = detail.select("properties", "clusteringColumns").first()
+    row = delta.detail(spark, reference).select("properties", "clusteringColumns").first()
     if row is None:
         return None
     return Standing(row["properties"], tuple(map(_unquoted, row["clusteringColumns"] or ())))
@@ -178,7 +178,7 @@ def keep_base(
         now = standing(spark, table.reference)
         if now is None or now.reached >= item.position or now.base(item) is not None:
             return
-        row = delta.open_table(spark, table.reference).history(1).select("version").first()
+        row = delta.history(spark, table.reference, 1).select("version").first()
         base = properties_in_sql({BASE: f"{place_of(item)}@{row['version'] if row else 0}"})
         spark.sql(f"ALTER TABLE {in_sql(table.reference)} SET TBLPROPERTIES ({base})")
 

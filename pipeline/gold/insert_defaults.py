@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
+from pyspark.sql import functions as sf
 
 from decoder.columns.registry import row_type
 from decoder.constants import ColumnType
@@ -30,7 +31,7 @@ def left_out(part: Rows, types: TypeOptions, *, lenient: bool = False) -> LeftOu
     return LeftOut(
         json=frozenset(c.name for c in part.definition.columns if c.type == ColumnType.JSON),
         defaults={
-            name: typed(told[name].text, schema[name].dataType)
+            name: sf.expr(typed(told[name].text, schema[name].dataType))
             for name, reason in reasons.items()
             if not reason
         },

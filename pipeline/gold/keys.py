@@ -16,7 +16,8 @@ from decoder.definition import ColumnDefinition, TableDefinition
 from decoder.options import TypeOptions
 from pipeline.gold.fold import Shape
 from pipeline.gold.images import LeftOut, is_moved, key_of
-from pipeline.gold.names import LSN, quoted
+from pipeline.gold.names import LSN
+from pipeline.sql_text import quoted
 
 _DATES = (
     *(ColumnType.DATE, ColumnType.NEWDATE, ColumnType.DATETIME, ColumnType.DATETIME2),

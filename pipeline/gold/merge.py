@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession, functions as sf
+from pyspark.sql import Column, DataFrame, MergeIntoWriter, SparkSession, functions as sf
 
 from pipeline import delta
 from pipeline.gold.bags import bag_misfits, put_bag
@@ -22,7 +23,7 @@ from pipeline.gold.fold import DELETE, Shape, fold, outcomes
 from pipeline.gold.images import LeftOut
 from pipeline.gold.keys import first_repeated
 from pipeline.gold.local_fold import can_fold, fold_here
-from pipeline.gold.names import LSN, quoted
+from pipeline.gold.names import LSN
 from pipeline.gold.partial import MISSING, fold_partial, misfits
 from pipeline.gold.refuse import (
     key_inexact,
@@ -33,11 +34,10 @@ from pipeline.gold.refuse import (
     write_documents,
 )
 from pipeline.gold.write import Write
+from pipeline.sql_text import quoted
 
 Take = Callable[[SparkSession], DataFrame | None]
 """Gives a part's changes, to be read in that session; None where there is nothing to read."""
-MATERIALIZE = "spark.databricks.delta.merge.materializeSource"
-"""MERGE reads the folded changes twice: fold them once, but where that costs more."""
 
 
 def put(
@@ -165,7 +165,7 @@ def _put_whole(
         rows = folded.where(~sf.col(DELETE)).select(*columns)
         delta.append_once(rows, write.table, app=write.app, version=write.version)
     else:
-        _merge(spark, folded, shape, found, write, materialize=not at_hand)
+        _merge(folded, shape, found, write, materialize=not at_hand)
     return found.changes
 
 
@@ -205,7 +205,7 @@ def _put_partial(
     lives = found.key_changes > 0 or found.unknown is not None
     folded = fold_partial(changes, shape, there, left_out, lives=lives)
     write_documents(
-        lambda: _merge(spark, folded, shape, found, write, keeps=True),
+        lambda: _merge(folded, shape, found, write, keeps=True),
         lambda: misfits(changes, shape, there, left_out, lives=lives),
     )
 
@@ -231,13 +231,12 @@ def _put_bag(
     return int(count)
 
 
-def _same(name: str, shape: Shape) -> Column:
-    target, source = sf.col(f"t.{quoted(name)}"), sf.col(f"s.{quoted(name)}")
-    return target.eqNullSafe(source) if name in shape.nullable else target == source
+def _same(there: Column, name: str, shape: Shape) -> Column:
+    here = _merged(name)
+    return there.eqNullSafe(here) if name in shape.nullable else there == here
 
 
 def _merge(
-    spark: SparkSession,
     folded: DataFrame,
     shape: Shape,
     found: Extent,
@@ -247,34 +246,40 @@ def _merge(
     materialize: bool = True,
 ) -> None:
     """MERGE what was folded; `keeps`: a row keeps the columns that its `MISSING` names."""
-    keys = [_same(name, shape) for name in shape.key]
-    on = all_of([*keys, *within(found, folded.schema, "t.")])
-    values: dict[str, str | Column] = {
-        quoted(name): sf.col(f"s.{quoted(name)}") for name in shape.outcome_columns
-    }
-    updated, inserted = values, ~sf.col(f"s.{DELETE}")
+    there = partial(delta.target_column, write.table)
+    keys = [_same(sf.col(there(name)), name, shape) for name in shape.key]
+    on = all_of([*keys, *within(found, folded.schema, there)])
+    values = {quoted(name): _merged(name) for name in shape.outcome_columns}
+    updated, inserted = values, ~_merged(DELETE)
     if keeps:
-        missing = sf.col(f"s.{MISSING}")
+        missing = _merged(MISSING)
         updated = {
-            quoted(name): sf.when(
-                sf.array_contains(missing, name), sf.col(f"t.{quoted(name)}")
-            ).otherwise(sf.col(f"s.{quoted(name)}"))
+            quoted(name): sf.when(sf.array_contains(missing, name), sf.col(there(name))).otherwise(
+                _merged(name)
+            )
             for name in shape.outcome_columns
         }
         inserted &= sf.size(missing) == 0
     # Guards a row against older changes, whatever brought it here.
-    newer = sf.col(f"s.{LSN}") >= sf.col(f"t.{LSN}")
-    deleted = sf.col(f"s.{DELETE}")
+    newer = _merged(LSN) >= sf.col(there(LSN))
+    deleted = _merged(DELETE)
 
-    def merge(session: SparkSession) -> None:
-        session.conf.set(MATERIALIZE, "all" if materialize else "none")
-        target = delta.open_table(session, write.table).alias("t")
-        (
-            target.merge(folded.alias("s"), on)
-            .whenMatchedDelete(deleted & newer)
-            .whenMatchedUpdate(~deleted & newer, set=updated)
-            .whenNotMatchedInsert(inserted, values=values)
-            .execute()
-        )
+    def clauses(merge: MergeIntoWriter) -> MergeIntoWriter:
+        merge = merge.whenMatched(deleted & newer).delete()
+        merge = merge.whenMatched(~deleted & newer).update(updated)
+        return merge.whenNotMatched(inserted).insert(values)
 
-    delta.execute_once(spark, merge, write.table, app=write.app, version=write.version)
+    delta.merge_once(
+        folded,
+        write.table,
+        on=on,
+        clauses=clauses,
+        app=write.app,
+        version=write.version,
+        # It reads what was folded twice: fold once, but where that costs more.
+        conf={delta.MATERIALIZE: "all" if materialize else "none"},
+    )
+
+
+def _merged(name: str) -> Column:
+    return sf.col(delta.merged_column(name))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pipeline.lake import Lake
 from pipeline.settings import Settings
+from pipeline.sql_text import quoted
 
 LSN = "__lsn"
 COMMITTED_AT = "__committed_at"
@@ -19,13 +20,3 @@ def gold_name(settings: Settings, schema: str, table: str) -> str:
     if settings.catalog is None:
         return Lake(settings.lake).gold(schema, table)
     return ".".join(quoted(part) for part in (settings.catalog, schema, table))
-
-
-def in_sql(reference: str) -> str:
-    """A reference as SQL text reads it."""
-    return reference if reference.startswith("`") else f"delta.{quoted(reference)}"
-
-
-def quoted(name: str) -> str:
-    """A name of any characters as one SQL identifier."""
-    return "`" + name.replace("`", "``") + "`"

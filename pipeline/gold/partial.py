@@ -22,7 +22,8 @@ from pipeline.gold.documents import misfit, with_diffs
 from pipeline.gold.fold import DELETE, Shape
 from pipeline.gold.images import LeftOut
 from pipeline.gold.lives import GONE, LIFE, LOST, VALUE, Lives
-from pipeline.gold.names import COMMITTED_AT, LSN, quoted
+from pipeline.gold.names import COMMITTED_AT, LSN
+from pipeline.sql_text import quoted
 
 MISSING = "__binlake_missing"
 """The names of columns that keep gold's value."""

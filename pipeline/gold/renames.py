@@ -26,8 +26,8 @@ from pipeline.gold.gold_table import (
     set_position,
     standing,
 )
-from pipeline.gold.names import quoted
 from pipeline.gold.parts import MOVES, Evolve, Part, Rows
+from pipeline.sql_text import quoted
 
 
 @dataclass(frozen=True, slots=True)

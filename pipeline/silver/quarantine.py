@@ -31,6 +31,7 @@ from pipeline.silver.decode import (
 from pipeline.silver.plan import Retried
 from pipeline.silver.segments import SegmentRef
 from pipeline.silver.staging import Staging
+from pipeline.sql_text import in_sql, literal
 
 RETRYABLE = ("undecodable", "unsupported", "lossy_key")
 """Kinds of faults that a later decoder, or other settings, may not give again."""
@@ -254,18 +255,19 @@ def resolve(
     if not among and not named:
         return
     kinds = ", ".join(f"'{kind}'" for kind in RETRYABLE)
-    taken_up = sf.expr(f"kind IN ({kinds}) AND ({among or 'false'})")
-    told_anew = sf.lit(False)
+    taken_up = f"kind IN ({kinds}) AND ({among or 'false'})"
+    told_anew = "false"
     if named:
-        told_anew = (sf.col("kind") == DEFINITION) & (sf.col("batch") < batch)
-        told_anew &= (sf.size("tables") == 1) & sf.col("tables")[0].isin(*named)
-    condition = (sf.col("source") == source) & sf.col("resolved_batch").isNull()
-
-    def update(session: SparkSession) -> None:
-        delta.open_table(session, lake.quarantine).update(
-            condition & (taken_up | told_anew), {"resolved_batch": sf.lit(batch)}
+        names = ", ".join(map(literal, sorted(named)))
+        told_anew = (
+            f"kind = '{DEFINITION}' AND batch < {batch}"
+            f" AND size(tables) = 1 AND tables[0] IN ({names})"
         )
-
+    update = (
+        f"UPDATE {in_sql(lake.quarantine)} SET resolved_batch = {batch}"
+        f" WHERE source = {literal(source)} AND resolved_batch IS NULL"
+        f" AND (({taken_up}) OR ({told_anew}))"
+    )
     delta.execute_once(
         spark, update, lake.quarantine, app=f"silver/{source}/resolved", version=batch
     )

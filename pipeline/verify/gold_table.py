@@ -10,7 +10,8 @@ from pyspark.sql import DataFrame, functions as sf, types as st
 
 from decoder.constants import ColumnType as T
 from decoder.definition import TableDefinition
-from pipeline.gold.names import OWN_COLUMNS, quoted
+from pipeline.gold.names import OWN_COLUMNS
+from pipeline.sql_text import quoted
 from pipeline.verify.canonical import (
     BINARY,
     DATE,

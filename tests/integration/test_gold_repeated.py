@@ -100,7 +100,7 @@ def test_a_run_killed_after_each_commit_in_turn_ends_as_if_it_had_not_been(
     assert rows(spark, lake, "u") == GOLD_U
     cuts = delta.read(spark, Lake(str(lake)).cuts).orderBy("batch").collect()
     assert [(cut["batch"], cut["lsn"]) for cut in cuts] == [(1, lsn(1)), (2, lsn(5))]
-    history = delta.open_table(spark, Lake(str(lake)).gold("shop", "t")).history().collect()
+    history = delta.history(spark, Lake(str(lake)).gold("shop", "t"), 100).collect()
     assert [row["operation"] for row in reversed(history)] == [
         "CREATE TABLE",
         "WRITE",

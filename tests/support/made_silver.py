@@ -31,6 +31,7 @@ from pipeline.silver.decode import STAGED_FAULTS
 from pipeline.silver.plan import SilverPlan
 from pipeline.silver.spark_types import spark_schema
 from pipeline.silver.tables import PROPERTIES
+from pipeline.sql_text import in_sql
 
 SOURCE = "made"
 SERVER = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
@@ -169,8 +170,7 @@ class MadeSilver:
 
     def resolve(self) -> None:
         """Mark every fault as taken up."""
-        table = delta.open_table(self.spark, self.lake.quarantine)
-        table.update(set={"resolved_batch": "1"})
+        self.spark.sql(f"UPDATE {in_sql(self.lake.quarantine)} SET resolved_batch = 1")
 
     def _changes(self, transactions: list[MadeTransaction]) -> None:
         tables: dict[tuple[TableDefinition, int], list[dict[str, Any]]] = defaultdict(list)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from delta.exceptions import ConcurrentTransactionException
-from delta.tables import DeltaTable
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, functions as sf
 
 from pipeline import delta
 from pipeline.errors import ConcurrentRunError
+from pipeline.sql_text import in_sql
 
 Append = Callable[..., None]
 
@@ -89,42 +89,46 @@ def test_overwriting_once_replaces_rows_and_schema(spark: SparkSession, table: s
     assert delta.read(spark, table, version=0).count() == 2
 
 
-def test_a_merge_is_done_once_and_tells_what_it_changed(spark: SparkSession, table: str) -> None:
+def merge(rows: DataFrame, table: str, app: str = "m") -> None:
+    there = sf.col(delta.target_column(table, "n"))
+    delta.merge_once(
+        rows,
+        table,
+        on=there == sf.col(delta.merged_column("n")),
+        clauses=lambda merge: merge.whenMatched().delete().whenNotMatched().insertAll(),
+        app=app,
+        version=1,
+    )
+
+
+def test_a_merge_is_done_once(spark: SparkSession, table: str) -> None:
     delta.append_once(rows(spark, 1, 2), table, app="a", version=1)
-
-    def merge() -> dict[str, int] | None:
-        return delta.merge_once(
-            rows(spark, 2, 3),
-            table,
-            on="t.n = s.n",
-            app="m",
-            version=1,
-            clauses=lambda m: m.whenMatchedDelete().whenNotMatchedInsertAll(),
-        )
-
-    first = merge()
-    assert first is not None
-    assert (first["num_deleted_rows"], first["num_inserted_rows"]) == (1, 1)
-    assert merge() is None
+    for _ in range(2):
+        merge(rows(spark, 2, 3), table)
     assert numbers(spark, table) == [1, 3]
+    merge(rows(spark, 3, 4), table, app="other")
+    assert numbers(spark, table) == [1, 4]
 
 
-def test_a_merge_leaves_no_transaction_in_the_callers_session(
+@pytest.mark.parametrize("name", ["a b.c", "it`s", "dé", "x'y", "trailing/"])
+def test_a_merge_finds_a_table_at_any_path(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    for number, table in enumerate([f"{tmp_path}/{name}", f"{(tmp_path / 'u').as_uri()}{name}"]):
+        delta.append_once(rows(spark, 1, 2), table, app="a", version=1)
+        merge(rows(spark, 2, 3), table)
+        assert numbers(spark, table) == [1, 3], number
+
+
+def test_an_update_is_done_once_and_leaves_nothing_in_the_callers_session(
     spark: SparkSession, table: str
 ) -> None:
     delta.append_once(rows(spark, 1), table, app="a", version=1)
-    sessions: list[SparkSession] = []
-
-    def update(session: SparkSession) -> None:
-        sessions.append(session)
-        assert session.conf.get(delta.TXN_APP_ID) == "u"
-        assert spark.conf.get(delta.TXN_APP_ID, None) is None
-        DeltaTable.forPath(session, table).update(set={"n": "n + 1"})
-
     for _ in range(2):
+        update = f"UPDATE {in_sql(table)} SET n = n + 1"
         delta.execute_once(spark, update, table, app="u", version=1)
-    assert numbers(spark, table) == [2]
-    assert all(session.conf.get(delta.TXN_APP_ID, None) is None for session in sessions)
+    merge(rows(spark, 7), table)
+    assert numbers(spark, table) == [2, 7]
+    assert spark.conf.get(delta.TXN_APP_ID, None) is None
+    assert not [view for view in spark.catalog.listTables() if view.name.startswith("binlake")]
 
 
 def test_a_session_of_its_own_has_the_settings_of_its_parent(spark: SparkSession) -> None:

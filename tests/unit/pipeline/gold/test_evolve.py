@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st_
-from pyspark.sql import SparkSession, types as st
+from pyspark.sql import SparkSession, functions as sf, types as st
 
 from decoder.constants import ColumnType
 from decoder.definition import ColumnDefinition, TableDefinition
@@ -80,7 +80,7 @@ DEFAULTS: list[tuple[str, st.DataType, str]] = [
 
 def test_defaults_are_values_of_their_columns(spark: SparkSession) -> None:
     one = spark.range(1)
-    values = [typed(text, kind) for text, kind, _ in DEFAULTS]
+    values = [sf.expr(typed(text, kind)) for text, kind, _ in DEFAULTS]
     row = one.select(*(value.cast("string") for value in values)).first()
     assert row is not None
     assert list(row) == [shown for _, _, shown in DEFAULTS]
@@ -89,9 +89,8 @@ def test_defaults_are_values_of_their_columns(spark: SparkSession) -> None:
 
 
 def test_a_binary_default_is_given_in_hex(spark: SparkSession) -> None:
-    row = (
-        spark.range(1).select(typed("00ff61", st.BinaryType()), typed("", st.BinaryType())).first()
-    )
+    values = [sf.expr(typed(text, st.BinaryType())) for text in ("00ff61", "")]
+    row = spark.range(1).select(*values).first()
     assert row is not None
     assert [bytes(value) for value in row] == [b"\0\xffa", b""]
 
