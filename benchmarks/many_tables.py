@@ -13,7 +13,6 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 
 from pipeline import delta
-from pipeline.lake import Lake
 from pipeline.progress import QuietProgress
 from pipeline.report import LayerReport
 from pipeline.run import run_layers
@@ -55,7 +54,7 @@ def many_tables(spark: SparkSession, count: int, screen: Console) -> None:
         second = run_layers(spark, settings, QuietProgress())
         _show(screen, f"{count} tables changed", second, count, jobs(spark) - before)
         for name in names:
-            rows = delta.read(spark, Lake(settings.lake).gold(SCHEMA, name)).count()
+            rows = delta.read(spark, settings.layout.gold(SCHEMA, name)).count()
             if rows != server.execute(f"SELECT COUNT(*) FROM {SCHEMA}.{name}")[0][0]:
                 raise RuntimeError(f"{name} has {rows} rows in gold")
 

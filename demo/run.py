@@ -13,7 +13,6 @@ from rich.console import Console
 
 from demo.show import show_changes, show_figures, show_gold
 from pipeline.errors import BinlakeError
-from pipeline.lake import Lake
 from pipeline.progress import for_terminal
 from pipeline.run import exit_code, run_layers
 from pipeline.settings import Settings
@@ -41,7 +40,7 @@ def main() -> int:
     show_reports(reports, settings, screen, Console(stderr=True))
 
     tables = [t for t in read_status(spark, settings).tables if not t.dropped]
-    show_changes(spark, Lake(settings.lake), tables, before, screen)
+    show_changes(spark, settings.layout, tables, before, screen)
     for table in tables:
         show_gold(spark, table, screen)
     equal = show_figures(spark, tables, FOLDER / "expected.json", screen)

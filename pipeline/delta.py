@@ -31,7 +31,14 @@ from delta.exceptions import (
     ProtocolChangedException,
 )
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import Column, DataFrame, DataFrameWriter, MergeIntoWriter, SparkSession
+from pyspark.sql import (
+    Column,
+    DataFrame,
+    DataFrameWriter,
+    MergeIntoWriter,
+    SparkSession,
+    functions as sf,
+)
 
 from pipeline.errors import ConcurrentRunError
 from pipeline.lock import exclusive
@@ -159,7 +166,9 @@ def append_once(
     A step that is done costs no job: `rows` is not evaluated.
     """
     writer = rows.write.format("delta").mode("append").options(**(options or {}))
-    _write_once(writer, table, app=app, version=version, partition_by=partition_by)
+    _write_once(
+        writer, table, spark=rows.sparkSession, app=app, version=version, partition_by=partition_by
+    )
 
 
 def overwrite_once(
@@ -174,7 +183,9 @@ def overwrite_once(
     """Replace rows and schema of the table by `rows` as one step (its older versions stay)."""
     writer = rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
     writer = writer.options(**(options or {}))
-    _write_once(writer, table, app=app, version=version, partition_by=partition_by)
+    _write_once(
+        writer, table, spark=rows.sparkSession, app=app, version=version, partition_by=partition_by
+    )
 
 
 def replace_once(
@@ -190,8 +201,15 @@ def replace_once(
 
     Cheap where the condition names partitions: then no row is read.
     """
+    if is_name(table) and exists(rows.sparkSession, table):
+        # DataFrameWriter would replace the table by another one of its name.
+        named = rows.writeTo(table).option("txnAppId", app).option("txnVersion", str(version))
+        commit(lambda: named.overwrite(sf.expr(where)), app=app, version=version, table=table)
+        return
     writer = rows.write.format("delta").mode("overwrite").option("replaceWhere", where)
-    _write_once(writer, table, app=app, version=version, partition_by=partition_by)
+    _write_once(
+        writer, table, spark=rows.sparkSession, app=app, version=version, partition_by=partition_by
+    )
 
 
 def merge_once(
@@ -287,6 +305,7 @@ def _write_once(
     writer: DataFrameWriter,
     table: str,
     *,
+    spark: SparkSession,
     app: str,
     version: int,
     partition_by: Sequence[str],
@@ -295,10 +314,24 @@ def _write_once(
     if partition_by:
         writer = writer.partitionBy(*partition_by)
 
-    def save() -> None:
-        if is_name(table):
-            writer.saveAsTable(table)
-        else:
-            writer.save(table)
+    commit(lambda: _save(writer, table, spark), app=app, version=version, table=table)
 
-    commit(save, app=app, version=version, table=table)
+
+def _save(writer: DataFrameWriter, table: str, spark: SparkSession) -> None:
+    if not is_name(table):
+        writer.save(table)
+        return
+    try:
+        writer.saveAsTable(table)
+    except AnalysisException as error:
+        if _condition(error) != "SCHEMA_NOT_FOUND":
+            raise
+        create_schema(spark, table)
+        writer.saveAsTable(table)
+
+
+def create_schema(spark: SparkSession, table: str) -> None:
+    """Make the schema of a table's name, unless it is there: then nobody need be allowed to."""
+    schema = table.rsplit(".`", 1)[0]
+    if not spark.catalog.databaseExists(schema):
+        spark.sql(f"CREATE SCHEMA IF NOT EXISTS {schema}")

@@ -1,14 +1,20 @@
-"""Where everything in a lake is: the paths of its Delta tables."""
+"""Where everything in a lake is: its Delta tables, as paths, or as names in a catalog."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
 from pipeline.errors import MissingRequirementError
 from pipeline.lock import local_path
+from pipeline.sql_text import quoted
+
+_PLAIN = re.compile("[a-z0-9]+(_[a-z0-9]+)*")
+_DIGITS = 12
 
 
 def encode_part(name: str) -> str:
@@ -38,11 +44,32 @@ def require_writable(root: str) -> None:
         raise MissingRequirementError(reason, remedy="Change its owner or name another under lake.")
 
 
+def encode_name(name: str) -> str:
+    """A source's schema or table name as part of a name that every catalog takes and keeps apart.
+
+    Catalogs know no capitals and few signs: what they would not keep apart gets a digest behind it.
+    """
+    if _PLAIN.fullmatch(name):
+        return name
+    readable = "_".join(re.findall("[a-z0-9]+", name.lower()))
+    return f"{readable}__{hashlib.sha256(name.encode()).hexdigest()[:_DIGITS]}"
+
+
 @dataclass(frozen=True, slots=True)
 class Lake:
-    """A lake's root folder (a local path or a URI that Spark and fsspec both know)."""
+    """A lake's root folder (a local path or a URI that Spark and fsspec both know).
+
+    With a `namespace` (``catalog.schema``, quoted) its tables are names there, but for gold's own
+    and for what is scratch.
+    """
 
     root: str
+    namespace: str | None = None
+
+    def _table(self, *parts: str) -> str:
+        if self.namespace is not None:
+            return f"{self.namespace}.{quoted('_'.join(part.strip('_') for part in parts))}"
+        return self._path(*parts)
 
     def _path(self, *parts: str) -> str:
         return "/".join([self.root.rstrip("/"), *parts])
@@ -50,33 +77,44 @@ class Lake:
     @property
     def segments(self) -> str:
         """Bronze: the raw bytes."""
-        return self._path("bronze", "segments")
+        return self._table("bronze", "segments")
 
     @property
     def files(self) -> str:
         """Bronze: one row per ingested file."""
-        return self._path("bronze", "files")
+        return self._table("bronze", "files")
 
     def changes(self, schema: str, table: str, version: int) -> str:
         """Silver: the changes logged under one definition of a table."""
+        if self.namespace is not None:
+            return f"{self.namespace}.{quoted(f'{self._changes(schema, table)}__v{version}')}"
         return self._path(
             "silver", "changes", encode_part(schema), encode_part(table), f"v{version}"
         )
 
+    def all_changes(self, schema: str, table: str) -> str | None:
+        """Silver: the view of a table's changes under all its definitions; only in a catalog."""
+        if self.namespace is None:
+            return None
+        return f"{self.namespace}.{quoted(self._changes(schema, table))}"
+
+    def _changes(self, schema: str, table: str) -> str:
+        return f"changes__{encode_name(schema)}__{encode_name(table)}"
+
     @property
     def transactions(self) -> str:
         """Silver: one row per transaction."""
-        return self._path("silver", "transactions")
+        return self._table("silver", "transactions")
 
     @property
     def statements(self) -> str:
         """Silver: every QUERY event that is not BEGIN or COMMIT."""
-        return self._path("silver", "statements")
+        return self._table("silver", "statements")
 
     @property
     def quarantine(self) -> str:
         """Silver: what could not be decoded or must not be applied."""
-        return self._path("silver", "quarantine")
+        return self._table("silver", "quarantine")
 
     @property
     def staging(self) -> str:
@@ -90,13 +128,13 @@ class Lake:
     @property
     def cuts(self) -> str:
         """Gold: the published cuts."""
-        return self._path("gold", "_cuts")
+        return self._table("gold", "_cuts")
 
     @property
     def cascades(self) -> str:
         """Gold: what foreign keys did that the log does not hold."""
-        return self._path("gold", "_cascades")
+        return self._table("gold", "_cascades")
 
     def ledger(self, name: str) -> str:
         """One of the ledger's own tables: `batches`, `definitions`."""
-        return self._path("ledger", name)
+        return self._table("ledger", name)

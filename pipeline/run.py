@@ -13,7 +13,6 @@ from pyspark.sql import SparkSession
 from pipeline.bronze import job as bronze
 from pipeline.errors import SettingsError
 from pipeline.gold import job as gold
-from pipeline.lake import Lake
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress
 from pipeline.report import LayerReport
@@ -43,7 +42,7 @@ def run_layers(
 
 def require_source(spark: SparkSession, settings: Settings) -> None:
     """Raise SettingsError if nothing was ever ingested for this source: its name may be wrong."""
-    history = Ledger(spark, Lake(settings.lake), "").history()
+    history = Ledger(spark, settings.layout, "").history()
     known = sorted({entry.source for entry in history})
     if settings.source not in known:
         raise SettingsError(

@@ -26,7 +26,9 @@ from pydantic import (
 from decoder.charsets.collations import COLLATIONS
 from decoder.options import TypeOptions
 from pipeline.errors import SettingsError
+from pipeline.lake import Lake
 from pipeline.settings_file import SettingsFile, explain
+from pipeline.sql_text import quoted
 from pipeline.time_zone import zone
 
 MIB = 1 << 20
@@ -131,14 +133,16 @@ class Settings(Model):
 
     `source` names the server that the binlogs are of; `binlogs` is a file, a folder, or a glob, as
     a path or an fsspec URL; `lake` is the root folder of bronze, silver, gold and the ledger. With
-    `catalog`, gold tables are `catalog.schema.table` instead of paths. `keys` gives a key to tables
-    without one, by `schema.table`. `given_up` holds numbers of files in the lake behind which
-    changes are missing for good. `system_time_zone` is what SYSTEM means on the source: a DEFAULT
-    that is a time of day depends on it, and the log does not tell. With `foreign_keys_logged: true`
-    nothing is done about what foreign keys do to child tables; else the log tells where it is not
-    in it, and gold does it. `lower_case_table_names` is the server's variable of that name.
-    `definitions` is a file of what tables are where the log begins, as a path or an fsspec URL;
-    `default_charset` is what text is in whose charset neither the log nor its DDL tells.
+    `catalog`, gold tables are `catalog.schema.table` instead of paths, and with `lake_schema` all
+    other tables are in that schema of it; then `lake` only has scratch space. `keys` gives a key to
+    tables without one, by `schema.table`. `given_up` holds numbers of files in the lake behind
+    which changes are missing for good. `system_time_zone` is what SYSTEM means on the source: a
+    DEFAULT that is a time of day depends on it, and the log does not tell. With
+    `foreign_keys_logged: true` nothing is done about what foreign keys do to child tables; else the
+    log tells where it is not in it, and gold does it. `lower_case_table_names` is the server's
+    variable of that name. `definitions` is a file of what tables are where the log begins, as a
+    path or an fsspec URL; `default_charset` is what text is in whose charset neither the log nor
+    its DDL tells.
     `drift`: whether gold's rows are compared with before images, where that is cheap or always
     (`full`).
     """
@@ -147,6 +151,7 @@ class Settings(Model):
     binlogs: str = ""
     lake: str = ""
     catalog: str | None = None
+    lake_schema: str | None = None
     include: tuple[TablePattern, ...] = ()
     exclude: tuple[TablePattern, ...] = ()
     segments: SegmentSettings = SegmentSettings()
@@ -187,6 +192,19 @@ class Settings(Model):
                 remedy = f"Give --{key.replace('_', '-')}, or {key}: in the file of --conf."
                 raise SettingsError("is not set.", key=key, remedy=remedy)
         return self
+
+    @model_validator(mode="after")
+    def _named_in_a_catalog(self) -> Settings:
+        if self.lake_schema is not None and self.catalog is None:
+            raise ValueError("lake_schema is a schema of catalog, which is not given")
+        return self
+
+    @property
+    def layout(self) -> Lake:
+        """Where everything in the lake is."""
+        if self.catalog is None or self.lake_schema is None:
+            return Lake(self.lake)
+        return Lake(self.lake, f"{quoted(self.catalog)}.{quoted(self.lake_schema)}")
 
     def wanted(self, schema: str, table: str) -> bool:
         """Whether this table is replicated: included, not excluded, and not the server's own."""

@@ -81,7 +81,7 @@ class Status:
 
 def read_status(spark: SparkSession, settings: Settings) -> Status:
     """Read the lake's ledger, files and quarantine; writes nothing."""
-    lake = Lake(settings.lake)
+    lake = settings.layout
     entries = Ledger(spark, lake, "").history()
     tables: list[TableStatus] = []
     problems: list[str] = []

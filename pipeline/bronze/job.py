@@ -21,7 +21,6 @@ from pipeline.bronze.order import place
 from pipeline.bronze.planning import next_body
 from pipeline.errors import SettingsError
 from pipeline.kernels import warm_kernels
-from pipeline.lake import Lake
 from pipeline.ledger import Layer, Ledger
 from pipeline.progress import Progress
 from pipeline.report import LayerReport
@@ -34,7 +33,7 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
     """Finish the open batch, if there is one, then ingest everything that is new."""
     began = time.monotonic()
     warm_kernels(spark, progress)
-    lake = Lake(settings.lake)
+    lake = settings.layout
     ledger = Ledger(spark, lake, settings.source)
     done: list[Done] = []
     if plan := ledger.open(LAYER):

@@ -28,7 +28,6 @@ from pipeline.gold.stops import Stop, stops
 from pipeline.gold.write import Write
 from pipeline.gold.xa import Prepared
 from pipeline.interpreted import make_active
-from pipeline.lake import Lake
 from pipeline.settings import Settings
 
 STEPS = 1_000_000
@@ -163,7 +162,7 @@ def _taking(
     spark: SparkSession, settings: Settings, batch: Batch, state: TableState, part: Rows
 ) -> Take:
     cascaded = batch.cascades.get((state.name, part.version))
-    lake = Lake(settings.lake)
+    lake = settings.layout
 
     def take(session: SparkSession) -> DataFrame | None:
         skipped, prepared = batch.skipped, batch.prepared

@@ -22,7 +22,6 @@ from pipeline.gold.renames import tied
 from pipeline.gold.state import GoldState, TableState
 from pipeline.gold.stops import Stop, stand
 from pipeline.interpreted import interpreted
-from pipeline.lake import Lake
 from pipeline.ledger import Ledger, Plan
 from pipeline.progress import Progress
 from pipeline.settings import Settings
@@ -85,7 +84,7 @@ def _execute(
         state.mark_faults,
         watching,
         few,
-        kept(spark, Lake(settings.lake), state.cascades),
+        kept(spark, settings.layout, state.cascades),
     )
     items = _by_table(seen.items)
 

@@ -25,7 +25,6 @@ from pipeline.gold.cascade_rows import (
 from pipeline.gold.facts import Facts
 from pipeline.gold.faults import TakenUp, taken_up
 from pipeline.gold.names import gold_name
-from pipeline.lake import Lake
 from pipeline.settings import Settings
 
 Answer = TypeVar("Answer")
@@ -44,7 +43,7 @@ class Reader:
     ) -> None:
         self._spark = spark
         self._settings = settings
-        self._lake = Lake(settings.lake)
+        self._lake = settings.layout
         self._items = items
         self._facts = facts
         self._versions = versions

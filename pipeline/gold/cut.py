@@ -21,7 +21,6 @@ from pipeline.gold.gtids import GtidSet
 from pipeline.gold.names import gold_name
 from pipeline.gold.state import GoldState, TableState
 from pipeline.gold.written import Written, written
-from pipeline.lake import Lake
 from pipeline.settings import Settings
 
 TABLES = pa.list_(
@@ -112,7 +111,7 @@ def publish(
     row = {"source": settings.source, "batch": batch, "lsn": state.cut_lsn, **asdict(cut)}
     frame = spark.createDataFrame(pa.Table.from_pylist([row], schema=CUTS))
     app = f"gold/{settings.source}/_cuts"
-    delta.append_once(frame.coalesce(1), Lake(settings.lake).cuts, app=app, version=batch)
+    delta.append_once(frame.coalesce(1), settings.layout.cuts, app=app, version=batch)
     done = {f"{e['schema']}.{e['table']}": figures for e, figures in entries if figures}
     return Published(cut, done)
 

@@ -28,7 +28,7 @@ from pipeline.gold.gold_table import (
 )
 from pipeline.gold.partition_rows import held_in
 from pipeline.gold.parts import Evolve
-from pipeline.sql_text import in_sql, quoted
+from pipeline.sql_text import in_sql, is_name, quoted
 
 ENDS = ("drop", "moved")
 EMPTYING = (*ENDS, "truncate", "truncate_partitions")
@@ -130,8 +130,8 @@ def create(
     schema = gold_schema(definition, table.types)
     columns = [f"{quoted(field.name)} {field.dataType.simpleString()}" for field in schema.fields]
     by = ", ".join(map(quoted, clustering(schema, part.key)))
-    if table.reference.startswith("`"):
-        spark.sql(f"CREATE SCHEMA IF NOT EXISTS {table.reference.rsplit('.`', 1)[0]}")
+    if is_name(table.reference):
+        delta.create_schema(spark, table.reference)
     statement = (
         f"CREATE TABLE IF NOT EXISTS {in_sql(table.reference)} ({', '.join(columns)}) USING delta"
         f"{f' CLUSTER BY ({by})' if by else ''}"

@@ -16,7 +16,6 @@ from pipeline.gold.batch import execute
 from pipeline.gold.drift import sentences
 from pipeline.gold.planning import plan_next
 from pipeline.gold.state import GoldState
-from pipeline.lake import Lake
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress
 from pipeline.report import LayerReport
@@ -41,7 +40,7 @@ def _run(
     spark: SparkSession, settings: Settings, progress: Progress, *, again: bool
 ) -> LayerReport:
     started = time.monotonic()
-    ledger = Ledger(spark, Lake(settings.lake), settings.source)
+    ledger = Ledger(spark, settings.layout, settings.source)
     require_same_types(ledger, settings)
     drifted = _drift(ledger)
     counts: Counter[str] = Counter()

@@ -22,11 +22,10 @@ from pipeline.gold.cut import published
 from pipeline.gold.evolve import taken
 from pipeline.gold.facts import Facts, gather
 from pipeline.gold.faults import open_faults
-from pipeline.gold.names import gold_name
+from pipeline.gold.names import gold_name, why_no_name
 from pipeline.gold.plan import Known, cascading, plan_batch, same, touch
 from pipeline.gold.state import GoldState
 from pipeline.gold.xa import first_open, redefined
-from pipeline.lake import Lake
 from pipeline.ledger import Ledger
 from pipeline.settings import Settings
 
@@ -77,14 +76,12 @@ def plan_next(
     seen = look(spark, settings, low, cut, previous.xa_from, cut_before=previous.cut_lsn)
     prepared = seen.facts.prepared
     faults = [
-        *open_faults(spark, Lake(settings.lake), settings.source),
+        *open_faults(spark, settings.layout, settings.source),
         *seen.facts.undecided,
         *redefined(prepared, seen.items),
     ]
     places = _taken(spark, settings, previous, seen.items)
-    files = {
-        row.ordinal: row.file for row in read_files(spark, Lake(settings.lake), settings.source)
-    }
+    files = {row.ordinal: row.file for row in read_files(spark, settings.layout, settings.source)}
     known = Known(silver.batch, cut, seen.items, faults, places, files)
     start = previous.without_refusals() if again else previous
     state = plan_batch(start, known, rules(settings), settings.wanted)
@@ -99,7 +96,7 @@ def plan_next(
     marks = [table.to_lsn for table in state.tables.values()]
     state = replace(state, xa_from=first_open(prepared, marks, state.cut_lsn))
     state = touch(state, changed, previous.cut_lsn)
-    name = keep(spark, Lake(settings.lake), settings.source, foreseen.changes)
+    name = keep(spark, settings.layout, settings.source, foreseen.changes)
     partly = foreseen.again or state.cut_lsn < cut
     return Planned(previous, cascading(state, foreseen.changes, name), seen, partly)
 
@@ -147,7 +144,10 @@ def _taken(
     new = sorted(n for n in defined - own if settings.wanted(n.schema, n.table))
 
     def why(name: TableName) -> str | None:
-        return taken(spark, gold_name(settings, name.schema, name.table), settings.source)
+        before = [*own, *new[: new.index(name)]]
+        return why_no_name(settings, name, before) or taken(
+            spark, gold_name(settings, name.schema, name.table), settings.source
+        )
 
     with ThreadPoolExecutor(settings.parallel_tables) as pool:
         found = zip(new, pool.map(why, new), strict=True)
@@ -164,7 +164,7 @@ def look(
     cut_before: int = 0,
 ) -> Seen:
     """The timeline, and what silver's transactions tell (see `gather`)."""
-    lake = Lake(settings.lake)
+    lake = settings.layout
     told = in_force(read_items(spark, lake, settings.source))
     items = [item for item in told if item.kind not in NOT_OF_GOLD]
     # What `retry` took up was written late.

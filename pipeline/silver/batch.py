@@ -8,9 +8,10 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from decoder.definition import TableDefinition
 from pipeline.catalog.definitions import append_items, require_own_tables
+from pipeline.catalog.effects import TableName
 from pipeline.job_progress import following
-from pipeline.lake import Lake
 from pipeline.ledger import Ledger, Plan
 from pipeline.progress import Progress
 from pipeline.settings import Settings
@@ -31,6 +32,7 @@ from pipeline.silver.spark_types import spark_schema
 from pipeline.silver.staging import Staging, big_row_session, remove_leftovers, staging
 from pipeline.silver.tables import write_tables
 from pipeline.silver.transactions import append_statements, append_transactions, count_seen
+from pipeline.silver.views import write_views
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class _Batch:
         self.ledger = ledger
         self.plan = plan
         self.progress = progress
-        self.lake = Lake(settings.lake)
+        self.lake = settings.layout
 
     def run(self) -> Done:
         batch, source = self.plan.batch, self.settings.source
@@ -85,6 +87,7 @@ class _Batch:
             decoded = self._decode(staged)
             counts = staged.counts() if decoded else {}
             rows = self._write_tables(staged, counts)
+            unseen = self._write_views(counts)
             append_transactions(staged, self.lake, source, batch, counts)
             append_statements(staged, self.lake, source, batch, counts)
             faults = self._faults(staged, counts)
@@ -93,7 +96,9 @@ class _Batch:
         record = self._record(counts, rows, decoded) | {"lossy": lossy, "seen_before": seen}
         self.ledger.finish(self.plan, record)
         remove_leftovers(self.lake, source, batch)
-        return Done(batch, record["counts"], tuple(faults), (*sentences(lossy), *_told(seen)))
+        return Done(
+            batch, record["counts"], tuple(faults), (*sentences(lossy), *_told(seen), *unseen)
+        )
 
     def _decode(self, staged: Staging) -> int:
         """Decode all segments of the plan to staging; how many there are."""
@@ -138,6 +143,11 @@ class _Batch:
                 staged, self.lake, self.settings, self.body, self.plan.batch, counts, task
             )
 
+    def _write_views(self, counts: Mapping[str, int]) -> list[str]:
+        tables = [t for t in self.body.tables if counts.get(table_target(t.table_id))]
+        touched = ((TableName(*_parts(t.definition)), t.version) for t in tables)
+        return write_views(self.spark, self.lake, touched)
+
     def _faults(self, staged: Staging, counts: Mapping[str, int]) -> list[str]:
         source, batch = self.settings.source, self.plan.batch
         # What is decoded again has told its faults before, unless it is read another way now.
@@ -170,6 +180,10 @@ class _Batch:
                 "faults": counts.get(FAULTS, 0) + len(self.body.faults),
             },
         }
+
+
+def _parts(definition: TableDefinition) -> tuple[str, str]:
+    return definition.schema, definition.table
 
 
 def _told(seen: int) -> list[str]:

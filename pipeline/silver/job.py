@@ -11,7 +11,6 @@ from collections import Counter
 from pyspark.sql import SparkSession
 
 from pipeline.kernels import warm_kernels
-from pipeline.lake import Lake
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress
 from pipeline.report import LayerReport
@@ -24,7 +23,7 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
     """Finish the open batch, if there is one, then decode everything that is new in bronze."""
     started = time.monotonic()
     warm_kernels(spark, progress)
-    ledger = Ledger(spark, Lake(settings.lake), settings.source)
+    ledger = Ledger(spark, settings.layout, settings.source)
     require_same_types(ledger, settings)
     done = _finish_open(spark, settings, ledger, progress)
     while True:
@@ -44,7 +43,7 @@ def retry(spark: SparkSession, settings: Settings, progress: Progress) -> LayerR
     """Finish the open batch, then decode again what faults hold, and give what now decodes."""
     started = time.monotonic()
     warm_kernels(spark, progress)
-    ledger = Ledger(spark, Lake(settings.lake), settings.source)
+    ledger = Ledger(spark, settings.layout, settings.source)
     require_same_types(ledger, settings)
     done = _finish_open(spark, settings, ledger, progress)
     body = retry_plan(spark, settings, ledger, progress)

@@ -73,7 +73,7 @@ def late_names(
     waiting = unnamed(items)
     if settings.definitions is None or not waiting:
         return LateNames()
-    lake = Lake(settings.lake)
+    lake = settings.layout
     refs = segments.between(spark, lake, settings.source, _LOG_START, end)
     known = read_files(spark, lake, settings.source)
     files = {row.file: row.ordinal for row in reversed(known)}

@@ -37,7 +37,7 @@ def next_plan(
     spark: SparkSession, settings: Settings, ledger: Ledger, progress: Progress
 ) -> tuple[SilverPlan | None, tuple[str, ...]]:
     """The next batch, or None if there is nothing new; and the gaps that end it."""
-    lake = Lake(settings.lake)
+    lake = settings.layout
     last = ledger.last("silver")
     before = SilverPlan.from_body(last.body) if last else None
     new = what_is_new(spark, lake, settings.source, before, settings.given_up)
@@ -109,7 +109,7 @@ def retry_plan(
 ) -> SilverPlan | None:
     """A batch that takes up what faults hold, or None if there is nothing that could be."""
     last = ledger.last("silver")
-    lake = Lake(settings.lake)
+    lake = settings.layout
     if last is None:
         return None
     before = SilverPlan.from_body(last.body)

@@ -67,7 +67,7 @@ def append_faults(
 
     `again`: what is staged was decoded before, so that most of its faults are in quarantine.
     """
-    lake, source = Lake(settings.lake), settings.source
+    lake, source = settings.layout, settings.source
     frames = [staging.unpacked(target, STAGED_FAULTS) for target in targets]
     open_ = unresolved(staging.spark, lake, source) if again else None
     if open_ is not None:
@@ -102,7 +102,7 @@ def _with_consequences(spark: SparkSession, settings: Settings, faults: DataFram
     is_statement = sf.col("kind") == STATEMENT_DML
     if faults.where(is_statement & sf.col("tables").isNotNull()).isEmpty():
         return faults
-    lake, source = Lake(settings.lake), settings.source
+    lake, source = settings.layout, settings.source
     items = read_items(spark, lake, source)
     named = faults.where(is_statement).select(sf.explode("tables").alias("name")).distinct()
     left_out = {TableName.read(row["name"]) for row in named.collect()}

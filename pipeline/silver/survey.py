@@ -13,7 +13,6 @@ from pyspark.sql import Row, SparkSession
 from decoder.definition import TableDefinition
 from pipeline.catalog.items import Position, TimelineItem
 from pipeline.catalog.timeline import CatalogOptions, LoggedStatement, Timeline
-from pipeline.lake import Lake
 from pipeline.progress import Progress
 from pipeline.settings import Settings
 from pipeline.silver import segments
@@ -55,7 +54,7 @@ def find(
     found: list[Row] = []
     with progress.task("read definitions", len(refs), "segments") as task:
         for chunk in segments.chunks(refs):
-            rows = segments.content(spark, Lake(settings.lake), settings.source, chunk, spread=1)
+            rows = segments.content(spark, settings.layout, settings.source, chunk, spread=1)
             found += rows.mapInArrow(finder, spark_schema(FOUND)).collect()
             task.advance(len(chunk))
     return found

@@ -11,7 +11,6 @@ from pyspark.sql import DataFrame, SparkSession, functions as sf
 
 from pipeline.catalog.effects import TableName
 from pipeline.errors import SettingsError
-from pipeline.lake import Lake
 from pipeline.settings import Settings
 from pipeline.verify.canonical import DATE, DATETIME
 from pipeline.verify.checksums import GoldTable, PublishedCut, TableChecksum, matches
@@ -91,7 +90,7 @@ def compare(
     return Comparison(
         file.server,
         file.at,
-        other_position(spark, Lake(settings.lake), cut, file),
+        other_position(spark, settings.layout, cut, file),
         len(both),
         (*differences, *_not_in_both(settings, cut, file)),
         tuple(_notes(both, found, file)),

@@ -18,7 +18,6 @@ from pipeline.errors import BinlakeError, SettingsError
 from pipeline.gold.cut import Cut
 from pipeline.gold.names import gold_name
 from pipeline.gold.state import GoldState, TableState
-from pipeline.lake import Lake
 from pipeline.ledger import Ledger
 from pipeline.settings import Settings
 from pipeline.verify.canonical import checksum
@@ -81,14 +80,14 @@ def published_cut(
 
     Raises SettingsError where the source has none.
     """
-    ledger = Ledger(spark, Lake(settings.lake), settings.source)
+    ledger = Ledger(spark, settings.layout, settings.source)
     record = ledger.record("gold")
     if record is None:
         remedy = "Give the source's name, and the folder that binlake run was given."
         reason = f"{settings.source} has no published cut in {settings.lake}."
         raise SettingsError(reason, key="source", remedy=remedy)
     state, cut = GoldState.of(ledger), Cut.of(record)
-    told = in_force(read_items(spark, Lake(settings.lake), settings.source))
+    told = in_force(read_items(spark, settings.layout, settings.source))
     items = [item for item in told if item.kind not in NOT_OF_GOLD]
     session = delta.own_session(spark, BATCH)
     chosen = [

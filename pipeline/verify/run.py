@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
-from pipeline.lake import Lake
 from pipeline.ledger import Ledger
 from pipeline.settings import Settings
 from pipeline.verify.against import compare
@@ -16,7 +15,7 @@ from pipeline.verify.report import Verification
 
 def with_source(spark: SparkSession, settings: Settings) -> Settings:
     """The settings with the lake's source, if they name none and it has only one."""
-    known = {entry.source for entry in Ledger(spark, Lake(settings.lake), "").history()}
+    known = {entry.source for entry in Ledger(spark, settings.layout, "").history()}
     if "source" in settings.model_fields_set or len(known) != 1:
         return settings
     return settings.model_copy(update={"source": known.pop()})

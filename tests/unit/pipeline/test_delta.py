@@ -207,16 +207,25 @@ def test_writers_of_a_local_table_take_turns(tmp_path: Path) -> None:
     assert most == 1
 
 
-def test_a_name_in_a_catalog_is_written_like_a_path(spark: SparkSession, tmp_path: Path) -> None:
-    location = (tmp_path / "shop").as_uri()
-    spark.sql(f"CREATE DATABASE IF NOT EXISTS delta_test LOCATION '{location}'")
+def test_a_name_in_a_catalog_is_written_like_a_path(spark: SparkSession) -> None:
     name = "`spark_catalog`.`delta_test`.`orders`"
+    replaced = {"where": "source = 's'", "partition_by": ["source"]}
     try:
         assert not delta.exists(spark, name)
         for _ in range(2):
             delta.append_once(rows(spark, 1), name, app="a", version=1)
             delta.append_once(rows(spark, 2), name, app="a", version=2)
+            merge(rows(spark, 2, 3), name)
         assert delta.exists(spark, name)
-        assert numbers(spark, name) == [1, 2]
+        assert numbers(spark, name) == [1, 3]
+        delta.overwrite_once(rows(spark, 7).withColumn("m", sf.lit("x")), name, app="o", version=1)
+        assert [tuple(row) for row in delta.read(spark, name).collect()] == [(7, "x")]
+        assert len(delta.history(spark, name, 100).collect()) == 4
+        assert delta.detail(spark, name).count() == 1
+        files = "`spark_catalog`.`delta_test`.`files`"
+        for version in (1, 1, 2, 3, 3):
+            part = rows(spark, version).withColumn("source", sf.lit("s"))
+            delta.replace_once(part, files, app="f", version=version, **replaced)
+        assert numbers(spark, files) == [3]
     finally:
         spark.sql("DROP DATABASE delta_test CASCADE")

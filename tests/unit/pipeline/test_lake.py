@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
 
 from pipeline.errors import MissingRequirementError
-from pipeline.lake import encode_part, require_writable
+from pipeline.lake import Lake, encode_name, encode_part, require_writable
 
 
 def test_a_folder_that_is_not_there_is_made(tmp_path: Path) -> None:
@@ -46,3 +47,32 @@ def test_a_uri_of_another_store_is_no_local_folder(
     monkeypatch.chdir(tmp_path)
     require_writable(root)
     assert list(tmp_path.iterdir()) == []
+
+
+@given(st.text(min_size=1), st.text(min_size=1))
+def test_names_are_names_that_no_catalog_mixes_up(one: str, other: str) -> None:
+    name = encode_name(one)
+    assert re.fullmatch("[a-z0-9_]+", name)
+    assert (name == encode_name(other)) == (one == other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("a", "A"), ("a_b", "a b"), ("a_b", "a__b"), ("ä", "a")]
+)
+def test_names_that_are_alike_are_kept_apart(one: str, other: str) -> None:
+    assert encode_name(one) != encode_name(other)
+
+
+def test_tables_are_paths_or_with_a_namespace_names() -> None:
+    paths, names = Lake("/lake/"), Lake("/lake", "`main`.`binlake`")
+    assert paths.changes("Shop", "orders", 2) == "/lake/silver/changes/Shop/orders/v2"
+    assert names.changes("shop", "order_items", 2) == (
+        "`main`.`binlake`.`changes__shop__order_items__v2`"
+    )
+    assert (paths.cuts, names.cuts) == ("/lake/gold/_cuts", "`main`.`binlake`.`gold_cuts`")
+    assert names.ledger("batches") == "`main`.`binlake`.`ledger_batches`"
+    assert names.staging == paths.staging == "/lake/silver/_staging"
+    assert (paths.all_changes("a", "b"), names.all_changes("a", "b")) == (
+        None,
+        "`main`.`binlake`.`changes__a__b`",
+    )
