@@ -15,7 +15,7 @@ SECONDS ?= 120
 SEED ?= 1
 COUNT ?= 100
 
-.PHONY: help demo test lint types format fuzz bench bench-gold bench-peers soak soak-sizes soak-histories lock setup clean distclean
+.PHONY: help demo test lint types format fuzz bench bench-gold bench-peers soak soak-sizes soak-histories wheel lock setup clean distclean
 
 help:  ## list the targets
 	@echo "make TARGET, where TARGET is one of"
@@ -59,6 +59,10 @@ soak-sizes: $(READY)  ## a 3 GB file and a 500 MB transaction, with a 2 GB drive
 
 soak-histories: $(READY)  ## hundreds of random histories of a real server (COUNT=… SEED=… ARGS=…)
 	$(BIN)/python -m benchmarks.histories --seed $(SEED) --count $(COUNT) $(ARGS)
+
+wheel: $(READY)  ## build dist/binlake-….whl, for spark-submit --py-files and for Databricks
+	rm -f dist/*.whl
+	$(BIN)/python -m hatchling build --target wheel --directory dist
 
 lock: $(READY)  ## resolve requirements.lock anew from pyproject.toml
 	$(BIN)/python -m pip install --quiet uv

@@ -86,8 +86,16 @@ def retry(
 
 
 @app.command()
-def status(lake: LakeFolder = None, conf: Conf = None, json: Json = False) -> None:
+def status(
+    lake: LakeFolder = None,
+    conf: Conf = None,
+    json: Json = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit with 3 where a table is held, or files are amiss.")
+    ] = False,
+) -> None:
     """Where every layer and table stands: position, faults, gaps."""
+    from pipeline.run import DONE_WITH_FAULTS
     from pipeline.show import show_status
     from pipeline.spark import session
     from pipeline.status import read_status
@@ -101,6 +109,8 @@ def status(lake: LakeFolder = None, conf: Conf = None, json: Json = False) -> No
         print(found.to_json())
     else:
         show_status(found, Console())
+    if check and not found.clean:
+        raise typer.Exit(DONE_WITH_FAULTS)
 
 
 @app.command()

@@ -86,6 +86,11 @@ TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
 TXN_VERSION = "spark.databricks.delta.write.txnVersion"
 MATERIALIZE = "spark.databricks.delta.merge.materializeSource"
 """Whether a MERGE keeps its rows, which it reads twice: `all`, `none`, `auto`."""
+NOT_SETTABLE = frozenset({"CANNOT_MODIFY_CONFIG", "CONFIG_NOT_AVAILABLE"})
+
+MARKED = 200
+"""How far back a table's commits are looked through for a step's mark."""
+
 _CONNECTED = "cloneSession"
 """What a session of Spark Connect has, and one of this process has not."""
 
@@ -230,17 +235,27 @@ def merge_once(
     view = f"binlake_{uuid.uuid4().hex}"
     # The session of the step sees the view, since it is a copy of theirs.
     rows.createOrReplaceTempView(view)
+
+    def merge(session: SparkSession, mark: str | None) -> None:
+        condition = on
+        if mark is not None:
+            if _is_marked(session, table, mark):
+                return
+            condition = on & (sf.lit(mark) == sf.lit(mark))
+        merged = session.table(view).alias(MERGED)
+        clauses(merged.mergeInto(in_sql(table), condition)).merge()
+
     try:
-        with _step_session(rows.sparkSession, app, version, conf or {}) as session:
-            merged = session.table(view).alias(MERGED)
-            commit(
-                lambda: clauses(merged.mergeInto(in_sql(table), on)).merge(),
-                app=app,
-                version=version,
-                table=table,
-            )
+        with _step_session(rows.sparkSession, app, version, conf or {}) as (session, mark):
+            commit(lambda: merge(session, mark), app=app, version=version, table=table)
     finally:
         rows.sparkSession.catalog.dropTempView(view)
+
+
+def _is_marked(spark: SparkSession, table: str, mark: str) -> bool:
+    """Whether a commit of the table is that step's. A step stands among the last of a batch's."""
+    marked = sf.contains(sf.col("operationParameters")["predicate"], sf.lit(mark))
+    return not history(spark, table, MARKED).where(marked).isEmpty()
 
 
 def merged_column(name: str) -> str:
@@ -256,24 +271,45 @@ def target_column(table: str, name: str) -> str:
 def execute_once(
     spark: SparkSession, statement: str, table: str, *, app: str, version: int
 ) -> None:
-    """Run one UPDATE or DELETE of `table` as a step."""
-    with _step_session(spark, app, version, {}) as session:
+    """Run one UPDATE or DELETE of `table` as a step, which must bear being repeated by itself."""
+    with _step_session(spark, app, version, {}) as (session, _):
         commit(lambda: session.sql(statement), app=app, version=version, table=table)
 
 
 @contextmanager
 def _step_session(
     spark: SparkSession, app: str, version: int, conf: Mapping[str, str]
-) -> Iterator[SparkSession]:
-    """A session of its own for a step that session settings name: no other thread may see them."""
-    session = own_session(spark, {**conf, TXN_APP_ID: app, TXN_VERSION: str(version)})
+) -> Iterator[tuple[SparkSession, str | None]]:
+    """A session of its own for a step that session settings name: no other thread may see them.
+
+    Where they may not be set, as on Databricks' serverless compute, what to mark the step by.
+    """
+    session = own_session(spark, {})
+    mark = (
+        None if _set(session, {TXN_APP_ID: app, TXN_VERSION: str(version)}) else f"{app}#{version}"
+    )
+    # These only save time.
+    _set(session, conf)
     try:
-        yield session
+        yield session, mark
     finally:
-        session.conf.unset(TXN_APP_ID)
-        session.conf.unset(TXN_VERSION)
+        if mark is None:
+            session.conf.unset(TXN_APP_ID)
+            session.conf.unset(TXN_VERSION)
         if _is_connected(session):
             session.client.release_session()  # else the server keeps it for an hour
+
+
+def _set(session: SparkSession, conf: Mapping[str, str]) -> bool:
+    """Whether the session lets all of these be set."""
+    try:
+        for key, value in conf.items():
+            session.conf.set(key, value)
+    except PySparkException as error:
+        if _condition(error) not in NOT_SETTABLE:
+            raise
+        return False
+    return True
 
 
 def own_session(spark: SparkSession, conf: Mapping[str, str]) -> SparkSession:

@@ -64,6 +64,11 @@ RELIED_ON = {
 }
 """Settings of a session that values depend on."""
 
+CONNECT = "sc://"
+"""What a master begins with that is a server of Spark Connect."""
+STARTED_ELSEWHERE = ("SPARK_REMOTE", "DATABRICKS_RUNTIME_VERSION")
+"""Variables of an environment in which Spark is there already."""
+
 SUBSTITUTION = {"spark.sql.variable.substitute": "false"}
 """MySQL's names may hold `${…}`, which Spark would take for a variable. Not every server lets it be
 set; values do not depend on it."""
@@ -87,17 +92,26 @@ CONF = {
 
 
 def session(settings: Settings, app_name: str = "binlake") -> SparkSession:
-    """The active session (Databricks, Spark Connect, a test's), or one like it, or a new one.
+    """The session that there is (Databricks', Spark Connect's, a test's), or a new one.
 
     Raises MissingRequirementError where there is no JDK, or Delta's jars cannot be fetched.
     """
-    active = SparkSession.getActiveSession()
+    active = SparkSession.getActiveSession() or _given(settings)
     if active is not None:
         return _as_needed(active)
     builder = SparkSession.builder.appName(app_name)
     for key, value in configuration(settings).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def _given(settings: Settings) -> SparkSession | None:
+    """A session of a Spark that somebody else has started and set up; None where it is ours to."""
+    if settings.spark.master.startswith(CONNECT):
+        return SparkSession.builder.remote(settings.spark.master).getOrCreate()
+    if any(name in os.environ for name in STARTED_ELSEWHERE):
+        return SparkSession.builder.getOrCreate()
+    return None
 
 
 def _as_needed(active: SparkSession) -> SparkSession:

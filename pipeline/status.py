@@ -74,6 +74,11 @@ class Status:
     tables: tuple[TableStatus, ...]
     problems: tuple[str, ...]
 
+    @property
+    def clean(self) -> bool:
+        """No problem, and no table that is held."""
+        return not self.problems and not any(table.held for table in self.tables)
+
     def to_json(self) -> str:
         """The same as one JSON object, times in ISO 8601."""
         return json.dumps(asdict(self), default=datetime.isoformat, ensure_ascii=False)

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 from delta.exceptions import ConcurrentTransactionException
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession, functions as sf
+from pyspark.sql.conf import RuntimeConfig as RuntimeConf
 
 from pipeline import delta
 from pipeline.errors import ConcurrentRunError
@@ -116,6 +118,27 @@ def test_a_merge_finds_a_table_at_any_path(spark: SparkSession, tmp_path: Path, 
         delta.append_once(rows(spark, 1, 2), table, app="a", version=1)
         merge(rows(spark, 2, 3), table)
         assert numbers(spark, table) == [1, 3], number
+
+
+def test_a_merge_is_done_once_where_settings_cannot_name_it(
+    spark: SparkSession, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = {"getCondition": lambda _: "CONFIG_NOT_AVAILABLE"}
+    unavailable = type("Unavailable", (PySparkException,), told)
+    set_any = RuntimeConf.set
+
+    def refuse(conf: RuntimeConf, key: str, value: str) -> None:
+        if key in (delta.TXN_APP_ID, delta.TXN_VERSION):
+            raise unavailable(f"{key} cannot be set here")
+        set_any(conf, key, value)
+
+    monkeypatch.setattr(RuntimeConf, "set", refuse)
+    delta.append_once(rows(spark, 1, 2), table, app="a", version=1)
+    for _ in range(2):
+        merge(rows(spark, 2, 3), table)
+    assert numbers(spark, table) == [1, 3]
+    merge(rows(spark, 3, 4), table, app="other")
+    assert numbers(spark, table) == [1, 4]
 
 
 def test_an_update_is_done_once_and_leaves_nothing_in_the_callers_session(

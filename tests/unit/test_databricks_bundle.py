@@ -1,0 +1,66 @@
+"""The Databricks bundle: what Databricks' own models take, and what it calls is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+import yaml
+from databricks.bundles.jobs import Job
+
+from pipeline.cli import app
+from pipeline.settings import Settings
+
+ROOT = Path(__file__).parent.parent.parent
+BUNDLE = yaml.safe_load((ROOT / "databricks.yml").read_text())
+RESOURCES = [yaml.safe_load(file.read_text()) for file in ROOT.glob("resources/*.yml")]
+JOBS: dict[str, Any] = {
+    name: job for found in RESOURCES for name, job in found["resources"]["jobs"].items()
+}
+TASKS = {task["task_key"]: task for task in JOBS["binlake"]["tasks"]}
+VARIABLE = re.compile(r"\$\{var\.(\w+)\}")
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_a_job_is_one_that_databricks_knows(name: str) -> None:
+    job = Job.from_dict(JOBS[name])
+    assert job.max_concurrent_runs == 1
+    with pytest.raises(ValueError, match="no_such_field"):
+        Job.from_dict({**JOBS[name], "no_such_field": 1})
+
+
+def test_every_resource_is_included_and_every_variable_declared() -> None:
+    assert BUNDLE["include"] == ["resources/*.yml"]
+    assert all(found.keys() == {"resources"} for found in RESOURCES)
+    used = VARIABLE.findall(yaml.safe_dump([BUNDLE, *RESOURCES]))
+    assert set(used) == set(BUNDLE["variables"])
+
+
+def test_layers_follow_each_other_and_the_check_comes_last() -> None:
+    depends = {
+        key: [other["task_key"] for other in task.get("depends_on", [])]
+        for key, task in TASKS.items()
+    }
+    assert depends == {"bronze": [], "silver": ["bronze"], "gold": ["silver"], "check": ["gold"]}
+
+
+@pytest.mark.parametrize("key", TASKS)
+def test_a_task_calls_a_command_with_options_that_it_has(key: str) -> None:
+    task = TASKS[key]["python_wheel_task"]
+    assert task["package_name"] == "binlake"
+    assert f'{task["entry_point"]} = "pipeline.' in (ROOT / "pyproject.toml").read_text()
+    name, *arguments = task["parameters"]
+    command = typer.main.get_command(app).commands[name]
+    context = command.make_context(name, [*arguments])
+    assert str(context.params["conf"]).endswith("/conf/databricks/${bundle.target}.yml")
+
+
+@pytest.mark.parametrize("target", BUNDLE["targets"])
+def test_each_target_has_settings_with_tables_in_a_catalog(target: str) -> None:
+    settings = Settings.load(ROOT / "conf" / "databricks" / f"{target}.yml")
+    assert settings.layout.namespace == f"`{settings.catalog}`.`{settings.lake_schema}`"
+    binlogs = BUNDLE["variables"]["binlogs"]["default"]
+    assert settings.binlogs == binlogs.rstrip("/")
