@@ -42,6 +42,7 @@ from pyspark.sql import (
 
 from pipeline.errors import ConcurrentRunError
 from pipeline.lock import exclusive
+from pipeline.sessions import is_connected, own_session
 from pipeline.sql_text import in_sql, is_name, quoted
 
 ATTEMPTS = 8
@@ -91,8 +92,8 @@ NOT_SETTABLE = frozenset({"CANNOT_MODIFY_CONFIG", "CONFIG_NOT_AVAILABLE"})
 MARKED = 200
 """How far back a table's commits are looked through for a step's mark."""
 
-_CONNECTED = "cloneSession"
-"""What a session of Spark Connect has, and one of this process has not."""
+MARKED = 200
+"""How far back a table's commits are looked through for a step's mark."""
 
 MERGED = "__binlake_merged"
 """What the rows of a MERGE are called in its conditions and values."""
@@ -296,8 +297,8 @@ def _step_session(
         if mark is None:
             session.conf.unset(TXN_APP_ID)
             session.conf.unset(TXN_VERSION)
-        if _is_connected(session):
-            session.client.release_session()  # else the server keeps it for an hour
+        if is_connected(session):
+            session.stop()  # else the server keeps it for an hour
 
 
 def _set(session: SparkSession, conf: Mapping[str, str]) -> bool:
@@ -310,31 +311,6 @@ def _set(session: SparkSession, conf: Mapping[str, str]) -> bool:
             raise
         return False
     return True
-
-
-def own_session(spark: SparkSession, conf: Mapping[str, str]) -> SparkSession:
-    """A session beside `spark`, with its settings and `conf`, which no other thread sees."""
-    session = _clone(spark)
-    for key, value in conf.items():
-        session.conf.set(key, value)
-    return session
-
-
-def _clone(spark: SparkSession) -> SparkSession:
-    """Spark Connect's clone, or the same of the Java session that another SparkSession stands for.
-
-    PySpark's newSession would start from the application's settings, and to bring the session's own
-    along is hundreds of calls.
-    """
-    if _is_connected(spark):
-        connected: SparkSession = getattr(spark, _CONNECTED)()
-        return connected
-    return type(spark)(spark.sparkContext, spark._jsparkSession.cloneSession())
-
-
-def _is_connected(spark: SparkSession) -> bool:
-    """Whether Spark is elsewhere, behind Spark Connect."""
-    return hasattr(spark, _CONNECTED)
 
 
 def _write_once(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from pipeline.delta import own_session
+from pipeline.sessions import own_session
 
 FEW = 20_000
 """Changes of a batch, in all its tables, up to which planning takes longer than working."""

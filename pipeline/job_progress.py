@@ -11,13 +11,15 @@ import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from pyspark import SparkContext, StatusTracker
 from pyspark.errors import PySparkAttributeError
 from pyspark.sql import SparkSession
 
 from pipeline.progress import Task
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext, StatusTracker
 
 INTERVAL = 0.5
 """Seconds between looks."""

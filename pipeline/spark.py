@@ -13,9 +13,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from pipeline.cache import cache_folder
-from pipeline.delta import own_session
 from pipeline.jars import delta_jars, spark_home
 from pipeline.java import java_home
+from pipeline.sessions import own_session, stop_at_exit
 from pipeline.settings import MIB, Settings
 
 LOG4J = """\
@@ -108,7 +108,9 @@ def session(settings: Settings, app_name: str = "binlake") -> SparkSession:
 def _given(settings: Settings) -> SparkSession | None:
     """A session of a Spark that somebody else has started and set up; None where it is ours to."""
     if settings.spark.master.startswith(CONNECT):
-        return SparkSession.builder.remote(settings.spark.master).getOrCreate()
+        connected = SparkSession.builder.remote(settings.spark.master).getOrCreate()
+        stop_at_exit(connected)
+        return connected
     if any(name in os.environ for name in STARTED_ELSEWHERE):
         return SparkSession.builder.getOrCreate()
     return None

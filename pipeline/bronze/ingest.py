@@ -17,6 +17,7 @@ from pipeline.bronze.rows import Stretch, masked, segment_batches
 from pipeline.bronze.storage import opened, read_windows
 from pipeline.bronze.tables import SEGMENTS_DDL
 from pipeline.lake import Lake
+from pipeline.sessions import own_session
 from pipeline.sql_text import in_sql, literal
 
 Ciphers = Mapping[str, StreamCipher]
@@ -56,7 +57,7 @@ def append_segments(
     chunks = list(_chunks(_stretches(files, batch, limit, part_size, ciphers)))
     if not chunks:
         return
-    session = delta.own_session(spark, BIG_ROWS)
+    session = own_session(spark, BIG_ROWS)
     indexes = session.range(0, len(chunks), 1, len(chunks))
     delta.append_once(
         indexes.mapInArrow(_reader(chunks), SEGMENTS_DDL),
@@ -148,7 +149,7 @@ def clear_in_use_flags(
     names = ", ".join(literal(row.file) for row in closed)
     incarnations = ", ".join(literal(row.incarnation) for row in closed)
     delta.execute_once(
-        delta.own_session(spark, BIG_ROWS),
+        own_session(spark, BIG_ROWS),
         f"UPDATE {in_sql(lake.segments)} SET content = {_CLEARED}, sha256 = sha2({_CLEARED}, 256)"
         f" WHERE source = {literal(source)} AND start_pos = 0 AND part = 0"
         f" AND file IN ({names}) AND incarnation IN ({incarnations})",

@@ -12,6 +12,7 @@ from pipeline.bronze.files import read_files
 from pipeline.bronze.ingest import BIG_ROWS
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake
+from pipeline.sessions import own_session
 
 FETCH_BYTES = 32 << 20
 """About as much is brought to the driver at a time."""
@@ -43,7 +44,7 @@ def restore(
         rows = [row for row in rows if row.incarnation == incarnation]
     if not rows:
         raise SettingsError(f"{file} was not ingested for source {source}.", key="file")
-    session = delta.own_session(spark, BIG_ROWS)
+    session = own_session(spark, BIG_ROWS)
     mine = delta.read(session, lake.segments).where(
         (sf.col("source") == source) & (sf.col("ordinal") == rows[-1].ordinal)
     )

@@ -18,6 +18,7 @@ from decoder.definition import ColumnDefinition, TableDefinition
 from pipeline import delta
 from pipeline.gold.facts import Facts
 from pipeline.interpreted import FEW, INTERPRETED, make_active, with_settings
+from pipeline.sessions import own_session
 from pipeline.settings import MIB
 
 FEW_BYTES = 4 * MIB
@@ -133,7 +134,7 @@ def session_for(spark: SparkSession, table: str, looking: SparkSession) -> Spark
     detail = delta.detail(looking, table).select("sizeInBytes").first()
     if detail is None or detail["sizeInBytes"] > SMALL_BYTES:
         return spark
-    return with_settings(delta.own_session(spark, {}), ON_SMALL_TABLES)
+    return with_settings(own_session(spark, {}), ON_SMALL_TABLES)
 
 
 def local(

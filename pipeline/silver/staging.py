@@ -11,9 +11,9 @@ import fsspec
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, functions as sf
 
-from pipeline.delta import own_session
 from pipeline.errors import ConcurrentRunError
 from pipeline.lake import Lake
+from pipeline.sessions import own_session
 from pipeline.silver.blobs import BLOBS, unpack
 from pipeline.silver.spark_types import spark_schema
 

@@ -19,6 +19,7 @@ from pipeline.gold.cut import Cut
 from pipeline.gold.names import gold_name
 from pipeline.gold.state import GoldState, TableState
 from pipeline.ledger import Ledger
+from pipeline.sessions import own_session
 from pipeline.settings import Settings
 from pipeline.verify.canonical import checksum
 from pipeline.verify.gold_table import GoldColumn, gold_columns, sums
@@ -89,7 +90,7 @@ def published_cut(
     state, cut = GoldState.of(ledger), Cut.of(record)
     told = in_force(read_items(spark, settings.layout, settings.source))
     items = [item for item in told if item.kind not in NOT_OF_GOLD]
-    session = delta.own_session(spark, BATCH)
+    session = own_session(spark, BATCH)
     chosen = [
         entry
         for entry in cut.tables

@@ -40,7 +40,7 @@ DECODER_ORDER = (
 
 PIPELINE_ORDER = (
     ("errors", "lake", "report", "progress", "time_zone"),
-    ("settings", "spark", "delta", "ledger"),
+    ("settings", "sessions", "spark", "delta", "ledger"),
     ("bronze",),
     ("catalog",),
     ("silver",),

@@ -14,6 +14,7 @@ from pyspark.sql.conf import RuntimeConfig as RuntimeConf
 
 from pipeline import delta
 from pipeline.errors import ConcurrentRunError
+from pipeline.sessions import own_session
 from pipeline.sql_text import in_sql
 
 Append = Callable[..., None]
@@ -157,7 +158,7 @@ def test_an_update_is_done_once_and_leaves_nothing_in_the_callers_session(
 def test_a_session_of_its_own_has_the_settings_of_its_parent(spark: SparkSession) -> None:
     spark.conf.set("spark.sql.shuffle.partitions", "3")
     try:
-        own = delta.own_session(spark, {"parquet.page.size.row.check.min": "1"})
+        own = own_session(spark, {"parquet.page.size.row.check.min": "1"})
     finally:
         spark.conf.set("spark.sql.shuffle.partitions", "2")
     assert own.conf.get("spark.sql.shuffle.partitions") == "3"
