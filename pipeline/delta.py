@@ -42,7 +42,7 @@ from pyspark.sql import (
 
 from pipeline.errors import ConcurrentRunError
 from pipeline.lock import exclusive
-from pipeline.sessions import is_connected, own_session
+from pipeline.sessions import is_connected, let_go, own_session
 from pipeline.sql_text import in_sql, is_name, quoted
 
 ATTEMPTS = 8
@@ -298,7 +298,7 @@ def _step_session(
             session.conf.unset(TXN_APP_ID)
             session.conf.unset(TXN_VERSION)
         if is_connected(session):
-            session.stop()  # else the server keeps it for an hour
+            let_go(session)
 
 
 def _set(session: SparkSession, conf: Mapping[str, str]) -> bool:

@@ -32,24 +32,37 @@ def _clone(spark: SparkSession) -> SparkSession:
     """
     if is_connected(spark):
         connected: SparkSession = getattr(spark, _CONNECTED)()
-        stop_at_exit(connected)
+        let_go_at_exit(connected)
         return connected
     return type(spark)(spark.sparkContext, spark._jsparkSession.cloneSession())
 
 
-def stop_at_exit(connected: SparkSession) -> None:
+def let_go_at_exit(connected: SparkSession) -> None:
     """Let go of a session of Spark Connect when the program ends, if it is in use until then.
 
     One that is only deleted then waits for threads that there are no more.
     """
     if not _CONNECTED_SESSIONS:
-        atexit.register(_stop_all)
+        atexit.register(_let_all_go)
     _CONNECTED_SESSIONS.add(connected)
 
 
-def _stop_all() -> None:
+def let_go(connected: SparkSession) -> None:
+    """Tell the server that a session is not needed any more, which it would keep for an hour.
+
+    Not by `stop`, which a clone has no attributes for.
+    """
+    if connected.client.is_closed:
+        return
+    try:
+        connected.client.release_session()
+    finally:
+        connected.client.close()
+
+
+def _let_all_go() -> None:
     for session in list(_CONNECTED_SESSIONS):
-        session.stop()
+        let_go(session)
     _CONNECTED_SESSIONS.clear()
 
 

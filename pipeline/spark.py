@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from pipeline.cache import cache_folder
 from pipeline.jars import delta_jars, spark_home
 from pipeline.java import java_home
-from pipeline.sessions import own_session, stop_at_exit
+from pipeline.sessions import let_go_at_exit, own_session
 from pipeline.settings import MIB, Settings
 
 LOG4J = """\
@@ -109,7 +109,7 @@ def _given(settings: Settings) -> SparkSession | None:
     """A session of a Spark that somebody else has started and set up; None where it is ours to."""
     if settings.spark.master.startswith(CONNECT):
         connected = SparkSession.builder.remote(settings.spark.master).getOrCreate()
-        stop_at_exit(connected)
+        let_go_at_exit(connected)
         return connected
     if any(name in os.environ for name in STARTED_ELSEWHERE):
         return SparkSession.builder.getOrCreate()
