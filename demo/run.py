@@ -15,9 +15,9 @@ from demo.show import show_changes, show_figures, show_gold
 from pipeline.errors import BinlakeError
 from pipeline.lake import Lake
 from pipeline.progress import for_terminal
-from pipeline.run import exit_code, run_layers
+from pipeline.run import exit_code, run_command
 from pipeline.settings import Settings
-from pipeline.show import show_reports
+from pipeline.show import show_problems, show_reports
 from pipeline.spark import session
 from pipeline.status import read_status
 
@@ -37,8 +37,9 @@ def main() -> int:
     spark = session(settings, "binlake demo")
     screen.print(f"Spark {spark.version} is up after {time.monotonic() - began:.1f} s.\n")
     before = {(t.schema, t.table): t.lsn for t in read_status(spark, settings).tables}
-    reports = run_layers(spark, settings, for_terminal())
-    show_reports(reports, settings, screen, Console(stderr=True))
+    reports = run_command(spark, settings, for_terminal(), "run")
+    show_reports(reports, settings, screen)
+    show_problems(reports, Console(stderr=True))
 
     tables = [t for t in read_status(spark, settings).tables if not t.dropped]
     show_changes(spark, Lake(settings.lake), tables, before, screen)

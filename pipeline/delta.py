@@ -1,4 +1,4 @@
-"""The only place that writes Delta tables: every write is a step that may be repeated.
+"""The only place that writes Delta tables: every write of data is a step that may be repeated.
 
 A step is named by `app` (layer, source and table) and `version` (its batch), which Delta keeps in
 the commit itself as a transaction identifier. A step whose version an app has reached already is
@@ -119,6 +119,24 @@ def append_once(
     _write_once(writer, table, app=app, version=version, partition_by=partition_by)
 
 
+def append(
+    rows: DataFrame,
+    table: str,
+    *,
+    app: str,
+    partition_by: Sequence[str] = (),
+    options: Mapping[str, str] | None = None,
+) -> None:
+    """Append rows that tell of what was done, and are no step of it; creates the table.
+
+    Without an identifier: rows of runs at the same time must not displace each other, and none is
+    kept for each row for ever. Rows should have an identity of their own.
+    """
+    writer = rows.write.format("delta").mode("append").options(**(options or {}))
+    writer = writer.partitionBy(*partition_by) if partition_by else writer
+    commit(lambda: _save(writer, table), app=app, version=0, table=table)
+
+
 def overwrite_once(
     rows: DataFrame,
     table: str,
@@ -229,14 +247,14 @@ def _write_once(
     writer = writer.option("txnAppId", app).option("txnVersion", version)
     if partition_by:
         writer = writer.partitionBy(*partition_by)
+    commit(lambda: _save(writer, table), app=app, version=version, table=table)
 
-    def save() -> None:
-        if _is_name(table):
-            writer.saveAsTable(table)
-        else:
-            writer.save(table)
 
-    commit(save, app=app, version=version, table=table)
+def _save(writer: DataFrameWriter, table: str) -> None:
+    if _is_name(table):
+        writer.saveAsTable(table)
+    else:
+        writer.save(table)
 
 
 def _is_name(table: str) -> bool:
