@@ -34,17 +34,17 @@ def say(
     message: str,
     *,
     level: int = logging.INFO,
-    error: BaseException | None = None,
+    trace: BaseException | None = None,
     **fields: object,
 ) -> None:
     """Log a line: `event` is its kind, which stays the same, `message` is for people.
 
-    `error` is shown with its stack trace. Fields that are None are left out.
+    `trace` is an error, shown with where it was raised. Fields that are None are left out.
     """
     run = under_way()
     known = {"run_id": run.id, "source": run.source} if run else {}
     told = {name: value for name, value in {**known, **fields}.items() if value is not None}
-    LOGGER.log(level, message, exc_info=error, extra={"event": event, **told})
+    LOGGER.log(level, message, exc_info=trace, extra={"event": event, **told})
 
 
 class TextFormatter(logging.Formatter):
@@ -81,6 +81,8 @@ def json_formatter() -> logging.Formatter:
     return JsonFormatter(
         ["levelname", "name", "message", "event"],
         rename_fields={"levelname": "level", "name": "logger"},
+        # What has a default comes first.
+        defaults={"time": None},
         timestamp="time",
     )
 

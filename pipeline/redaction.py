@@ -20,7 +20,8 @@ SHORTEST = 6
 _SECRET_NAME = re.compile(
     r"secret|passw|token|credential|access[._-]?key|account[._-]?key|sas\.fixed", re.IGNORECASE
 )
-_USER_INFO = re.compile(r"(://)[^/\s:@'\"]*:[^/\s@'\"]+@")
+# A secret may hold slashes; what follows a host is its port.
+_USER_INFO = re.compile(r"(://)[^/\s:@'\"]*:(?!\d+/)[^\s@'\"]+@")
 _QUERY = re.compile(
     r"([?&](?:sig|signature|token|password|secret|x-[\w-]*(?:signature|token|credential))=)"
     r"[^&\s'\"]+",

@@ -38,6 +38,7 @@ _KINDS: Mapping[str, tuple[int, Callable[[LayerReport], Sequence[str]]]] = Mappi
         "note": (logging.INFO, lambda report: report.notes),
     }
 )
+_ENDINGS = {"nothing_new": ": there was nothing new", "faults": ", with faults or gaps"}
 
 
 class Recorder:
@@ -93,7 +94,9 @@ class Recorder:
         outcome: Outcome = "faults" if exit_code else "done" if worked else "nothing_new"
         with self._bearing_all():
             record = self._record(outcome=outcome, exit_code=exit_code)
-            say("run_finished", f"{record.command} is done", **record.figures())
+            level = logging.WARNING if outcome == "faults" else logging.INFO
+            told = f"{record.command} is done{_ENDINGS.get(outcome, '')}"
+            say("run_finished", told, level=level, **record.figures())
             self._write(record)
 
     def failed(self, error: BaseException) -> None:
@@ -107,7 +110,7 @@ class Recorder:
         }
         trace = error if isinstance(error, Exception) and not ours else None
         told = f"{self._known['command']} failed: {ending['error']}"
-        say("run_failed", told, level=logging.ERROR, error=trace, outcome="failed", **ending)
+        say("run_failed", told, level=logging.ERROR, trace=trace, outcome="failed", **ending)
         with self._bearing_all():
             self._write(self._record(outcome="failed", **ending))
 

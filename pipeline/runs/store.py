@@ -28,8 +28,7 @@ WINDOWS = (2, 32, None)
 
 def append_run(spark: SparkSession, lake: Lake, record: RunRecord) -> None:
     """Keep a record: one commit."""
-    row = {name: _as_arrow(value) for name, value in record.to_row().items()}
-    frame = spark.createDataFrame(pa.Table.from_pylist([row], schema=RUNS))
+    frame = spark.createDataFrame(to_arrow(record))
     # A lake that was made before has fewer columns.
     options = {**PROPERTIES, "mergeSchema": "true"}
     delta.append(
@@ -47,6 +46,12 @@ def remove_expired(spark: SparkSession, lake: Lake, today: date, *, keep_days: i
     # One identifier for the whole table, whose version grows by the day.
     app, version = "ledger/runs/expired", first.toordinal()
     delta.execute_once(spark, remove, path(lake), app=app, version=version)
+
+
+def to_arrow(record: RunRecord) -> pa.Table:
+    """The record as the table's one row."""
+    row = {name: _as_arrow(value) for name, value in record.to_row().items()}
+    return pa.Table.from_pylist([row], schema=RUNS)
 
 
 def path(lake: Lake) -> str:
