@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from decoder.errors import BinlogError
+
 LONGEST = 1000
 """Characters of a sentence about an error that is not ours: Spark's fill pages."""
 
@@ -57,6 +59,11 @@ class ConcurrentRunError(BinlakeError):
     retryable = True
 
 
+def has_sentence(error: BaseException) -> bool:
+    """Whether it is one of ours, whose text says what to do: where it was raised is of no use."""
+    return isinstance(error, BinlakeError | BinlogError)
+
+
 INTERRUPTED = 130
 """The exit code of a run that is stopped with Ctrl-C, as shells have it."""
 
@@ -76,6 +83,6 @@ def sentence_of(error: BaseException) -> str:
     if "Traceback (most recent call last)" in text and (found := _PYTHON_ERROR.findall(text)):
         text = found[-1]  # what a task of Spark's raised
     text = " ".join(_JAVA_TRACE.sub("", text).split())
-    if not isinstance(error, BinlakeError):
+    if not has_sentence(error):
         text = f"{type(error).__name__}: {text}" if text else type(error).__name__
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

@@ -15,9 +15,10 @@ from importlib import metadata
 from types import MappingProxyType
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from pipeline.errors import BinlakeError, exit_code_of, sentence_of
+from pipeline.errors import BinlakeError, exit_code_of, has_sentence, sentence_of
 from pipeline.lake import Lake
 from pipeline.log_lines import say
 from pipeline.redaction import Redaction
@@ -63,7 +64,7 @@ class Recorder:
             "layers": tuple(layers),
             "binlake_version": binlake_version(),
             "spark_version": spark.version,
-            "spark_application": spark.conf.get("spark.app.id", None),
+            "spark_application": _application(spark),
             "host": socket.gethostname(),
         }
         self._began = datetime.now(timezone.utc)
@@ -101,15 +102,15 @@ class Recorder:
 
     def failed(self, error: BaseException) -> None:
         """The run was stopped by an error, which the caller raises again."""
-        ours = isinstance(error, BinlakeError)
         ending: dict[str, Any] = {
             "exit_code": exit_code_of(error),
             "error": self._redact(sentence_of(error)),
             "error_type": type(error).__name__,
             "retryable": error.retryable if isinstance(error, BinlakeError) else None,
         }
-        trace = error if isinstance(error, Exception) and not ours else None
+        odd = isinstance(error, Exception) and not has_sentence(error)
         told = f"{self._known['command']} failed: {ending['error']}"
+        trace = error if odd else None
         say("run_failed", told, level=logging.ERROR, trace=trace, outcome="failed", **ending)
         with self._bearing_all():
             self._write(self._record(outcome="failed", **ending))
@@ -145,6 +146,14 @@ class Recorder:
         except Exception as error:
             told = f"the run's record was not written: {self._redact(sentence_of(error))}"
             say("record_not_written", told, level=logging.WARNING)
+
+
+def _application(spark: SparkSession) -> str | None:
+    """Spark's id of it; None where a server does not tell its settings."""
+    try:
+        return spark.conf.get("spark.app.id", None)
+    except PySparkException:
+        return None
 
 
 def binlake_version() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
@@ -26,7 +27,8 @@ from pipeline.settings import Settings
 from tests.support.kills import Killed
 from tests.support.said_lines import listening
 
-DEMO = Path(__file__).parents[2] / "demo" / "binlogs"
+ROOT = Path(__file__).parents[2]
+DEMO = ROOT / "demo" / "binlogs"
 TABLE = "shop.orders"
 
 
@@ -140,11 +142,24 @@ def test_every_run_leaves_a_record_of_what_it_did(
     assert told_source["last_run"]["run_id"] == failed.run_id
     assert (status["tables"][0]["table"], status["layers"][0]["batch"]) == ("orders", 3)
 
+    answers = [spark.sql(query.replace("/data/lake", source.lake.root)) for query in documented()]
+    _, per_hour, lag, tables, problems, lost = [answer.collect() for answer in answers]
+    assert sum(row["rows"] for row in per_hour) == changes
+    assert [row["lag_seconds"] for row in lag] == [taken_up.lag_seconds]
+    assert [(row["table"], row["rows"]) for row in tables] == [(TABLE, changes)]
+    assert [row["outcome"] for row in problems] == ["failed", "faults"]
+    assert [row["run_id"] for row in lost] == [silver.run_id]
+
     # One that is too old is removed by the next run, which never is.
     old = replace(empty, run_id="old", started_at=began - timedelta(days=3))
     append_run(spark, source.lake, old)
     source.run("apply", keep_runs=2)
     assert [r.run_id for r in read_runs(spark, source.lake)][1:] == [r.run_id for r in records]
+
+
+def documented() -> list[str]:
+    """The queries of docs/runs.md."""
+    return re.findall(r"```sql\n(.+?)```", (ROOT / "docs" / "runs.md").read_text(), re.DOTALL)
 
 
 def binlake(source: Source, *command: str) -> str:

@@ -34,6 +34,7 @@ JAVA = """An error occurred.
         (SettingsError("is none.", key="lake", remedy="Name one."), "lake: is none. Name one."),
         (RuntimeError(TASK), "decoder.errors.BinlogError: binlog.000001, position 4: damaged."),
         (RuntimeError(JAVA), "An error occurred. : java.io.IOException: No space left on device"),
+        (BinlogError("odd", file="log.000001", position=4), "log.000001, position 4: odd"),
         (KeyError(), "KeyError"),
         (KeyboardInterrupt(), "It was interrupted."),
     ],

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from decoder.errors import BinlogError
 from pipeline import run as runs
 from pipeline.errors import ConcurrentRunError
 from pipeline.progress import QuietProgress
@@ -116,6 +117,7 @@ def test_faults_and_gaps_are_an_outcome(said: Said, kept: list[RunRecord], jobs:
     ("error", "code", "retryable", "trace"),
     [
         (ConcurrentRunError(f"Busy with {SECRET}."), 1, True, False),
+        (BinlogError(f"Damaged by {SECRET}."), 1, None, False),
         (ValueError(f"odd {SECRET}"), 1, None, True),
         (KeyboardInterrupt(), 130, None, False),
     ],
