@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import logging
 from collections.abc import Iterator
 from datetime import datetime, timezone
+from pathlib import Path
 
 import pytest
 
 from pipeline.log_lines import Kind, say, says_json, set_up
 from pipeline.under_way import begin
 from tests.support.said_lines import listening
+
+ROOT = Path(__file__).parents[3]
 
 
 class Terminal(io.StringIO):
@@ -97,3 +101,11 @@ def test_an_error_has_its_stack_trace(kind: Kind) -> None:
         assert "ValueError: odd" in json.loads(told)["exc_info"]
     else:
         assert 'told="two words"\nTraceback' in told
+
+
+def test_the_manual_tells_every_event() -> None:
+    code = "".join(file.read_text() for file in (ROOT / "pipeline").rglob("*.py"))
+    events = {*re.findall(r'\bsay\(\s*"(\w+)"', code), *re.findall(r'\._say\(\s*"(\w+)"', code)}
+    assert {"run_started", "plan_taken_up", "progress", "failed"} < events
+    manual = (ROOT / "docs" / "runs.md").read_text()
+    assert not [event for event in events if f"`{event}`" not in manual]
