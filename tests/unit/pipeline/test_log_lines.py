@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-import re
 import logging
+import re
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
