@@ -13,10 +13,11 @@ from rich.console import Console
 
 from demo.show import show_changes, show_figures, show_gold
 from pipeline.errors import BinlakeError
+from pipeline.log_lines import set_up
 from pipeline.progress import for_terminal
-from pipeline.run import exit_code, run_layers
+from pipeline.run import exit_code, run_command
 from pipeline.settings import Settings
-from pipeline.show import show_reports
+from pipeline.show import show_problems, show_reports
 from pipeline.spark import session
 from pipeline.status import read_status
 
@@ -36,8 +37,11 @@ def main() -> int:
     spark = session(settings, "binlake demo")
     screen.print(f"Spark {spark.version} is up after {time.monotonic() - began:.1f} s.\n")
     before = {(t.schema, t.table): t.lsn for t in read_status(spark, settings).tables}
-    reports = run_layers(spark, settings, for_terminal())
-    show_reports(reports, settings, screen, Console(stderr=True))
+    told = set_up(settings.log)
+    reports = run_command(spark, settings, for_terminal(), "run")
+    show_reports(reports, settings, screen)
+    if not told:
+        show_problems(reports, Console(stderr=True))
 
     tables = [t for t in read_status(spark, settings).tables if not t.dropped]
     show_changes(spark, settings.layout, tables, before, screen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from pipeline.errors import BinlakeError, SettingsError
+from pipeline.errors import BinlakeError, SettingsError, exit_code_of
 
 if TYPE_CHECKING:
-    from pipeline.report import LayerReport
+    from pyspark.sql import SparkSession
+
     from pipeline.settings import Settings
 
 app = typer.Typer(
@@ -35,54 +37,75 @@ LakeFolder = Annotated[str | None, typer.Option("--lake", help="The lake's root 
 Conf = Annotated[
     Path | None, typer.Option("--conf", help="Settings in YAML; options here win over them.")
 ]
+Log = Annotated[
+    str | None,
+    typer.Option(
+        "--log",
+        envvar="BINLAKE_LOG",
+        help="Lines on standard error: text (bars on a terminal), or json, an object a line.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="JSON instead of a table.")]
 
 
 @app.command()
 def run(
-    source: Source = None, binlogs: Binlogs = None, lake: LakeFolder = None, conf: Conf = None
+    source: Source = None,
+    binlogs: Binlogs = None,
+    lake: LakeFolder = None,
+    conf: Conf = None,
+    log: Log = None,
 ) -> None:
     """Ingest, decode and apply what is new: from binlog files to gold tables."""
-    _run_layers(_settings(conf, source, binlogs, lake), "bronze", "silver", "gold")
+    _run("run", conf, source=source, binlogs=binlogs, lake=lake, log=log)
 
 
 @app.command()
 def ingest(
-    source: Source = None, binlogs: Binlogs = None, lake: LakeFolder = None, conf: Conf = None
+    source: Source = None,
+    binlogs: Binlogs = None,
+    lake: LakeFolder = None,
+    conf: Conf = None,
+    log: Log = None,
 ) -> None:
     """Bronze only: take in binlog files as they are."""
-    _run_layers(_settings(conf, source, binlogs, lake), "bronze")
+    _run("ingest", conf, source=source, binlogs=binlogs, lake=lake, log=log)
 
 
 @app.command()
 def decode(
-    source: Source = None, binlogs: Binlogs = None, lake: LakeFolder = None, conf: Conf = None
+    source: Source = None,
+    binlogs: Binlogs = None,
+    lake: LakeFolder = None,
+    conf: Conf = None,
+    log: Log = None,
 ) -> None:
     """Silver only: decode what is ingested to typed change rows."""
-    _run_layers(_settings(conf, source, binlogs, lake), "silver")
+    _run("decode", conf, source=source, binlogs=binlogs, lake=lake, log=log)
 
 
 @app.command()
 def apply(
-    source: Source = None, binlogs: Binlogs = None, lake: LakeFolder = None, conf: Conf = None
+    source: Source = None,
+    binlogs: Binlogs = None,
+    lake: LakeFolder = None,
+    conf: Conf = None,
+    log: Log = None,
 ) -> None:
     """Gold only: apply what is decoded to the replicated tables, and publish the cut."""
-    _run_layers(_settings(conf, source, binlogs, lake), "gold")
+    _run("apply", conf, source=source, binlogs=binlogs, lake=lake, log=log)
 
 
 @app.command()
 def retry(
-    source: Source = None, binlogs: Binlogs = None, lake: LakeFolder = None, conf: Conf = None
+    source: Source = None,
+    binlogs: Binlogs = None,
+    lake: LakeFolder = None,
+    conf: Conf = None,
+    log: Log = None,
 ) -> None:
     """Take up what a fault held, after a fix: decode it again, then apply."""
-    from pipeline.progress import for_terminal
-    from pipeline.run import require_source, retry_faults
-    from pipeline.spark import session
-
-    settings = _settings(conf, source, binlogs, lake).require("lake")
-    spark = session(settings)
-    require_source(spark, settings)
-    _finish(retry_faults(spark, settings, for_terminal()), settings)
+    _run("retry", conf, source=source, binlogs=binlogs, lake=lake, log=log)
 
 
 @app.command()
@@ -94,23 +117,50 @@ def status(
         bool, typer.Option("--check", help="Exit with 3 where a table is held, or files are amiss.")
     ] = False,
 ) -> None:
-    """Where every layer and table stands: position, faults, gaps."""
+    """Where every source, layer and table stands: lag, position, faults, gaps, the last run."""
     from pipeline.run import DONE_WITH_FAULTS
     from pipeline.show import show_status
     from pipeline.spark import session
     from pipeline.status import read_status
 
-    settings = _settings(conf, None, None, lake).require("lake")
+    settings = _settings(conf, lake=lake).require("lake")
     found = read_status(session(settings), settings)
-    if not found.layers:
-        remedy = "Give the folder that binlake run was given."
-        raise SettingsError("there is no lake in this folder.", key="lake", remedy=remedy)
+    if not (found.layers or found.sources):
+        raise _no_lake()
     if json:
         print(found.to_json())
     else:
         show_status(found, Console())
     if check and not found.clean:
         raise typer.Exit(DONE_WITH_FAULTS)
+
+
+@app.command()
+def runs(
+    lake: LakeFolder = None,
+    source: Annotated[
+        str | None, typer.Option("--source", help="Only runs of this source; else of all.")
+    ] = None,
+    last: Annotated[int, typer.Option("--last", min=1, help="How many, the newest.")] = 20,
+    conf: Conf = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """The last runs: what each one read and wrote, how long it took, how far behind gold was."""
+    from pipeline.delta import exists
+    from pipeline.runs.show import show_runs
+    from pipeline.runs.store import read_runs
+    from pipeline.spark import session
+
+    settings = _settings(conf, lake=lake).require("lake")
+    spark, place = session(settings), settings.layout
+    found = read_runs(spark, place, source=source, last=last)
+    if not found and not exists(spark, place.ledger("batches")):
+        raise _no_lake()
+    if json:
+        for record in found:
+            print(record.to_json())
+    else:
+        show_runs(found, settings.lake, Console())
 
 
 @app.command()
@@ -163,7 +213,7 @@ def verify(
     from pipeline.verify.report import show
     from pipeline.verify.run import verify as verify_gold, with_source
 
-    settings = _settings(conf, source, None, lake).require("lake")
+    settings = _settings(conf, source=source, lake=lake).require("lake")
     spark = session(settings)
     settings = with_source(spark, settings)
     require_source(spark, settings)
@@ -175,36 +225,59 @@ def verify(
     raise typer.Exit(DONE if found.equal else DONE_WITH_FAULTS)
 
 
-def _settings(
-    conf: Path | None, source: str | None, binlogs: str | None, lake: str | None
-) -> Settings:
+def _no_lake() -> SettingsError:
+    remedy = "Give the folder that binlake run was given."
+    return SettingsError("there is no lake in this folder.", key="lake", remedy=remedy)
+
+
+def _settings(conf: Path | None, **options: str | None) -> Settings:
     from pipeline.settings import Settings
 
-    return Settings.load(conf, source=source, binlogs=binlogs, lake=lake)
+    return Settings.load(conf, **options)
 
 
-def _run_layers(settings: Settings, *layers: str) -> None:
-    from pipeline.lake import require_writable
+def _run(command: str, conf: Path | None, **options: str | None) -> None:
+    """Carry out a command, record it, and leave with the exit code that tells how it went."""
+    from pipeline.log_lines import set_up
+    from pipeline.log_progress import LogProgress
     from pipeline.progress import for_terminal
-    from pipeline.run import require_source, run_layers
+    from pipeline.redaction import Redaction
+    from pipeline.run import exit_code, run_command
+    from pipeline.show import show_problems, show_reports
+
+    # Before the settings are read: what is wrong with them is said as it was asked for.
+    if options["log"] == "json":
+        set_up("json")
+    settings = _settings(conf, **options)
+    told = set_up(settings.log, Redaction.of(settings))
+    spark = _session(command, settings)
+    progress = LogProgress() if told else for_terminal()
+    try:
+        reports = run_command(spark, settings, progress, command)
+    except (Exception, KeyboardInterrupt) as error:
+        if not told:
+            raise
+        raise typer.Exit(exit_code_of(error)) from error
+    if settings.log == "text":
+        show_reports(reports, settings, Console())
+    if not told:
+        show_problems(reports, Console(stderr=True))
+    raise typer.Exit(exit_code(reports))
+
+
+def _session(command: str, settings: Settings) -> SparkSession:
+    """A session for a command that has what it needs: a lake to write, or a source in it."""
+    from pipeline.lake import require_writable
+    from pipeline.run import COMMANDS, require_source
     from pipeline.spark import session
 
-    settings.require("lake", *(["binlogs"] if "bronze" in layers else []))
-    if "bronze" in layers:
+    if "bronze" in COMMANDS[command]:
+        settings.require("lake", "binlogs")
         require_writable(settings.lake)
-    spark = session(settings)
-    if "bronze" not in layers:
-        require_source(spark, settings)
-    _finish(run_layers(spark, settings, for_terminal(), layers), settings)
-
-
-def _finish(reports: list[LayerReport], settings: Settings) -> None:
-    """Show what was done, and leave with the exit code that tells whether all of it was."""
-    from pipeline.run import exit_code
-    from pipeline.show import show_reports
-
-    show_reports(reports, settings, Console(), Console(stderr=True))
-    raise typer.Exit(exit_code(reports))
+        return session(settings)
+    spark = session(settings.require("lake"))
+    require_source(spark, settings)
+    return spark
 
 
 def main(*command: str) -> None:
@@ -216,12 +289,18 @@ def main(*command: str) -> None:
 
     try:
         app([*command, *sys.argv[1:]])
-    except BinlakeError as error:
+    except (BinlakeError, BinlogError) as error:
+        _tell(error)
+        sys.exit(exit_code_of(error))
+
+
+def _tell(error: Exception) -> None:
+    from pipeline.log_lines import say, says_json
+
+    if says_json():
+        say("failed", str(error), level=logging.ERROR, exit_code=exit_code_of(error))
+    else:
         print(f"binlake: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
-    except BinlogError as error:
-        print(f"binlake: {error}", file=sys.stderr)
-        sys.exit(1)
 
 
 if __name__ == "__main__":

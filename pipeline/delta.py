@@ -1,4 +1,4 @@
-"""The only place that writes Delta tables: every write is a step that may be repeated.
+"""The only place that writes Delta tables: every write of data is a step that may be repeated.
 
 A step is named by `app` (layer, source and table) and `version` (its batch), which Delta keeps in
 the commit itself as a transaction identifier. A step whose version an app has reached already is
@@ -177,6 +177,25 @@ def append_once(
     )
 
 
+def append(
+    rows: DataFrame,
+    table: str,
+    *,
+    app: str,
+    partition_by: Sequence[str] = (),
+    options: Mapping[str, str] | None = None,
+) -> None:
+    """Append rows that tell of what was done, and are no step of it; creates the table.
+
+    Without an identifier: rows of runs at the same time must not displace each other, and none is
+    kept for each row for ever. Rows should have an identity of their own.
+    """
+    writer = rows.write.format("delta").mode("append").options(**(options or {}))
+    writer = writer.partitionBy(*partition_by) if partition_by else writer
+    spark = rows.sparkSession
+    commit(lambda: _save(writer, table, spark), app=app, version=0, table=table)
+
+
 def overwrite_once(
     rows: DataFrame,
     table: str,
@@ -325,7 +344,6 @@ def _write_once(
     writer = writer.option("txnAppId", app).option("txnVersion", version)
     if partition_by:
         writer = writer.partitionBy(*partition_by)
-
     commit(lambda: _save(writer, table, spark), app=app, version=version, table=table)
 
 

@@ -6,6 +6,16 @@ Exit codes: 2 for configuration and command line, 3 for work done but with fault
 
 from __future__ import annotations
 
+import re
+
+from decoder.errors import BinlogError
+
+LONGEST = 1000
+"""Characters of a sentence about an error that is not ours: Spark's fill pages."""
+
+_PYTHON_ERROR = re.compile(r"^([\w.]*(?:Error|Exception)\w*: .*)$", re.MULTILINE)
+_JAVA_TRACE = re.compile(r"\n\s*at [\w.$/<]+\(.*", re.DOTALL)
+
 
 class BinlakeError(Exception):
     """Something that stops a run, with `reason` and `remedy` (what to do next)."""
@@ -47,3 +57,32 @@ class ConcurrentRunError(BinlakeError):
     """Another run holds what this one needs, and the store cannot tell the two apart."""
 
     retryable = True
+
+
+def has_sentence(error: BaseException) -> bool:
+    """Whether it is one of ours, whose text says what to do: where it was raised is of no use."""
+    return isinstance(error, BinlakeError | BinlogError)
+
+
+INTERRUPTED = 130
+"""The exit code of a run that is stopped with Ctrl-C, as shells have it."""
+
+
+def exit_code_of(error: BaseException) -> int:
+    """What a process that ends with this error exits with."""
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    return error.exit_code if isinstance(error, BinlakeError) else 1
+
+
+def sentence_of(error: BaseException) -> str:
+    """An error in a line: what it says, without the stack traces that others put into theirs."""
+    if isinstance(error, KeyboardInterrupt):
+        return "It was interrupted."
+    text = str(error)
+    if "Traceback (most recent call last)" in text and (found := _PYTHON_ERROR.findall(text)):
+        text = found[-1]  # what a task of Spark's raised
+    text = " ".join(_JAVA_TRACE.sub("", text).split())
+    if not has_sentence(error):
+        text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

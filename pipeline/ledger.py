@@ -11,7 +11,8 @@ One Delta table, `ledger/batches`, two rows a batch: its plan, then its record.
 from __future__ import annotations
 
 import json
-import uuid
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any, Literal
@@ -22,8 +23,13 @@ from pyspark.sql import DataFrame, Row, SparkSession, Window, functions as sf
 from pipeline import delta
 from pipeline.errors import ConcurrentRunError
 from pipeline.lake import Lake
+from pipeline.log_lines import say
+from pipeline.under_way import FinishedBatch, run_id, under_way
 
 Layer = Literal["bronze", "silver", "gold"]
+
+_BY_NAME = ("events", "rows", "changes")
+"""What records have by type or by table."""
 
 PLANNED = "planned"
 FINISHED = "finished"
@@ -88,8 +94,9 @@ class Ledger:
     spark: SparkSession
     lake: Lake
     source: str
-    run_id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    run_id: str = field(default_factory=run_id)
     _states: dict[Layer, _State] | None = None
+    _began: dict[tuple[str, int], float] = field(default_factory=dict)
 
     @property
     def path(self) -> str:
@@ -105,6 +112,13 @@ class Ledger:
         state = self._state(layer)
         done = state.finished.batch if state.finished else 0
         return state.planned if state.planned and state.planned.batch > done else None
+
+    def take_up(self, layer: Layer) -> Plan | None:
+        """The open plan, which this run is about to carry out: it says so."""
+        plan = self.open(layer)
+        if plan is not None:
+            self._say("plan_taken_up", plan, "the plan of another run is taken up")
+        return plan
 
     def last(self, layer: Layer) -> Plan | None:
         """The last finished plan."""
@@ -128,6 +142,7 @@ class Ledger:
         plan = self._read_plan(layer, batch)
         state = self._state(layer)
         self._states = {**(self._states or {}), layer: replace(state, planned=plan)}
+        self._say("plan_committed", plan, "planned")
         return plan
 
     def wrote(self, plan: Plan) -> bool:
@@ -138,6 +153,11 @@ class Ledger:
         """Commit that the plan is carried out; another run's record of the same batch stays."""
         self._write(plan.layer, plan.batch, FINISHED, record)
         self.refresh()
+        if run := under_way():
+            run.finished.append(FinishedBatch(plan.layer, plan.batch, plan.run_id, record))
+        began = self._began.pop((plan.layer, plan.batch), None)
+        seconds = None if began is None else round(time.monotonic() - began, 3)
+        self._say("batch_finished", plan, "done", seconds=seconds, **figures(record))
 
     def finished_by_another(self, plan: Plan) -> bool:
         """Whether a plan that this run could not carry out is done: looked up anew."""
@@ -217,6 +237,14 @@ class Ledger:
             )
         return Plan(self.source, layer, batch, json.loads(row["body"]), row["run_id"])
 
+    def _say(self, event: str, plan: Plan, message: str, **fields: Any) -> None:
+        """A line of the log about a plan; one that is not done yet begins now."""
+        if event != "batch_finished":
+            self._began[plan.layer, plan.batch] = time.monotonic()
+        told = f"{plan.layer}: batch {plan.batch}: {message}"
+        other = None if self.wrote(plan) else plan.run_id
+        say(event, told, layer=plan.layer, batch=plan.batch, planned_by=other, **fields)
+
     def _write(self, layer: Layer, batch: int, state: str, body: dict[str, Any]) -> None:
         row = {
             "source": self.source,
@@ -230,6 +258,16 @@ class Ledger:
         frame = self.spark.createDataFrame(pa.Table.from_pylist([row], schema=BATCHES))
         app = f"ledger/{self.source}/{layer}/{state}"
         delta.append_once(frame.coalesce(1), self.path, app=app, version=batch)
+
+
+def figures(record: Mapping[str, Any]) -> dict[str, int]:
+    """The numbers in a batch's record, and the sums of those that are by name (rows by table)."""
+    flat = {**record, **(record.get("counts") or {})}
+    return {
+        name: sum(value.values()) if isinstance(value, dict) else value
+        for name, value in flat.items()
+        if isinstance(value, int) or (name in _BY_NAME and isinstance(value, dict))
+    }
 
 
 def _instant(micros: int) -> datetime:

@@ -1,4 +1,4 @@
-"""A run: the layers' jobs one after the other, in data order.
+"""A run: the layers' jobs one after the other, in data order, and the record of it.
 
 Each layer finishes its own open plan first, so a run that was killed is continued by running again.
 """
@@ -16,8 +16,10 @@ from pipeline.gold import job as gold
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress
 from pipeline.report import LayerReport
+from pipeline.runs.recorder import Recorder
 from pipeline.settings import Settings
 from pipeline.silver import job as silver
+from pipeline.under_way import begin
 
 Job = Callable[[SparkSession, Settings, Progress], LayerReport]
 
@@ -26,8 +28,44 @@ LAYERS: Mapping[str, Job] = MappingProxyType(
 )
 """A layer's name to its job, in data order."""
 
+COMMANDS: Mapping[str, Mapping[str, Job]] = MappingProxyType(
+    {
+        "run": LAYERS,
+        "ingest": {"bronze": bronze.run},
+        "decode": {"silver": silver.run},
+        "apply": {"gold": gold.run},
+        "retry": {"silver": silver.retry, "gold": gold.retry},
+    }
+)
+"""What each command is made of, in data order."""
+
 DONE = 0
 DONE_WITH_FAULTS = 3
+
+
+def run_command(
+    spark: SparkSession, settings: Settings, progress: Progress, command: str
+) -> list[LayerReport]:
+    """Do what `binlake COMMAND` does, and leave a record of it, whatever becomes of it.
+
+    One report for each layer. Raises BinlakeError for what stops a run, after it is recorded; a run
+    that is killed leaves no record, and its batches are in that of the next one, which finishes
+    them.
+    """
+    jobs = COMMANDS[command]
+    reports: list[LayerReport] = []
+    with begin(settings.source) as run:
+        recorder = Recorder(spark, settings, command, tuple(jobs), run)
+        try:
+            for layer, job in jobs.items():
+                recorder.layer_began(layer)
+                reports.append(job(spark, settings, progress))
+                recorder.layer_done(reports[-1])
+        except (Exception, KeyboardInterrupt) as error:
+            recorder.failed(error)
+            raise
+        recorder.done(exit_code(reports))
+    return reports
 
 
 def run_layers(
@@ -36,7 +74,10 @@ def run_layers(
     progress: Progress,
     layers: Sequence[str] = tuple(LAYERS),
 ) -> list[LayerReport]:
-    """Run `layers` in data order; one report each. Raises BinlakeError for what stops a run."""
+    """Run `layers` in data order, without a record; one report each.
+
+    Raises BinlakeError for what stops a run.
+    """
     return [job(spark, settings, progress) for name, job in LAYERS.items() if name in layers]
 
 

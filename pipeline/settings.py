@@ -144,7 +144,8 @@ class Settings(Model):
     path or an fsspec URL; `default_charset` is what text is in whose charset neither the log nor
     its DDL tells.
     `drift`: whether gold's rows are compared with before images, where that is cheap or always
-    (`full`).
+    (`full`). `keep_runs`: for so many days the records of runs are kept. `log`: what lines of the
+    log are.
     """
 
     source: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")] = "mysql"
@@ -168,6 +169,8 @@ class Settings(Model):
     on_drop: Literal["keep", "drop"] = "keep"
     keys: dict[TablePattern, tuple[str, ...]] = Field(default_factory=dict)
     parallel_tables: Annotated[int, Field(ge=1, le=64)] = 8
+    keep_runs: Annotated[int, Field(ge=1)] = 90
+    log: Literal["text", "json"] = "text"
     spark: SparkSettings = SparkSettings()
 
     @classmethod

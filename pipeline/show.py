@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from pipeline.report import LayerReport
+from pipeline.runs.show import duration
 from pipeline.settings import Settings
 from pipeline.status import Status, TableStatus
 
 
-def show_reports(
-    reports: Sequence[LayerReport], settings: Settings, out: Console, errors: Console
-) -> None:
-    """A line per layer on `out`; faults, gaps and what was left out on `errors`."""
+def show_reports(reports: Sequence[LayerReport], settings: Settings, out: Console) -> None:
+    """A line per layer."""
     table = Table(title=f"Lake {settings.lake}", title_justify="left")
     table.add_column("layer")
     table.add_column("did")
@@ -24,6 +24,10 @@ def show_reports(
     for report in reports:
         table.add_row(report.layer, _counts(report), f"{report.seconds:.1f}")
     out.print(table)
+
+
+def show_problems(reports: Sequence[LayerReport], errors: Console) -> None:
+    """Faults, gaps and what was left out, a line each."""
     for report in reports:
         for title, lines in (
             ("fault", report.faults),
@@ -35,8 +39,9 @@ def show_reports(
 
 
 def show_status(status: Status, out: Console) -> None:
-    """Every layer of every source, then every table."""
-    layers = Table(title=f"Lake {status.lake}", title_justify="left")
+    """Every source, its layers, then every table."""
+    out.print(_sources(status))
+    layers = Table()
     for heading in ("source", "layer", "batch", "state", "at"):
         layers.add_column(heading)
     for layer in status.layers:
@@ -64,6 +69,29 @@ def show_status(status: Status, out: Console) -> None:
         out.print(escape(f"Without names of their columns: {', '.join(unnamed)}."), soft_wrap=True)
     for problem in status.problems:
         out.print(escape(problem), soft_wrap=True)
+
+
+def _sources(status: Status) -> Table:
+    """How old gold is, how long it took to come there, and the last run."""
+    table = Table(title=f"Lake {status.lake}", title_justify="left")
+    for heading in ("source", "gold is of", "age", "lag", "last run", "outcome"):
+        table.add_column(heading, overflow="fold")
+    for source in status.sources:
+        run = source.last_run
+        ended = f"{run.outcome}: {run.error}" if run and run.error else run.outcome if run else ""
+        table.add_row(
+            source.source,
+            _time(source.committed_at),
+            duration(source.age_seconds),
+            duration(source.lag_seconds),
+            f"{run.command} at {_time(run.started_at)}" if run else "not recorded",
+            escape(ended.replace("_", " ")),
+        )
+    return table
+
+
+def _time(at: datetime | None) -> str:
+    return at.isoformat(timespec="seconds") if at else ""
 
 
 def _counts(report: LayerReport) -> str:

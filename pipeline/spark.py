@@ -25,8 +25,7 @@ rootLogger.appenderRef.console.ref = console
 appender.console.type = Console
 appender.console.name = console
 appender.console.target = SYSTEM_ERR
-appender.console.layout.type = PatternLayout
-appender.console.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex{short}
+{layout}
 # Equal to the root's, so that Spark has no level to set and to tell about.
 logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
 logger.gateway.level = error
@@ -39,6 +38,24 @@ logger.tasks.level = off
 logger.filter.name = org.apache.spark.sql.delta.DeltaParquetFileFormat
 logger.filter.level = off
 """
+
+LAYOUTS = {
+    "text": """\
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex{short}""",
+    # With the names that lines of our own have.
+    "json": """\
+appender.console.layout.type = JsonTemplateLayout
+appender.console.layout.eventTemplate = {\
+"time": {"$resolver": "timestamp", "pattern": \
+{"format": "yyyy-MM-dd'T'HH:mm:ss.SSS'+00:00'", "timeZone": "UTC"}}, \
+"level": {"$resolver": "level", "field": "name"}, \
+"logger": {"$resolver": "logger", "field": "name"}, \
+"message": {"$resolver": "message", "stringified": true}, \
+"event": "spark", \
+"exc_info": {"$resolver": "exception", "field": "stackTrace", "stackTrace": {"stringified": true}}}\
+""",
+}
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 COLLECTOR = "-XX:+UseParallelGC"
@@ -132,7 +149,7 @@ def configuration(settings: Settings) -> dict[str, str]:
         # spark-submit has started Java already: its own options gave master, memory and jars.
         return {**CONF, **spark.conf}
     home = java_home()
-    logging = f"-Dlog4j2.configurationFile={_log4j().as_uri()}"
+    logging = f"-Dlog4j2.configurationFile={_log4j(settings.log).as_uri()}"
     os.environ["JAVA_HOME"] = str(home)
     os.environ["SPARK_HOME"] = str(spark_home())
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -171,11 +188,16 @@ def cores(master: str) -> int:
     return int(local[1] or 1) if local else os.cpu_count() or 1
 
 
-def _log4j() -> Path:
+def log4j(layout: str) -> str:
+    """What Spark says in its own log: errors, as text or JSON."""
+    return LOG4J.replace("{layout}", LAYOUTS[layout].rstrip())
+
+
+def _log4j(layout: str) -> Path:
     """The logging configuration as a file, since Java reads it before Spark does anything."""
-    file = cache_folder("spark") / "log4j2.properties"
-    if not file.exists() or file.read_text() != LOG4J:
+    file = cache_folder("spark") / f"log4j2-{layout}.properties"
+    if not file.exists() or file.read_text() != log4j(layout):
         aside = file.with_name(f"{file.name}.{os.getpid()}")
-        aside.write_text(LOG4J)
+        aside.write_text(log4j(layout))
         aside.replace(file)
     return file

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
+from datetime import datetime, timezone
 
 from pyspark.sql import SparkSession
 
@@ -22,9 +22,11 @@ from pipeline.gold.names import gold_name
 from pipeline.gold.state import GoldState
 from pipeline.lake import Lake
 from pipeline.ledger import Entry, Ledger
+from pipeline.runs.store import last_runs
 from pipeline.settings import Settings
 from pipeline.silver.plan import SilverPlan
 from pipeline.silver.planning import what_is_new
+from pipeline.source_status import SourceStatus, source_status
 
 NO_ORDINAL = 0
 LAYERS = ("bronze", "silver", "gold")
@@ -73,6 +75,7 @@ class Status:
     layers: tuple[LayerStatus, ...]
     tables: tuple[TableStatus, ...]
     problems: tuple[str, ...]
+    sources: tuple[SourceStatus, ...] = ()
 
     @property
     def clean(self) -> bool:
@@ -88,13 +91,21 @@ def read_status(spark: SparkSession, settings: Settings) -> Status:
     """Read the lake's ledger, files and quarantine; writes nothing."""
     lake = settings.layout
     entries = Ledger(spark, lake, "").history()
+    known = {entry.source for entry in entries}
+    runs = last_runs(spark, lake, known)
+    now = datetime.now(timezone.utc)
+    sources: list[SourceStatus] = []
     tables: list[TableStatus] = []
     problems: list[str] = []
-    for source in sorted({entry.source for entry in entries}):
+    for source in sorted(runs.keys() - known):
+        sources.append(source_status(source, None, runs[source], now))
+    for source in sorted(known):
         faults = sorted(open_faults(spark, lake, source), key=lambda fault: fault.lsn)
         ledger = Ledger(spark, lake, source)
         state = GoldState.of(ledger)
-        drifts = (ledger.record("gold") or {}).get("drift", {})
+        record = ledger.record("gold")
+        sources.append(source_status(source, record, runs.get(source), now))
+        drifts = (record or {}).get("drift", {})
         unnamed = _unnamed(in_force(read_items(spark, lake, source)))
         tables += [
             replace(
@@ -106,7 +117,13 @@ def read_status(spark: SparkSession, settings: Settings) -> Status:
         given_up = settings.given_up if source == settings.source else ()
         problems += _missing(spark, ledger, lake, source, given_up)
         problems += [fault.sentence for fault in faults]
-    return Status(settings.lake, tuple(_layers(entries)), tuple(tables), tuple(problems))
+    return Status(
+        settings.lake,
+        tuple(_layers(entries)),
+        tuple(tables),
+        tuple(problems),
+        tuple(sorted(sources, key=lambda status: status.source)),
+    )
 
 
 def _layers(entries: Sequence[Entry]) -> Iterator[LayerStatus]:

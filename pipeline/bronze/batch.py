@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession, functions as sf
@@ -27,11 +28,13 @@ Identity = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Committed:
-    """The segments of one file that a batch brought: where they end, how many, their GTIDs."""
+    """The segments of one file that a batch brought: where they end, how many, their GTIDs, and
+    the events in each by type."""
 
     end: int
     segments: int
     gtids: Sequence[str]
+    events: Sequence[Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ def carry_out(
         "bytes": sum(_reached(file, committed) - file.start.position for file in files),
         "segments": sum(found.segments for found in committed.values()),
     }
-    ledger.finish(plan, counts)
+    ledger.finish(plan, {**counts, "events": _events(committed.values())})
     return Done(plan.batch, counts, tuple(after))
 
 
@@ -118,11 +121,20 @@ def _committed(
         delta.read(spark, lake.segments)
         .where(mine & (sf.col("part") == 0))
         .groupBy("file", "incarnation")
-        .agg(sf.max("end_pos"), sf.count("*"), sf.collect_list("gtids"))
+        .agg(sf.max("end_pos"), sf.count("*"), sf.collect_list("gtids"), sf.collect_list("events"))
         .coalesce(1)
         .collect()
     )
     return {(file, log): _Committed(*figures) for file, log, *figures in map(tuple, found)}
+
+
+def _events(committed: Iterable[_Committed]) -> dict[str, int]:
+    """How many events of each type the batch brought."""
+    found: Counter[str] = Counter()
+    for file in committed:
+        for events in file.events:
+            found.update(events)
+    return dict(sorted(found.items()))
 
 
 def _reached(file: FilePlan, committed: Mapping[Identity, _Committed]) -> int:

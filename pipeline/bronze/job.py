@@ -36,7 +36,7 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
     lake = settings.layout
     ledger = Ledger(spark, lake, settings.source)
     done: list[Done] = []
-    if plan := ledger.open(LAYER):
+    if plan := ledger.take_up(LAYER):
         done.append(carry_out(spark, lake, ledger, plan, progress, settings.encryption))
     while True:
         known = read_files(spark, lake, settings.source)

@@ -46,7 +46,7 @@ def _run(
     counts: Counter[str] = Counter()
     batches = []
     tried: GoldState | None = None
-    if plan := ledger.open("gold"):
+    if plan := ledger.take_up("gold"):
         counts.update(execute(spark, settings, ledger, plan, progress).changes)
         batches.append(plan.batch)
     while True:

@@ -56,7 +56,7 @@ def retry(spark: SparkSession, settings: Settings, progress: Progress) -> LayerR
 def _finish_open(
     spark: SparkSession, settings: Settings, ledger: Ledger, progress: Progress
 ) -> list[Done]:
-    plan = ledger.open("silver")
+    plan = ledger.take_up("silver")
     return [execute(spark, settings, ledger, plan, progress)] if plan else []
 
 

@@ -126,3 +126,13 @@ def test_what_is_asked_wrongly_is_told_in_a_line_with_exit_code_2(
     assert process.returncode == 2
     assert told in errors.decode()
     assert "Traceback" not in errors.decode()
+
+
+def test_with_json_standard_error_has_nothing_but_objects() -> None:
+    process = binlake("run", "--log", "json", "--source", "a b", "--lake", "lake")
+    out, errors = process.communicate()
+    assert process.returncode == 2
+    assert out == b""
+    (line,) = map(json.loads, errors.splitlines())
+    assert (line["event"], line["level"], line["exit_code"]) == ("failed", "ERROR", 2)
+    assert line["message"].startswith("source: ")

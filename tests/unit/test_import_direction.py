@@ -39,14 +39,15 @@ DECODER_ORDER = (
 """Modules of the decoder that come before all the others."""
 
 PIPELINE_ORDER = (
-    ("errors", "lake", "report", "progress", "time_zone"),
-    ("settings", "sessions", "spark", "delta", "ledger"),
+    ("errors", "lake", "report", "progress", "time_zone", "under_way", "log_lines", "log_progress"),
+    ("settings", "redaction", "sessions", "spark", "delta", "ledger"),
     ("bronze",),
     ("catalog",),
     ("silver",),
     ("gold",),
     ("verify",),
-    ("run", "status", "show", "inspect"),
+    ("runs",),
+    ("run", "source_status", "status", "show", "inspect"),
     ("cli",),
 )
 """The pipeline's layers; what is not named may stand anywhere, as long as there is no circle."""

@@ -10,7 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.lake import Lake
-from pipeline.ledger import Ledger, Plan
+from pipeline.ledger import Ledger, Plan, figures
+from pipeline.under_way import begin
+from tests.support.said_lines import listening
 
 
 @pytest.fixture
@@ -116,3 +118,36 @@ def test_history_tells_who_did_what_when(spark: SparkSession, lake: Lake) -> Non
     ]
     assert all(before < e.at <= datetime.now(timezone.utc) for e in history)
     assert [e.layer for e in ledger.history("silver")] == ["silver"]
+
+
+def test_a_run_knows_what_it_finished_and_whose_plan_it_was(
+    spark: SparkSession, lake: Lake
+) -> None:
+    with listening() as said, begin("shop") as killed:
+        Ledger(spark, lake, "shop").propose("gold", {"n": 1})
+        assert killed.finished == []
+        with begin("shop") as run:
+            ledger = Ledger(spark, lake, "shop")
+            assert ledger.run_id == run.id
+            plan = ledger.take_up("gold")
+            assert plan is not None
+            ledger.finish(plan, {"changes": {"a": 2, "b": 3}, "held": ["c"]})
+    (batch,) = run.finished
+    assert (batch.layer, batch.batch, batch.planned_by) == ("gold", 1, killed.id)
+    assert batch.record["changes"] == {"a": 2, "b": 3}
+    planned, taken_up, done = said.lines
+    assert [line["event"] for line in said.lines] == [
+        *("plan_committed", "plan_taken_up", "batch_finished"),
+    ]
+    assert "planned_by" not in planned
+    assert (taken_up["planned_by"], taken_up["run_id"]) == (killed.id, run.id)
+    assert (done["batch"], done["changes"]) == (1, 5)
+    assert done["seconds"] > 0
+
+
+def test_the_figures_of_a_record_are_its_numbers() -> None:
+    bronze = {"files": 1, "bytes": 20, "events": {"XID": 2, "QUERY": 3}}
+    assert figures(bronze) == {"files": 1, "bytes": 20, "events": 5}
+    counts = {"segments": 2, "rows": 9}
+    silver = {"to": [1, 4], "cut_lsn": 7, "rows": {"a": 4, "b": 5}, "counts": counts, "lossy": {}}
+    assert figures(silver) == {"cut_lsn": 7, "rows": 9, "segments": 2}

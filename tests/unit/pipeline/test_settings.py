@@ -58,6 +58,8 @@ def test_memory_is_read_as_java_and_as_people_write_it(text: str, size: int) -> 
         ("segments: {target: 10 apples}", "conf.yml:1: segments.target: "),
         ("segments: {target: 65 MiB}", "segments: target must be at least one byte and not more"),
         ("parallel_tables: 0", "conf.yml:1: parallel_tables: "),
+        ("keep_runs: 0", "conf.yml:1: keep_runs: "),
+        ("log: xml", "conf.yml:1: log: Input should be 'text' or 'json'"),
         ("source: a b", "conf.yml:1: source: String should match"),
         ("include: [shop.*, orders]", "include.1: 'orders' is not a pattern over schema.table"),
         ("keys: {orders: [id]}", "conf.yml:1: keys.orders: 'orders' is not a pattern"),

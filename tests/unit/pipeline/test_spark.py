@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from pyspark.sql import SparkSession
 
@@ -12,6 +14,7 @@ from pipeline.spark import (
     COMPILER,
     RELIED_ON,
     cores,
+    log4j,
     session,
     with_defaults,
 )
@@ -35,6 +38,18 @@ from pipeline.spark import (
 )
 def test_java_gets_what_its_options_do_not_choose(given: str, started_with: str) -> None:
     assert with_defaults(given) == started_with
+
+
+def test_spark_says_its_errors_as_json_with_the_names_of_our_own_lines() -> None:
+    configuration = log4j("json")
+    (template,) = [
+        line.partition(" = ")[2] for line in configuration.splitlines() if "eventTemplate" in line
+    ]
+    assert json.loads(template).keys() == {
+        *("time", "level", "logger", "message", "event", "exc_info"),
+    }
+    assert "PatternLayout" not in configuration
+    assert "%m%n%ex{short}" in log4j("text")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,209 @@
+"""What is kept of a run: a row of `ledger/runs`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from datetime import date, datetime, timezone
+from typing import Any, Literal
+
+import pyarrow as pa
+
+Outcome = Literal["done", "nothing_new", "faults", "failed"]
+
+_INSTANT = pa.timestamp("us", "UTC")
+_BY_NAME = pa.map_(pa.string(), pa.int64())
+_SENTENCES = pa.list_(
+    pa.struct([pa.field("layer", pa.string()), pa.field("sentence", pa.string())])
+)
+_BATCHES = pa.list_(
+    pa.struct(
+        [
+            pa.field("layer", pa.string()),
+            pa.field("batch", pa.int64()),
+            # the run that planned it, where that is another: it was killed before it was done
+            pa.field("planned_by", pa.string()),
+        ]
+    )
+)
+
+RUNS = pa.schema(
+    [
+        # also of its plans and batches in ledger/batches, and of its log lines
+        pa.field("run_id", pa.string()),
+        pa.field("source", pa.string()),
+        # run | ingest | decode | apply | retry
+        pa.field("command", pa.string()),
+        pa.field("layers", pa.list_(pa.string())),
+        # of started_at, in UTC: the table's partitions
+        pa.field("day", pa.date32()),
+        pa.field("started_at", _INSTANT),
+        pa.field("finished_at", _INSTANT),
+        pa.field("seconds", pa.float64()),
+        # of each layer that came to its end
+        pa.field("layer_seconds", pa.map_(pa.string(), pa.float64())),
+        # done | nothing_new | faults (or a gap) | failed
+        pa.field("outcome", pa.string()),
+        pa.field("exit_code", pa.int32()),
+        # of a run that failed: a sentence, its kind, and whether the same again may help
+        pa.field("error", pa.string()),
+        pa.field("error_type", pa.string()),
+        pa.field("retryable", pa.bool_()),
+        pa.field("batches", _BATCHES),
+        # bronze: new files and bytes, and the events in them
+        pa.field("files", pa.int64()),
+        pa.field("bytes", pa.int64()),
+        pa.field("segments", pa.int64()),
+        pa.field("events", pa.int64()),
+        pa.field("events_by_type", _BY_NAME),
+        # silver
+        pa.field("transactions", pa.int64()),
+        pa.field("seen_before", pa.int64()),
+        pa.field("rows_decoded", pa.int64()),
+        pa.field("rows_decoded_by_table", _BY_NAME),
+        # gold
+        pa.field("rows_applied", pa.int64()),
+        pa.field("rows_applied_by_table", _BY_NAME),
+        # the cut that it published: null where it published none
+        pa.field("cut_lsn", pa.int64()),
+        pa.field("cut_committed_at", _INSTANT),
+        pa.field("published_at", _INSTANT),
+        # published_at - cut_committed_at
+        pa.field("lag_seconds", pa.float64()),
+        # how many, and the first ones
+        pa.field("fault_count", pa.int64()),
+        pa.field("faults", _SENTENCES),
+        pa.field("gap_count", pa.int64()),
+        pa.field("gaps", _SENTENCES),
+        pa.field("note_count", pa.int64()),
+        pa.field("notes", _SENTENCES),
+        pa.field("binlake_version", pa.string()),
+        pa.field("spark_version", pa.string()),
+        # Spark's id of the application, to find its own logs by
+        pa.field("spark_application", pa.string()),
+        pa.field("host", pa.string()),
+    ]
+)
+
+_FIGURES = (
+    *("command", "outcome", "exit_code", "error", "error_type", "retryable", "seconds"),
+    *("files", "bytes", "segments", "events", "transactions", "seen_before"),
+    *("rows_decoded", "rows_applied", "fault_count", "gap_count", "note_count"),
+    *("cut_lsn", "cut_committed_at", "published_at", "lag_seconds"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A fault, gap or note, and the layer that told it."""
+
+    layer: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch that the run finished; `planned_by` is another run, if it was that one's plan."""
+
+    layer: str
+    batch: int
+    planned_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A run that has ended; the columns are told in `RUNS`."""
+
+    run_id: str
+    source: str
+    command: str
+    layers: Sequence[str]
+    started_at: datetime
+    finished_at: datetime
+    outcome: Outcome
+    exit_code: int
+    layer_seconds: Mapping[str, float] = field(default_factory=dict)
+    error: str | None = None
+    error_type: str | None = None
+    retryable: bool | None = None
+    batches: Sequence[Batch] = ()
+    files: int = 0
+    bytes: int = 0
+    segments: int = 0
+    events_by_type: Mapping[str, int] = field(default_factory=dict)
+    transactions: int = 0
+    seen_before: int = 0
+    rows_decoded_by_table: Mapping[str, int] = field(default_factory=dict)
+    rows_applied_by_table: Mapping[str, int] = field(default_factory=dict)
+    cut_lsn: int | None = None
+    cut_committed_at: datetime | None = None
+    published_at: datetime | None = None
+    fault_count: int = 0
+    faults: Sequence[Sentence] = ()
+    gap_count: int = 0
+    gaps: Sequence[Sentence] = ()
+    note_count: int = 0
+    notes: Sequence[Sentence] = ()
+    binlake_version: str = ""
+    spark_version: str = ""
+    spark_application: str | None = None
+    host: str = ""
+
+    @property
+    def day(self) -> date:
+        """In UTC."""
+        return self.started_at.astimezone(timezone.utc).date()
+
+    @property
+    def seconds(self) -> float:
+        """From start to end."""
+        return (self.finished_at - self.started_at).total_seconds()
+
+    @property
+    def events(self) -> int:
+        """Of all types."""
+        return sum(self.events_by_type.values())
+
+    @property
+    def rows_decoded(self) -> int:
+        """Of all tables."""
+        return sum(self.rows_decoded_by_table.values())
+
+    @property
+    def rows_applied(self) -> int:
+        """Of all tables."""
+        return sum(self.rows_applied_by_table.values())
+
+    @property
+    def lag_seconds(self) -> float | None:
+        """From the commit on the source to the cut that shows it; clocks that differ are in it."""
+        if self.published_at is None or self.cut_committed_at is None:
+            return None
+        return (self.published_at - self.cut_committed_at).total_seconds()
+
+    def to_row(self) -> dict[str, Any]:
+        """By the names of `RUNS`, in its order."""
+        own = asdict(self)
+        return {name: own[name] if name in own else getattr(self, name) for name in RUNS.names}
+
+    def to_json(self) -> str:
+        """One line, times in ISO 8601."""
+        return json.dumps(self.to_row(), default=lambda time: time.isoformat(), ensure_ascii=False)
+
+    def figures(self) -> dict[str, Any]:
+        """The single values that tell how it went, for a line of the log."""
+        row = self.to_row()
+        return {name: row[name] for name in _FIGURES}
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> RunRecord:
+        """What `to_row` gave, read from the table; what it has not is as by default."""
+        known = {f.name: row[f.name] for f in fields(cls) if row.get(f.name) is not None}
+        for name in ("layer_seconds", *(n for n in known if n.endswith(("_by_type", "_by_table")))):
+            known[name] = dict(known.get(name, ()))
+        for name in ("faults", "gaps", "notes"):
+            known[name] = tuple(Sentence(**told) for told in known.get(name, ()))
+        known["batches"] = tuple(Batch(**batch) for batch in known.get("batches", ()))
+        known["layers"] = tuple(known.get("layers", ()))
+        return cls(**known)

@@ -1,0 +1,67 @@
+"""`ledger/runs`: written, read from its last days, and cleared of what is too old."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+from chispa import assert_df_equality
+from delta.tables import DeltaTable
+from pyspark.sql import SparkSession
+
+from pipeline import delta
+from pipeline.lake import Lake
+from pipeline.runs.record import RunRecord
+from pipeline.runs.store import append_run, last_runs, latest, path, read_runs, remove_expired
+from tests.unit.pipeline.runs.test_record import RECORD
+
+NOW = datetime.now(timezone.utc).replace(microsecond=0)
+
+
+def ran(run_id: str, days_ago: float, source: str = "shop") -> RunRecord:
+    started = NOW - timedelta(days=days_ago)
+    return replace(RECORD, run_id=run_id, source=source, started_at=started, finished_at=started)
+
+
+def ids(records: list[RunRecord]) -> list[str]:
+    return [record.run_id for record in records]
+
+
+def test_the_last_run_of_each_source_is_the_one_that_was_started_last(spark: SparkSession) -> None:
+    columns = "run_id STRING, source STRING, started_at INT"
+    runs = [("a", "shop", 1), ("b", "shop", 3), ("c", "blog", 2), ("d", "shop", 2)]
+    assert_df_equality(
+        latest(spark.createDataFrame(runs, columns)),
+        spark.createDataFrame([("b", "shop", 3), ("c", "blog", 2)], columns),
+        ignore_row_order=True,
+        ignore_nullable=True,
+    )
+
+
+def test_records_are_kept_by_day(spark: SparkSession, tmp_path: Path) -> None:
+    lake = Lake(str(tmp_path))
+    assert read_runs(spark, lake) == []
+    assert last_runs(spark, lake) == {}
+    for record in (ran("new", 0), ran("old", 40), ran("month", 20, "blog"), ran("same", 0)):
+        append_run(spark, lake, record)
+    table = DeltaTable.forPath(spark, path(lake))
+    assert table.history().count() == 4  # one commit each
+    assert table.detail().first()["partitionColumns"] == ["day"]
+    log = "".join(file.read_text() for file in tmp_path.rglob("*.json"))
+    assert '"txn"' not in log
+
+    # Started at the same time or not, none displaces another.
+    assert sorted(ids(read_runs(spark, lake, last=2))) == ["new", "same"]
+    assert ids(read_runs(spark, lake, last=9))[2:] == ["month", "old"]
+    assert read_runs(spark, lake, source="blog", last=1) == [ran("month", 20, "blog")]
+    # A source is looked for further back only if it is known to be there.
+    assert last_runs(spark, lake).keys() == {"shop"}
+    assert last_runs(spark, lake, ["blog", "shop"])["blog"].run_id == "month"
+
+    for _ in range(2):
+        remove_expired(spark, lake, NOW.date(), keep_days=20)
+    assert ids(read_runs(spark, lake, last=9))[2:] == ["month"]
+    assert table.history().count() == 5
+    remove_expired(spark, lake, NOW.date(), keep_days=19)
+    assert delta.read(spark, path(lake)).count() == 2

@@ -1,0 +1,61 @@
+"""Errors in a sentence, and what a process that ends with one exits with."""
+
+from __future__ import annotations
+
+import pytest
+
+from decoder.errors import BinlogError
+from pipeline.errors import (
+    LONGEST,
+    ConcurrentRunError,
+    SettingsError,
+    exit_code_of,
+    sentence_of,
+)
+
+TASK = """Job aborted due to stage failure: Task 0 in stage 1.0 failed
+Traceback (most recent call last):
+  File "worker.py", line 9, in main
+    process()
+decoder.errors.BinlogError: binlog.000001, position 4: damaged.
+
+\tat org.apache.spark.api.python.BasePythonRunner.handle(PythonRunner.scala:1)
+"""
+JAVA = """An error occurred.
+: java.io.IOException: No space left on device
+\tat java.base/java.io.FileOutputStream.write(FileOutputStream.java:1)
+\tat org.apache.spark.Main.main(Main.java:2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (SettingsError("is none.", key="lake", remedy="Name one."), "lake: is none. Name one."),
+        (RuntimeError(TASK), "decoder.errors.BinlogError: binlog.000001, position 4: damaged."),
+        (RuntimeError(JAVA), "An error occurred. : java.io.IOException: No space left on device"),
+        (BinlogError("odd", file="log.000001", position=4), "log.000001, position 4: odd"),
+        (KeyError(), "KeyError"),
+        (KeyboardInterrupt(), "It was interrupted."),
+    ],
+)
+def test_an_error_is_told_without_stack_traces(error: BaseException, sentence: str) -> None:
+    assert sentence_of(error).removeprefix("RuntimeError: ") == sentence
+
+
+def test_pages_are_cut() -> None:
+    told = sentence_of(ValueError("word " * 1000))
+    assert (len(told), told[-1]) == (LONGEST, "…")
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (SettingsError("wrong"), 2),
+        (ConcurrentRunError("another"), 1),
+        (BinlogError("damaged"), 1),
+        (KeyboardInterrupt(), 130),
+    ],
+)
+def test_each_error_has_its_exit_code(error: BaseException, code: int) -> None:
+    assert exit_code_of(error) == code
