@@ -35,15 +35,26 @@ LakeFolder = Annotated[str | None, typer.Option("--lake", help="The lake's root 
 Conf = Annotated[
     Path | None, typer.Option("--conf", help="Settings in YAML; options here win over them.")
 ]
+Until = Annotated[
+    str | None,
+    typer.Option(
+        "--until",
+        help="Gold stops there: a time (2026-11-22T10:00:00Z), a GTID, FILE:POSITION, or an LSN.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="JSON instead of a table.")]
 
 
 @app.command()
 def run(
-    source: Source = None, binlogs: Binlogs = None, lake: LakeFolder = None, conf: Conf = None
+    source: Source = None,
+    binlogs: Binlogs = None,
+    lake: LakeFolder = None,
+    conf: Conf = None,
+    until: Until = None,
 ) -> None:
     """Ingest, decode and apply what is new: from binlog files to gold tables."""
-    _run_layers(_settings(conf, source, binlogs, lake), "bronze", "silver", "gold")
+    _run_layers(_settings(conf, source, binlogs, lake, until), "bronze", "silver", "gold")
 
 
 @app.command()
@@ -64,10 +75,14 @@ def decode(
 
 @app.command()
 def apply(
-    source: Source = None, binlogs: Binlogs = None, lake: LakeFolder = None, conf: Conf = None
+    source: Source = None,
+    binlogs: Binlogs = None,
+    lake: LakeFolder = None,
+    conf: Conf = None,
+    until: Until = None,
 ) -> None:
     """Gold only: apply what is decoded to the replicated tables, and publish the cut."""
-    _run_layers(_settings(conf, source, binlogs, lake), "gold")
+    _run_layers(_settings(conf, source, binlogs, lake, until), "gold")
 
 
 @app.command()
@@ -83,6 +98,36 @@ def retry(
     spark = session(settings)
     require_source(spark, settings)
     _finish(retry_faults(spark, settings, for_terminal()), settings)
+
+
+@app.command()
+def maintain(
+    source: Source = None,
+    lake: LakeFolder = None,
+    conf: Conf = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be done, and why no more.")
+    ] = False,
+) -> None:
+    """Remove what nothing needs any more, and lay out the lake's tables anew where that pays."""
+    from pipeline.maintenance.job import each_source, run as run_maintenance
+    from pipeline.progress import for_terminal
+    from pipeline.run import require_source
+    from pipeline.show import show_preview, show_reports
+    from pipeline.spark import session
+
+    settings = _settings(conf, source, None, lake).require("lake")
+    spark = session(settings)
+    sources = each_source(spark, settings)
+    for one in sources or [settings]:
+        require_source(spark, one)
+        report = run_maintenance(
+            spark, one, for_terminal(), dry_run=dry_run, shared=one == sources[-1]
+        )
+        if dry_run:
+            show_preview(report, one, Console())
+        else:
+            show_reports([report], one, Console(), Console(stderr=True))
 
 
 @app.command()
@@ -166,11 +211,15 @@ def verify(
 
 
 def _settings(
-    conf: Path | None, source: str | None, binlogs: str | None, lake: str | None
+    conf: Path | None,
+    source: str | None,
+    binlogs: str | None,
+    lake: str | None,
+    until: str | None = None,
 ) -> Settings:
     from pipeline.settings import Settings
 
-    return Settings.load(conf, source=source, binlogs=binlogs, lake=lake)
+    return Settings.load(conf, source=source, binlogs=binlogs, lake=lake, until=until)
 
 
 def _run_layers(settings: Settings, *layers: str) -> None:

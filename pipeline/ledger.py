@@ -23,7 +23,7 @@ from pipeline import delta
 from pipeline.errors import ConcurrentRunError
 from pipeline.lake import Lake
 
-Layer = Literal["bronze", "silver", "gold"]
+Layer = Literal["bronze", "silver", "gold", "maintenance"]
 
 PLANNED = "planned"
 FINISHED = "finished"

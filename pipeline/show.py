@@ -34,6 +34,13 @@ def show_reports(
                 errors.print(f"{report.layer} {title}: {escape(line)}", soft_wrap=True)
 
 
+def show_preview(report: LayerReport, settings: Settings, out: Console) -> None:
+    """What maintenance would do to a source, a line each."""
+    out.print(f"Maintenance of {settings.source} in {settings.lake} would:")
+    for line in report.notes:
+        out.print(f"  {escape(line)}", soft_wrap=True)
+
+
 def show_status(status: Status, out: Console) -> None:
     """Every layer of every source, then every table."""
     layers = Table(title=f"Lake {status.lake}", title_justify="left")

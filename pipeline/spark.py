@@ -72,6 +72,10 @@ CONF = {
     # A Delta table's log is small here: the default of 50 partitions costs 50 tasks per look, and
     # each task generates its code anew.
     "spark.databricks.delta.snapshotPartitions": "1",
+    # Delta refuses a version that was committed longer ago than its table keeps removed files, also
+    # where all of its files are there: so is a table, as it was before it is altered or renamed,
+    # that has rested for a week. `pipeline.maintenance` decides which versions stay readable.
+    "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
     # What Delta knows of a table takes 2 MB of the driver's heap, and by default it keeps that of
     # 10,000 tables: with some hundreds a driver of 2 GB did nothing but collect garbage.
     "spark.databricks.delta.delta.log.cacheSize": "128",

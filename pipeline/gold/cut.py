@@ -52,6 +52,9 @@ CUTS = pa.schema(
     ]
 )
 
+UPKEEP = ("OPTIMIZE", "REORG", "VACUUM START", "VACUUM END")
+"""Operations of Delta's that write no row of a batch."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cut:
@@ -164,9 +167,14 @@ def _version(
         delta_id = detail["id"]
     since = -1 if before is None else before
     # Most often there was one commit.
-    commits = table.history(1).select("version", "operationMetrics").collect()
+    columns = ("version", "operation", "operationMetrics")
+    commits = table.history(1).select(*columns).collect()
     version = commits[0]["version"]
     if version - since > 1:
-        commits = table.history(version - since).select("version", "operationMetrics").collect()
-    own = [row["operationMetrics"] or {} for row in commits if since < row["version"] <= version]
+        commits = table.history(version - since).select(*columns).collect()
+    own = [
+        row["operationMetrics"] or {}
+        for row in commits
+        if since < row["version"] <= version and row["operation"] not in UPKEEP
+    ]
     return delta_id, version, written(own) if own else None

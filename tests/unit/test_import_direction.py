@@ -39,13 +39,14 @@ DECODER_ORDER = (
 """Modules of the decoder that come before all the others."""
 
 PIPELINE_ORDER = (
-    ("errors", "lake", "report", "progress", "time_zone"),
+    ("errors", "lake", "report", "progress", "time_zone", "until"),
     ("settings", "spark", "delta", "ledger"),
+    ("removed",),
     ("bronze",),
     ("catalog",),
     ("silver",),
     ("gold",),
-    ("verify",),
+    ("verify", "maintenance"),
     ("run", "status", "show", "inspect"),
     ("cli",),
 )
