@@ -27,7 +27,7 @@ from pipeline.silver.plan import SilverPlan
 from pipeline.silver.planning import what_is_new
 
 NO_ORDINAL = 0
-LAYERS = ("bronze", "silver", "gold")
+LAYERS = ("bronze", "silver", "gold", "maintenance")
 
 
 @dataclass(frozen=True, slots=True)

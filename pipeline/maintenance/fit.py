@@ -80,7 +80,7 @@ def struck_out(commits: Iterable[tuple[str, Mapping[str, str]]]) -> int:
 
 
 def purge_pays(struck: int, rows: int) -> bool:
-    """Whether reading past the rows that are struck out costs more than to write the others anew."""
+    """Whether to read past the rows that are struck out costs more than to write the others."""
     return struck > 0 and struck >= STRUCK_SHARE * (rows + struck)
 
 
