@@ -15,7 +15,7 @@ from pipeline.catalog.definitions import read_items
 from pipeline.catalog.items import in_force
 from pipeline.gold.state import GoldState
 from pipeline.lake import Lake
-from pipeline.ledger import FINISHED, PLANNED, Layer, Ledger
+from pipeline.ledger import FINISHED, PLANNED, Ledger
 from pipeline.maintenance.limits import FROM_START, Need, first_young
 from pipeline.settings import Settings
 from pipeline.silver.decode import OFFSET_BITS
@@ -107,17 +107,15 @@ def _lsn(mark: tuple[int, int]) -> int:
 
 # --- age ------------------------------------------------------------------------------------------
 
-Finished = Mapping[tuple[Layer, int], datetime]
+Finished = Mapping[tuple[str, int], datetime]
 """When a layer's batches were finished, by layer and number."""
 
 
 def read_finished(ledger: Ledger) -> Finished:
     """From the ledger: all of the source's."""
-    layers: tuple[Layer, ...] = ("bronze", "silver", "gold")
     return {
-        (layer, entry.batch): entry.at
-        for layer in layers
-        for entry in ledger.history(layer)
+        (entry.layer, entry.batch): entry.at
+        for entry in ledger.history()
         if entry.state == FINISHED
     }
 

@@ -9,14 +9,16 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 from rich.console import Console
+from typer.testing import CliRunner
 
 from demo.show import show_figures
 from pipeline import delta
 from pipeline.bronze.files import read_files
 from pipeline.bronze.restore import restore
+from pipeline.cli import app
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake
-from pipeline.maintenance import batch, job
+from pipeline.maintenance import batch, job, preview
 from pipeline.progress import QuietProgress
 from pipeline.run import run_layers
 from pipeline.settings import Settings
@@ -29,7 +31,8 @@ LOGS = sorted((DEMO / "binlogs").iterdir())
 def test_what_is_trimmed_is_told_and_the_next_logs_are_applied_as_if_it_was_there(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batch, "shared_tables", lambda *_: [])
+    for module in (batch, preview):
+        monkeypatch.setattr(module, "shared_tables", lambda *_: [])
     folder = tmp_path / "binlogs"
     folder.mkdir()
     at_once = {"cuts": "0 days", "silver": "0 days", "bronze": "0 days"}
@@ -44,6 +47,10 @@ def test_what_is_trimmed_is_told_and_the_next_logs_are_applied_as_if_it_was_ther
     for log in LOGS[:-1]:
         shutil.copy(log, folder)
     run_layers(spark, settings, QuietProgress())
+    told = CliRunner().invoke(app, ["maintain", "--lake", settings.lake, "--dry-run"])
+    assert told.exit_code == 0, told
+    assert "Maintenance of shop" in told.output
+    assert "bronze stays whole: retention.bronze is forever" in told.output
     report = job.run(spark, settings, QuietProgress())
     assert report.counts["binlog files removed"] == len(LOGS) - 2
     record = delta.read(spark, lake.segments).select("file").distinct().collect()

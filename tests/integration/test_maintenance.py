@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from threading import Barrier
@@ -12,7 +13,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from decoder.constants import ColumnType
 from pipeline import delta
+from pipeline.catalog.items import ColumnStep
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger
 from pipeline.maintenance import batch, fit
@@ -128,6 +131,21 @@ def test_kept_cuts_stay_readable_and_old_ones_go_before_their_files(
     lake.change(5)
     assert lake.states()[4]["t"] == sorted([*states[3]["t"], (5, "row 5")])
     assert lake.states()[3] == states[3]
+
+
+def test_a_table_that_rested_longer_than_delta_lets_versions_be_read_can_be_altered(
+    lake: Maintained,
+) -> None:
+    wider = definition("t", replace(T.columns[0], type=ColumnType.LONGLONG), T.columns[1])
+    steps = [ColumnStep("id", "id", "cast"), ColumnStep("v", "v")]
+    before = lake.rows("t")
+    age(lake.spark, Path(lake.root), timedelta(days=20))
+    lake.silver.batch(
+        [Tx(4), Tx(5).insert(wider, 1 << 40, "e", version=2)],
+        [item("alter", 4, wider, 2, columns=steps)],
+    )
+    lake.run()
+    assert lake.rows("t") == [*before, (1 << 40, "e")]
 
 
 def test_a_maintenance_killed_after_each_commit_in_turn_ends_as_if_it_had_not_been(
