@@ -32,6 +32,8 @@ from pipeline.maintenance.fit import (
 )
 from pipeline.maintenance.tables import Table
 
+_FILE = r"\.(parquet|bin)$"
+"""Data, and deletion vectors."""
 DELETED, LOG = "delta.deletedFileRetentionDuration", "delta.logRetentionDuration"
 SESSION = {
     "spark.databricks.delta.optimize.maxFileSize": str(TARGET_BYTES),
@@ -191,8 +193,12 @@ def _vacuum(spark: SparkSession, table: Table) -> None:
 
 
 def old_files(spark: SparkSession, table: Table) -> int:
-    """How many files and folders VACUUM would remove."""
-    return spark.sql(f"VACUUM {in_sql(table.reference)} DRY RUN").count()
+    """How many files VACUUM would remove.
+
+    It also names folders whose files are all removed and not old yet, and leaves them.
+    """
+    paths = spark.sql(f"VACUUM {in_sql(table.reference)} DRY RUN")
+    return paths.where(sf.col("path").rlike(_FILE)).count()
 
 
 def done(spark: SparkSession, table: Table, tag: str) -> list[Commit]:
