@@ -15,7 +15,7 @@ from pipeline.maintenance.plan import MaintenancePlan
 from pipeline.maintenance.record import USER_METADATA, Figures, figures, tag
 from pipeline.maintenance.retention import carry_out
 from pipeline.maintenance.tables import Table, gold_tables, shared_tables, silver_tables
-from pipeline.maintenance.upkeep import SESSION, Keeper, done, due, look
+from pipeline.maintenance.upkeep import SESSION, Keeper, LookedAfter, done, due, look
 from pipeline.progress import Progress
 from pipeline.settings import Settings
 
@@ -47,11 +47,16 @@ def execute(
     session = delta.own_session(spark, {**SESSION, USER_METADATA: tag(settings.source, plan.batch)})
     silver, common = silver_tables(spark, settings), shared_tables(spark, settings)
     with progress.task("maintenance: removing", len(silver) + 6, "tables") as task:
-        carry_out(session, settings, plan, body, silver, task)
+        removed = carry_out(session, settings, plan, body, silver, task)
     gold = gold_tables(spark, settings)
     kept = [*gold, *silver, *(common if shared else ())]
-    left = _look_after(session, settings, plan, kept, progress, now)
-    found = _figures(spark, settings, plan, [*gold, *silver, *common])
+    looked = _look_after(session, settings, plan, kept, progress, now)
+    changed = [table for table, after in looked if after.changed]
+    changed += [table for table in (*silver, *common) if table.reference in removed]
+    # What a run did that died, the tables' histories tell.
+    all_of_them = [*gold, *silver, *common]
+    found = _figures(spark, settings, plan, changed if ledger.wrote(plan) else all_of_them)
+    left = [sentence for _, after in looked for sentence in after.left]
     counts = _counts(body, found)
     record = {
         "counts": counts,
@@ -80,11 +85,11 @@ def _look_after(
     tables: Sequence[Table],
     progress: Progress,
     now: datetime,
-) -> list[str]:
+) -> list[tuple[Table, LookedAfter]]:
     keeper = Keeper(spark, f"maintenance/{plan.source}", plan.batch)
     with progress.task("maintenance: tables", len(tables), "tables") as task:
 
-        def keep(table: Table) -> list[str]:
+        def keep(table: Table) -> LookedAfter:
             what = due(spark, table, look(spark, table), settings.retention.cuts, now)
             try:
                 return keeper.keep(table, what)
@@ -92,7 +97,7 @@ def _look_after(
                 task.advance()
 
         with ThreadPoolExecutor(settings.parallel_tables) as pool:
-            return [sentence for found in pool.map(keep, tables) for sentence in found]
+            return list(zip(tables, pool.map(keep, tables), strict=True))
 
 
 def _figures(

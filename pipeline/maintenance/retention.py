@@ -41,11 +41,16 @@ def carry_out(
     body: MaintenancePlan,
     silver: list[Table],
     task: Task,
-) -> None:
-    """Do all of it, as far as it is not done. `spark` names the batch in the commits."""
+) -> set[str]:
+    """Do all of it, as far as it is not done; the tables that had something to remove.
+
+    `spark` names the batch in the commits.
+    """
+    touched: set[str] = set()
 
     def remove(removal: Removal) -> None:
-        _remove(spark, plan, removal)
+        if _remove(spark, plan, removal):
+            touched.add(removal.table)
         task.advance()
 
     # Lists, so that the first error of any of them is raised.
@@ -55,6 +60,7 @@ def carry_out(
         list(pool.map(remove, changes_before(body, silver)))
     for removal in _others(spark, settings, body):
         remove(removal)
+    return touched
 
 
 def removals(
@@ -134,12 +140,12 @@ def _cascades(spark: SparkSession, settings: Settings, body: MaintenancePlan) ->
     return sorted(row["name"] for row in there.join(done, "name", "left_semi").collect())
 
 
-def _remove(spark: SparkSession, plan: Plan, removal: Removal) -> None:
+def _remove(spark: SparkSession, plan: Plan, removal: Removal) -> bool:
+    """Remove the rows; whether there were any: else there is no commit."""
     if not delta.exists(spark, removal.table):
-        return
-    # A commit that removes nothing would be one all the same.
+        return False
     if delta.read(spark, removal.table).where(removal.where).isEmpty():
-        return
+        return False
     big = removal.name == "bronze/segments"
     session = delta.own_session(spark, BIG_ROWS) if big else spark
 
@@ -148,3 +154,4 @@ def _remove(spark: SparkSession, plan: Plan, removal: Removal) -> None:
 
     app = f"maintenance/{plan.source}/{removal.name}"
     delta.execute_once(session, delete, removal.table, app=app, version=plan.batch)
+    return True

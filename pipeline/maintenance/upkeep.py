@@ -136,6 +136,18 @@ def due(spark: SparkSession, table: Table, looked: Looked, cuts: timedelta, now:
     )
 
 
+Step = Callable[[SparkSession], bool]
+"""Does something to a table in that session, or finds nothing to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class LookedAfter:
+    """Whether anything was done to a table; sentences about what other writers kept from it."""
+
+    changed: bool
+    left: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Keeper:
     """Carries out what is due; `spark` is a session for it, `app` and `version` name its steps."""
@@ -144,52 +156,62 @@ class Keeper:
     app: str
     version: int
 
-    def keep(self, table: Table, what: Due) -> list[str]:
-        """Do it, then remove old files. Sentences about what other writers kept from being done.
+    def keep(self, table: Table, what: Due) -> LookedAfter:
+        """Do it, then remove old files.
 
         The properties come first: what is written next lets the versions that cuts name be read
         only as long as these say.
         """
-        steps: list[tuple[str, Callable[[SparkSession], object]]] = []
+        steps: list[tuple[str, Step]] = []
         if what.kept:
-            kept = what.kept
-            steps.append(("its properties", lambda spark: _set(spark, table, kept)))
+            steps.append(("its properties", partial(_set, table, what.kept)))
         if what.struck:
-            statement = f"REORG TABLE {in_sql(table.reference)} APPLY (PURGE)"
-            steps.append(("its purge", lambda spark: spark.sql(statement).collect()))
+            steps.append(("its purge", partial(_purge, table)))
         if what.crowded:
-            steps.append(("OPTIMIZE", lambda spark: _optimize(spark, table)))
-        steps.append(("VACUUM", lambda spark: _vacuum(spark, table)))
+            steps.append(("OPTIMIZE", partial(_optimize, table)))
+        steps.append(("VACUUM", partial(_vacuum, table)))
         session = delta.own_session(self.spark, BIG_ROWS) if table.big_rows else self.spark
+        did: list[bool] = []
         left = []
+
+        def take(step: Step) -> None:
+            did.append(step(session))
+
         for name, step in steps:
+            app = f"{self.app}/{table.name}"
             try:
                 delta.commit(
-                    partial(step, session),
-                    app=f"{self.app}/{table.name}",
-                    version=self.version,
-                    table=table.reference,
+                    partial(take, step), app=app, version=self.version, table=table.reference
                 )
             except ConcurrentRunError:
                 left.append(f"{table.name}: {name} is left for the next time: it is being written.")
-        return left
+        return LookedAfter(any(did), tuple(left))
 
 
-def _set(spark: SparkSession, table: Table, kept: Kept) -> None:
+def _set(table: Table, kept: Kept, spark: SparkSession) -> bool:
     spark.sql(
         f"ALTER TABLE {in_sql(table.reference)} SET TBLPROPERTIES"
         f" ('{DELETED}' = 'interval {kept.deleted} days', '{LOG}' = 'interval {kept.log} days')"
     )
+    return True
 
 
-def _optimize(spark: SparkSession, table: Table) -> None:
+def _purge(table: Table, spark: SparkSession) -> bool:
+    spark.sql(f"REORG TABLE {in_sql(table.reference)} APPLY (PURGE)").collect()
+    return True
+
+
+def _optimize(table: Table, spark: SparkSession) -> bool:
     delta.open_table(spark, table.reference).optimize().executeCompaction()
+    return True
 
 
-def _vacuum(spark: SparkSession, table: Table) -> None:
-    """By the table's own property. Where nothing is to go, nothing is told in its history."""
-    if old_files(spark, table):
-        spark.sql(f"VACUUM {in_sql(table.reference)}").collect()
+def _vacuum(table: Table, spark: SparkSession) -> bool:
+    """By the properties that the table has by then; what finds nothing would be told there too."""
+    if not old_files(spark, table):
+        return False
+    spark.sql(f"VACUUM {in_sql(table.reference)}").collect()
+    return True
 
 
 def old_files(spark: SparkSession, table: Table) -> int:
