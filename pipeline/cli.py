@@ -45,6 +45,13 @@ Log = Annotated[
         help="Lines on standard error: text (bars on a terminal), or json, an object a line.",
     ),
 ]
+Until = Annotated[
+    str | None,
+    typer.Option(
+        "--until",
+        help="Gold stops there: a time (2026-11-22T10:00:00Z), a GTID, FILE:POSITION, or an LSN.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="JSON instead of a table.")]
 
 
@@ -54,10 +61,11 @@ def run(
     binlogs: Binlogs = None,
     lake: LakeFolder = None,
     conf: Conf = None,
+    until: Until = None,
     log: Log = None,
 ) -> None:
     """Ingest, decode and apply what is new: from binlog files to gold tables."""
-    _run("run", conf, source=source, binlogs=binlogs, lake=lake, log=log)
+    _run("run", conf, source=source, binlogs=binlogs, lake=lake, until=until, log=log)
 
 
 @app.command()
@@ -90,10 +98,11 @@ def apply(
     binlogs: Binlogs = None,
     lake: LakeFolder = None,
     conf: Conf = None,
+    until: Until = None,
     log: Log = None,
 ) -> None:
     """Gold only: apply what is decoded to the replicated tables, and publish the cut."""
-    _run("apply", conf, source=source, binlogs=binlogs, lake=lake, log=log)
+    _run("apply", conf, source=source, binlogs=binlogs, lake=lake, until=until, log=log)
 
 
 @app.command()
@@ -106,6 +115,37 @@ def retry(
 ) -> None:
     """Take up what a fault held, after a fix: decode it again, then apply."""
     _run("retry", conf, source=source, binlogs=binlogs, lake=lake, log=log)
+
+
+@app.command()
+def maintain(
+    source: Source = None,
+    lake: LakeFolder = None,
+    conf: Conf = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be done, and why no more.")
+    ] = False,
+) -> None:
+    """Remove what nothing needs any more, and lay out the lake's tables anew where that pays."""
+    from pipeline.maintenance.job import each_source, run as run_maintenance
+    from pipeline.progress import for_terminal
+    from pipeline.run import require_source
+    from pipeline.show import show_preview, show_problems, show_reports
+    from pipeline.spark import session
+
+    settings = _settings(conf, source=source, lake=lake).require("lake")
+    spark = session(settings)
+    sources = each_source(spark, settings)
+    for one in sources or [settings]:
+        require_source(spark, one)
+        report = run_maintenance(
+            spark, one, for_terminal(), dry_run=dry_run, shared=one == sources[-1]
+        )
+        if dry_run:
+            show_preview(report, one, Console())
+        else:
+            show_reports([report], one, Console())
+            show_problems([report], Console(stderr=True))
 
 
 @app.command()

@@ -15,6 +15,7 @@ identifier of a DataFrame write and session settings that of MERGE, UPDATE and D
 
 from __future__ import annotations
 
+import hashlib
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,7 +43,7 @@ from pyspark.sql import (
 
 from pipeline.errors import ConcurrentRunError
 from pipeline.lock import exclusive
-from pipeline.sessions import is_connected, let_go, own_session
+from pipeline.sessions import is_connected, let_go, own_session, set_if_allowed
 from pipeline.sql_text import in_sql, is_name, quoted
 
 ATTEMPTS = 8
@@ -87,11 +88,6 @@ TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
 TXN_VERSION = "spark.databricks.delta.write.txnVersion"
 MATERIALIZE = "spark.databricks.delta.merge.materializeSource"
 """Whether a MERGE keeps its rows, which it reads twice: `all`, `none`, `auto`."""
-NOT_SETTABLE = frozenset({"CANNOT_MODIFY_CONFIG", "CONFIG_NOT_AVAILABLE"})
-
-MARKED = 200
-"""How far back a table's commits are looked through for a step's mark."""
-
 MARKED = 200
 """How far back a table's commits are looked through for a step's mark."""
 
@@ -153,9 +149,10 @@ def detail(spark: SparkSession, table: str) -> DataFrame:
     return spark.sql(f"DESCRIBE DETAIL {in_sql(table)}")
 
 
-def history(spark: SparkSession, table: str, limit: int) -> DataFrame:
-    """A row for each of the last commits: `version`, `operationMetrics`, …"""
-    return spark.sql(f"DESCRIBE HISTORY {in_sql(table)} LIMIT {limit}")
+def history(spark: SparkSession, table: str, limit: int | None = None) -> DataFrame:
+    """A row for each of the last commits, or of all: `version`, `operationMetrics`, …"""
+    last = "" if limit is None else f" LIMIT {limit}"
+    return spark.sql(f"DESCRIBE HISTORY {in_sql(table)}{last}")
 
 
 def append_once(
@@ -226,10 +223,13 @@ def replace_once(
 
     Cheap where the condition names partitions: then no row is read.
     """
-    if is_name(table) and exists(rows.sparkSession, table):
-        # DataFrameWriter would replace the table by another one of its name.
-        named = rows.writeTo(table).option("txnAppId", app).option("txnVersion", str(version))
-        commit(lambda: named.overwrite(sf.expr(where)), app=app, version=version, table=table)
+    if is_name(table):
+        commit(
+            lambda: _replace_named(rows, table, where, app, version, partition_by),
+            app=app,
+            version=version,
+            table=table,
+        )
         return
     writer = rows.write.format("delta").mode("overwrite").option("replaceWhere", where)
     _write_once(
@@ -261,7 +261,9 @@ def merge_once(
         if mark is not None:
             if _is_marked(session, table, mark):
                 return
-            condition = on & (sf.lit(mark) == sf.lit(mark))
+            # Always true, which is not for the optimizer to see: the history has what it leaves.
+            value = sf.col(merged_column(rows.columns[0])).cast("string")
+            condition = on & (sf.coalesce(value, sf.lit("")) != sf.lit(mark))
         merged = session.table(view).alias(MERGED)
         clauses(merged.mergeInto(in_sql(table), condition)).merge()
 
@@ -304,32 +306,37 @@ def _step_session(
 
     Where they may not be set, as on Databricks' serverless compute, what to mark the step by.
     """
-    session = own_session(spark, {})
-    mark = (
-        None if _set(session, {TXN_APP_ID: app, TXN_VERSION: str(version)}) else f"{app}#{version}"
-    )
-    # These only save time.
-    _set(session, conf)
+    session = own_session(spark, conf)
+    named = set_if_allowed(session, TXN_VERSION, str(version))
+    named = set_if_allowed(session, TXN_APP_ID, app) and named
+    mark = hashlib.sha256(f"{app}#{version}".encode()).hexdigest()
     try:
-        yield session, mark
+        yield session, None if named else mark
     finally:
-        if mark is None:
-            session.conf.unset(TXN_APP_ID)
-            session.conf.unset(TXN_VERSION)
         if is_connected(session):
             let_go(session)
+        else:
+            session.conf.unset(TXN_APP_ID)
+            session.conf.unset(TXN_VERSION)
 
 
-def _set(session: SparkSession, conf: Mapping[str, str]) -> bool:
-    """Whether the session lets all of these be set."""
-    try:
-        for key, value in conf.items():
-            session.conf.set(key, value)
-    except PySparkException as error:
-        if _condition(error) not in NOT_SETTABLE:
-            raise
-        return False
-    return True
+def _replace_named(
+    rows: DataFrame, table: str, where: str, app: str, version: int, partition_by: Sequence[str]
+) -> None:
+    """DataFrameWriter's overwriting would replace the table by another one of its name."""
+    spark = rows.sparkSession
+    if not exists(spark, table):
+        writer = rows.write.format("delta").partitionBy(*partition_by).mode("errorifexists")
+        writer = writer.option("txnAppId", app).option("txnVersion", version)
+        try:
+            _save(writer, table, spark)
+        except AnalysisException as error:
+            if not _condition(error).endswith("TABLE_ALREADY_EXISTS"):
+                raise
+        else:
+            return
+    named = rows.writeTo(table).option("txnAppId", app).option("txnVersion", str(version))
+    named.overwrite(sf.expr(where))
 
 
 def _write_once(

@@ -26,7 +26,7 @@ from pipeline.lake import Lake
 from pipeline.log_lines import say
 from pipeline.under_way import FinishedBatch, run_id, under_way
 
-Layer = Literal["bronze", "silver", "gold"]
+Layer = Literal["bronze", "silver", "gold", "maintenance"]
 
 _BY_NAME = ("events", "rows", "changes")
 """What records have by type or by table."""

@@ -6,22 +6,38 @@ In this process a copy of the Java session, behind Spark Connect a copy that the
 from __future__ import annotations
 
 import atexit
-import weakref
 from collections.abc import Mapping
+from contextlib import suppress
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-_CONNECTED = "cloneSession"
-"""What a session of Spark Connect has, and one of this process has not."""
-_CONNECTED_SESSIONS: weakref.WeakSet[SparkSession] = weakref.WeakSet()
+from pipeline.errors import MissingRequirementError
+
+NOT_SETTABLE = frozenset({"CANNOT_MODIFY_CONFIG", "CONFIG_NOT_AVAILABLE"})
+"""Conditions of errors about settings that a server does not let be set."""
+_CLONE = "cloneSession"
+_CONNECTED: set[SparkSession] = set()
+"""Sessions of Spark Connect that are in use until the program ends."""
 
 
 def own_session(spark: SparkSession, conf: Mapping[str, str]) -> SparkSession:
-    """A session beside `spark`, with its settings and `conf`, which no other thread sees."""
+    """A session beside `spark`, with its settings, and those of `conf` that may be set there."""
     session = _clone(spark)
     for key, value in conf.items():
-        session.conf.set(key, value)
+        set_if_allowed(session, key, value)
     return session
+
+
+def set_if_allowed(session: SparkSession, key: str, value: str) -> bool:
+    """Set it; False where the server does not let it be set, as Databricks' serverless compute."""
+    try:
+        session.conf.set(key, value)
+    except PySparkException as error:
+        if (error.getCondition() or "").partition(".")[0] not in NOT_SETTABLE:
+            raise
+        return False
+    return True
 
 
 def _clone(spark: SparkSession) -> SparkSession:
@@ -30,42 +46,44 @@ def _clone(spark: SparkSession) -> SparkSession:
     PySpark's newSession would start from the application's settings, and to bring the session's own
     along is hundreds of calls.
     """
-    if is_connected(spark):
-        connected: SparkSession = getattr(spark, _CONNECTED)()
-        let_go_at_exit(connected)
-        return connected
-    return type(spark)(spark.sparkContext, spark._jsparkSession.cloneSession())
-
-
-def let_go_at_exit(connected: SparkSession) -> None:
-    """Let go of a session of Spark Connect when the program ends, if it is in use until then.
-
-    One that is only deleted then waits for threads that there are no more.
-    """
-    if not _CONNECTED_SESSIONS:
-        atexit.register(_let_all_go)
-    _CONNECTED_SESSIONS.add(connected)
-
-
-def let_go(connected: SparkSession) -> None:
-    """Tell the server that a session is not needed any more, which it would keep for an hour.
-
-    Not by `stop`, which a clone has no attributes for.
-    """
-    if connected.client.is_closed:
-        return
-    try:
-        connected.client.release_session()
-    finally:
-        connected.client.close()
-
-
-def _let_all_go() -> None:
-    for session in list(_CONNECTED_SESSIONS):
-        let_go(session)
-    _CONNECTED_SESSIONS.clear()
+    if not is_connected(spark):
+        return type(spark)(spark.sparkContext, spark._jsparkSession.cloneSession())
+    if not hasattr(spark, _CLONE):
+        raise MissingRequirementError(
+            "this Spark Connect cannot clone sessions.", remedy="Spark 4.1 or newer can."
+        )
+    connected: SparkSession = getattr(spark, _CLONE)()
+    let_go_at_exit(connected)
+    return connected
 
 
 def is_connected(spark: SparkSession) -> bool:
     """Whether Spark is elsewhere, behind Spark Connect."""
-    return hasattr(spark, _CONNECTED)
+    return not hasattr(spark, "_jsparkSession")
+
+
+def let_go_at_exit(connected: SparkSession) -> None:
+    """Let go of a session of Spark Connect when the program ends.
+
+    One that is only deleted then waits for threads that there are no more.
+    """
+    _CONNECTED.add(connected)
+
+
+def let_go(connected: SparkSession) -> None:
+    """Tell the server that a session is not needed any more, which else it keeps for an hour.
+
+    Not by `stop`, for which a clone lacks attributes. What cannot be told now it finds out then.
+    """
+    _CONNECTED.discard(connected)
+    if connected.client.is_closed:
+        return
+    with suppress(PySparkException):
+        connected.client.release_session()
+    connected.client.close()
+
+
+@atexit.register
+def _let_all_go() -> None:
+    for session in list(_CONNECTED):
+        let_go(session)

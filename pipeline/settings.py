@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import date, timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -30,8 +31,10 @@ from pipeline.lake import Lake
 from pipeline.settings_file import SettingsFile, explain
 from pipeline.sql_text import quoted
 from pipeline.time_zone import zone
+from pipeline.until import Until
 
 MIB = 1 << 20
+FOREVER = "forever"
 SYSTEM_SCHEMAS = frozenset({"mysql", "sys", "performance_schema", "information_schema"})
 """Left out unless an include pattern names one of them in full before its dot."""
 
@@ -69,10 +72,36 @@ def _java_memory(value: Any) -> Any:
     return f"{short[1]}{short[2]}iB" if short else value
 
 
+def _duration(value: Any) -> Any:
+    """`7 days`, `36 hours`, or `forever` (None)."""
+    if not isinstance(value, str):
+        return value
+    if value.strip().lower() == FOREVER:
+        return None
+    written = re.fullmatch(r"\s*(\d+)\s*(hour|day|week)s?\s*", value, re.IGNORECASE)
+    if written is None:
+        raise ValueError(f"{value!r} is no duration, such as 7 days, 36 hours or 2 weeks")
+    return timedelta(**{f"{written[2].lower()}s": int(written[1])})
+
+
+def _until(value: Any) -> Any:
+    """As text: YAML reads a time as one, and an LSN as a number."""
+    if isinstance(value, date):
+        value = value.isoformat()
+    text = str(value) if isinstance(value, int | str) else value
+    if isinstance(text, str):
+        Until.read(text)
+    return text
+
+
 TablePattern = Annotated[str, AfterValidator(_table_pattern)]
 """`schema.table`, each with the wildcards `*`, `?`, `[…]` of a shell, case-sensitive."""
 
 Memory = Annotated[ByteSize, BeforeValidator(_java_memory)]
+
+Duration = Annotated[timedelta, BeforeValidator(_duration), Field(ge=timedelta(0))]
+OrForever = Annotated[timedelta | None, BeforeValidator(_duration)]
+"""A duration, or None for what is never removed."""
 
 
 class Model(BaseModel):
@@ -120,6 +149,19 @@ class EncryptionSettings(Model):
     )
 
 
+class RetentionSettings(Model):
+    """How long `binlake maintain` keeps what nothing needs any more; None: for good.
+
+    `cuts`: published cuts, behind the time when they were published (the last one always stays);
+    `silver`, `bronze`: decoded changes and the logs' bytes, behind the time when they came into the
+    lake.
+    """
+
+    cuts: Duration = timedelta(days=7)
+    silver: OrForever = timedelta(days=30)
+    bronze: OrForever = None
+
+
 class SparkSettings(Model):
     """The session: `master`, the driver's heap, and any Spark configuration on top."""
 
@@ -144,8 +186,8 @@ class Settings(Model):
     path or an fsspec URL; `default_charset` is what text is in whose charset neither the log nor
     its DDL tells.
     `drift`: whether gold's rows are compared with before images, where that is cheap or always
-    (`full`). `keep_runs`: for so many days the records of runs are kept. `log`: what lines of the
-    log are.
+    (`full`). `until`: gold goes no further than that (see `pipeline.until`). `keep_runs`: for so
+    many days the records of runs are kept. `log`: what lines of the log are.
     """
 
     source: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")] = "mysql"
@@ -165,6 +207,8 @@ class Settings(Model):
     lower_case_table_names: Literal[0, 1, 2] | None = None
     given_up: tuple[int, ...] = ()
     drift: bool | Literal["full"] = True
+    until: Annotated[str | None, BeforeValidator(_until)] = None
+    retention: RetentionSettings = RetentionSettings()
     on_fault: Literal["hold", "mark"] = "hold"
     on_drop: Literal["keep", "drop"] = "keep"
     keys: dict[TablePattern, tuple[str, ...]] = Field(default_factory=dict)

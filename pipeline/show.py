@@ -38,6 +38,13 @@ def show_problems(reports: Sequence[LayerReport], errors: Console) -> None:
                 errors.print(f"{report.layer} {title}: {escape(line)}", soft_wrap=True)
 
 
+def show_preview(report: LayerReport, settings: Settings, out: Console) -> None:
+    """What maintenance would do to a source, a line each."""
+    out.print(f"Maintenance of {settings.source} in {settings.lake} would:")
+    for line in report.notes:
+        out.print(f"  {escape(line)}", soft_wrap=True)
+
+
 def show_status(status: Status, out: Console) -> None:
     """Every source, its layers, then every table."""
     out.print(_sources(status))

@@ -13,6 +13,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from pipeline.cache import cache_folder
+from pipeline.errors import MissingRequirementError
 from pipeline.jars import delta_jars, spark_home
 from pipeline.java import java_home
 from pipeline.sessions import let_go_at_exit, own_session
@@ -99,6 +100,10 @@ CONF = {
     # A Delta table's log is small here: the default of 50 partitions costs 50 tasks per look, and
     # each task generates its code anew.
     "spark.databricks.delta.snapshotPartitions": "1",
+    # Delta refuses a version that was committed longer ago than its table keeps removed files, also
+    # where all of its files are there: so is a table, as it was before it is altered or renamed,
+    # that has rested for a week. `pipeline.maintenance` decides which versions stay readable.
+    "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
     # What Delta knows of a table takes 2 MB of the driver's heap, and by default it keeps that of
     # 10,000 tables: with some hundreds a driver of 2 GB did nothing but collect garbage.
     "spark.databricks.delta.delta.log.cacheSize": "128",
@@ -139,7 +144,14 @@ def _as_needed(active: SparkSession) -> SparkSession:
     needed = {**RELIED_ON, **modifiable}
     if all(active.conf.get(name, None) == value for name, value in needed.items()):
         return active
-    return own_session(active, needed)
+    own = own_session(active, needed)
+    for name, value in RELIED_ON.items():
+        if own.conf.get(name, None) != value:
+            raise MissingRequirementError(
+                f"this Spark does not let {name} be {value}, on which values depend.",
+                remedy="Let it be set, or set it where Spark is started.",
+            )
+    return own
 
 
 def configuration(settings: Settings) -> dict[str, str]:

@@ -29,7 +29,7 @@ from pipeline.silver.planning import what_is_new
 from pipeline.source_status import SourceStatus, source_status
 
 NO_ORDINAL = 0
-LAYERS = ("bronze", "silver", "gold")
+LAYERS = ("bronze", "silver", "gold", "maintenance")
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,11 @@ class Origin(Enum):
     UNKNOWN = "not told"
 
 
-def origin(log: Log, known: Sequence[FileRow], committed: Committed) -> Origin:
-    """Decide by the log's beginning; `known` are the lake's files, in order of ordinals."""
+def origin(log: Log, known: Sequence[FileRow], committed: Committed, gone_until: int = 0) -> Origin:
+    """Decide by the log's beginning; `known` are the lake's files, in order of ordinals.
+
+    `gone_until`: of transactions that were committed later, none has been removed from silver.
+    """
     last = known[-1]
     if not (log.copied and _lacks(log, last)):
         return Origin.OWN
@@ -42,8 +45,11 @@ def origin(log: Log, known: Sequence[FileRow], committed: Committed) -> Origin:
     if first is None or first.gtid is None or first.gtid not in held:
         return Origin.OTHER
     before = committed(first.gtid)
-    if before is None or first.committed is None:
+    if first.committed is None:
         return Origin.UNKNOWN
+    if before is None:
+        # A log that is begun anew has nothing from before, and the lake was past that time.
+        return Origin.OTHER if first.committed <= gone_until else Origin.UNKNOWN
     if before == first.committed:
         return Origin.OTHER
     younger = log.files[0].head.description.timestamp > last.begun

@@ -23,6 +23,7 @@ from pipeline.errors import SettingsError
 from pipeline.kernels import warm_kernels
 from pipeline.ledger import Layer, Ledger
 from pipeline.progress import Progress
+from pipeline.removed import removed
 from pipeline.report import LayerReport
 from pipeline.settings import Settings
 
@@ -35,6 +36,7 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
     warm_kernels(spark, progress)
     lake = settings.layout
     ledger = Ledger(spark, lake, settings.source)
+    gone_until = removed(ledger).committed_at
     done: list[Done] = []
     if plan := ledger.take_up(LAYER):
         done.append(carry_out(spark, lake, ledger, plan, progress, settings.encryption))
@@ -42,7 +44,7 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
         known = read_files(spark, lake, settings.source)
         listing = find_binlogs(settings.binlogs, read_keys(settings.encryption))
         committed = commits(spark, lake, settings.source)
-        order = place(listing.binlogs, known, _reached(ledger), committed)
+        order = place(listing.binlogs, known, _reached(ledger), committed, gone_until)
         _require_something(settings, listing, known)
         body = next_body(spark, settings, order.placed, known, ledger.last(LAYER), progress)
         if body is None:

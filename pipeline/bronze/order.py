@@ -50,9 +50,10 @@ def place(
     known: Sequence[FileRow],
     reached: int = 0,
     committed: Committed = lambda gtid: None,
+    gone_until: int = 0,
 ) -> Order:
     """Give every file its ordinal. `known` is in order of ordinals; up to the file `reached` silver
-    has gone on; `committed` looks up transactions of the lake.
+    has gone on; `committed` looks up transactions of the lake (`gone_until`: see `copies`).
 
     Raises SettingsError for files of several logs, or of another than the known one, where GTIDs
     do not tell their order.
@@ -60,7 +61,7 @@ def place(
     logs, notes = split_logs(binlogs)
     orders = [Order((), (), notes)]
     last = known[-1].ordinal if known else None
-    origins = [(log, _origin(log, known, committed)) for log in logs]
+    origins = [(log, _origin(log, known, committed, gone_until)) for log in logs]
     for log, whose in sorted(origins, key=lambda pair: pair[1] is not Origin.OWN):
         if whose is Origin.UNKNOWN:
             order = Order((), (untold(log, known),), ())
@@ -79,7 +80,7 @@ def place(
     )
 
 
-def _origin(log: Log, known: Sequence[FileRow], committed: Committed) -> Origin:
+def _origin(log: Log, known: Sequence[FileRow], committed: Committed, gone_until: int) -> Origin:
     """Whether it is the log that the last known file is of, or that log begun anew."""
     if not known:
         return Origin.OTHER
@@ -95,7 +96,7 @@ def _origin(log: Log, known: Sequence[FileRow], committed: Committed) -> Origin:
     renamed = any(file.head.incarnation in incarnations for file in log.files)
     if renamed or last.server_id not in log.servers:
         return Origin.OTHER
-    return origin(log, known, committed)
+    return origin(log, known, committed, gone_until)
 
 
 def _matches(binlogs: Sequence[Binlog], known: Sequence[FileRow]) -> list[FileRow | None]:

@@ -37,7 +37,8 @@ def restore(
     """The bytes of a file as bronze holds them, in pieces, in order.
 
     Of files of that name the last is taken, unless `incarnation` names one. About `fetch_bytes` are
-    in memory at a time. Raises SettingsError where there is no such file.
+    in memory at a time. Raises SettingsError where there is no such file, or where maintenance has
+    removed its bytes.
     """
     rows = [row for row in read_files(spark, lake, source) if row.file == file]
     if incarnation is not None:
@@ -48,7 +49,14 @@ def restore(
     mine = delta.read(session, lake.segments).where(
         (sf.col("source") == source) & (sf.col("ordinal") == rows[-1].ordinal)
     )
-    for first, last in _groups(mine, fetch_bytes):
+    groups = list(_groups(mine, fetch_bytes))
+    if rows[-1].ingested_upto and not groups:
+        raise SettingsError(
+            f"the bytes of {file} were removed from bronze by binlake maintain.",
+            key="file",
+            remedy="retention.bronze in conf says for how long they stay.",
+        )
+    for first, last in groups:
         pieces = mine.where(_between(first, last)).select(*_Place._fields, "content").collect()
         for piece in sorted(pieces, key=lambda row: (row["start_pos"], row["part"])):
             yield bytes(piece["content"])

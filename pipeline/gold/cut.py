@@ -51,6 +51,9 @@ CUTS = pa.schema(
     ]
 )
 
+UPKEEP = ("OPTIMIZE", "REORG", "VACUUM START", "VACUUM END")
+"""Operations of Delta's that write no row of a batch."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cut:
@@ -162,10 +165,14 @@ def _version(
         delta_id = detail["id"]
     since = -1 if before is None else before
     # Most often there was one commit.
-    commits = delta.history(spark, path, 1).select("version", "operationMetrics").collect()
+    columns = ("version", "operation", "operationMetrics")
+    commits = delta.history(spark, path, 1).select(*columns).collect()
     version = commits[0]["version"]
     if version - since > 1:
-        since_then = delta.history(spark, path, version - since)
-        commits = since_then.select("version", "operationMetrics").collect()
-    own = [row["operationMetrics"] or {} for row in commits if since < row["version"] <= version]
+        commits = delta.history(spark, path, version - since).select(*columns).collect()
+    own = [
+        row["operationMetrics"] or {}
+        for row in commits
+        if since < row["version"] <= version and row["operation"] not in UPKEEP
+    ]
     return delta_id, version, written(own) if own else None

@@ -7,6 +7,7 @@ either a step that Delta skips when it is done, or is not made when the table sh
 
 from __future__ import annotations
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from decoder.definition import TableDefinition
@@ -87,12 +88,21 @@ def _empties(item: TimelineItem) -> bool:
     return item.kind in EMPTYING or (item.kind == "create" and item.definition is None)
 
 
-def taken(spark: SparkSession, reference: str, source: str) -> str | None:
-    """What is wrong with the place of a gold table to come: a table is there, and not ours."""
-    now = standing(spark, reference)
-    if now is None or now.is_of(source):
-        return None
+def taken(spark: SparkSession, reference: str, source: str, *, known: bool) -> str | None:
+    """What is wrong with the place of a gold table to come: a table is there, and not ours.
+
+    `known`: the lake had a table of that source there before. Otherwise what is there is another
+    lake's, however it came here, whose steps Delta would take for ours.
+    """
     remedy = "Move it away, or leave the source's table out with exclude in conf."
+    try:
+        now = standing(spark, reference)
+    except AnalysisException:
+        return f"{reference} is there already, and no table of Delta's. {remedy}"
+    if now is None or (known and now.is_of(source)):
+        return None
+    if now.is_of(source):
+        return f"{reference} is a table already, of another lake of source {source}. {remedy}"
     return f"{_not_ours(reference, source)} {remedy}"
 
 

@@ -18,7 +18,7 @@ from decoder.definition import ColumnDefinition, TableDefinition
 from pipeline import delta
 from pipeline.gold.facts import Facts
 from pipeline.interpreted import FEW, INTERPRETED, make_active, with_settings
-from pipeline.sessions import own_session
+from pipeline.sessions import is_connected, own_session
 from pipeline.settings import MIB
 
 FEW_BYTES = 4 * MIB
@@ -131,6 +131,8 @@ def session_for(spark: SparkSession, table: str, looking: SparkSession) -> Spark
 
     `looking` is the session to find that out in.
     """
+    if is_connected(spark):
+        return spark  # a session more costs more there
     detail = delta.detail(looking, table).select("sizeInBytes").first()
     if detail is None or detail["sizeInBytes"] > SMALL_BYTES:
         return spark

@@ -70,7 +70,10 @@ def _run(
         batches=tuple(batches),
         counts={name: count for name, count in counts.items() if count},
         faults=tuple(state.held()),
-        notes=tuple(sentences(drifted, _drift(ledger))) if batches else (),
+        notes=(
+            *(sentences(drifted, _drift(ledger)) if batches else ()),
+            *([f"It goes no further than {settings.until}: what is behind waits."] * planned.waits),
+        ),
         seconds=time.monotonic() - started,
     )
 

@@ -36,7 +36,7 @@ def why_no_name(settings: Settings, name: TableName, others: Iterable[TableName]
     if not all(_fits(part, settings.catalog) for part in (name.schema, name.table)):
         return f"{name} is no name for a table in the catalog {settings.catalog}. {remedy}"
     for other in others:
-        if other != name and str(other).casefold() == str(name).casefold():
+        if other != name and str(other).lower() == str(name).lower():
             told = f"The catalog {settings.catalog} does not tell {name} from {other}"
             return f"{told}, which has the place. {remedy}"
     return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -13,7 +13,7 @@ from pipeline.bronze.files import read_files
 from pipeline.catalog.definitions import read_items
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import NOT_OF_GOLD, TimelineItem, in_force
-from pipeline.gold.blocks import Rules
+from pipeline.gold.blocks import Fault, Rules
 from pipeline.gold.cascade_outlook import Foreseen, Outlook
 from pipeline.gold.cascade_reader import Reader
 from pipeline.gold.cascade_store import keep
@@ -25,8 +25,10 @@ from pipeline.gold.faults import open_faults
 from pipeline.gold.names import gold_name, why_no_name
 from pipeline.gold.plan import Known, cascading, plan_batch, same, touch
 from pipeline.gold.state import GoldState
+from pipeline.gold.until import last_wanted
 from pipeline.gold.xa import first_open, redefined
 from pipeline.ledger import Ledger
+from pipeline.removed import Removed, removed
 from pipeline.settings import Settings
 
 
@@ -42,13 +44,15 @@ class Seen:
 class Planned:
     """The state that gold has, and the one that the next batch brings (None: nothing to do).
 
-    `partly`: for the sake of what foreign keys do, there is more to do behind it.
+    `partly`: for the sake of what foreign keys do, there is more to do behind it. `waits`: silver
+    has transactions behind the one that conf lets gold come to.
     """
 
     previous: GoldState
     following: GoldState | None = None
     seen: Seen | None = None
     partly: bool = False
+    waits: bool = False
 
 
 def rules(settings: Settings) -> Rules:
@@ -69,7 +73,9 @@ def plan_next(
     silver = ledger.last("silver")
     if silver is None:
         return Planned(previous)
-    cut = silver.body["cut_lsn"]
+    decoded = silver.body["cut_lsn"]
+    cut = last_wanted(spark, settings, previous.cut_lsn, decoded)
+    waits = cut < decoded
     # Where the first table waits: a transaction that holds one holds it until it is decided.
     waiting = [table.to_lsn for table in previous.tables.values() if table.held]
     low = min([previous.cut_lsn, *waiting])
@@ -79,6 +85,7 @@ def plan_next(
         *open_faults(spark, settings.layout, settings.source),
         *seen.facts.undecided,
         *redefined(prepared, seen.items),
+        *_without_changes(removed(ledger), previous, seen.items),
     ]
     places = _taken(spark, settings, previous, seen.items)
     files = {row.ordinal: row.file for row in read_files(spark, settings.layout, settings.source)}
@@ -86,11 +93,11 @@ def plan_next(
     start = previous.without_refusals() if again else previous
     state = plan_batch(start, known, rules(settings), settings.wanted)
     if same(previous, state):
-        return Planned(previous)
+        return Planned(previous, waits=waits)
     versions = published(ledger.record("gold"))
     state, foreseen = _with_cascades(spark, settings, start, known, seen, state, versions)
     if same(previous, state):
-        return Planned(previous)
+        return Planned(previous, waits=waits)
     decided = [p.tables for p in prepared if p.committed_in(previous.cut_lsn, state.cut_lsn)]
     changed = seen.facts.changed.union(*decided)
     marks = [table.to_lsn for table in state.tables.values()]
@@ -98,7 +105,18 @@ def plan_next(
     state = touch(state, changed, previous.cut_lsn)
     name = keep(spark, settings.layout, settings.source, foreseen.changes)
     partly = foreseen.again or state.cut_lsn < cut
-    return Planned(previous, cascading(state, foreseen.changes, name), seen, partly)
+    return Planned(previous, cascading(state, foreseen.changes, name), seen, partly, waits)
+
+
+def _without_changes(
+    gone: Removed, previous: GoldState, items: Sequence[TimelineItem]
+) -> Iterator[Fault]:
+    """Tables that conf left out and has now, and whose changes are not all in silver any more."""
+    before = {item.name for item in items if item.lsn < gone.lsn and item.definition is not None}
+    reached = {name: previous.tables[name].to_lsn for name in before if name in previous.tables}
+    names = [name for name in before if reached.get(name, 0) < gone.lsn - 1]
+    if names:
+        yield Fault(gone.lsn - 1, gone.sentence, tuple(sorted(names)), given_up=True)
 
 
 def _with_cascades(
@@ -140,13 +158,17 @@ def _taken(
 ) -> Mapping[TableName, str]:
     """What stands where gold has no table of its own yet, and why it cannot have one there."""
     own = {name for name, table in previous.tables.items() if table.version is not None}
+    there = [name for name in own if not previous.tables[name].dropped]
     defined = {item.name for item in items if item.definition is not None}
     new = sorted(n for n in defined - own if settings.wanted(n.schema, n.table))
 
     def why(name: TableName) -> str | None:
-        before = [*own, *new[: new.index(name)]]
+        before = [*there, *new[: new.index(name)]]
         return why_no_name(settings, name, before) or taken(
-            spark, gold_name(settings, name.schema, name.table), settings.source
+            spark,
+            gold_name(settings, name.schema, name.table),
+            settings.source,
+            known=name in previous.tables,
         )
 
     with ThreadPoolExecutor(settings.parallel_tables) as pool:

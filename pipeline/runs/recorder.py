@@ -19,7 +19,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from pipeline.errors import BinlakeError, exit_code_of, has_sentence, sentence_of
-from pipeline.lake import Lake
 from pipeline.log_lines import say
 from pipeline.redaction import Redaction
 from pipeline.report import LayerReport
@@ -134,7 +133,7 @@ class Recorder:
         )
 
     def _write(self, record: RunRecord) -> None:
-        lake = Lake(self._settings.lake)
+        lake = self._settings.layout
         append_run(self._spark, lake, record)
         remove_expired(self._spark, lake, record.day, keep_days=self._settings.keep_runs)
 

@@ -46,11 +46,11 @@ def retry(spark: SparkSession, settings: Settings, progress: Progress) -> LayerR
     ledger = Ledger(spark, settings.layout, settings.source)
     require_same_types(ledger, settings)
     done = _finish_open(spark, settings, ledger, progress)
-    body = retry_plan(spark, settings, ledger, progress)
+    body, gaps = retry_plan(spark, settings, ledger, progress)
     if body is not None:
         plan = ledger.propose("silver", body.to_body())
         done.append(execute(spark, settings, ledger, plan, progress))
-    return _report(done, (), started)
+    return _report(done, gaps, started)
 
 
 def _finish_open(

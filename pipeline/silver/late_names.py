@@ -15,7 +15,7 @@ from typing import Any
 from pyspark.sql import Row, SparkSession, functions as sf
 
 from pipeline import delta
-from pipeline.bronze.files import read_files
+from pipeline.bronze.files import FileRow, read_files
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
 from pipeline.catalog.timeline import CatalogOptions, Timeline
@@ -38,7 +38,8 @@ _BEGINS = ("observed", "create", "renamed")
 class LateNames:
     """The tables that have names now: their items, their faults, the segments with rows of them.
 
-    `passed`: transactions of which nothing is taken, since the lake had them before.
+    `passed`: transactions of which nothing is taken, since the lake had them before. `gaps`: why
+    tables go on waiting although conf defines them.
     """
 
     tables: frozenset[TableName] = frozenset()
@@ -46,6 +47,7 @@ class LateNames:
     faults: tuple[Mapping[str, Any], ...] = ()
     places: frozenset[Mark] = frozenset()
     passed: tuple[int, ...] = ()
+    gaps: tuple[str, ...] = ()
 
 
 def unnamed(items: Iterable[TimelineItem]) -> set[TableName]:
@@ -77,14 +79,19 @@ def late_names(
     refs = segments.between(spark, lake, settings.source, _LOG_START, end)
     known = read_files(spark, lake, settings.source)
     files = {row.file: row.ordinal for row in reversed(known)}
-    first = refs[0].ordinal, refs[0].start_pos
-    start = beginning(settings, files, first, end, first=True)
+    gone = _removed(known, refs, end)
+    first = (refs[0].ordinal, refs[0].start_pos) if gone is None else (gone.ordinal + 1, 0)
+    start = beginning(settings, files, first, end, first=gone is None)
+    if gone is not None and start is None:
+        return LateNames(gaps=(_too_early(gone, waiting),))
+    since = start.lsn if start is not None and gone is not None else 0
     options = replace(options, wanted=lambda schema, table: TableName(schema, table) in waiting)
     past = [item for item in items if item.name in waiting]
     rewound = [TimelineItem(*_LOG_START, n.schema, n.table, "rewound") for n in sorted(waiting)]
     passed = _seen_before(spark, lake, settings.source)
     read = find(big_row_session(spark), settings, refs, progress)
-    rows = list(_of((row for row in read if row["lsn"] not in passed), waiting))
+    told = (row for row in read if row["lsn"] is None or row["lsn"] >= since)
+    rows = list(_of((row for row in told if row["lsn"] not in passed), waiting))
     found = in_log_order(rows, Timeline([*past, *rewound], options), start)
     named = frozenset(item.name for item in found.items if item.kind in _BEGINS)
     return LateNames(
@@ -93,6 +100,23 @@ def late_names(
         tuple(f for f in found.faults if set(f["tables"] or ()) & {str(name) for name in named}),
         frozenset(_places(_of(rows, named), refs)),
         tuple(sorted(passed)),
+    )
+
+
+def _removed(known: Iterable[FileRow], refs: Iterable[SegmentRef], end: Mark) -> FileRow | None:
+    """The last file up to there that maintenance has removed, if it has removed any."""
+    there = {ref.ordinal for ref in refs}
+    gone = [row for row in known if row.ingested_upto and row.ordinal not in there]
+    return max(
+        (row for row in gone if row.ordinal < end[0]), key=lambda row: row.ordinal, default=None
+    )
+
+
+def _too_early(gone: FileRow, waiting: Iterable[TableName]) -> str:
+    return (
+        f"{', '.join(sorted(map(str, waiting)))} cannot be taken up: the log up to {gone.file} was"
+        " removed from bronze by binlake maintain, and definitions in conf say what tables were"
+        " before that. Give a dump with a place in the log (--source-data=2) behind it."
     )
 
 

@@ -106,26 +106,27 @@ def require_same_types(ledger: Ledger, settings: Settings) -> None:
 
 def retry_plan(
     spark: SparkSession, settings: Settings, ledger: Ledger, progress: Progress
-) -> SilverPlan | None:
-    """A batch that takes up what faults hold, or None if there is nothing that could be."""
+) -> tuple[SilverPlan | None, tuple[str, ...]]:
+    """A batch that takes up what faults hold, or None if there is nothing that could be; and
+    sentences about what cannot be taken up."""
     last = ledger.last("silver")
     lake = settings.layout
     if last is None:
-        return None
+        return None, ()
     before = SilverPlan.from_body(last.body)
     options = catalog_options(settings, from_start=before.from_start)
     items = read_items(spark, lake, settings.source)
     late = late_names(spark, settings, items, options, before.end, progress)
     held = with_places(retryable(spark, lake, settings.source), late.places)
     if not held:
-        return None
+        return None, late.gaps
     items += late.items
     refs = segments.at(spark, lake, settings.source, [(r.ordinal, r.start_pos) for r in held])
     session = big_row_session(spark)
     rows = [row for ref in refs for row in find(session, settings, [ref], progress)]
     shown = definitions(rows)
     known = [_known_at(items, options, position, definition) for position, definition in shown]
-    return SilverPlan(
+    plan = SilverPlan(
         start=before.end,
         end=before.end,
         cut_lsn=before.cut_lsn,
@@ -144,6 +145,7 @@ def retry_plan(
         conf=settings.decoding,
         executed=before.executed,
     )
+    return plan, late.gaps
 
 
 def with_places(held: Iterable[Retried], places: Iterable[Mark]) -> tuple[Retried, ...]:

@@ -10,7 +10,7 @@ a definition gets its first changes; nothing of Binlake's reads it.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import reduce
 
 from pyspark.errors import PySparkException
@@ -45,9 +45,11 @@ def write_views(
     return [sentence for sentence in told if sentence]
 
 
-def _write(
-    spark: SparkSession, lake: Lake, name: TableName, versions: Collection[int]
-) -> str | None:
+def _parts(name: TableName) -> tuple[str, str]:
+    return name.schema, name.table
+
+
+def _write(spark: SparkSession, lake: Lake, name: TableName, versions: set[int]) -> str | None:
     view = lake.all_changes(name.schema, name.table)
     if view is None:
         return None
@@ -55,12 +57,12 @@ def _write(
         there = _versions(spark, view)
         if there.issuperset(versions):
             return None
-        schemas_ = {
-            version: delta.read(spark, lake.changes(name.schema, name.table, version)).schema
-            for version in sorted(there.union(versions))
+        # A definition that no row was written under has no table.
+        places = {v: lake.changes(*_parts(name), v) for v in range(1, max(versions | there) + 1)}
+        found = {
+            v: delta.read(spark, t).schema for v, t in places.items() if delta.exists(spark, t)
         }
-        tables = {v: lake.changes(name.schema, name.table, v) for v in schemas_}
-        spark.sql(statement(view, tables, schemas_))
+        spark.sql(statement(view, places, found))
     except PySparkException as error:
         reason = str(error).partition("\n")[0]
         return f"{name}: no view of its changes under all definitions: {reason}"
@@ -94,11 +96,16 @@ def _image(schema: st.StructType) -> st.StructType:
 
 
 def _columns(images: Iterable[st.StructType]) -> dict[str, st.DataType]:
-    """All columns, those of the first image first, each with a type that holds all its values."""
+    """All columns, those of the first image first, each with a type that holds all its values.
+
+    Names have the capitals of the first image that has them: to Spark, these make no difference.
+    """
+    names: dict[str, str] = {}
     found: dict[str, list[st.DataType]] = {}
     for image in images:
         for field in image.fields:
-            found.setdefault(field.name, []).append(field.dataType)
+            name = names.setdefault(field.name.lower(), field.name)
+            found.setdefault(name, []).append(field.dataType)
     return {name: reduce(wider, kinds) for name, kinds in found.items()}
 
 
@@ -128,17 +135,18 @@ def _digits(kind: st.DataType) -> tuple[int, int] | None:
 def _selected(
     version: int, image: st.StructType, columns: Mapping[str, st.DataType]
 ) -> Iterable[str]:
+    own = {field.name.lower(): field.dataType for field in image.fields}
     yield from (quoted(field.name) for field in schemas.CHANGE_FIELDS)
     yield f"{version} AS {quoted(VERSION)}"
     for side in IMAGES:
         values = ", ".join(
-            f"{_value(side, name, image, kind)} AS {quoted(name)}" for name, kind in columns.items()
+            f"{_value(side, name, own.get(name.lower()), kind)} AS {quoted(name)}"
+            for name, kind in columns.items()
         )
         yield f"CASE WHEN {side} IS NOT NULL THEN struct({values}) END AS {side}"
 
 
-def _value(side: str, name: str, image: st.StructType, kind: st.DataType) -> str:
-    own = image[name].dataType if name in image.names else None
+def _value(side: str, name: str, own: st.DataType | None, kind: st.DataType) -> str:
     if own is None:
         return f"CAST(NULL AS {kind.simpleString()})"
     value = f"{side}.{quoted(name)}"

@@ -39,13 +39,24 @@ DECODER_ORDER = (
 """Modules of the decoder that come before all the others."""
 
 PIPELINE_ORDER = (
-    ("errors", "lake", "report", "progress", "time_zone", "under_way", "log_lines", "log_progress"),
+    (
+        "errors",
+        "lake",
+        "report",
+        "progress",
+        "time_zone",
+        "until",
+        "under_way",
+        "log_lines",
+        "log_progress",
+    ),
     ("settings", "redaction", "sessions", "spark", "delta", "ledger"),
+    ("removed",),
     ("bronze",),
     ("catalog",),
     ("silver",),
     ("gold",),
-    ("verify",),
+    ("verify", "maintenance"),
     ("runs",),
     ("run", "source_status", "status", "show", "inspect"),
     ("cli",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,20 @@ def test_memory_is_read_as_java_and_as_people_write_it(text: str, size: int) -> 
 
 
 @pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("36 hours", timedelta(hours=36)),
+        ("1 day", timedelta(days=1)),
+        (" 2 Weeks", timedelta(weeks=2)),
+        ("0 days", timedelta(0)),
+        ("forever", None),
+    ],
+)
+def test_durations_are_read_as_people_write_them(text: str, read: timedelta | None) -> None:
+    assert Settings.load(retention={"silver": text}).retention.silver == read
+
+
+@pytest.mark.parametrize(
     ("text", "told"),
     [
         ("segmnts: {}", "conf.yml:1: segmnts: is not a setting. Did you mean segments?"),
@@ -63,6 +78,9 @@ def test_memory_is_read_as_java_and_as_people_write_it(text: str, size: int) -> 
         ("source: a b", "conf.yml:1: source: String should match"),
         ("include: [shop.*, orders]", "include.1: 'orders' is not a pattern over schema.table"),
         ("keys: {orders: [id]}", "conf.yml:1: keys.orders: 'orders' is not a pattern"),
+        ("retention: {cuts: a while}", "retention.cuts: 'a while' is no duration, such as 7 days"),
+        ("retention: {cuts: forever}", "conf.yml:1: retention.cuts: "),
+        ("retention: {gold: 1 day}", "There are: retention.cuts, retention.silver, retention."),
         ("lake: x\nlake: y", "conf.yml:2: lake: is given twice, first on line 1."),
         ("- a\n- b", "conf.yml: holds no settings"),
         ("lake: [", "conf.yml: is not YAML: "),

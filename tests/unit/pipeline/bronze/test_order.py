@@ -208,6 +208,18 @@ def test_a_replica_whose_log_and_gtids_begin_again_is_told_from_a_copy_by_its_fi
     assert "r.000001 begins with p:1, which is in the lake" in "".join(order.faults) or ordinals
 
 
+@pytest.mark.parametrize(("gone_until", "ordinals"), [(79, []), (80, [1 + ROOM + 1]), (99, [])])
+def test_a_copy_is_told_by_its_time_where_maintenance_has_removed_what_it_begins_with(
+    binlog: MakeBinlog, row: MakeRow, gone_until: int, ordinals: list[int]
+) -> None:
+    known = [row("r.000001", 1, "a1", previous_gtids="", gtids="p:1-10", begun=9)]
+    at = 80 if gone_until < 99 else 100
+    log = [binlog("r.000001", "b", 90, previous="", gtid="p:1", copied=True, committed=at)]
+    order = place(log, known, 1, gone_until=gone_until)
+    assert [f.ordinal for f in order.placed] == ordinals
+    assert len(order.faults) == (not ordinals)
+
+
 def test_a_hole_of_many_files_before_a_waiting_log_can_be_closed_and_a_larger_one_is_told(
     binlog: MakeBinlog, row: MakeRow
 ) -> None:

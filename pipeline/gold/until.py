@@ -1,0 +1,79 @@
+"""The transaction that a run stops behind, where it is told where to stop (`pipeline.until`)."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, SparkSession, functions as sf
+
+from pipeline import delta
+from pipeline.bronze.files import read_files
+from pipeline.errors import SettingsError
+from pipeline.gold.facts import with_all_columns
+from pipeline.lake import Lake
+from pipeline.settings import Settings
+from pipeline.silver.decode import OFFSET_BITS
+from pipeline.until import Until
+
+KEY = "until"
+
+
+def last_wanted(spark: SparkSession, settings: Settings, low: int, high: int) -> int:
+    """The LSN of the last transaction that the settings want, no less than `low`, where gold is.
+
+    `high` is silver's last one. In the order of the log: nothing behind a transaction that is too
+    late is taken. Raises SettingsError for a GTID or a file that the lake does not have.
+    """
+    if settings.until is None:
+        return high
+    lake, source, until = settings.layout, settings.source, Until.read(settings.until)
+    if until.lsn is not None:
+        return max(min(until.lsn, high), low)
+    if not delta.exists(spark, lake.transactions):
+        return high
+    rows = with_all_columns(delta.read(spark, lake.transactions))
+    rows = rows.where((sf.col("source") == source) & (sf.col("__lsn") <= high))
+    if until.gtid is not None:
+        return max(_of_gtid(rows, until.gtid), low)
+    if until.place is not None:
+        file, position = until.place
+        return _before(rows, _behind(spark, lake, source, file, position), low, high)
+    new = ~sf.coalesce("seen_before", sf.lit(False))
+    return _before(rows.where(new), sf.col("committed_at") > sf.lit(until.time), low, high)
+
+
+def _of_gtid(rows: DataFrame, gtid: str) -> int:
+    """Where the transaction is, or, if it came again (after RESET), where it was last."""
+    taken = sf.when(~sf.coalesce("seen_before", sf.lit(False)), sf.col("__lsn"))
+    found = rows.where(sf.lower("gtid") == gtid).agg(sf.max(taken)).first()
+    if found is None or found[0] is None:
+        raise SettingsError(
+            f"{gtid} is not in silver.",
+            key=KEY,
+            remedy="Ingest and decode the log that has it, or name another transaction. It is also"
+            " missing if maintenance has removed it: then gold is past it.",
+        )
+    return int(found[0])
+
+
+def _behind(spark: SparkSession, lake: Lake, source: str, file: str, position: int) -> Column:
+    """Whether a transaction ends behind a place in the log."""
+    ordinals = [row.ordinal for row in read_files(spark, lake, source) if row.file == file]
+    if not ordinals:
+        raise SettingsError(
+            f"{file} is no file of {source} in this lake.",
+            key=KEY,
+            remedy="binlake status tells which source has which files.",
+        )
+    at = sf.col("__lsn").bitwiseAND((1 << OFFSET_BITS) - 1)
+    ordinal = sf.shiftright("__lsn", OFFSET_BITS)
+    ends = sf.coalesce("end_pos", at + 1)
+    return (ordinal > ordinals[-1]) | ((ordinal == ordinals[-1]) & (ends > position))
+
+
+def _before(rows: DataFrame, too_late: Column, low: int, high: int) -> int:
+    """The last transaction before the first, behind `low`, that is too late."""
+    behind = rows.where(sf.col("__lsn") > low)
+    first = behind.where(too_late).agg(sf.min("__lsn")).first()
+    if first is None or first[0] is None:
+        return high
+    last = behind.where(sf.col("__lsn") < first[0]).agg(sf.max("__lsn")).first()
+    return low if last is None or last[0] is None else int(last[0])

@@ -1,0 +1,84 @@
+"""Maintenance's job: removes what nothing needs any more, and looks after the lake's tables.
+
+spark-submit pipeline/maintenance/job.py --source NAME --lake DIR [--conf FILE] [--dry-run]
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import datetime, timezone
+
+from pyspark.sql import SparkSession
+
+from pipeline.ledger import Layer, Ledger
+from pipeline.maintenance.batch import Done, execute
+from pipeline.maintenance.planning import plan_next
+from pipeline.maintenance.preview import preview
+from pipeline.progress import Progress
+from pipeline.report import LayerReport
+from pipeline.settings import Settings
+
+LAYER: Layer = "maintenance"
+
+
+def run(
+    spark: SparkSession,
+    settings: Settings,
+    progress: Progress,
+    *,
+    dry_run: bool = False,
+    shared: bool = True,
+    now: datetime | None = None,
+) -> LayerReport:
+    """Finish the open batch, if there is one, then do all that is due for one source.
+
+    `dry_run` only says it, in notes. `shared`: also for the tables that sources share. `now`: the
+    time by which things are old.
+    """
+    started = time.monotonic()
+    at = now or datetime.now(timezone.utc)
+    ledger = Ledger(spark, settings.layout, settings.source)
+    if dry_run:
+        done = [preview(spark, settings, ledger, progress, at, shared=shared)]
+    else:
+        done = list(_batches(spark, settings, ledger, progress, at, shared=shared))
+    return LayerReport(
+        layer=LAYER,
+        batches=tuple(one.batch for one in done if one.batch),
+        counts={
+            name: sum(one.counts.get(name, 0) for one in done)
+            for name in dict.fromkeys(name for one in done for name in one.counts)
+        },
+        notes=done[-1].notes,
+        seconds=time.monotonic() - started,
+    )
+
+
+def _batches(
+    spark: SparkSession,
+    settings: Settings,
+    ledger: Ledger,
+    progress: Progress,
+    now: datetime,
+    *,
+    shared: bool,
+) -> Iterator[Done]:
+    if plan := ledger.open(LAYER):
+        yield execute(spark, settings, ledger, plan, progress, now, shared=False)
+    plan = ledger.propose(LAYER, plan_next(spark, settings, ledger, now).to_body())
+    yield execute(spark, settings, ledger, plan, progress, now, shared=shared)
+
+
+def each_source(spark: SparkSession, settings: Settings) -> list[Settings]:
+    """The settings for every source that is to be maintained: the one they name, or all."""
+    if "source" in settings.model_fields_set:
+        return [settings]
+    known = {entry.source for entry in Ledger(spark, settings.layout, "").history()}
+    return [settings.model_copy(update={"source": source}) for source in sorted(known)]
+
+
+if __name__ == "__main__":
+    from pipeline.cli import main
+
+    main("maintain")

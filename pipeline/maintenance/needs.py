@@ -1,0 +1,167 @@
+"""What of a source's history somebody still needs, and who: read from the ledger, the quarantine
+and the timeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from pyspark.sql import SparkSession, functions as sf
+
+from pipeline import delta
+from pipeline.bronze.files import FileRow, read_files
+from pipeline.catalog.definitions import read_items
+from pipeline.catalog.items import in_force
+from pipeline.gold.state import GoldState
+from pipeline.ledger import FINISHED, PLANNED, Ledger
+from pipeline.maintenance.limits import FROM_START, Need, first_young
+from pipeline.settings import Settings
+from pipeline.silver.decode import OFFSET_BITS
+from pipeline.silver.late_names import unnamed
+from pipeline.silver.plan import SilverPlan
+from pipeline.silver.quarantine import retryable
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """Of one source: its files, what holds its silver and its bronze, and its files with faults."""
+
+    files: tuple[FileRow, ...]
+    silver: tuple[Need, ...]
+    bronze: tuple[Need, ...]
+    faulty: frozenset[int]
+
+
+def find_needs(
+    spark: SparkSession, settings: Settings, ledger: Ledger, finished: Finished, now: datetime
+) -> Needs:
+    """Look everything up; `finished`: see `read_finished`."""
+    lake = settings.layout
+    files = tuple(read_files(spark, lake, settings.source))
+    gold = tuple(gold_needs(ledger))
+    keep = settings.retention
+    silver = [*gold, silver_age(spark, ledger, finished, now, keep.silver)]
+    bronze = [
+        *gold,
+        *decoding_needs(ledger),
+        *_names(spark, settings),
+        bronze_age(files, finished, now, keep.bronze),
+    ]
+    held = retryable(spark, lake, settings.source)
+    return Needs(files, tuple(silver), tuple(bronze), frozenset(one.ordinal for one in held))
+
+
+def gold_needs(ledger: Ledger) -> Iterator[Need]:
+    """What gold has not applied yet, or may have to apply again."""
+    if ledger.last("gold") is None:
+        yield Need(FROM_START, "gold has applied nothing yet")
+        return
+    state = GoldState.of(ledger)
+    yield Need(state.cut_lsn + 1, "gold has come to it")
+    for table in state.tables.values():
+        if table.held:
+            yield Need(table.to_lsn + 1, f"{table.name} is held there: {table.held}")
+    if 0 < state.xa_from <= state.cut_lsn:
+        yield Need(state.xa_from, "an XA transaction that is prepared there is still open")
+    if plan := ledger.open("gold"):
+        moving = (t.from_lsn for t in GoldState.from_body(plan.body).tables.values() if t.touched)
+        why = f"gold's batch {plan.batch} is under way, or was killed and is to be finished"
+        yield Need(min(moving, default=state.cut_lsn) + 1, why)
+
+
+def decoding_needs(ledger: Ledger) -> Iterator[Need]:
+    """What silver has not decoded yet, or is to decode again."""
+    last = ledger.last("silver")
+    if last is None:
+        yield Need(FROM_START, "silver has decoded nothing yet")
+        return
+    before = SilverPlan.from_body(last.body)
+    yield Need(_lsn(before.end), "silver has come to it")
+    if before.executed is None:
+        why = "silver's last batch is of an older release, and the next one looks at the whole log"
+        yield Need(FROM_START, why)
+    if plan := ledger.open("silver"):
+        body = SilverPlan.from_body(plan.body)
+        places = [body.start, *((one.ordinal, one.start_pos) for one in body.retried)]
+        why = f"silver's batch {plan.batch} is under way, or was killed and is to be finished"
+        yield Need(_lsn(min(places)), why)
+
+
+def _names(spark: SparkSession, settings: Settings) -> Iterator[Need]:
+    """Tables that wait for names are taken up from the log's start, where conf defines them."""
+    items = in_force(read_items(spark, settings.layout, settings.source))
+    for name in sorted(unnamed(items)):
+        if settings.wanted(name.schema, name.table):
+            why = (
+                f"{name} waits for the names of its columns, and is read from the log's start then:"
+                " give its definitions, or exclude it"
+            )
+            yield Need(FROM_START, why)
+
+
+def _lsn(mark: tuple[int, int]) -> int:
+    return mark[0] << OFFSET_BITS | mark[1]
+
+
+# --- age ------------------------------------------------------------------------------------------
+
+Finished = Mapping[tuple[str, int], datetime]
+"""When a layer's batches were finished, by layer and number."""
+
+
+def read_finished(ledger: Ledger) -> Finished:
+    """From the ledger: all of the source's."""
+    return {
+        (entry.layer, entry.batch): entry.at
+        for entry in ledger.history()
+        if entry.state == FINISHED
+    }
+
+
+def silver_age(
+    spark: SparkSession,
+    ledger: Ledger,
+    finished: Finished,
+    now: datetime,
+    keep: timedelta | None,
+) -> Need:
+    """What came into silver a short while ago: behind the cut of the last batch of before."""
+    if keep is None:
+        return Need(FROM_START, "retention.silver is forever")
+    old = [
+        batch for (layer, batch), at in finished.items() if layer == "silver" and at < now - keep
+    ]
+    cut = _cut_of(spark, ledger, max(old)) if old else None
+    why = f"what follows came in less than {_in_words(keep)} ago (retention.silver)"
+    return Need(FROM_START if cut is None else cut + 1, why)
+
+
+def _cut_of(spark: SparkSession, ledger: Ledger, batch: int) -> int | None:
+    """The last transaction that silver had after a batch."""
+    rows = delta.read(spark, ledger.path).where(
+        (sf.col("source") == ledger.source)
+        & (sf.col("layer") == "silver")
+        & (sf.col("batch") == batch)
+        & (sf.col("state") == PLANNED)
+    )
+    row = rows.select(sf.get_json_object("body", "$.cut_lsn").cast("bigint")).first()
+    return None if row is None else row[0]
+
+
+def bronze_age(
+    files: tuple[FileRow, ...], finished: Finished, now: datetime, keep: timedelta | None
+) -> Need:
+    """What came into bronze a short while ago, from the first such file on."""
+    if keep is None:
+        return Need(FROM_START, "retention.bronze is forever")
+    old = {
+        batch for (layer, batch), at in finished.items() if layer == "bronze" and at < now - keep
+    }
+    why = f"what follows came in less than {_in_words(keep)} ago (retention.bronze)"
+    return Need(first_young(files, old), why)
+
+
+def _in_words(keep: timedelta) -> str:
+    hours = keep // timedelta(hours=1)
+    return f"{hours} hours" if hours % 24 else f"{hours // 24} days"

@@ -1,0 +1,61 @@
+"""What one batch of maintenance removes of a source, completely: the body of its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pipeline.maintenance.limits import Bronze, Need
+from pipeline.removed import Removed
+
+
+@dataclass(frozen=True, slots=True)
+class MaintenancePlan:
+    """`cuts_from`: the first batch whose cut stays. `bronze`: the files whose bytes go. `silver`:
+    the need before which silver's rows go. `removed`: what is gone of silver once that is done, by
+    this plan or an earlier one. `cascades_upto`: what foreign keys did in gold's batches up to this
+    one is not needed any more.
+    """
+
+    cuts_from: int
+    bronze: Bronze
+    silver: Need
+    removed: Removed
+    cascades_upto: int = 0
+
+    def to_body(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "cuts_from": self.cuts_from,
+            "bronze": {
+                "files": [list(run) for run in self.bronze.runs],
+                "count": self.bronze.files,
+                "bytes": self.bronze.bytes,
+                **_limit(self.bronze.need),
+            },
+            "silver": _limit(self.silver),
+            "removed": self.removed.to_dict(),
+            "cascades_upto": self.cascades_upto,
+        }
+
+    @classmethod
+    def from_body(cls, body: Mapping[str, Any]) -> MaintenancePlan:
+        """What `to_body` gave."""
+        bronze, silver = body["bronze"], body["silver"]
+        return cls(
+            body["cuts_from"],
+            Bronze(
+                tuple((first, last) for first, last in bronze["files"]),
+                bronze["count"],
+                bronze["bytes"],
+                Need(bronze["before_lsn"], bronze["since"]),
+            ),
+            Need(silver["before_lsn"], silver["since"]),
+            Removed(**body["removed"]),
+            body["cascades_upto"],
+        )
+
+
+def _limit(need: Need) -> dict[str, Any]:
+    return {"before_lsn": need.lsn, "since": need.reason}

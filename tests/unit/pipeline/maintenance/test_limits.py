@@ -1,0 +1,189 @@
+"""How far removal may go, for each thing that can still need what is there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from pipeline.bronze.executed import Executed
+from pipeline.gold.state import GoldState, TableState
+from pipeline.ledger import Plan
+from pipeline.maintenance.limits import (
+    Need,
+    PublishedCut,
+    bronze_files,
+    first_kept,
+    first_young,
+    limit,
+)
+from pipeline.maintenance.needs import bronze_age, decoding_needs, gold_needs
+from pipeline.silver.plan import Retried, SilverPlan
+from tests.support.bronze_rows import file_row
+
+NOW = datetime(2026, 11, 22, tzinfo=timezone.utc)
+DAY = timedelta(days=1)
+
+
+def at(ordinal: int, pos: int = 0) -> int:
+    """An LSN."""
+    return ordinal << 40 | pos
+
+
+@dataclass
+class Plans:
+    """A ledger with these plans."""
+
+    open_plans: dict[str, dict[str, Any]] = field(default_factory=dict)
+    last_plans: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def open(self, layer: str) -> Plan | None:
+        body = self.open_plans.get(layer)
+        return Plan("shop", layer, 8, body) if body else None
+
+    def last(self, layer: str) -> Plan | None:
+        body = self.last_plans.get(layer)
+        return Plan("shop", layer, 7, body) if body else None
+
+    def record(self, layer: str) -> dict[str, Any] | None:
+        return {}
+
+
+def state(*tables: TableState, **fields: Any) -> GoldState:
+    return GoldState(cut_lsn=at(9, 500), tables={t.name: t for t in tables}, **fields)
+
+
+def table(name: str, to: int, held: str | None = None, **fields: Any) -> TableState:
+    return TableState("shop", name, to_lsn=to, held=held, **fields)
+
+
+GOING_ON = table("orders", at(9, 500))
+HELD = table("held", at(4, 100), held="it is damaged")
+LEFT_OUT = table("left_out", at(2, 100))
+MOVING = table("orders", at(9, 900), from_lsn=at(9, 300), touched=True)
+
+
+@pytest.mark.parametrize(
+    ("last", "under_way", "lsn", "reason"),
+    [
+        (None, None, 0, "applied nothing"),
+        (state(GOING_ON), None, at(9, 501), "gold has come to it"),
+        (state(GOING_ON, HELD), None, at(4, 101), "shop.held is held there: it is damaged"),
+        (state(GOING_ON, LEFT_OUT), None, at(9, 501), "gold has come"),
+        (state(GOING_ON, xa_from=at(5, 7)), None, at(5, 7), "XA transaction"),
+        (state(GOING_ON, xa_from=at(9, 501)), None, at(9, 501), "gold has come"),
+        (state(GOING_ON, xa_from=0), None, at(9, 501), "gold has come"),
+        (state(GOING_ON), state(MOVING), at(9, 301), "batch 8 is under way"),
+        (state(GOING_ON), state(replace(MOVING, touched=False)), at(9, 501), "gold has come"),
+    ],
+)
+def test_gold_needs_what_it_has_not_applied(
+    last: GoldState | None, under_way: GoldState | None, lsn: int, reason: str
+) -> None:
+    ledger = Plans(
+        {"gold": under_way.to_body()} if under_way else {},
+        {"gold": last.to_body()} if last else {},
+    )
+    need = limit(gold_needs(ledger))
+    assert need.lsn == lsn
+    assert reason in need.reason
+
+
+def silver(**fields: Any) -> dict[str, Any]:
+    whole = {"start": (6, 4), "end": (9, 700), "cut_lsn": at(9, 600), "executed": Executed()}
+    return SilverPlan(**{**whole, **fields}).to_body()
+
+
+@pytest.mark.parametrize(
+    ("last", "under_way", "lsn", "reason"),
+    [
+        (None, None, 0, "decoded nothing"),
+        (silver(), None, at(9, 700), "silver has come to it"),
+        (silver(executed=None), None, 0, "older release"),
+        (silver(), silver(start=(9, 700), end=(9, 900)), at(9, 700), "silver"),
+        (
+            silver(),
+            silver(start=(9, 700), end=(9, 700), retried=(Retried(3, 40, (1,)),)),
+            at(3, 40),
+            "batch 8 is under way",
+        ),
+    ],
+)
+def test_bronze_is_needed_from_where_decoding_goes_on(
+    last: dict[str, Any] | None, under_way: dict[str, Any] | None, lsn: int, reason: str
+) -> None:
+    ledger = Plans({"silver": under_way} if under_way else {}, {"silver": last} if last else {})
+    need = limit(decoding_needs(ledger))
+    assert need.lsn == lsn
+    assert reason in need.reason
+
+
+FILES = [file_row(f"log.00000{n}", n, batch=n) for n in range(1, 7)]
+OPEN = replace(FILES[1], state="open", complete=False)
+
+
+@pytest.mark.parametrize(
+    ("files", "need", "there", "faulty", "runs"),
+    [
+        (FILES, at(4), range(7), (), ((1, 3),)),
+        (FILES, at(4, 900), range(7), (), ((1, 3),)),
+        (FILES, at(1, 900), range(7), (), ()),
+        (FILES, 0, range(7), (), ()),
+        (FILES, at(6), range(7), {3}, ((1, 2), (4, 5))),
+        (FILES, at(6), {4, 5, 6}, (), ((4, 5),)),
+        ([FILES[0], OPEN, *FILES[2:]], at(4), range(7), (), ((1, 1), (3, 3))),
+        (FILES, at(99), range(7), (), ((1, 6),)),
+    ],
+)
+def test_whole_files_go_that_are_complete_there_and_not_needed(
+    files: Any, need: int, there: Any, faulty: Any, runs: Any
+) -> None:
+    found = bronze_files(files, [Need(need, "why")], there=there, faulty=faulty)
+    assert found.runs == runs
+    count = sum(last - first + 1 for first, last in runs)
+    assert (found.files, found.bytes) == (count, 1000 * count)
+    assert found.need.reason == "why"
+
+
+def test_the_first_file_that_came_in_late_holds_those_behind_it() -> None:
+    assert first_young(FILES, old={1, 2, 4, 5, 6}) == at(3)
+    assert first_young(FILES, old=range(9)) == at(7)
+    assert first_young([], old=()) == at(1)
+
+
+@pytest.mark.parametrize(
+    ("days", "keep", "lsn"),
+    [(31, 30 * DAY, at(7)), (30, 30 * DAY, at(1)), (1, timedelta(0), at(7)), (99, None, 0)],
+)
+def test_bronze_is_old_by_when_it_came_in(days: int, keep: timedelta | None, lsn: int) -> None:
+    finished = {("bronze", n): NOW - days * DAY for n in range(1, 7)}
+    assert bronze_age(tuple(FILES), finished, NOW, keep).lsn == lsn
+
+
+CUTS = [PublishedCut(n, NOW - (10 - n) * DAY) for n in range(1, 6)]
+
+
+@pytest.mark.parametrize(
+    ("cuts", "days", "batch"),
+    [
+        ([], 7, 0),
+        (CUTS, 7, 3),
+        (CUTS, 99, 1),
+        (CUTS, 2, 5),
+        (CUTS, 0, 5),
+        (CUTS[::-1], 7, 3),
+        ([*CUTS[:4], PublishedCut(5, None)], 0, 5),
+        ([PublishedCut(3, None), *CUTS[3:]], 0, 3),
+    ],
+)
+def test_the_last_cut_stays_and_those_that_are_young(
+    cuts: list[PublishedCut], days: int, batch: int
+) -> None:
+    assert first_kept(cuts, NOW, days * DAY) == batch
+
+
+def test_of_several_needs_the_first_holds() -> None:
+    needs = [Need(at(5), "later"), Need(at(3), "first"), Need(at(9), "last")]
+    assert limit(needs) == Need(at(3), "first")
