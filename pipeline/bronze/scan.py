@@ -22,7 +22,8 @@ from decoder.head import read_description
 from decoder.large_event import Mark
 from decoder.segments import Cut, Segmenter
 from decoder.tally import Tally
-from pipeline.bronze.storage import opened, read_windows
+from pipeline.bronze.archive import ArchiveError
+from pipeline.bronze.storage import file_name, opened, read_windows
 
 _ENDS = (EventType.ROTATE, EventType.STOP)
 _TASKS = 64
@@ -32,17 +33,19 @@ _TASKS = 64
 class ScanTask:
     """A file to read up to `size`, of which bronze holds what is before `stored`.
 
-    `succeeded`: the log goes on in another file. `cipher`: what reads it, if it is encrypted.
+    `succeeded`: the log goes on in another file. `cipher`: what reads it, if it is encrypted;
+    `codec`, if it is compressed. Then its `size` is None: all of it is read.
     """
 
     path: str
     file: str
-    size: int
+    size: int | None
     stored: Mark | None
     succeeded: bool
     target: int
     limit: int
     cipher: StreamCipher | None = None
+    codec: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,28 +109,32 @@ def scan(task: ScanTask) -> Scan:
     segmenter = Segmenter(target=task.target, limit=task.limit, stored=task.stored)
     digest = hashlib.sha256()
     size = 0
-    with opened(task.path, task.cipher) as stream:
-        for window in read_windows(stream, task.size):
-            segmenter.feed(window)
-            if segmenter.fault is not None and segmenter.changed:
-                break
-            digest.update(window)
-            size += len(window)
-        grown = bool(stream.read(1))
+    damage: ArchiveError | None = None
+    with opened(task.path, task.cipher, task.codec) as stream:
+        try:
+            for window in read_windows(stream, task.size):
+                segmenter.feed(window)
+                if segmenter.fault is not None and segmenter.changed:
+                    break
+                digest.update(window)
+                size += len(window)
+        except ArchiveError as error:
+            damage = error
+        grown = task.size is not None and bool(stream.read(1))
     segmenter.finish()
     framer = segmenter.framer
     end, zeros = _rest(task, segmenter.boundary, size)
     padded = zeros and framer.last_type in _ENDS and framer.end == segmenter.boundary
     ended = (padded or end == framer.end) and framer.last_type in _ENDS
-    fault = None if padded else segmenter.fault
+    fault = (None if padded else segmenter.fault) or damage
     incomplete = framer.incomplete if end != segmenter.boundary and not padded else None
     return Scan(
         cuts=tuple(segmenter.cuts),
         boundary=segmenter.boundary,
         end=end,
-        fault=_sentence(fault, task.file),
+        fault=_sentence(fault, task),
         changed=segmenter.changed,
-        incomplete=_sentence(incomplete, task.file),
+        incomplete=_sentence(incomplete, task),
         ended=ended,
         in_use=framer.in_use,
         growing=framer.in_use or grown,
@@ -163,7 +170,7 @@ def _gtids(task: ScanTask, boundary: Mark) -> str:
     """The GTIDs of the transactions before the boundary."""
     framer, tally = Framer(verify=False), Tally()
     description: FormatDescriptionEvent | None = None
-    with opened(task.path, task.cipher) as stream:
+    with opened(task.path, task.cipher, task.codec) as stream:
         for window in read_windows(stream, boundary.position):
             description = description or read_description(window)
             tally.add(framer.feed(window), description)
@@ -175,7 +182,7 @@ def _rest(task: ScanTask, boundary: Mark, size: int) -> tuple[Mark, bool]:
     if boundary.position == size:
         return boundary, False
     crc, zeros = boundary.crc, True
-    with opened(task.path, task.cipher) as stream:
+    with opened(task.path, task.cipher, task.codec) as stream:
         stream.seek(boundary.position)
         for window in read_windows(stream, size - boundary.position):
             crc = zlib.crc32(window, crc)
@@ -183,5 +190,8 @@ def _rest(task: ScanTask, boundary: Mark, size: int) -> tuple[Mark, bool]:
     return Mark(size, crc), zeros
 
 
-def _sentence(error: BinlogError | None, file: str) -> str | None:
-    return None if error is None else str(error.at(file=file))
+def _sentence(error: BinlogError | None, task: ScanTask) -> str | None:
+    """What is wrong: with the log, or with the archive that it is in."""
+    if error is None:
+        return None
+    return str(error.at(file=file_name(task.path) if task.codec else task.file))
