@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import random
+from collections import deque
 from typing import BinaryIO, cast
 
 import pyarrow as pa
@@ -28,14 +29,12 @@ def whole(codec: str, content: bytes, window: int = 65_536) -> bytes:
 
 def readable(codec: str, content: bytes, window: int = 65_536) -> tuple[bytes, str]:
     """What comes out before the error, and what that says."""
-    found = b""
-    try:
-        for data in read_windows(archived(codec, content), None, window):
-            found += data
-    except ArchiveError as error:
-        assert error.position == len(found)
-        return found, error.reason
-    raise AssertionError("there was no error")
+    found = bytearray()
+    windows = read_windows(archived(codec, content), None, window)
+    with pytest.raises(ArchiveError) as error:
+        deque(map(found.extend, windows), maxlen=0)
+    assert error.value.position == len(found)
+    return bytes(found), error.value.reason
 
 
 @pytest.mark.parametrize("codec", CODECS)
