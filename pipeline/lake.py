@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from pipeline.errors import MissingRequirementError
 from pipeline.lock import local_path
+from pipeline.stores import require_reachable
 
 
 def encode_part(name: str) -> str:
@@ -23,10 +24,12 @@ def encode_part(name: str) -> str:
 def require_writable(root: str) -> None:
     """Make a lake's folder on a local disk; MissingRequirementError if it cannot be written.
 
-    Whether another store can be written shows when it is: only Spark has its credentials.
+    Another store must be reachable, or SettingsError says why not; whether it can be written shows
+    when it is.
     """
     folder = local_path(root)
     if folder is None:
+        require_reachable(root, key="lake")
         return
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)

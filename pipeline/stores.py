@@ -8,7 +8,8 @@ to fsspec and to Spark alike, and never passes through here.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from fsspec.core import url_to_fs
@@ -45,6 +46,58 @@ def filesystem_of(location: str, *, key: str) -> tuple[Any, str]:
             if extra
             else "Install the fsspec package of that store beside Binlake, or check the URL.",
         ) from error
+    return filesystem, path
+
+
+@contextmanager
+def sentences(location: str, *, key: str) -> Iterator[None]:
+    """SettingsError (of `key`) for whatever keeps the body from asking what there is.
+
+    Each store's client has errors of its own: no credentials, no such bucket, no network.
+    """
+    try:
+        yield
+    except Exception as error:
+        raise SettingsError(
+            f"{location} cannot be reached: {said_by(error)}.",
+            key=key,
+            remedy="Check the path, the store's endpoint and the credentials in the environment.",
+        ) from error
+
+
+def require_reachable(location: str, *, key: str) -> None:
+    """SettingsError (of `key`) where a store cannot be asked what it has there."""
+    filesystem, path = filesystem_of(location, key=key)
+    with sentences(location, key=key):
+        filesystem.exists(path)
+
+
+def exists(path: str) -> bool:
+    """Whether there is a file or folder now, whoever put it there."""
+    filesystem, place = _fresh(path)
+    return bool(filesystem.exists(place))
+
+
+def names_in(folder: str) -> list[str]:
+    """The names of what is in a folder; none where there is no such folder."""
+    filesystem, path = _fresh(folder)
+    if not filesystem.exists(path):
+        return []
+    entries = (str(entry).rstrip("/") for entry in filesystem.ls(path, detail=False))
+    return [entry.rpartition("/")[2] for entry in entries if entry != path.rstrip("/")]
+
+
+def remove(folder: str) -> None:
+    """Remove a folder with all that is in it, if it is there."""
+    filesystem, path = _fresh(folder)
+    if filesystem.exists(path):
+        filesystem.rm(path, recursive=True)
+
+
+def _fresh(location: str) -> tuple[Any, str]:
+    """The store and the path in it, without what is remembered of it: Spark writes there too."""
+    filesystem, path = url_to_fs(location)
+    filesystem.invalidate_cache()
     return filesystem, path
 
 

@@ -13,7 +13,7 @@ from decoder.encryption.stream_cipher import StreamCipher
 from pipeline.bronze.archive import ArchivedFile, log_name
 from pipeline.bronze.decrypted_file import DecryptedFile
 from pipeline.errors import SettingsError
-from pipeline.stores import filesystem_of, said_by
+from pipeline.stores import filesystem_of, said_by, sentences
 
 WINDOW = 8 << 20
 """Bytes that are read at a time."""
@@ -40,17 +40,10 @@ def list_files(location: str) -> list[StoredFile]:
     Raises SettingsError where there is nothing, or no way to get there.
     """
     filesystem, path = filesystem_of(location, key="binlogs")
-    try:
+    with sentences(location, key="binlogs"):
         before = _found(filesystem, path)
         # Sizes are asked for after the names: a file that has a successor by then is closed.
         found = _found(filesystem, path) if before else {}
-    except Exception as error:
-        # Each store's client has errors of its own: no credentials, no such bucket, no network.
-        raise SettingsError(
-            f"{location} cannot be listed: {said_by(error)}.",
-            key="binlogs",
-            remedy="Check the path, the store's endpoint and the credentials in the environment.",
-        ) from error
     if not before:
         raise SettingsError(
             f"there is no file at {location}.",

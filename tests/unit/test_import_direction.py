@@ -39,7 +39,7 @@ DECODER_ORDER = (
 """Modules of the decoder that come before all the others."""
 
 PIPELINE_ORDER = (
-    ("errors", "lake", "report", "progress", "time_zone"),
+    ("errors", "stores", "lake", "report", "progress", "time_zone"),
     ("settings", "spark", "delta", "ledger"),
     ("bronze",),
     ("catalog",),
