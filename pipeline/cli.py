@@ -75,14 +75,17 @@ def retry(
     source: Source = None, binlogs: Binlogs = None, lake: LakeFolder = None, conf: Conf = None
 ) -> None:
     """Take up what a fault held, after a fix: decode it again, then apply."""
+    from pipeline.lease import only_writer
     from pipeline.progress import for_terminal
     from pipeline.run import require_source, retry_faults
     from pipeline.spark import session
 
     settings = _settings(conf, source, binlogs, lake).require("lake")
-    spark = session(settings)
-    require_source(spark, settings)
-    _finish(retry_faults(spark, settings, for_terminal()), settings)
+    with only_writer(settings.lake, settings.spark.conf):
+        spark = session(settings)
+        require_source(spark, settings)
+        reports = retry_faults(spark, settings, for_terminal())
+    _finish(reports, settings)
 
 
 @app.command()
@@ -175,6 +178,7 @@ def _settings(
 
 def _run_layers(settings: Settings, *layers: str) -> None:
     from pipeline.lake import require_writable
+    from pipeline.lease import only_writer
     from pipeline.progress import for_terminal
     from pipeline.run import require_source, run_layers
     from pipeline.spark import session
@@ -182,10 +186,12 @@ def _run_layers(settings: Settings, *layers: str) -> None:
     settings.require("lake", *(["binlogs"] if "bronze" in layers else []))
     if "bronze" in layers:
         require_writable(settings.lake)
-    spark = session(settings)
-    if "bronze" not in layers:
-        require_source(spark, settings)
-    _finish(run_layers(spark, settings, for_terminal(), layers), settings)
+    with only_writer(settings.lake, settings.spark.conf):
+        spark = session(settings)
+        if "bronze" not in layers:
+            require_source(spark, settings)
+        reports = run_layers(spark, settings, for_terminal(), layers)
+    _finish(reports, settings)
 
 
 def _finish(reports: list[LayerReport], settings: Settings) -> None:
