@@ -22,11 +22,15 @@ from decoder.head import read_description
 from decoder.large_event import Mark
 from decoder.segments import Cut, Segmenter
 from decoder.tally import Tally
+from pipeline import stores
 from pipeline.bronze.archive import ArchiveError
 from pipeline.bronze.storage import file_name, opened, read_windows
+from pipeline.errors import MissingRequirementError
+from pipeline.stores import said_by
 
 _ENDS = (EventType.ROTATE, EventType.STOP)
 _TASKS = 64
+_FOUND = pa.schema([("id", pa.int64()), ("scan", pa.string()), ("problem", pa.string())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +150,9 @@ def scan(task: ScanTask) -> Scan:
 def scan_all(spark: SparkSession, tasks: Sequence[ScanTask]) -> Iterator[tuple[int, Scan]]:
     """Scan files in Spark's workers; gives each file's index with what was found.
 
-    A file that cannot be read any more (purged since it was listed) is left out: the next run lists
-    anew, and where files follow it is missing between them.
+    A file that is gone (purged since it was listed) is left out: the next run lists anew, and where
+    files follow it is missing between them. Raises MissingRequirementError for one that is there,
+    and that workers cannot read.
     """
     if not tasks:
         return
@@ -155,15 +160,30 @@ def scan_all(spark: SparkSession, tasks: Sequence[ScanTask]) -> Iterator[tuple[i
     def found(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for index in batch.column("id").to_pylist():
+                scanned: str | None = None
+                problem: str | None = None
                 try:
-                    found_there = scan(tasks[index]).to_json()
-                except OSError:
-                    continue
-                yield pa.RecordBatch.from_pydict({"id": [index], "scan": [found_there]})
+                    scanned = scan(tasks[index]).to_json()
+                except (OSError, ImportError) as error:
+                    problem = said_by(error)
+                yield pa.RecordBatch.from_pylist(
+                    [{"id": index, "scan": scanned, "problem": problem}], _FOUND
+                )
 
     indexes = spark.range(0, len(tasks), 1, min(len(tasks), _TASKS))
-    for row in indexes.mapInArrow(found, "id BIGINT, scan STRING").collect():
-        yield row["id"], Scan.from_json(row["scan"])
+    for row in indexes.mapInArrow(found, "id BIGINT, scan STRING, problem STRING").collect():
+        if row["problem"] is None:
+            yield row["id"], Scan.from_json(row["scan"])
+        else:
+            _require_gone(tasks[row["id"]].path, row["problem"])
+
+
+def _require_gone(path: str, problem: str) -> None:
+    if stores.exists(path):
+        raise MissingRequirementError(
+            f"Spark's workers cannot read {path}, which is there: {problem}.",
+            remedy="They need the paths, packages and credentials that the driver has.",
+        )
 
 
 def _gtids(task: ScanTask, boundary: Mark) -> str:
