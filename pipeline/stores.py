@@ -66,7 +66,12 @@ def sentences(location: str, *, key: str) -> Iterator[None]:
 
 
 def require_reachable(location: str, *, key: str) -> None:
-    """SettingsError (of `key`) where a store cannot be asked what it has there."""
+    """SettingsError (of `key`) where one of the stores above cannot be asked what it has there.
+
+    Of others only Spark may know the way.
+    """
+    if location.partition("://")[0] not in _EXTRAS:
+        return
     filesystem, path = filesystem_of(location, key=key)
     with sentences(location, key=key):
         filesystem.exists(path)

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
-import s3fs
 from moto.server import ThreadedMotoServer
+from s3fs import S3FileSystem
 
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "AKIAOFATEST", "AWS_SECRET_ACCESS_KEY": "a-secret-of-a-test"}
 
@@ -29,7 +30,7 @@ class ObjectStore:
     @property
     def files(self) -> Any:
         """The objects, through a client that remembers nothing."""
-        return s3fs.S3FileSystem(
+        return S3FileSystem(
             key=CREDENTIALS["AWS_ACCESS_KEY_ID"],
             secret=CREDENTIALS["AWS_SECRET_ACCESS_KEY"],
             endpoint_url=self.endpoint,
@@ -56,6 +57,11 @@ def object_store() -> Iterator[ObjectStore]:
     server.start()
     try:
         host, port = server.get_host_and_port()
-        yield ObjectStore(f"http://{host}:{port}")
+        endpoint = f"http://{host}:{port}"
+        # Servers of one process share what they hold.
+        urlopen(Request(f"{endpoint}/moto-api/reset", method="POST")).close()
+        S3FileSystem.clear_instance_cache()  # clients of before this one's environment
+        yield ObjectStore(endpoint)
     finally:
         server.stop()
+        S3FileSystem.clear_instance_cache()

@@ -116,6 +116,11 @@ def test_s3a_is_told_of_another_endpoint_and_never_of_secrets() -> None:
     }
 
 
+def test_stores_that_only_spark_may_know_are_not_asked() -> None:
+    require_writable("hdfs:///lake")
+    require_writable("dbfs:/lake")
+
+
 def test_a_local_lake_is_still_made(tmp_path: Path) -> None:
     require_writable(str(tmp_path / "new" / "lake"))
     assert (tmp_path / "new" / "lake").is_dir()
