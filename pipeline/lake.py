@@ -12,6 +12,7 @@ from urllib.parse import quote
 from pipeline.errors import MissingRequirementError
 from pipeline.lock import local_path
 from pipeline.sql_text import quoted
+from pipeline.stores import require_reachable
 
 _PLAIN = re.compile("[a-z0-9]+(_[a-z0-9]+)*")
 _DIGITS = 12
@@ -29,10 +30,12 @@ def encode_part(name: str) -> str:
 def require_writable(root: str) -> None:
     """Make a lake's folder on a local disk; MissingRequirementError if it cannot be written.
 
-    Whether another store can be written shows when it is: only Spark has its credentials.
+    Another store must be reachable, or SettingsError says why not; whether it can be written shows
+    when it is.
     """
     folder = local_path(root)
     if folder is None:
+        require_reachable(root, key="lake")
         return
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)

@@ -18,6 +18,7 @@ from pipeline.jars import delta_jars, spark_home
 from pipeline.java import java_home
 from pipeline.sessions import let_go_at_exit, own_session
 from pipeline.settings import MIB, Settings
+from pipeline.stores import s3a_conf
 
 LOG4J = """\
 status = off
@@ -159,7 +160,7 @@ def configuration(settings: Settings) -> dict[str, str]:
     spark = settings.spark
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         # spark-submit has started Java already: its own options gave master, memory and jars.
-        return {**CONF, **spark.conf}
+        return {**CONF, **s3a_conf(), **spark.conf}
     home = java_home()
     logging = f"-Dlog4j2.configurationFile={_log4j(settings.log).as_uri()}"
     os.environ["JAVA_HOME"] = str(home)
@@ -173,6 +174,7 @@ def configuration(settings: Settings) -> dict[str, str]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.shuffle.partitions": str(2 * cores(spark.master)),
         "spark.jars": ",".join(str(jar) for jar in delta_jars(home, spark.conf)),
+        **s3a_conf(),
         **spark.conf,
         JAVA_OPTIONS: f"{logging} {with_defaults(spark.conf.get(JAVA_OPTIONS, ''))}",
     }

@@ -57,7 +57,8 @@ def carry_out(
     """Do what the plan says, as far as it is not done, and finish it."""
     files, part_size, limit = from_body(plan.body)
     # Not in the plan, which would keep secrets in the ledger.
-    ciphers = find_ciphers((file.row.path for file in files if file.cuts), read_keys(encryption))
+    encrypted = ((file.row.path, file.codec) for file in files if file.cuts)
+    ciphers = find_ciphers(encrypted, read_keys(encryption))
     planned = sum(file.row.ingested_upto - file.start.position for file in files)
     with (
         progress.task("bronze: ingesting", planned, "bytes") as task,

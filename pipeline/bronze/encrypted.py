@@ -14,6 +14,7 @@ from decoder.encryption.keyring import replication_keys
 from decoder.encryption.keys import HEAD_LENGTH, NO_KEYS, Keys
 from decoder.encryption.stream_cipher import StreamCipher
 from decoder.errors import BinlogError
+from pipeline.bronze.archive import log_name
 from pipeline.bronze.storage import THREADS, opened
 from pipeline.errors import SettingsError
 from pipeline.settings import EncryptionSettings
@@ -55,19 +56,25 @@ def find_cipher(stored: BinaryIO, file: str, keys: Keys) -> StreamCipher | None:
     return cipher
 
 
-def find_ciphers(paths: Iterable[str], keys: Keys) -> dict[str, StreamCipher]:
-    """The ciphers of those files that are encrypted and can be opened."""
+def find_ciphers(files: Iterable[tuple[str, str | None]], keys: Keys) -> dict[str, StreamCipher]:
+    """The ciphers of those files that are encrypted and can be opened, by path.
+
+    `files` are paths with what each is compressed with.
+    """
     if keys == NO_KEYS:
         return {}
 
-    def cipher_of(path: str) -> StreamCipher | None:
+    def cipher_of(file: tuple[str, str | None]) -> tuple[str, StreamCipher | None]:
+        path, codec = file
         try:
-            with opened(path) as stored:
-                return find_cipher(stored, path, keys)
+            with opened(path, codec=codec, ahead=HEAD_LENGTH) as stored:
+                return path, find_cipher(stored, log_name(path), keys)
         except (OSError, BinlogError):
-            return None  # its bytes will not be the planned ones, and listing tells the reason
+            return (
+                path,
+                None,
+            )  # its bytes will not be the planned ones, and listing tells the reason
 
-    ordered = list(paths)
     with ThreadPoolExecutor(THREADS) as threads:
-        found = zip(ordered, threads.map(cipher_of, ordered), strict=True)
+        found = threads.map(cipher_of, files)
         return {path: cipher for path, cipher in found if cipher is not None}

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from decoder.encryption.stream_cipher import StreamCipher
 from decoder.framer import FLAGS_POSITION
 from pipeline import delta
+from pipeline.bronze.archive import ArchiveError
 from pipeline.bronze.plan import FilePlan
 from pipeline.bronze.rows import Stretch, masked, segment_batches
 from pipeline.bronze.storage import opened, read_windows
@@ -87,18 +88,23 @@ def _stretches(
             large = cut.end.position - cut.start.position > limit
             tail = file.tail and cut is file.cuts[-1]
             size = part_size if large else None
-            yield Stretch(file.row, cut, tail, size, batch, ciphers.get(file.row.path))
+            cipher = ciphers.get(file.row.path)
+            yield Stretch(file.row, cut, tail, size, batch, cipher, file.codec)
 
 
 def _chunks(stretches: Iterator[Stretch]) -> Iterator[list[Stretch]]:
-    """Stretches that follow each other, as many as one task is to read."""
+    """Stretches that follow each other, as many as one task is to read.
+
+    Those of one compressed file stay together: each task would have to read it from the start.
+    """
     all_of_them = list(stretches)
     total = sum(stretch.size for stretch in all_of_them)
     most = min(max(total // _TASKS, _LEAST_TASK_BYTES), TASK_BYTES)
     chunk: list[Stretch] = []
     size = 0
     for stretch in all_of_them:
-        if chunk and size + stretch.size > most:
+        same = chunk and stretch.codec and chunk[-1].row.path == stretch.row.path
+        if chunk and not same and size + stretch.size > most:
             yield chunk
             chunk, size = [], 0
         chunk.append(stretch)
@@ -128,13 +134,13 @@ def _is_as_planned(file: FilePlan, cipher: StreamCipher | None) -> bool:
     start, end = file.cuts[0].start, file.cuts[-1].end
     crc = start.crc
     try:
-        with opened(file.row.path, cipher) as stream:
+        with opened(file.row.path, cipher, file.codec) as stream:
             stream.seek(start.position)
             position = start.position
             for window in read_windows(stream, end.position - start.position):
                 crc = zlib.crc32(masked(window, position), crc)
                 position += len(window)
-    except OSError:
+    except (OSError, ArchiveError):
         return False
     return crc == end.crc
 

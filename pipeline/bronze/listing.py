@@ -6,7 +6,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from decoder.constants import EventFlag
 from decoder.encryption.header import HEADER_LENGTH
@@ -21,10 +21,23 @@ from decoder.errors import (
 )
 from decoder.framer import FLAGS_POSITION, has_in_use_flag
 from decoder.head import Head, read_head
+from pipeline.bronze.archive import MAGIC_LENGTH, ArchivedFile, codec_of
 from pipeline.bronze.encrypted import GIVE_A_KEY, find_cipher
-from pipeline.bronze.storage import THREADS, StoredFile, decrypted, list_files, opened
+from pipeline.bronze.storage import (
+    THREADS,
+    StoredFile,
+    decrypted,
+    file_name,
+    list_files,
+    opened,
+)
+from pipeline.stores import said_by
 
 _FIRST_READ = 1 << 16
+_MORE = 8
+"""How many times as much is read where that was not enough."""
+_LARGEST_HEAD = 64 << 20
+"""Bytes that are looked at for a head, whatever they say how long it is."""
 _NUMBERED = re.compile(r"(?P<base>.+)\.(?P<number>\d+)")
 _SERVER_NUMBERED = re.compile(r".+\.\d{6,}")
 _COPY_AGAIN = "Copy the file from the server again, or leave it out."
@@ -39,7 +52,8 @@ _REMEDIES: tuple[tuple[type[BinlogError], str], ...] = (
 class Binlog:
     """A binary log among the input: `base` and `number` are the two parts of its name.
 
-    With `cipher` it is encrypted; what `stored` and `head` tell is of the log inside.
+    With `cipher` it is encrypted; what `stored` and `head` tell is of the log inside. With `codec`
+    it is compressed: `stored.size` is the archive's, and the log's shows when all of it is read.
     """
 
     stored: StoredFile
@@ -47,6 +61,12 @@ class Binlog:
     base: str
     number: int
     cipher: StreamCipher | None = None
+    codec: str | None = None
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of the log, if that is known."""
+        return self.stored.size if self.codec is None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,30 +118,54 @@ def split_name(name: str) -> tuple[str, int]:
 
 def _look(file: StoredFile, keys: Keys) -> Binlog | _Refused:
     try:
-        with opened(file.path) as stored:
-            cipher = find_cipher(stored, file.name, keys)
-            if cipher is not None:
-                file = replace(file, size=max(file.size - HEADER_LENGTH, 0))
-            head = _read_head(decrypted(stored, cipher), file.size)
+        with opened(file.path, ahead=_FIRST_READ) as stored:
+            codec = codec_of(stored.read(MAGIC_LENGTH))
+            stored.seek(0)
+            if codec is None:
+                cipher, head = _look_inside(stored, file.name, keys, file.size)
+            else:
+                # The archive's size is part of what tells that it changed.
+                file = replace(file, modified=f"{file.modified}, {file.size} bytes of {codec}")
+                log = cast(BinaryIO, ArchivedFile(stored, codec))
+                cipher, head = _look_inside(log, file.name, keys, _LARGEST_HEAD)
     except BinlogError as error:
         return _Refused(file, error)
     except OSError as error:
-        return _Refused(file, BinlogError(f"it cannot be read: {error.strerror or error}"))
-    return Binlog(file, head, *split_name(file.name), cipher)
+        return _Refused(file, BinlogError(f"it cannot be read: {said_by(error)}"))
+    if cipher is not None and codec is None:
+        file = replace(file, size=max(file.size - HEADER_LENGTH, 0))
+    return Binlog(file, head, *split_name(file.name), cipher, codec)
+
+
+def _look_inside(
+    log: BinaryIO, name: str, keys: Keys, size: int
+) -> tuple[StreamCipher | None, Head]:
+    """The cipher of a log of at most `size` bytes, and what is behind it."""
+    cipher = find_cipher(log, name, keys)
+    if cipher is not None:
+        size = max(size - HEADER_LENGTH, 0)
+    return cipher, _read_head(decrypted(log, cipher), size)
 
 
 def _read_head(stream: BinaryIO, size: int) -> Head:
+    """The head of a log, of which no more is read than that needs, and never very much."""
     beginning = stream.read(min(size, _FIRST_READ))
-    try:
+    while True:
         try:
             return read_head(beginning)
-        except TruncatedError:
-            return read_head(beginning + stream.read(size - len(beginning)))
-    except TruncatedError as error:
-        flags = beginning[FLAGS_POSITION] if has_in_use_flag(beginning) else 0
-        if flags & EventFlag.BINLOG_IN_USE:
-            raise _JustBegunError("the server is beginning it") from error
-        raise
+        except TruncatedError as error:
+            wanted = min(size, _LARGEST_HEAD, len(beginning) * _MORE)
+            more = stream.read(wanted - len(beginning))
+            if not more:
+                raise _cut_short(beginning, error) from error
+            beginning += more
+
+
+def _cut_short(beginning: bytes, error: TruncatedError) -> BinlogError:
+    flags = beginning[FLAGS_POSITION] if has_in_use_flag(beginning) else 0
+    if flags & EventFlag.BINLOG_IN_USE:
+        return _JustBegunError("the server is beginning it")
+    return error
 
 
 class _JustBegunError(BinlogError):
@@ -138,6 +182,6 @@ def _matters(refused: _Refused, *, given: bool) -> bool:
 
 
 def _sentence(refused: _Refused) -> str:
-    error = refused.error.at(file=refused.file.name)
+    error = refused.error.at(file=file_name(refused.file.path))
     remedy = next(text for kind, text in _REMEDIES if isinstance(error, kind))
     return f"{error}. {remedy}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import groupby
 
 from pipeline.bronze.gtids import GtidSet
 from pipeline.bronze.listing import Binlog
@@ -82,18 +82,40 @@ def _has_gtids(binlog: Binlog) -> bool:
 
 
 def _each_once(log: Log, notes: list[str]) -> list[Binlog]:
-    """The log's files in order; of copies of one the longest is taken."""
-    ordered = sorted(log.files, key=lambda b: (b.number, -b.stored.size, b.stored.path))
-    kept = ordered[:1]
-    for one, other in pairwise(ordered):
-        if one.number != other.number:
-            kept.append(other)
-        elif one.head.incarnation == other.head.incarnation:
-            notes.append(f"{other.stored.path} is left out: {kept[-1].stored.path} is the same.")
-        else:
-            raise SettingsError(
-                f"{one.stored.path} and {other.stored.path} have the same number.",
-                key="binlogs",
-                remedy="Give one log's files only.",
-            )
+    """The log's files in order, of copies the best one."""
+    kept: list[Binlog] = []
+    for _, copies in groupby(sorted(log.files, key=lambda b: b.number), key=lambda b: b.number):
+        best, *others = _best_first(list(copies))
+        kept.append(best)
+        for other in others:
+            if other.head.incarnation != best.head.incarnation:
+                raise SettingsError(
+                    f"{best.stored.path} and {other.stored.path} have the same number.",
+                    key="binlogs",
+                    remedy="Give one log's files only.",
+                )
+            notes.append(f"{other.stored.path} is left out: {best.stored.path} is the same.")
     return kept
+
+
+def _best_first(copies: Sequence[Binlog]) -> list[Binlog]:
+    """Of copies of one log the longest. How long it is a compressed one does not tell.
+
+    Such a one is taken where no other is there, or where that was made before the server closed
+    the log, and the compressed one since.
+    """
+    plain = sorted(
+        (copy for copy in copies if copy.codec is None),
+        key=lambda copy: (-copy.stored.size, copy.stored.path),
+    )
+    packed = sorted(
+        (copy for copy in copies if copy.codec is not None),
+        key=lambda copy: (_in_use(copy), -copy.stored.size, copy.stored.path),
+    )
+    if plain and packed and _in_use(plain[0]) and not _in_use(packed[0]):
+        return [*packed, *plain]
+    return [*plain, *packed]
+
+
+def _in_use(binlog: Binlog) -> bool:
+    return binlog.head.description.in_use

@@ -20,6 +20,8 @@ from pipeline.settings import SegmentSettings
 
 BATCH_BYTES = 32 << 30
 """About as many new bytes go into one batch: its plan stays small."""
+_EXPANSION = 5
+"""How many times its bytes a compressed log is taken to be, before it is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +29,14 @@ class FilePlan:
     """What a batch does with a file: the cuts to ingest, then the row it is to have.
 
     The last cut is `tail` where it is no whole transaction. `clear_in_use`: the flag that bronze
-    holds is set, and the server has cleared it.
+    holds is set, and the server has cleared it. `codec`: what the file is compressed with.
     """
 
     row: FileRow
     cuts: tuple[Cut, ...]
     tail: bool
     clear_in_use: bool
+    codec: str | None = None
 
     @property
     def start(self) -> Mark:
@@ -76,25 +79,29 @@ def tasks(
         task = ScanTask(
             path=stored.path,
             file=stored.name,
-            size=stored.size,
+            size=file.binlog.size,
             stored=mark,
             succeeded=goes_on,
             target=int(segments.target),
             limit=int(segments.limit),
             cipher=file.binlog.cipher,
+            codec=file.binlog.codec,
         )
         chosen.append((file, task))
-        size += stored.size - (mark.position if mark else 0)
+        expected = stored.size * _EXPANSION if file.binlog.codec else stored.size
+        size += max(expected - (mark.position if mark else 0), 0)
         if size >= BATCH_BYTES:
             return chosen, True
     return chosen, False
 
 
 def _worth_reading(file: Placed, *, succeeded: bool) -> bool:
-    row, stored = file.row, file.binlog.stored
-    if row is not None and stored.size < row.ingested_upto and stored.path != row.path:
+    row, stored, size = file.row, file.binlog.stored, file.binlog.size
+    if row is None:
+        return True
+    if size is not None and size < row.ingested_upto and stored.path != row.path:
         return False  # an older copy
-    if row is None or (row.size, row.modified) != (stored.size, stored.modified):
+    if row.modified != stored.modified or size not in (None, row.size):
         return True
     return row.state == "open" and succeeded
 
@@ -107,11 +114,14 @@ def plan_file(
     name = file.binlog.stored.name
     before = file.row
     verdict = judge(name, scan, successor, relay=head.relay, previous_gtids=head.previous_gtids)
-    if before is not None and file.binlog.stored.size < before.ingested_upto:
+    size = scan.end.position if file.binlog.size is None else file.binlog.size
+    if before is not None and size < before.ingested_upto and not scan.changed:
+        if file.binlog.codec and file.binlog.stored.path != before.path:
+            return None  # an older copy
         reason = f"{name} has become shorter than what was ingested of it. {COPY_AGAIN}"
-        return _only_faulty(before, file, reason, batch)
+        return _only_faulty(before, file, size, reason, batch)
     if scan.changed:
-        return _only_faulty(before, file, verdict.fault or "", batch) if before else None
+        return _only_faulty(before, file, size, verdict.fault or "", batch) if before else None
     cuts, tail = _with_tail(scan, keep=verdict.keep_tail)
     end = cuts[-1].end if cuts else before.stored if before else scan.boundary
     complete = verdict.state == "complete"
@@ -122,7 +132,7 @@ def plan_file(
         incarnation=head.incarnation,
         ordinal=file.ordinal,
         path=file.binlog.stored.path,
-        size=file.binlog.stored.size,
+        size=size,
         modified=file.binlog.stored.modified,
         state=verdict.state,
         complete=complete,
@@ -142,7 +152,7 @@ def plan_file(
     )
     clear = in_bronze and not scan.in_use
     unchanged = before is not None and not cuts and _says_the_same(before, row)
-    return None if unchanged else FilePlan(row, cuts, tail, clear)
+    return None if unchanged else FilePlan(row, cuts, tail, clear, file.binlog.codec)
 
 
 def _with_tail(scan: Scan, *, keep: bool) -> tuple[tuple[Cut, ...], bool]:
@@ -152,14 +162,16 @@ def _with_tail(scan: Scan, *, keep: bool) -> tuple[tuple[Cut, ...], bool]:
     return (*scan.cuts, Cut(scan.boundary, scan.end, None, b"")), True
 
 
-def _only_faulty(before: FileRow, file: Placed, reason: str, batch: int) -> FilePlan | None:
+def _only_faulty(
+    before: FileRow, file: Placed, size: int, reason: str, batch: int
+) -> FilePlan | None:
     stored = file.binlog.stored
     row = replace(
         before,
         state="faulty",
         complete=False,
         fault=reason,
-        size=stored.size,
+        size=size,
         modified=stored.modified,
         path=stored.path,
         batch=batch,
@@ -186,6 +198,7 @@ def to_body(files: Iterable[FilePlan], *, part_size: int, limit: int, more: bool
                 "cuts": [cut_to_json(cut) for cut in file.cuts],
                 "tail": file.tail,
                 "clear_in_use": file.clear_in_use,
+                "codec": file.codec,
             }
             for file in files
         ],
@@ -200,6 +213,7 @@ def from_body(body: Mapping[str, Any]) -> tuple[list[FilePlan], int, int]:
             tuple(cut_from_json(cut) for cut in file["cuts"]),
             file["tail"],
             file["clear_in_use"],
+            file.get("codec"),  # plans from before compressed files lack it
         )
         for file in body["files"]
     ]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -35,6 +36,7 @@ class Stretch:
     part_size: int | None
     batch: int
     cipher: StreamCipher | None = None
+    codec: str | None = None
 
     @property
     def size(self) -> int:
@@ -46,8 +48,8 @@ def segment_batches(stretches: Iterable[Stretch]) -> Iterator[pa.RecordBatch]:
     """The rows, as many to a batch as are small together."""
     rows: list[dict[str, Any]] = []
     size = 0
-    for stretch in stretches:
-        for row in _rows(stretch):
+    for _, of_one_file in groupby(stretches, key=lambda stretch: stretch.row.path):
+        for row in _rows_of_file(list(of_one_file)):
             rows.append(row)
             size += len(row["content"])
             if size >= _BATCH_BYTES:
@@ -57,31 +59,38 @@ def segment_batches(stretches: Iterable[Stretch]) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_pylist(rows, schema=SEGMENTS)
 
 
-def _rows(stretch: Stretch) -> Iterator[dict[str, Any]]:
+def _rows_of_file(stretches: Sequence[Stretch]) -> Iterator[dict[str, Any]]:
+    """Opened once: what is compressed can only be read from its beginning on."""
+    one = stretches[0]
+    with opened(one.row.path, one.cipher, one.codec) as stream:
+        for stretch in stretches:
+            yield from _rows(stream, stretch)
+
+
+def _rows(stream: BinaryIO, stretch: Stretch) -> Iterator[dict[str, Any]]:
     """The rows of one segment. The tally is of all its parts, so that part 0 comes last."""
     cut, row = stretch.cut, stretch.row
-    with opened(row.path, stretch.cipher) as stream:
-        first: dict[str, Any] | None = None
-        tally = _Tallying(stretch)
-        crc = cut.start.crc
-        for part, content in enumerate(_parts(stream, stretch)):
-            if part == 0:
-                crc = zlib.crc32(masked(content, cut.start.position), crc)
-                content = masked(content, cut.start.position, in_use=row.in_use)
-            else:
-                crc = zlib.crc32(content, crc)
-            tally.add(content)
-            values = _values(stretch, part, content)
-            if part:
-                yield values
-            else:
-                first = values
-        if crc != cut.end.crc or first is None:
-            raise BinlogError(
-                "the bytes from here on are not those that were planned",
-                file=row.file,
-                position=cut.start.position,
-            )
+    first: dict[str, Any] | None = None
+    tally = _Tallying(stretch)
+    crc = cut.start.crc
+    for part, content in enumerate(_parts(stream, stretch)):
+        if part == 0:
+            crc = zlib.crc32(masked(content, cut.start.position), crc)
+            content = masked(content, cut.start.position, in_use=row.in_use)
+        else:
+            crc = zlib.crc32(content, crc)
+        tally.add(content)
+        values = _values(stretch, part, content)
+        if part:
+            yield values
+        else:
+            first = values
+    if crc != cut.end.crc or first is None:
+        raise BinlogError(
+            "the bytes from here on are not those that were planned",
+            file=row.file,
+            position=cut.start.position,
+        )
     yield first | tally.values()
 
 

@@ -22,27 +22,34 @@ from decoder.head import read_description
 from decoder.large_event import Mark
 from decoder.segments import Cut, Segmenter
 from decoder.tally import Tally
-from pipeline.bronze.storage import opened, read_windows
+from pipeline import stores
+from pipeline.bronze.archive import ArchiveError
+from pipeline.bronze.storage import file_name, opened, read_windows
+from pipeline.errors import MissingRequirementError
+from pipeline.stores import said_by
 
 _ENDS = (EventType.ROTATE, EventType.STOP)
 _TASKS = 64
+_FOUND = pa.schema([("id", pa.int64()), ("scan", pa.string()), ("problem", pa.string())])
 
 
 @dataclass(frozen=True, slots=True)
 class ScanTask:
     """A file to read up to `size`, of which bronze holds what is before `stored`.
 
-    `succeeded`: the log goes on in another file. `cipher`: what reads it, if it is encrypted.
+    `succeeded`: the log goes on in another file. `cipher`: what reads it, if it is encrypted;
+    `codec`, if it is compressed. Then its `size` is None: all of it is read.
     """
 
     path: str
     file: str
-    size: int
+    size: int | None
     stored: Mark | None
     succeeded: bool
     target: int
     limit: int
     cipher: StreamCipher | None = None
+    codec: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,28 +113,32 @@ def scan(task: ScanTask) -> Scan:
     segmenter = Segmenter(target=task.target, limit=task.limit, stored=task.stored)
     digest = hashlib.sha256()
     size = 0
-    with opened(task.path, task.cipher) as stream:
-        for window in read_windows(stream, task.size):
-            segmenter.feed(window)
-            if segmenter.fault is not None and segmenter.changed:
-                break
-            digest.update(window)
-            size += len(window)
-        grown = bool(stream.read(1))
+    damage: ArchiveError | None = None
+    with opened(task.path, task.cipher, task.codec) as stream:
+        try:
+            for window in read_windows(stream, task.size):
+                segmenter.feed(window)
+                if segmenter.fault is not None and segmenter.changed:
+                    break
+                digest.update(window)
+                size += len(window)
+        except ArchiveError as error:
+            damage = error
+        grown = task.size is not None and bool(stream.read(1))
     segmenter.finish()
     framer = segmenter.framer
     end, zeros = _rest(task, segmenter.boundary, size)
     padded = zeros and framer.last_type in _ENDS and framer.end == segmenter.boundary
     ended = (padded or end == framer.end) and framer.last_type in _ENDS
-    fault = None if padded else segmenter.fault
+    fault = (None if padded else segmenter.fault) or damage
     incomplete = framer.incomplete if end != segmenter.boundary and not padded else None
     return Scan(
         cuts=tuple(segmenter.cuts),
         boundary=segmenter.boundary,
         end=end,
-        fault=_sentence(fault, task.file),
+        fault=_sentence(fault, task),
         changed=segmenter.changed,
-        incomplete=_sentence(incomplete, task.file),
+        incomplete=_sentence(incomplete, task),
         ended=ended,
         in_use=framer.in_use,
         growing=framer.in_use or grown,
@@ -139,8 +150,9 @@ def scan(task: ScanTask) -> Scan:
 def scan_all(spark: SparkSession, tasks: Sequence[ScanTask]) -> Iterator[tuple[int, Scan]]:
     """Scan files in Spark's workers; gives each file's index with what was found.
 
-    A file that cannot be read any more (purged since it was listed) is left out: the next run lists
-    anew, and where files follow it is missing between them.
+    A file that is gone (purged since it was listed) is left out: the next run lists anew, and where
+    files follow it is missing between them. Raises MissingRequirementError for one that is there,
+    and that workers cannot read.
     """
     if not tasks:
         return
@@ -148,22 +160,37 @@ def scan_all(spark: SparkSession, tasks: Sequence[ScanTask]) -> Iterator[tuple[i
     def found(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for index in batch.column("id").to_pylist():
+                scanned: str | None = None
+                problem: str | None = None
                 try:
-                    found_there = scan(tasks[index]).to_json()
-                except OSError:
-                    continue
-                yield pa.RecordBatch.from_pydict({"id": [index], "scan": [found_there]})
+                    scanned = scan(tasks[index]).to_json()
+                except (OSError, ImportError) as error:
+                    problem = said_by(error)
+                yield pa.RecordBatch.from_pylist(
+                    [{"id": index, "scan": scanned, "problem": problem}], _FOUND
+                )
 
     indexes = spark.range(0, len(tasks), 1, min(len(tasks), _TASKS))
-    for row in indexes.mapInArrow(found, "id BIGINT, scan STRING").collect():
-        yield row["id"], Scan.from_json(row["scan"])
+    for row in indexes.mapInArrow(found, "id BIGINT, scan STRING, problem STRING").collect():
+        if row["problem"] is None:
+            yield row["id"], Scan.from_json(row["scan"])
+        else:
+            _require_gone(tasks[row["id"]].path, row["problem"])
+
+
+def _require_gone(path: str, problem: str) -> None:
+    if stores.exists(path):
+        raise MissingRequirementError(
+            f"Spark's workers cannot read {path}, which is there: {problem}.",
+            remedy="They need the paths, packages and credentials that the driver has.",
+        )
 
 
 def _gtids(task: ScanTask, boundary: Mark) -> str:
     """The GTIDs of the transactions before the boundary."""
     framer, tally = Framer(verify=False), Tally()
     description: FormatDescriptionEvent | None = None
-    with opened(task.path, task.cipher) as stream:
+    with opened(task.path, task.cipher, task.codec) as stream:
         for window in read_windows(stream, boundary.position):
             description = description or read_description(window)
             tally.add(framer.feed(window), description)
@@ -175,7 +202,7 @@ def _rest(task: ScanTask, boundary: Mark, size: int) -> tuple[Mark, bool]:
     if boundary.position == size:
         return boundary, False
     crc, zeros = boundary.crc, True
-    with opened(task.path, task.cipher) as stream:
+    with opened(task.path, task.cipher, task.codec) as stream:
         stream.seek(boundary.position)
         for window in read_windows(stream, size - boundary.position):
             crc = zlib.crc32(window, crc)
@@ -183,5 +210,8 @@ def _rest(task: ScanTask, boundary: Mark, size: int) -> tuple[Mark, bool]:
     return Mark(size, crc), zeros
 
 
-def _sentence(error: BinlogError | None, file: str) -> str | None:
-    return None if error is None else str(error.at(file=file))
+def _sentence(error: BinlogError | None, task: ScanTask) -> str | None:
+    """What is wrong: with the log, or with the archive that it is in."""
+    if error is None:
+        return None
+    return str(error.at(file=file_name(task.path) if task.codec else task.file))

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import fsspec
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, functions as sf
 
+from pipeline import stores
 from pipeline.errors import ConcurrentRunError
 from pipeline.lake import Lake
 from pipeline.sessions import own_session
@@ -57,7 +57,7 @@ class Staging:
 
         Raises ConcurrentRunError where the folder is gone: that is never the same as no rows.
         """
-        if not _exists(self.path):
+        if not stores.exists(self.path):
             raise ConcurrentRunError(
                 f"{self.path} was removed while it was in use.",
                 remedy="Did another run finish the batch, or did someone clean up? Run again.",
@@ -90,7 +90,7 @@ def staging(spark: SparkSession, lake: Lake, source: str, batch: int) -> Iterato
     try:
         yield Staging(spark, path)
     finally:
-        _remove(path)
+        stores.remove(path)
 
 
 def remove_leftovers(lake: Lake, source: str, finished: int) -> None:
@@ -99,21 +99,6 @@ def remove_leftovers(lake: Lake, source: str, finished: int) -> None:
 
 
 def _each(root: str, chosen: Callable[[str], bool]) -> None:
-    if not _exists(root):
-        return
-    files, folder = fsspec.core.url_to_fs(root)
-    for entry in files.ls(folder, detail=False):
-        name = entry.rstrip("/").rpartition("/")[2]
+    for name in stores.names_in(root):
         if name[:1].isdigit() and chosen(name):
-            _remove(f"{root}/{name}")
-
-
-def _exists(path: str) -> bool:
-    files, folder = fsspec.core.url_to_fs(path)
-    return bool(files.exists(folder))
-
-
-def _remove(path: str) -> None:
-    files, folder = fsspec.core.url_to_fs(path)
-    if files.exists(folder):
-        files.rm(folder, recursive=True)
+            stores.remove(f"{root}/{name}")

@@ -45,7 +45,10 @@ def test_a_uri_of_another_store_is_no_local_folder(
     root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    asked: list[str] = []
+    monkeypatch.setattr("pipeline.lake.require_reachable", lambda root, key: asked.append(root))
     require_writable(root)
+    assert asked == [root]
     assert list(tmp_path.iterdir()) == []
 
 

@@ -96,5 +96,5 @@ def test_ciphers_are_found_for_what_is_encrypted_and_can_be_opened(tmp_path: Pat
     for name, content in (("a", LOG), ("b", PLAIN), ("c", other), ("d", b"")):
         (tmp_path / name).write_bytes(content)
     paths = [str(tmp_path / name) for name in "abcde"]
-    assert list(find_ciphers(paths, KEYS)) == [paths[0]]
-    assert find_ciphers(paths, NO_KEYS) == {}
+    assert list(find_ciphers([(path, None) for path in paths], KEYS)) == [paths[0]]
+    assert find_ciphers([(path, None) for path in paths], NO_KEYS) == {}

@@ -10,12 +10,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pytest
 from pyspark.sql import SparkSession
 
 from decoder.constants import EventType
 from pipeline import delta
 from pipeline.bronze.batch import carry_out
+from pipeline.errors import MissingRequirementError
 from pipeline.ledger import Ledger
 from pipeline.progress import QuietProgress
 from tests.support.bronze_input import FILES, IN_USE, Bronze, KilledError
@@ -198,6 +200,19 @@ def test_a_file_that_vanishes_between_plan_and_reading_is_left_out(bronze: Bronz
     bronze.put(FILES[1])
     assert bronze.run().clean
     assert bronze.holds(*FILES[:2])
+
+
+def test_what_only_the_driver_can_read_is_an_error(bronze: Bronze) -> None:
+    """A store in the driver's memory stands for a path or a credential that workers do not have."""
+    files = fsspec.filesystem("memory")
+    files.pipe(f"/shop/{FILES[0].name}", FILES[0].read_bytes())
+    bronze.settings = bronze.settings.model_copy(update={"binlogs": "memory://shop"})
+    try:
+        with pytest.raises(MissingRequirementError, match="workers cannot read memory:///shop/bin"):
+            bronze.run()
+    finally:
+        files.rm("/shop", recursive=True)
+    assert bronze.rows() == {}
 
 
 def test_a_run_killed_before_any_commit_is_finished_by_the_next(

@@ -112,10 +112,10 @@ def test_a_file_that_cannot_be_read_is_a_fault_and_the_others_are_taken(
 ) -> None:
     location = put(tmp_path, log_000001=LOG, log_000002=LOG)
 
-    def refusing(path: str) -> AbstractContextManager[BinaryIO]:
+    def refusing(path: str, *, ahead: int) -> AbstractContextManager[BinaryIO]:
         if path.endswith("2"):
             raise PermissionError(13, "Permission denied", path)
-        return opened(path)
+        return opened(path, ahead=ahead)
 
     monkeypatch.setattr(listing, "opened", refusing)
     found = find_binlogs(location)

@@ -1,0 +1,131 @@
+"""Object stores and other file systems, as fsspec and Spark know them.
+
+A store is named by its protocol: `s3://` and `s3a://` are one, of which Spark knows the second.
+Who may read or write it is told by the environment (AWS_ACCESS_KEY_ID, a role of the machine, …)
+to fsspec and to Spark alike, and never passes through here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from fsspec.core import url_to_fs
+
+from pipeline.errors import SettingsError
+
+_EXTRAS = {
+    **dict.fromkeys(("s3", "s3a"), "s3"),
+    **dict.fromkeys(("gs", "gcs"), "gcs"),
+    **dict.fromkeys(("abfs", "abfss", "az"), "abfs"),
+}
+"""What Binlake is installed with for a store, by protocol."""
+
+ENDPOINT = "AWS_ENDPOINT_URL"
+"""The variable that AWS's own clients take another S3 from; s3fs and Spark look at it too."""
+REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
+
+
+def filesystem_of(location: str, *, key: str) -> tuple[Any, str]:
+    """The store of a path or URL, and the path in it.
+
+    Raises SettingsError (of `key`) for a protocol that is not known, or without its package.
+    """
+    try:
+        filesystem, path = url_to_fs(location)
+    except (ImportError, ValueError) as error:
+        # fsspec says which package a store needs, or that it does not know the protocol.
+        protocol = location.partition("://")[0]
+        extra = _EXTRAS.get(protocol)
+        raise SettingsError(
+            f"{location} cannot be read: {error}.",
+            key=key,
+            remedy=f"pip install 'binlake[{extra}]'."
+            if extra
+            else "Install the fsspec package of that store beside Binlake, or check the URL.",
+        ) from error
+    return filesystem, path
+
+
+@contextmanager
+def sentences(location: str, *, key: str) -> Iterator[None]:
+    """SettingsError (of `key`) for whatever keeps the body from asking what there is.
+
+    Each store's client has errors of its own: no credentials, no such bucket, no network.
+    """
+    try:
+        yield
+    except Exception as error:
+        raise SettingsError(
+            f"{location} cannot be reached: {said_by(error)}.",
+            key=key,
+            remedy="Check the path, the store's endpoint and the credentials in the environment.",
+        ) from error
+
+
+def require_reachable(location: str, *, key: str) -> None:
+    """SettingsError (of `key`) where one of the stores above cannot be asked what it has there.
+
+    Of others only Spark may know the way.
+    """
+    if location.partition("://")[0] not in _EXTRAS:
+        return
+    filesystem, path = filesystem_of(location, key=key)
+    with sentences(location, key=key):
+        filesystem.exists(path)
+
+
+def exists(path: str) -> bool:
+    """Whether there is a file or folder now, whoever put it there."""
+    filesystem, place = _fresh(path)
+    return bool(filesystem.exists(place))
+
+
+def names_in(folder: str) -> list[str]:
+    """The names of what is in a folder; none where there is no such folder."""
+    filesystem, path = _fresh(folder)
+    if not filesystem.exists(path):
+        return []
+    entries = (str(entry).rstrip("/") for entry in filesystem.ls(path, detail=False))
+    return [entry.rpartition("/")[2] for entry in entries if entry != path.rstrip("/")]
+
+
+def remove(folder: str) -> None:
+    """Remove a folder with all that is in it, if it is there."""
+    filesystem, path = _fresh(folder)
+    if filesystem.exists(path):
+        filesystem.rm(path, recursive=True)
+
+
+def _fresh(location: str) -> tuple[Any, str]:
+    """The store and the path in it, without what is remembered of it: Spark writes there too."""
+    filesystem, path = url_to_fs(location)
+    filesystem.invalidate_cache()
+    return filesystem, path
+
+
+def said_by(error: Exception) -> str:
+    """What an error of a store or its client says, in a line."""
+    told = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return " ".join(str(told).split()).rstrip(".")
+
+
+def s3a_conf(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """What Spark's S3A needs to be told so that it finds the S3 that other clients find.
+
+    Nothing where that is AWS's own.
+    """
+    endpoint = environment.get(ENDPOINT)
+    if not endpoint:
+        return {}
+    region = next((environment[name] for name in REGIONS if environment.get(name)), "us-east-1")
+    return {
+        "spark.hadoop.fs.s3a.endpoint": endpoint,
+        "spark.hadoop.fs.s3a.endpoint.region": region,
+        # Few of them have a host name for each bucket.
+        "spark.hadoop.fs.s3a.path.style.access": "true",
+        # Workers on other machines read binlogs from there, too.
+        f"spark.executorEnv.{ENDPOINT}": endpoint,
+    }

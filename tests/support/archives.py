@@ -1,0 +1,21 @@
+"""Compressed files as users have them: `pack(codec, log)`."""
+
+from __future__ import annotations
+
+import gzip
+
+import pyarrow as pa
+
+SUFFIXES = {"gzip": ".gz", "zstd": ".zst", "lz4": ".lz4"}
+"""By codec, what its files are named with."""
+
+
+def pack(codec: str, log: bytes) -> bytes:
+    """The bytes of a file that `gzip`, `zstd` or `lz4` makes."""
+    if codec == "gzip":
+        return gzip.compress(log, mtime=0)
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, codec) as stream:
+        stream.write(log)
+    packed: bytes = sink.getvalue().to_pybytes()
+    return packed

@@ -1,0 +1,67 @@
+"""A real S3 server of this machine (moto's), and what finds it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+from moto.server import ThreadedMotoServer
+from s3fs import S3FileSystem
+
+CREDENTIALS = {"AWS_ACCESS_KEY_ID": "AKIAOFATEST", "AWS_SECRET_ACCESS_KEY": "a-secret-of-a-test"}
+
+
+@dataclass(frozen=True)
+class ObjectStore:
+    """The server: `environment` is what its clients need."""
+
+    endpoint: str
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Where it is, and who one is there."""
+        return {**CREDENTIALS, "AWS_ENDPOINT_URL": self.endpoint}
+
+    @property
+    def files(self) -> Any:
+        """The objects, through a client that remembers nothing."""
+        return S3FileSystem(
+            key=CREDENTIALS["AWS_ACCESS_KEY_ID"],
+            secret=CREDENTIALS["AWS_SECRET_ACCESS_KEY"],
+            endpoint_url=self.endpoint,
+            use_listings_cache=False,
+        )
+
+    def put(self, path: str, content: bytes) -> None:
+        """Put an object, into a bucket that is made for it."""
+        bucket = path.partition("/")[0]
+        if not self.files.exists(bucket):
+            self.files.mkdir(bucket)
+        self.files.pipe_file(path, content)
+
+    def put_file(self, file: Path, path: str) -> None:
+        """Put a file."""
+        self.put(path, file.read_bytes())
+
+
+@contextmanager
+def object_store() -> Iterator[ObjectStore]:
+    """A server with no buckets, until the end of the `with`."""
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # a line for each request
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        endpoint = f"http://{host}:{port}"
+        # Servers of one process share what they hold.
+        urlopen(Request(f"{endpoint}/moto-api/reset", method="POST")).close()
+        S3FileSystem.clear_instance_cache()  # clients of before this one's environment
+        yield ObjectStore(endpoint)
+    finally:
+        server.stop()
+        S3FileSystem.clear_instance_cache()

@@ -1,0 +1,137 @@
+"""Bronze's job over compressed files: the same rows as over the logs inside."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline.bronze.batch import carry_out
+from pipeline.ledger import Ledger
+from pipeline.progress import QuietProgress
+from tests.support.archives import SUFFIXES, pack
+from tests.support.bronze_input import FILES, IN_USE, Bronze
+from tests.support.encrypted_log import FOLDER, encrypted
+
+FIRST, SECOND, THIRD = FILES[:3]
+
+
+@pytest.fixture
+def bronze(spark: SparkSession, tmp_path: Path) -> Bronze:
+    return Bronze(spark, tmp_path, keyring=str(FOLDER / "keyring"))
+
+
+def put_packed(bronze: Bronze, codec: str, name: str, log: bytes, folder: str = ".") -> Path:
+    """A compressed file among the input."""
+    file = bronze.input / folder / f"{name}{SUFFIXES[codec]}"
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(pack(codec, log))
+    return file
+
+
+def finish(bronze: Bronze) -> None:
+    """Carry the open plan out."""
+    ledger = Ledger(bronze.spark, bronze.lake, "shop")
+    plan = ledger.open("bronze")
+    assert plan is not None
+    carry_out(bronze.spark, bronze.lake, ledger, plan, QuietProgress(), bronze.settings.encryption)
+
+
+def test_archives_of_every_kind_come_back_as_the_logs_they_hold(bronze: Bronze) -> None:
+    logs = [file.read_bytes() for file in (FIRST, SECOND, THIRD)]
+    paths = [
+        put_packed(bronze, "gzip", FIRST.name, logs[0], "2026-11-21"),
+        put_packed(bronze, "zstd", SECOND.name, encrypted(logs[1]), "2026-11-21"),
+        put_packed(bronze, "lz4", THIRD.name, logs[2], "2026-11-22"),
+    ]
+    copy = put_packed(bronze, "gzip", THIRD.name, logs[2], "2026-11-23")
+    copy.rename(copy.with_name(f"{THIRD.name}.lz4"))  # the suffix does not tell what it is
+    (bronze.input / ".snapshot").mkdir()
+    bronze.put_bytes(".snapshot/other.000001", logs[0])
+    report = bronze.run()
+    assert (report.faults, report.gaps) == ((), ())
+    (note,) = report.notes
+    assert "is left out" in note
+    assert bronze.holds(FIRST, SECOND, THIRD)
+    rows = bronze.rows()
+    for path, log, file in zip(paths, logs, (FIRST, SECOND, THIRD), strict=True):
+        row = rows[file.name]
+        taken = {str(path), str(copy.with_name(f"{THIRD.name}.lz4"))}
+        assert row.path in taken
+        assert (row.state, row.size, row.ingested_upto) == ("complete", len(log), len(log))
+        assert row.sha256 == hashlib.sha256(log).hexdigest()
+    segments = bronze.segments()
+    assert len(segments) > 6
+    again = bronze.run()
+    assert again.batches == ()
+    assert bronze.segments() == segments
+
+
+def test_a_log_may_be_plain_at_one_run_and_packed_at_another(bronze: Bronze) -> None:
+    log = FIRST.read_bytes()
+    growing = bytearray(log[:150_000])
+    growing[IN_USE] |= 1
+    early = put_packed(bronze, "gzip", FIRST.name, bytes(growing))
+    assert bronze.run().clean
+    before = bronze.rows()[FIRST.name]
+    assert (before.state, before.in_use) == ("open", True)
+    assert 100_000 < before.ingested_upto <= 150_000
+
+    bronze.put(FIRST, 300_000, in_use=True)  # the server's own, beside the archive
+    assert bronze.run().clean
+    assert bronze.rows()[FIRST.name].ingested_upto > 250_000
+
+    (bronze.input / FIRST.name).unlink()
+    early.unlink()
+    whole = put_packed(bronze, "zstd", FIRST.name, log)
+    assert bronze.run().clean
+    assert bronze.holds(FIRST)
+    row = bronze.rows()[FIRST.name]
+    assert (row.path, row.state, row.in_use) == (str(whole), "complete", False)
+    assert row.sha256 == hashlib.sha256(log).hexdigest()
+
+    # What is less than the lake has is an older copy: no fault.
+    whole.unlink()
+    put_packed(bronze, "lz4", FIRST.name, bytes(growing))
+    report = bronze.run()
+    assert (report.clean, report.batches) == (True, ())
+
+
+def test_an_archive_that_is_cut_short_keeps_the_whole_transactions_before(bronze: Bronze) -> None:
+    file = put_packed(bronze, "gzip", FIRST.name, FIRST.read_bytes())
+    packed = file.read_bytes()
+    file.write_bytes(packed[: len(packed) // 2])
+    put_packed(bronze, "zstd", SECOND.name, SECOND.read_bytes())
+    report = bronze.run()
+    (fault,) = report.faults
+    assert fault.startswith(f"{file.name}, position ")
+    assert "ends inside of its gzip data: it was cut short. Copy the file" in fault
+    row = bronze.rows()[FIRST.name]
+    assert row.state == "faulty"
+    assert row.ingested_upto > 50_000
+    assert FIRST.read_bytes().startswith(bronze.restored(FIRST.name))
+    assert bronze.holds(SECOND)
+    assert bronze.run().batches == ()
+    file.write_bytes(packed)
+    assert bronze.run().clean
+    assert bronze.holds(FIRST, SECOND)
+
+
+def test_a_plan_is_carried_out_from_an_archive_that_was_packed_anew(bronze: Bronze) -> None:
+    file = put_packed(bronze, "gzip", FIRST.name, FIRST.read_bytes())
+    other = put_packed(bronze, "gzip", SECOND.name, SECOND.read_bytes())
+    bronze.plan()
+    parts = [FIRST.read_bytes()[:9], FIRST.read_bytes()[9:]]
+    file.write_bytes(b"".join(pack("gzip", part) for part in parts))
+    other.write_bytes(other.read_bytes()[:-50_000])
+    finish(bronze)
+    rows = bronze.rows()
+    assert bronze.holds(FIRST)
+    assert rows[FIRST.name].state == "complete"
+    assert (rows[SECOND.name].state, rows[SECOND.name].ingested_upto) == ("faulty", 0)
+    assert "changed or vanished while it was ingested" in (rows[SECOND.name].fault or "")
+    put_packed(bronze, "gzip", SECOND.name, SECOND.read_bytes())
+    assert bronze.run().clean
+    assert bronze.holds(FIRST, SECOND)
