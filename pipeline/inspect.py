@@ -1,18 +1,21 @@
 """`binlake inspect`: a log's events, or its decoded row images, as a table or as JSON lines.
 
 Files are read one after the other and shown as they are read, so that a log of any size can be
-looked at; one that is damaged is shown up to the fault.
+looked at; one that is damaged is shown up to the fault. A compressed one is unpacked to a temporary
+file first.
 """
 
 from __future__ import annotations
 
 import mmap
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import IO, Any, TypeAlias
 
 from rich import box
 from rich.console import Console, JustifyMethod
@@ -22,6 +25,7 @@ from rich.text import Text
 import decoder
 from decoder.encryption.keys import NO_KEYS, Keys
 from decoder.errors import BinlogError, EncryptedError
+from pipeline.bronze.archive import MAGIC_LENGTH, ArchivedFile, codec_of
 from pipeline.bronze.encrypted import GIVE_A_KEY
 from pipeline.inspect_encryption import encryption_header, header_cells, header_object
 from pipeline.inspect_events import EVENT_COLUMNS, event_cells, event_object
@@ -83,7 +87,15 @@ def _rows(file: Path, json: bool, keys: Keys) -> Iterator[Line]:
 
 @contextmanager
 def _content(file: Path) -> Iterator[bytes | mmap.mmap]:
-    with file.open("rb") as stream:
+    with file.open("rb") as stored, tempfile.TemporaryFile() as unpacked:
+        codec = codec_of(stored.read(MAGIC_LENGTH))
+        stored.seek(0)
+        stream: IO[bytes] = stored
+        if codec is not None:
+            # Onto the disk: events are shown from anywhere in the log, which may be large.
+            shutil.copyfileobj(ArchivedFile(stored, codec), unpacked)
+            unpacked.flush()
+            stream = unpacked
         if not os.fstat(stream.fileno()).st_size:
             yield b""
             return

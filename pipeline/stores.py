@@ -16,12 +16,12 @@ from fsspec.core import url_to_fs
 
 from pipeline.errors import SettingsError
 
-_EXTRAS = {
-    **dict.fromkeys(("s3", "s3a"), "s3"),
-    **dict.fromkeys(("gs", "gcs"), "gcs"),
-    **dict.fromkeys(("abfs", "abfss", "az"), "abfs"),
+_PACKAGES = {
+    **dict.fromkeys(("s3", "s3a"), "s3fs"),
+    **dict.fromkeys(("gs", "gcs"), "gcsfs"),
+    **dict.fromkeys(("abfs", "abfss", "az"), "adlfs"),
 }
-"""What Binlake is installed with for a store, by protocol."""
+"""fsspec's package for a store, by protocol: those of Binlake's extras."""
 
 ENDPOINT = "AWS_ENDPOINT_URL"
 """The variable that AWS's own clients take another S3 from; s3fs and Spark look at it too."""
@@ -38,12 +38,12 @@ def filesystem_of(location: str, *, key: str) -> tuple[Any, str]:
     except (ImportError, ValueError) as error:
         # fsspec says which package a store needs, or that it does not know the protocol.
         protocol = location.partition("://")[0]
-        extra = _EXTRAS.get(protocol)
+        package = _PACKAGES.get(protocol)
         raise SettingsError(
             f"{location} cannot be read: {error}.",
             key=key,
-            remedy=f"pip install 'binlake[{extra}]'."
-            if extra
+            remedy=f"Install {package} beside Binlake: pip install {package}"
+            if package
             else "Install the fsspec package of that store beside Binlake, or check the URL.",
         ) from error
     return filesystem, path
@@ -70,7 +70,7 @@ def require_reachable(location: str, *, key: str) -> None:
 
     Of others only Spark may know the way.
     """
-    if location.partition("://")[0] not in _EXTRAS:
+    if location.partition("://")[0] not in _PACKAGES:
         return
     filesystem, path = filesystem_of(location, key=key)
     with sentences(location, key=key):

@@ -16,6 +16,7 @@ from pipeline.cli import app
 from pipeline.inspect import inspect_files
 from pipeline.inspect_rows import to_json
 from tests.support import encrypted_log
+from tests.support.archives import pack
 from tests.support.event_bytes import (
     DATA,
     MARIADB_POST_HEADER_LENGTHS,
@@ -48,6 +49,20 @@ def test_json_has_an_object_a_line_with_all_that_is_in_an_event(
     rows = next(event for event in shown if event["type"] == "WRITE_ROWS")
     assert rows["rows_flags"] == ["STATEMENT_END", "SQL_FOREIGN_KEYS"]
     assert rows["columns_after"] == "ff"
+
+
+@pytest.mark.parametrize("codec", ["gzip", "zstd", "lz4"])
+def test_a_compressed_file_is_shown_as_the_log_inside(
+    codec: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    packed = tmp_path / "packed"
+    packed.write_bytes(pack(codec, PLAIN.read_bytes()))
+    for rows in (False, True):
+        expected = [{**line, "file": str(packed)} for line in lines(capsys, PLAIN, rows=rows)]
+        assert lines(capsys, packed, rows=rows) == expected
+    packed.write_bytes(packed.read_bytes()[:-20])
+    assert inspect_files([packed]) == 1
+    assert "it was cut short" in capsys.readouterr().err
 
 
 def test_a_table_has_a_line_per_event(capsys: pytest.CaptureFixture[str]) -> None:

@@ -88,14 +88,17 @@ def test_a_bucket_that_is_not_there_or_closed_is_an_error_of_the_settings(
 
 
 @pytest.mark.parametrize(
-    ("location", "extra"),
-    [("gs://lake/x", "binlake[gcs]"), ("abfss://lake@account.dfs.core.windows.net/x", "[abfs]")],
+    ("location", "package"),
+    [
+        ("gs://lake/x", "pip install gcsfs"),
+        ("abfss://lake@account.dfs.core.windows.net/x", "pip install adlfs"),
+    ],
 )
-def test_a_store_without_its_package_says_what_to_install(location: str, extra: str) -> None:
+def test_a_store_without_its_package_says_what_to_install(location: str, package: str) -> None:
     with pytest.raises(SettingsError) as error:
         require_writable(location)
     assert (error.value.key, error.value.exit_code) == ("lake", 2)
-    assert extra in error.value.remedy
+    assert package in error.value.remedy
 
 
 def test_s3a_is_told_of_another_endpoint_and_never_of_secrets() -> None:

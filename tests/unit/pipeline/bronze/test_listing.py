@@ -9,9 +9,11 @@ from typing import BinaryIO
 import pytest
 
 from pipeline.bronze import listing
+from pipeline.bronze.archive import ArchivedFile
 from pipeline.bronze.listing import find_binlogs, split_name
 from pipeline.bronze.storage import opened
 from pipeline.errors import SettingsError
+from tests.support.archives import pack
 from tests.support.event_bytes import format_description, log_bytes
 
 LOG = log_bytes(description=format_description("5.6.51", algorithm=1))
@@ -147,3 +149,34 @@ def test_nothing_there_is_an_error_of_the_settings(tmp_path: Path, location: str
 )
 def test_a_name_is_a_base_and_a_number(name: str, parts: tuple[str, int]) -> None:
     assert split_name(name) == parts
+
+
+def test_a_damaged_archive_that_is_named_like_a_log_is_a_fault(tmp_path: Path) -> None:
+    put(tmp_path, log_000001=LOG)
+    (tmp_path / "log.000002.gz").write_bytes(pack("gzip", LOG)[:20])
+    (tmp_path / "log.000003.zst").write_bytes(b"an error page")
+    (tmp_path / "notes.gz").write_bytes(pack("gzip", b"not a log"))
+    found = find_binlogs(str(tmp_path))
+    assert [binlog.stored.name for binlog in found.binlogs] == ["log.000001"]
+    assert len(found.faults) == 2
+    assert found.faults[0].startswith("log.000002.gz, position ")
+    assert "it was cut short. Copy the file" in found.faults[0]
+    assert found.faults[1].startswith("log.000003.zst, position 0")
+    (note,) = found.notes
+    assert "notes.gz is left out" in note
+
+
+def test_a_head_is_not_looked_for_in_all_that_an_archive_expands_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "_LARGEST_HEAD", 1 << 20)
+    endless = bytearray(LOG[:30])
+    endless[13:17] = (1 << 30).to_bytes(4, "little")  # what FORMAT_DESCRIPTION says how long it is
+    (tmp_path / "log.000001.zst").write_bytes(pack("zstd", bytes(endless) + bytes(64 << 20)))
+    read: list[int] = []
+    at_once = ArchivedFile.readinto
+    monkeypatch.setattr(
+        ArchivedFile, "readinto", lambda file, into: read.append(len(into)) or at_once(file, into)
+    )
+    assert len(find_binlogs(str(tmp_path)).faults) == 1
+    assert sum(read) <= 1 << 21
