@@ -18,7 +18,7 @@ from pipeline import delta
 from pipeline.catalog.items import ColumnStep
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger
-from pipeline.maintenance import batch, fit
+from pipeline.maintenance import fit
 from pipeline.maintenance.job import run
 from pipeline.progress import QuietProgress
 from pipeline.report import LayerReport
@@ -52,9 +52,11 @@ class Maintained(MadeLake):
         self.silver.batch([Tx(n).update(T, (1, "a"), (1, "a")).insert(T, n, f"row {n}")])
         self.run()
 
-    def maintain(self, *, dry_run: bool = False, **retention: str) -> LayerReport:
+    def maintain(
+        self, *, dry_run: bool = False, shared: bool = False, **retention: str
+    ) -> LayerReport:
         settings = self.settings(retention=retention)
-        return run(self.spark, settings, QuietProgress(), dry_run=dry_run)
+        return run(self.spark, settings, QuietProgress(), dry_run=dry_run, shared=shared)
 
     def gold(self, table: str) -> str:
         return Lake(self.root).gold("shop", table)
@@ -152,8 +154,6 @@ def test_a_table_that_rested_longer_than_delta_lets_versions_be_read_can_be_alte
 def test_a_maintenance_killed_after_each_commit_in_turn_ends_as_if_it_had_not_been(
     lake: Maintained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # What sources share is not what is killed here.
-    monkeypatch.setattr(batch, "shared_tables", lambda *_: [])
     lake.spark.sql(f"DELETE FROM delta.`{lake.gold('t')}` WHERE id = 2")  # as a vector
     expected = lake.rows("t"), lake.rows("u")
     executioner = AfterEachCommit()
@@ -171,6 +171,7 @@ def test_a_maintenance_killed_after_each_commit_in_turn_ends_as_if_it_had_not_be
     monkeypatch.undo()
     assert (lake.rows("t"), lake.rows("u")) == expected
     assert lake.record()["tables"]["silver/shop/t/v1"] == {"rows": 4}
+    assert lake.record()["counts"]["cuts removed"] == 1
     assert sorted(lake.cuts()) == [2]
     lake.change(4)
     assert lake.rows("t") == sorted([*expected[0], (4, "row 4")])
@@ -229,7 +230,7 @@ def test_an_apply_and_maintenance_at_once_are_both_done(
 
     def maintain() -> LayerReport:
         together.wait()
-        return lake.maintain(**AT_ONCE)
+        return lake.maintain(shared=True, **AT_ONCE)
 
     with ThreadPoolExecutor(2) as pool:
         changed, maintained = pool.submit(change), pool.submit(maintain)
