@@ -79,8 +79,24 @@ def test_a_view_has_the_changes_under_every_definition(spark: SparkSession, lake
 
 
 def test_a_view_that_cannot_be_made_is_told(spark: SparkSession, lake: Lake) -> None:
-    (told,) = write_views(spark, lake, [(TableName("shop", "none"), 1)])
-    assert told.startswith("shop.none: no view of its changes under all definitions: [TABLE_OR_VIE")
+    name = TableName("shop", "my orders")
+    write(spark, lake, 1, id=(pa.int32(), 1))
+    spark.sql(f"CREATE TABLE {lake.all_changes('shop', 'my orders')} (n INT) USING delta")
+    (told,) = write_views(spark, lake, [(name, 1)])
+    assert told.startswith("shop.my orders: no view of its changes under all definitions: [EXPECT_")
+
+
+def test_a_view_that_lacks_a_definition_gets_it_with_the_next(
+    spark: SparkSession, lake: Lake
+) -> None:
+    name = TableName("shop", "my orders")
+    write(spark, lake, 1, Name=(pa.string(), "a"))
+    write(spark, lake, 3, name=(pa.string(), "b"))
+    assert write_views(spark, lake, [(name, 3)]) == []
+    view = lake.all_changes("shop", "my orders")
+    assert view is not None
+    seen = spark.table(view).orderBy("__lsn").select("__version", "after.name")
+    assert [tuple(row) for row in seen.collect()] == [(1, "a"), (3, "b")]
 
 
 def test_a_lake_of_paths_has_no_views(spark: SparkSession) -> None:
