@@ -128,7 +128,7 @@ def maintain(
 ) -> None:
     """Remove what nothing needs any more, and lay out the lake's tables anew where that pays."""
     from pipeline.lease import only_writer
-    from pipeline.maintenance.job import each_source, run as run_maintenance
+    from pipeline.maintenance.job import of_source, run as run_maintenance
     from pipeline.progress import for_terminal
     from pipeline.run import require_source
     from pipeline.show import show_preview, show_problems, show_reports
@@ -137,17 +137,14 @@ def maintain(
     settings = _settings(conf, source=source, lake=lake).require("lake")
     with only_writer(settings.lake, settings.spark.conf):
         spark = session(settings)
-        sources = each_source(spark, settings)
-        for one in sources or [settings]:
-            require_source(spark, one)
-            report = run_maintenance(
-                spark, one, for_terminal(), dry_run=dry_run, shared=one == sources[-1]
-            )
-            if dry_run:
-                show_preview(report, one, Console())
-            else:
-                show_reports([report], one, Console())
-                show_problems([report], Console(stderr=True))
+        settings = of_source(spark, settings)
+        require_source(spark, settings)
+        report = run_maintenance(spark, settings, for_terminal(), dry_run=dry_run)
+        if dry_run:
+            show_preview(report, settings, Console())
+        else:
+            show_reports([report], settings, Console())
+            show_problems([report], Console(stderr=True))
 
 
 @app.command()

@@ -73,12 +73,13 @@ def _java_memory(value: Any) -> Any:
 
 
 def _duration(value: Any) -> Any:
-    """`7 days`, `36 hours`, or `forever` (None)."""
-    if not isinstance(value, str):
+    """`7 days`, `36 hours`, or `forever` (None). A number says no unit, and is none."""
+    if isinstance(value, timedelta):
         return value
-    if value.strip().lower() == FOREVER:
+    if isinstance(value, str) and value.strip().lower() == FOREVER:
         return None
-    written = re.fullmatch(r"\s*(\d+)\s*(hour|day|week)s?\s*", value, re.IGNORECASE)
+    pattern = r"\s*(\d{1,6})\s*(hour|day|week)s?\s*"
+    written = re.fullmatch(pattern, value, re.IGNORECASE) if isinstance(value, str) else None
     if written is None:
         raise ValueError(f"{value!r} is no duration, such as 7 days, 36 hours or 2 weeks")
     return timedelta(**{f"{written[2].lower()}s": int(written[1])})

@@ -50,7 +50,7 @@ def restore(
         (sf.col("source") == source) & (sf.col("ordinal") == rows[-1].ordinal)
     )
     groups = list(_groups(mine, fetch_bytes))
-    if rows[-1].ingested_upto and not groups:
+    if rows[-1].ingested_upto and (not groups or groups[0][0].start_pos):
         raise SettingsError(
             f"the bytes of {file} were removed from bronze by binlake maintain.",
             key="file",

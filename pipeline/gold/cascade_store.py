@@ -20,6 +20,7 @@ from decoder.definition import TableDefinition
 from decoder.options import TypeOptions
 from pipeline import delta
 from pipeline.catalog.effects import TableName
+from pipeline.errors import BinlakeError
 from pipeline.gold.cascade_replay import Cascaded
 from pipeline.gold.changes import CHANGE_COLUMNS, PARTIAL_COLUMNS, ROW_STEPS
 from pipeline.lake import Lake
@@ -84,12 +85,26 @@ def _row(one: Cascaded, names: list[str]) -> dict[str, Any]:
     }
 
 
-def keep(spark: SparkSession, lake: Lake, source: str, changes: Changes) -> str | None:
-    """Keep the changes of one plan; the name to find them by, or None where there are none."""
+class MissingCascadesError(BinlakeError):
+    """What foreign keys do in a plan is not where it was kept."""
+
+    def __init__(self, table: str, name: str) -> None:
+        super().__init__(
+            f"{table} does not have what foreign keys do in the open plan of gold ({name}).",
+            remedy="Restore the table to a version that has it: nothing of Binlake's removes it"
+            " before the plan is finished.",
+        )
+
+
+def keep(spark: SparkSession, lake: Lake, source: str, batch: int, changes: Changes) -> str | None:
+    """Keep the changes of a batch's plan; the name to find them by, or None where there are none.
+
+    The batch is part of it: what finished ones kept may be removed, and is not kept again.
+    """
     blobs = list(_blobs(changes))
     if not blobs:
         return None
-    name = hashlib.sha256(repr((source, blobs)).encode()).hexdigest()
+    name = hashlib.sha256(repr((source, batch, blobs)).encode()).hexdigest()
     rows = [{"source": source, "name": name, **blob} for blob in blobs]
     delta.append_once(
         spark.createDataFrame(pa.Table.from_pylist(rows, schema=CASCADES)).coalesce(1),
@@ -120,6 +135,8 @@ def kept(spark: SparkSession, lake: Lake, name: str | None) -> Changes:
     if name is None:
         return {}
     rows = delta.read(spark, lake.cascades).where(sf.col("name") == name).collect()
+    if not rows:
+        raise MissingCascadesError(lake.cascades, name)
     found: dict[tuple[TableName, int], list[pa.Table]] = defaultdict(list)
     for row in rows:
         table = TableName(row["schema"], row["table"])

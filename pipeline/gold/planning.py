@@ -103,7 +103,9 @@ def plan_next(
     marks = [table.to_lsn for table in state.tables.values()]
     state = replace(state, xa_from=first_open(prepared, marks, state.cut_lsn))
     state = touch(state, changed, previous.cut_lsn)
-    name = keep(spark, settings.layout, settings.source, foreseen.changes)
+    last = ledger.last("gold")
+    batch = last.batch + 1 if last else 1
+    name = keep(spark, settings.layout, settings.source, batch, foreseen.changes)
     partly = foreseen.again or state.cut_lsn < cut
     return Planned(previous, cascading(state, foreseen.changes, name), seen, partly, waits)
 

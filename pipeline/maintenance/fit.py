@@ -34,10 +34,14 @@ DELETED_DAYS = 7
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """For how many days a table keeps removed files, and its log."""
+    """For how many days a table keeps removed files, and its log.
+
+    `asked`: somebody else has set that, so that it is never made less.
+    """
 
     deleted: int
     log: int
+    asked: bool = False
 
 
 def crowded(files: int, size: int) -> bool:
@@ -54,8 +58,12 @@ def fitting(now: Kept, cuts: timedelta, reach: timedelta) -> Kept | None:
     """
     need = max(cuts, reach) + AHEAD
     wanted = math.ceil(need * (1 + SLACK) / _DAY)
-    if need <= now.deleted * _DAY <= 2 * wanted * _DAY and now.log >= now.deleted:
+    little = now.asked or now.deleted <= 2 * wanted
+    if need <= now.deleted * _DAY and little and now.log >= now.deleted:
         return None
+    if now.asked:
+        wanted = max(wanted, now.deleted)
+        return Kept(wanted, max(LOG_DAYS, wanted, now.log))
     base = max(LOG_DAYS, wanted)
     return Kept(wanted, now.log if base <= now.log <= 2 * base else base)
 

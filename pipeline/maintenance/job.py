@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 
 from pyspark.sql import SparkSession
 
+from pipeline.errors import SettingsError
 from pipeline.ledger import Layer, Ledger
 from pipeline.maintenance.batch import Done, execute
 from pipeline.maintenance.planning import plan_next
@@ -70,12 +71,21 @@ def _batches(
     yield execute(spark, settings, ledger, plan, progress, now, shared=shared)
 
 
-def each_source(spark: SparkSession, settings: Settings) -> list[Settings]:
-    """The settings for every source that is to be maintained: the one they name, or all."""
+def of_source(spark: SparkSession, settings: Settings) -> Settings:
+    """The settings with the source that is to be maintained: the one they name, or the only one.
+
+    Raises SettingsError where the lake has several: each has settings of its own.
+    """
     if "source" in settings.model_fields_set:
-        return [settings]
-    known = {entry.source for entry in Ledger(spark, settings.layout, "").history()}
-    return [settings.model_copy(update={"source": source}) for source in sorted(known)]
+        return settings
+    known = sorted({entry.source for entry in Ledger(spark, settings.layout, "").history()})
+    if len(known) > 1:
+        raise SettingsError(
+            f"is not set, and the lake has several: {', '.join(known)}.",
+            key="source",
+            remedy="Maintain each with its own --source and --conf.",
+        )
+    return settings.model_copy(update={"source": known[0]}) if known else settings
 
 
 if __name__ == "__main__":

@@ -35,8 +35,13 @@ def preview(
     session = own_session(spark, SESSION)
     silver = silver_tables(spark, settings)
     common = shared_tables(spark, settings) if shared else []
-    tables = [*gold_tables(spark, settings), *silver, *common]
-    notes = list(_removals(spark, settings, body, silver))
+    tables = [*gold_tables(spark, settings, first=body.cuts_from or 0), *silver, *common]
+    notes = (
+        [f"Batch {plan.batch} is open, and is finished first; then as much as by then."]
+        if plan
+        else []
+    )
+    notes += list(_removals(spark, settings, body, silver))
     with progress.task("maintenance: looking", len(tables), "tables") as task:
         for table in tables:
             notes += _upkeep(session, settings, table, now)

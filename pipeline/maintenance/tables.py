@@ -48,12 +48,17 @@ def silver_tables(spark: SparkSession, settings: Settings) -> list[Table]:
     return _there(spark, settings, tables)
 
 
-def gold_tables(spark: SparkSession, settings: Settings) -> list[Table]:
-    """The source's gold tables that cuts name, with the versions of those that are there now."""
+def gold_tables(spark: SparkSession, settings: Settings, *, first: int = 0) -> list[Table]:
+    """The source's gold tables that cuts name, with the versions of those that are there now.
+
+    Cuts of batches before `first` do not count.
+    """
     cuts = settings.layout.cuts
     if not delta.exists(spark, cuts):
         return []
-    mine = delta.read(spark, cuts).where(sf.col("source") == settings.source)
+    mine = delta.read(spark, cuts).where(
+        (sf.col("source") == settings.source) & (sf.col("batch") >= first)
+    )
     entries = mine.select("batch", sf.explode("tables").alias("t")).select("batch", "t.*")
     rows = (
         entries.where("delta_version IS NOT NULL")

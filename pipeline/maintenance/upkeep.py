@@ -36,6 +36,9 @@ from pipeline.sql_text import in_sql
 _FILE = r"\.(parquet|bin)$"
 """Data, and deletion vectors."""
 DELETED, LOG = "delta.deletedFileRetentionDuration", "delta.logRetentionDuration"
+OWN = "binlake.deletedFileRetentionDuration"
+"""What maintenance has set for the first: where that is another, somebody else has."""
+PROPERTIES = "its properties"
 SESSION = {
     "spark.databricks.delta.optimize.maxFileSize": str(TARGET_BYTES),
     "spark.databricks.delta.optimize.minFileSize": str(SMALL_BYTES),
@@ -120,7 +123,9 @@ def look(spark: SparkSession, table: Table) -> Looked:
     ]
     properties = rows[0]["properties"] or {}
     kept = Kept(
-        read_days(properties.get(DELETED), DELETED_DAYS), read_days(properties.get(LOG), LOG_DAYS)
+        read_days(properties.get(DELETED), DELETED_DAYS),
+        read_days(properties.get(LOG), LOG_DAYS),
+        asked=DELETED in properties and properties[DELETED] != properties.get(OWN),
     )
     return Looked(rows[0]["numFiles"], rows[0]["sizeInBytes"], kept, commits, rows[0]["id"])
 
@@ -168,7 +173,7 @@ class Keeper:
         """
         steps: list[tuple[str, Step]] = []
         if what.kept:
-            steps.append(("its properties", partial(_set, table, what.kept)))
+            steps.append((PROPERTIES, partial(_set, table, what.kept)))
         if what.struck:
             steps.append(("its purge", partial(_purge, table)))
         if what.crowded:
@@ -189,13 +194,16 @@ class Keeper:
                 )
             except ConcurrentRunError:
                 left.append(f"{table.name}: {name} is left for the next time: it is being written.")
+                if name == PROPERTIES:
+                    break  # by the old ones, VACUUM may remove what published cuts need
         return LookedAfter(any(did), tuple(left))
 
 
 def _set(table: Table, kept: Kept, spark: SparkSession) -> bool:
     spark.sql(
         f"ALTER TABLE {in_sql(table.reference)} SET TBLPROPERTIES"
-        f" ('{DELETED}' = 'interval {kept.deleted} days', '{LOG}' = 'interval {kept.log} days')"
+        f" ('{DELETED}' = 'interval {kept.deleted} days', '{LOG}' = 'interval {kept.log} days',"
+        f" '{OWN}' = 'interval {kept.deleted} days')"
     )
     return True
 
