@@ -74,7 +74,7 @@ def _java_memory(value: Any) -> Any:
 
 def _duration(value: Any) -> Any:
     """`7 days`, `36 hours`, or `forever` (None). A number says no unit, and is none."""
-    if isinstance(value, timedelta):
+    if value is None or isinstance(value, timedelta):
         return value
     if isinstance(value, str) and value.strip().lower() == FOREVER:
         return None

@@ -63,7 +63,7 @@ def fitting(now: Kept, cuts: timedelta, reach: timedelta) -> Kept | None:
         return None
     if now.asked:
         wanted = max(wanted, now.deleted)
-        return Kept(wanted, max(LOG_DAYS, wanted, now.log))
+        return Kept(wanted, max(LOG_DAYS, wanted, now.log), asked=True)
     base = max(LOG_DAYS, wanted)
     return Kept(wanted, now.log if base <= now.log <= 2 * base else base)
 

@@ -200,11 +200,10 @@ class Keeper:
 
 
 def _set(table: Table, kept: Kept, spark: SparkSession) -> bool:
-    spark.sql(
-        f"ALTER TABLE {in_sql(table.reference)} SET TBLPROPERTIES"
-        f" ('{DELETED}' = 'interval {kept.deleted} days', '{LOG}' = 'interval {kept.log} days',"
-        f" '{OWN}' = 'interval {kept.deleted} days')"
-    )
+    deleted, log = (f"interval {days} days" for days in (kept.deleted, kept.log))
+    properties = {DELETED: deleted, LOG: log} | ({} if kept.asked else {OWN: deleted})
+    told = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+    spark.sql(f"ALTER TABLE {in_sql(table.reference)} SET TBLPROPERTIES ({told})")
     return True
 
 

@@ -55,8 +55,8 @@ def test_files_are_put_together_where_there_are_far_too_many(
         (DELTAS, 90, 80, Kept(115, 115)),
         (Kept(12, 5), 7, 3, Kept(12, 30)),  # Delta allows no log that is shorter
         (Kept(90, 90, asked=True), 7, 3, None),  # somebody else's is never made less
-        (Kept(90, 30, asked=True), 7, 3, Kept(90, 90)),
-        (Kept(10, 30, asked=True), 7, 14, Kept(20, 30)),
+        (Kept(90, 30, asked=True), 7, 3, Kept(90, 90, asked=True)),
+        (Kept(10, 30, asked=True), 7, 14, Kept(20, 30, asked=True)),
     ],
 )
 def test_removed_files_stay_as_long_as_the_oldest_version_that_a_cut_names(
