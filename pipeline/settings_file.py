@@ -12,6 +12,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from pipeline.errors import SettingsError
+from pipeline.redaction import is_secret, redact
 
 KeyPath = tuple[str | int, ...]
 
@@ -95,10 +96,12 @@ def explain(
         return SettingsError(
             "is not a setting.", key=_dotted(path), file=place, remedy=_meant(model, path)
         )
-    hidden = isinstance(first["input"], dict) or _model_at(model, path).model_config.get(
-        "hide_input_in_errors", False
+    hidden = (
+        isinstance(first["input"], dict)
+        or any(is_secret(str(part)) for part in path)
+        or _model_at(model, path).model_config.get("hide_input_in_errors", False)
     )
-    given = "" if hidden else f" (given: {first['input']!r})"
+    given = "" if hidden else f" (given: {redact(repr(first['input']))})"
     reason = first["msg"].removeprefix("Value error, ")
     return SettingsError(f"{reason}{given}.", key=_dotted(path), file=place)
 
