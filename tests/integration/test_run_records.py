@@ -19,6 +19,7 @@ from pipeline.cli import app
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger
+from pipeline.maintenance.job import run as maintain
 from pipeline.progress import QuietProgress
 from pipeline.run import run_command
 from pipeline.runs.record import RunRecord
@@ -150,11 +151,18 @@ def test_every_run_leaves_a_record_of_what_it_did(
     assert [row["outcome"] for row in problems] == ["failed", "faults"]
     assert [row["run_id"] for row in lost] == [silver.run_id]
 
-    # One that is too old is removed by the next run, which never is.
+    # One that is too old is removed by maintenance; a run leaves it.
     old = replace(empty, run_id="old", started_at=began - timedelta(days=3))
     append_run(spark, source.lake, old)
     source.run("apply", keep_runs=2)
-    assert [r.run_id for r in read_runs(spark, source.lake)][1:] == [r.run_id for r in records]
+    kept = [source.last().run_id, *(record.run_id for record in records)]
+    assert [r.run_id for r in read_runs(spark, source.lake)] == [*kept, "old"]
+    settings = Settings.load(None, source="shop", lake=source.lake.root, keep_runs=2)
+    preview = maintain(spark, settings, QuietProgress(), dry_run=True)
+    assert "ledger/runs: remove 1 rows" in preview.notes
+    maintained = maintain(spark, settings, QuietProgress())
+    assert maintained.counts["records of runs removed"] == 1
+    assert [r.run_id for r in read_runs(spark, source.lake)] == kept
 
 
 def documented() -> list[str]:

@@ -57,8 +57,8 @@ PIPELINE_ORDER = (
     ("catalog",),
     ("silver",),
     ("gold",),
-    ("runs",),
     ("verify", "maintenance"),
+    ("runs",),
     ("run", "source_status", "status", "show", "inspect"),
     ("cli",),
 )
