@@ -15,7 +15,7 @@ LONGEST = 1000
 """Characters of a sentence about an error that is not ours: Spark's fill pages."""
 
 _PYTHON_ERROR = re.compile(r"^([\w.]*(?:Error|Exception)\w*: .*)$", re.MULTILINE)
-_JAVA_FRAME = re.compile(r"^\s*at [\w.$/<@-]+\(", re.MULTILINE)
+_JAVA_FRAME = re.compile(r"^\s*at [\w.$/<>@+-]+\(", re.MULTILINE)
 _CAUSE = re.compile(r"^\s*(Caused by: .*)$", re.MULTILINE)
 
 

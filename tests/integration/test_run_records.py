@@ -144,7 +144,7 @@ def test_every_run_leaves_a_record_of_what_it_did(
     assert (status["tables"][0]["table"], status["layers"][0]["batch"]) == ("orders", 3)
 
     answers = [spark.sql(query.replace("/data/lake", source.lake.root)) for query in documented()]
-    _, per_hour, lag, tables, problems, lost = [answer.collect() for answer in answers]
+    per_hour, lag, tables, problems, lost = [answer.collect() for answer in answers]
     assert sum(row["rows"] for row in per_hour) == changes
     assert [row["lag_seconds"] for row in lag] == [taken_up.lag_seconds]
     assert [(row["table"], row["rows"]) for row in tables] == [(TABLE, changes)]
@@ -163,6 +163,9 @@ def test_every_run_leaves_a_record_of_what_it_did(
     maintained = maintain(spark, settings, QuietProgress())
     assert maintained.counts["records of runs removed"] == 1
     assert [r.run_id for r in read_runs(spark, source.lake)] == kept
+    # Its own batches are of no run.
+    killed_runs = spark.sql(documented()[-1].replace("/data/lake", source.lake.root))
+    assert [row["run_id"] for row in killed_runs.collect()] == [silver.run_id]
 
 
 def documented() -> list[str]:

@@ -23,7 +23,7 @@ decoder.errors.BinlogError: binlog.000001, position 4: damaged.
 """
 JAVA = """An error occurred.
 : java.io.IOException: No space left on device
-\tat java.base/java.io.FileOutputStream.write(FileOutputStream.java:1)
+\tat java.base/java.io.FileOutputStream.<init>(FileOutputStream.java:1)
 \tat org.apache.spark.Main.main(Main.java:2)
 """
 ROOT = "Caused by: java.io.IOException: No space left on device"
