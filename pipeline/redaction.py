@@ -43,21 +43,23 @@ _PLAIN_NAME = re.compile(
     r"(?:provider|providers|provider[._-]list|type|class|file|path|enabled|url|uri|endpoint)$",
     re.IGNORECASE,
 )
+# Lengths are bounded, so that no text takes longer than it is long.
 # A secret may hold slashes and @; what follows a host is its port; s3 has buckets, without ports.
 _USER_INFO = re.compile(
-    r"(\bs3[an]?://(?=[^\s@'\"]*@)|://)"
-    r"(?:(?<=s3://)|(?<=s3[an]://)|(?![^/\s:@'\"]*:\d+(?:[/,;?#\s'\"]|$)))"
-    r"([^/\s:@'\"]*:[^\s'\"]+)@"
+    r"(\bs3[an]?://(?=[^\s@'\"]{0,2000}@)|://)"
+    r"(?:(?<=s3://)|(?<=s3[an]://)|(?![^/\s:@'\"]{0,200}:\d{1,5}(?:[/,;?#\s'\"]|$)))"
+    r"([^/\s:@'\"]{0,200}:[^\s'\"]{1,2000})@"
 )
 # Alone before a host it may be a token; before the host of Azure it is the container.
-_USER = re.compile(r"(?<!abfs)(?<!abfss)(?<!wasb)(?<!wasbs)(://)([^/\s:@'\"?#*]+)@")
+_USER = re.compile(r"(?<!abfs)(?<!abfss)(?<!wasb)(?<!wasbs)(://)([^/\s:@'\"?#*]{1,2000})@")
 _ASSIGNED = re.compile(
-    r"(?<![\w.-])((?:[\w.-]*" + _NAMED + r"[\w.-]*|sig|pwd)=)"
+    r"(?<![\w.-])((?:[\w.-]{0,200}" + _NAMED + r"[\w.-]{0,200}|sig|pwd)=)"
     r"(\"[^\"]*\"|'[^']*'|[^&;,\s'\"]+)",
     re.IGNORECASE,
 )
 _QUOTED = re.compile(
-    r"((['\"])[\w.-]*" + _NAMED + r"[\w.-]*\2\s*:\s*)(\"[^\"]*\"|'[^']*')", re.IGNORECASE
+    r"((['\"])[\w.-]{0,200}" + _NAMED + r"[\w.-]{0,200}\2\s*:\s*)(\"[^\"]*\"|'[^']*')",
+    re.IGNORECASE,
 )
 
 

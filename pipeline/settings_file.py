@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -80,6 +81,8 @@ def _collect_lines(node: yaml.Node, path: KeyPath, lines: dict[KeyPath, int], na
 def _yaml_problem(error: Exception) -> str:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or str(error)
+    # A value that begins with * & or ! and is not in quotes, as a password may.
+    problem = re.sub(r"(alias|anchor|tag) (['\"]).*\2", r"\1", problem)
     return f"{problem}, line {mark.line + 1}" if mark is not None else problem
 
 

@@ -183,3 +183,13 @@ def test_what_is_wrong_with_a_secret_is_told_without_it(tmp_path: Path) -> None:
     conf.write_text("keep_runs: 1000000\n")
     with pytest.raises(SettingsError, match="36500"):
         Settings.load(conf)
+
+
+@pytest.mark.parametrize("sign", ["*", "!"])
+def test_a_password_that_yaml_takes_for_something_else_is_not_told(
+    tmp_path: Path, sign: str
+) -> None:
+    text = f"spark:\n  conf:\n    fs.s3a.secret.key: {sign}opensesame\n"
+    with pytest.raises(SettingsError, match="is not YAML: .*line 3") as error:
+        Settings.load(written(tmp_path, text))
+    assert "opensesame" not in str(error.value)
