@@ -190,6 +190,6 @@ def test_a_password_that_yaml_takes_for_something_else_is_not_told(
     tmp_path: Path, sign: str
 ) -> None:
     text = f"spark:\n  conf:\n    fs.s3a.secret.key: {sign}opensesame\n"
-    with pytest.raises(SettingsError, match="is not YAML: .*line 3") as error:
+    with pytest.raises(SettingsError, match=r"is not YAML: .*line 3") as error:
         Settings.load(written(tmp_path, text))
     assert "opensesame" not in str(error.value)
