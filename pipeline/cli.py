@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from pipeline.errors import BinlakeError, SettingsError, exit_code_of
+from pipeline.errors import SettingsError, exit_code_of, has_sentence, sentence_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -164,7 +167,8 @@ def status(
 
     settings = _settings(conf, lake=lake).require("lake")
     found = read_status(session(settings), settings)
-    if not (found.layers or found.sources):
+    if not found.layers:
+        # Runs may have left their records; nothing was ever ingested.
         raise _no_lake()
     if json:
         print(found.to_json())
@@ -215,9 +219,8 @@ def inspect(
     """The events of binlog files, or with --rows their row images; needs no lake."""
     from pipeline.bronze.encrypted import read_keys
     from pipeline.inspect import inspect_files
-    from pipeline.settings import Settings
 
-    encryption = Settings.load(conf).encryption
+    encryption = _settings(conf).encryption
     if keyring is not None:
         encryption = encryption.model_copy(update={"keyring": keyring})
     raise typer.Exit(inspect_files(files, rows=rows, json=json, keys=read_keys(encryption)))
@@ -270,9 +273,13 @@ def _no_lake() -> SettingsError:
 
 
 def _settings(conf: Path | None, **options: str | None) -> Settings:
+    """The settings, whose secrets nothing shows from now on."""
+    from pipeline.redaction import redact
     from pipeline.settings import Settings
 
-    return Settings.load(conf, **options)
+    settings = Settings.load(conf, **options)
+    redact.learn(settings.secrets)
+    return settings
 
 
 def _run(command: str, conf: Path | None, **options: str | None) -> None:
@@ -281,7 +288,6 @@ def _run(command: str, conf: Path | None, **options: str | None) -> None:
     from pipeline.log_lines import set_up
     from pipeline.log_progress import LogProgress
     from pipeline.progress import for_terminal
-    from pipeline.redaction import Redaction
     from pipeline.run import exit_code, run_command
     from pipeline.show import show_problems, show_reports
 
@@ -289,12 +295,12 @@ def _run(command: str, conf: Path | None, **options: str | None) -> None:
     if options["log"] == "json":
         set_up("json")
     settings = _settings(conf, **options)
-    told = set_up(settings.log, Redaction.of(settings))
-    with only_writer(settings.lake, settings.spark.conf):
+    told = set_up(settings.log)
+    with _interrupted_in_a_line(), only_writer(settings.lake, settings.spark.conf) as held:
         spark = _session(command, settings)
         progress = LogProgress() if told else for_terminal()
         try:
-            reports = run_command(spark, settings, progress, command)
+            reports = run_command(spark, settings, progress, command, held=held)
         except (Exception, KeyboardInterrupt) as error:
             if not told:
                 raise
@@ -304,6 +310,19 @@ def _run(command: str, conf: Path | None, **options: str | None) -> None:
     if not told:
         show_problems(reports, Console(stderr=True))
     raise typer.Exit(exit_code(reports))
+
+
+@contextmanager
+def _interrupted_in_a_line() -> Iterator[None]:
+    """Ctrl-C before there is a run to record it is said where lines are all that is read."""
+    from pipeline.log_lines import says_json
+
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        if says_json():
+            _tell(error)
+        raise
 
 
 def _session(command: str, settings: Settings) -> SparkSession:
@@ -322,26 +341,29 @@ def _session(command: str, settings: Settings) -> SparkSession:
 
 
 def main(*command: str) -> None:
-    """The entry point: a `BinlakeError` or `BinlogError` is a sentence and an exit code.
+    """The entry point: an error is a sentence and an exit code, and a stack trace if it is odd.
 
     `command` stands before the process's own arguments: a layer's job.py gives its own.
     """
-    from decoder.errors import BinlogError
-
     try:
         app([*command, *sys.argv[1:]])
-    except (BinlakeError, BinlogError) as error:
+    except Exception as error:
         _tell(error)
         sys.exit(exit_code_of(error))
 
 
-def _tell(error: Exception) -> None:
+def _tell(error: BaseException) -> None:
     from pipeline.log_lines import say, says_json
+    from pipeline.redaction import redact
 
+    odd = isinstance(error, Exception) and not has_sentence(error)
     if says_json():
-        say("failed", str(error), level=logging.ERROR, exit_code=exit_code_of(error))
+        said, trace = sentence_of(error), error if odd else None
+        say("failed", said, level=logging.ERROR, trace=trace, exit_code=exit_code_of(error))
+    elif odd:
+        print(redact("".join(traceback.format_exception(error))), end="", file=sys.stderr)
     else:
-        print(f"binlake: {error}", file=sys.stderr)
+        print(f"binlake: {redact(str(error))}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ Exit codes: 2 for configuration and command line, 3 for work done but with fault
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from decoder.errors import BinlogError
 
@@ -14,7 +15,8 @@ LONGEST = 1000
 """Characters of a sentence about an error that is not ours: Spark's fill pages."""
 
 _PYTHON_ERROR = re.compile(r"^([\w.]*(?:Error|Exception)\w*: .*)$", re.MULTILINE)
-_JAVA_TRACE = re.compile(r"\n\s*at [\w.$/<]+\(.*", re.DOTALL)
+_JAVA_FRAME = re.compile(r"^\s*at [\w.$/<>@+-]+\(", re.MULTILINE)
+_CAUSE = re.compile(r"^\s*(Caused by: .*)$", re.MULTILINE)
 
 
 class BinlakeError(Exception):
@@ -76,13 +78,37 @@ def exit_code_of(error: BaseException) -> int:
 
 
 def sentence_of(error: BaseException) -> str:
-    """An error in a line: what it says, without the stack traces that others put into theirs."""
+    """An error in a line: what it says, without the stack traces that others put into theirs.
+
+    Of those their causes stay. Never raises: an error of Java's asks Java what it says.
+    """
     if isinstance(error, KeyboardInterrupt):
         return "It was interrupted."
-    text = str(error)
+    try:
+        text = str(error)
+    except Exception:
+        text = ""
+    causes: list[str] = []
     if "Traceback (most recent call last)" in text and (found := _PYTHON_ERROR.findall(text)):
         text = found[-1]  # what a task of Spark's raised
-    text = " ".join(_JAVA_TRACE.sub("", text).split())
+    elif frame := _JAVA_FRAME.search(text):
+        causes = _CAUSE.findall(text, frame.start())
+        text = text[: frame.start()]
+    text = " ".join(text.split())
     if not has_sentence(error):
         text = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return _with_causes(text, causes)
+
+
+def _with_causes(text: str, causes: Sequence[str]) -> str:
+    """All of them, or, where that is too long, the last: it is what began it."""
+    told = [" ".join(cause.split()) for cause in dict.fromkeys(causes)]
+    whole = " ".join([text, *told])
+    if len(whole) <= LONGEST or not told:
+        return _cut(whole, LONGEST)
+    last = _cut(told[-1], LONGEST // 2)
+    return f"{_cut(text, LONGEST - len(last) - 1)} {last}"
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

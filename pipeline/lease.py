@@ -15,7 +15,7 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -38,14 +38,14 @@ def only_writer(
     *,
     renewed_every: float = RENEWED_EVERY,
     dead_after: float = DEAD_AFTER,
-) -> Iterator[None]:
+) -> Iterator[Callable[[], None]]:
     """Hold a lake in S3 alone; other stores, and other log stores, need no holding.
 
     Raises ConcurrentRunError where another run holds it, also at the end if one has taken it over
-    (this process stood still for long).
+    (this process stood still for long). What is given raises the same as soon as that is so.
     """
     if not lake.startswith("s3a://") or OWN_STORE in conf:
-        yield
+        yield lambda: None
         return
     lease = _Lease(lake)
     try:
@@ -61,16 +61,13 @@ def only_writer(
     renewing = threading.Thread(target=lease.renew_until, args=(ended, renewed_every), daemon=True)
     renewing.start()
     try:
-        yield
+        yield lease.require
     finally:
         ended.set()
         renewing.join()
         with suppress(OSError):  # else the next run finds out that this one is gone
             lease.leave()
-    if lease.lost:
-        raise ConcurrentRunError(
-            f"another run took {lake} over while this one stood still.", remedy=_REMEDY
-        )
+    lease.require_not_lost()
 
 
 class _Lease:
@@ -81,7 +78,8 @@ class _Lease:
         self._files, self._path = filesystem_of(f"{lake.rstrip('/')}/ledger/_run", key="lake")
         self._run = uuid.uuid4().hex
         self._mark = ""
-        self.lost = False
+        self._looking = threading.Lock()
+        self._lost = False
 
     def take(self, dead_after: float) -> None:
         """Make the object, or take over that of a run which is dead."""
@@ -97,14 +95,28 @@ class _Lease:
 
     def renew_until(self, ended: threading.Event, every: float) -> None:
         """Write it anew until `ended`; what a store fails to do now it may do the next time."""
-        while not ended.wait(every) and not self.lost:
-            try:
-                found = self._found()
-                self.lost = found is None or found["ETag"] != self._mark
-                if not self.lost:
+        while not ended.wait(every) and not self._lost:
+            with suppress(OSError), self._looking:
+                self._look()
+                if not self._lost:
                     self._write(IfMatch=self._mark)
-            except OSError:
-                continue
+
+    def require(self) -> None:
+        """Raise ConcurrentRunError if another run has it by now, as far as the store tells."""
+        with suppress(OSError), self._looking:
+            self._look()
+        self.require_not_lost()
+
+    def require_not_lost(self) -> None:
+        """Raise ConcurrentRunError if it is known that another run has it."""
+        if self._lost:
+            raise ConcurrentRunError(
+                f"another run took {self._lake} over while this one stood still.", remedy=_REMEDY
+            )
+
+    def _look(self) -> None:
+        found = self._found()
+        self._lost = found is None or found["ETag"] != self._mark
 
     def leave(self) -> None:
         """Remove the object, if it is still this run's."""

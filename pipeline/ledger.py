@@ -77,11 +77,15 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """A layer's end: its last plan, and the last finished plan with its record."""
+    """A layer's end: its last plan, and the last finished plan with its record.
+
+    `finished_by`: of the last finished batches, the run whose record the ledger holds.
+    """
 
     planned: Plan | None = None
     finished: Plan | None = None
     record: dict[str, Any] | None = None
+    finished_by: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -150,13 +154,20 @@ class Ledger:
         return plan.run_id == self.run_id
 
     def finish(self, plan: Plan, record: dict[str, Any]) -> None:
-        """Commit that the plan is carried out; another run's record of the same batch stays."""
+        """Commit that the plan is carried out; another run's record of the same batch stays.
+
+        Then the batch is that run's, to tell what it did: each is told once.
+        """
         self._write(plan.layer, plan.batch, FINISHED, record)
         self.refresh()
-        if run := under_way():
-            run.finished.append(FinishedBatch(plan.layer, plan.batch, plan.run_id, record))
         began = self._began.pop((plan.layer, plan.batch), None)
         seconds = None if began is None else round(time.monotonic() - began, 3)
+        run = under_way()
+        if run and self._state(plan.layer).finished_by.get(plan.batch) != self.run_id:
+            self._say("batch_finished", plan, "done by another run too", seconds=seconds)
+            return
+        if run:
+            run.finished.append(FinishedBatch(plan.layer, plan.batch, plan.run_id, record))
         self._say("batch_finished", plan, "done", seconds=seconds, **figures(record))
 
     def finished_by_another(self, plan: Plan) -> bool:
@@ -220,7 +231,8 @@ class Ledger:
         records = {row["batch"]: row["body"] for row in own if row["state"] == FINISHED}
         done = max(records, default=0)
         record = json.loads(records[done]) if done else None
-        return _State(plans[max(plans)], plans.get(done), record)
+        by = {row["batch"]: row["run_id"] for row in own if row["state"] == FINISHED}
+        return _State(plans[max(plans)], plans.get(done), record, by)
 
     def _read_plan(self, layer: Layer, batch: int) -> Plan:
         row = (

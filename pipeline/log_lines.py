@@ -1,8 +1,9 @@
 """What a run says while it runs: lines of a log, on standard error.
 
 Everything is said through Python's logger `binlake`, with its fields as attributes of the record:
-whoever calls Binlake from Python gets them in a handler of its own. The command line's are set up
-here: a line of text, or a JSON object a line, or, on a terminal, only what no display shows.
+whoever calls Binlake from Python gets them in a handler of its own, without secrets. The command
+line's are set up here: a line of text, or a JSON object a line, or, on a terminal, only what no
+display shows.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Callable
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any, Literal, TextIO
 
 from pythonjsonlogger.json import JsonFormatter
 
+from pipeline.redaction import redact
 from pipeline.under_way import under_way
 
 LOGGER = logging.getLogger("binlake")
@@ -27,6 +29,32 @@ _ON_SCREEN = frozenset({"fault", "gap", "note", "run_failed"})
 
 _OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
 """Attributes of every record: what else one has are the line's fields."""
+
+_NAMES = frozenset({"event", "run_id", "planned_by", "source", "command", "layer", "outcome"})
+"""Fields by which lines are found, which are no secrets whatever word a secret is."""
+
+
+class _Redacting(logging.Filter):
+    """Takes secrets out of a record, whoever handles it: of its message, fields and stack trace."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg, record.args = redact(record.getMessage()), None
+        if record.exc_info:
+            record.exc_text = redact(logging.Formatter().formatException(record.exc_info))
+            record.exc_info = None
+        for name in vars(record).keys() - _OWN - _NAMES:
+            setattr(record, name, redact.value(getattr(record, name)))
+        return True
+
+
+class _NotOfPy4j(logging.Filter):
+    """Without what py4j says of a connection that was interrupted: it raises that too."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return Path(record.pathname).parent.name != "py4j"
+
+
+LOGGER.addFilter(_Redacting())
 
 
 def say(
@@ -60,20 +88,8 @@ class TextFormatter(logging.Formatter):
             *(f"{name}={_word(value)}" for name, value in fields.items()),
         ]
         words[0] = f"{words[0][:-3]}Z"
-        trace = [self.formatException(record.exc_info)] if record.exc_info else []
+        trace = [record.exc_text] if record.exc_text else []
         return "\n".join([" ".join(words), *trace])
-
-
-class _Redacted(logging.Formatter):
-    """Another formatter's lines, without secrets."""
-
-    def __init__(self, inner: logging.Formatter, redact: Callable[[str], str]) -> None:
-        super().__init__()
-        self._inner = inner
-        self._redact = redact
-
-    def format(self, record: logging.LogRecord) -> str:
-        return self._redact(self._inner.format(record))
 
 
 def json_formatter() -> logging.Formatter:
@@ -87,28 +103,22 @@ def json_formatter() -> logging.Formatter:
     )
 
 
-def set_up(kind: Kind, redact: Callable[[str], str] = str, stream: TextIO | None = None) -> bool:
+def set_up(kind: Kind, stream: TextIO | None = None) -> bool:
     """Send the lines to standard error (or `stream`), and nowhere else; may be called again.
 
     Whether they tell everything: on a terminal, `text` leaves faults, gaps and notes to the report
-    at the end, and says only what is not in it.
+    at the end, and says only what is not in it. What libraries warn of goes there too.
     """
     screen = stream or sys.stderr
     everything = kind == "json" or not screen.isatty()
-    lines: logging.Formatter
-    handler = logging.StreamHandler(screen)
-    if kind == "json":
-        handler, lines = _JsonLines(screen), json_formatter()
-    elif everything:
-        lines = TextFormatter()
-    else:
-        lines = logging.Formatter("binlake: %(message)s")
-        handler.setLevel(logging.WARNING)
-        handler.addFilter(lambda record: vars(record).get("event") not in _ON_SCREEN)
-    handler.setFormatter(_Redacted(lines, redact))
-    LOGGER.handlers = [handler]
+    own, others = (_handler(kind, screen, everything=everything) for _ in range(2))
+    others.addFilter(_NotOfPy4j())
+    others.addFilter(_Redacting())
+    LOGGER.handlers = [own]
     LOGGER.setLevel(logging.INFO)
     LOGGER.propagate = False
+    root = logging.getLogger()
+    root.handlers = [*(h for h in root.handlers if not isinstance(h, _Lines)), others]
     return everything
 
 
@@ -117,8 +127,27 @@ def says_json() -> bool:
     return any(isinstance(handler, _JsonLines) for handler in LOGGER.handlers)
 
 
-class _JsonLines(logging.StreamHandler[TextIO]):
+class _Lines(logging.StreamHandler[TextIO]):
+    """Where the command line's lines go."""
+
+
+class _JsonLines(_Lines):
     """Where JSON goes."""
+
+
+def _handler(kind: Kind, screen: TextIO, *, everything: bool) -> _Lines:
+    if kind == "json":
+        handler: _Lines = _JsonLines(screen)
+        handler.setFormatter(json_formatter())
+        return handler
+    handler = _Lines(screen)
+    if everything:
+        handler.setFormatter(TextFormatter())
+    else:
+        handler.setFormatter(logging.Formatter("binlake: %(message)s"))
+        handler.setLevel(logging.WARNING)
+        handler.addFilter(lambda record: vars(record).get("event") not in _ON_SCREEN)
+    return handler
 
 
 def _word(value: Any) -> str:

@@ -43,14 +43,23 @@ DONE = 0
 DONE_WITH_FAULTS = 3
 
 
+def _by_all() -> None:
+    """Where nothing has to be held for a run."""
+
+
 def run_command(
-    spark: SparkSession, settings: Settings, progress: Progress, command: str
+    spark: SparkSession,
+    settings: Settings,
+    progress: Progress,
+    command: str,
+    *,
+    held: Callable[[], None] = _by_all,
 ) -> list[LayerReport]:
     """Do what `binlake COMMAND` does, and leave a record of it, whatever becomes of it.
 
     One report for each layer. Raises BinlakeError for what stops a run, after it is recorded; a run
     that is killed leaves no record, and its batches are in that of the next one, which finishes
-    them.
+    them. `held` raises if the lake is not this run's any more (see `pipeline.lease`).
     """
     jobs = COMMANDS[command]
     reports: list[LayerReport] = []
@@ -61,6 +70,7 @@ def run_command(
                 recorder.layer_began(layer)
                 reports.append(job(spark, settings, progress))
                 recorder.layer_done(reports[-1])
+            held()
         except (Exception, KeyboardInterrupt) as error:
             recorder.failed(error)
             raise

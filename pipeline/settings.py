@@ -28,6 +28,7 @@ from decoder.charsets.collations import COLLATIONS
 from decoder.options import TypeOptions
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake
+from pipeline.redaction import secrets_in
 from pipeline.settings_file import SettingsFile, explain
 from pipeline.sql_text import quoted
 from pipeline.time_zone import zone
@@ -214,7 +215,7 @@ class Settings(Model):
     on_drop: Literal["keep", "drop"] = "keep"
     keys: dict[TablePattern, tuple[str, ...]] = Field(default_factory=dict)
     parallel_tables: Annotated[int, Field(ge=1, le=64)] = 8
-    keep_runs: Annotated[int, Field(ge=1)] = 90
+    keep_runs: Annotated[int, Field(ge=1, le=36500)] = 90
     log: Literal["text", "json"] = "text"
     spark: SparkSettings = SparkSettings()
 
@@ -246,6 +247,12 @@ class Settings(Model):
         if self.lake_schema is not None and self.catalog is None:
             raise ValueError("lake_schema is a schema of catalog, which is not given")
         return self
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """What of them must not be read in a log."""
+        passwords = {one.get_secret_value() for one in self.encryption.passwords.values()}
+        return frozenset(passwords.union(secrets_in(self.model_dump())))
 
     @property
     def layout(self) -> Lake:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -12,6 +13,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from pipeline.errors import SettingsError
+from pipeline.redaction import is_secret, redact
 
 KeyPath = tuple[str | int, ...]
 
@@ -79,6 +81,8 @@ def _collect_lines(node: yaml.Node, path: KeyPath, lines: dict[KeyPath, int], na
 def _yaml_problem(error: Exception) -> str:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or str(error)
+    # A value that begins with * & or ! and is not in quotes, as a password may.
+    problem = re.sub(r"(alias|anchor|tag) (['\"]).*\2", r"\1", problem)
     return f"{problem}, line {mark.line + 1}" if mark is not None else problem
 
 
@@ -95,10 +99,12 @@ def explain(
         return SettingsError(
             "is not a setting.", key=_dotted(path), file=place, remedy=_meant(model, path)
         )
-    hidden = isinstance(first["input"], dict) or _model_at(model, path).model_config.get(
-        "hide_input_in_errors", False
+    hidden = (
+        isinstance(first["input"], dict)
+        or any(is_secret(str(part)) for part in path)
+        or _model_at(model, path).model_config.get("hide_input_in_errors", False)
     )
-    given = "" if hidden else f" (given: {first['input']!r})"
+    given = "" if hidden else f" (given: {redact(repr(first['input']))})"
     reason = first["msg"].removeprefix("Value error, ")
     return SettingsError(f"{reason}{given}.", key=_dotted(path), file=place)
 

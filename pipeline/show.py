@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from pipeline.redaction import redact
 from pipeline.report import LayerReport
 from pipeline.runs.show import duration
 from pipeline.settings import Settings
@@ -35,14 +36,14 @@ def show_problems(reports: Sequence[LayerReport], errors: Console) -> None:
             ("note", report.notes),
         ):
             for line in lines:
-                errors.print(f"{report.layer} {title}: {escape(line)}", soft_wrap=True)
+                errors.print(f"{report.layer} {title}: {escape(redact(line))}", soft_wrap=True)
 
 
 def show_preview(report: LayerReport, settings: Settings, out: Console) -> None:
     """What maintenance would do to a source, a line each."""
     out.print(f"Maintenance of {settings.source} in {settings.lake} would:")
     for line in report.notes:
-        out.print(f"  {escape(line)}", soft_wrap=True)
+        out.print(f"  {escape(redact(line))}", soft_wrap=True)
 
 
 def show_status(status: Status, out: Console) -> None:
@@ -68,14 +69,14 @@ def show_status(status: Status, out: Console) -> None:
             escape(f"{table.schema}.{table.table}"),
             str(table.lsn),
             str(table.faults),
-            escape(_state(table)),
+            escape(redact(_state(table))),
             escape(table.gold),
         )
     out.print(tables)
     if unnamed := [f"{table.schema}.{table.table}" for table in status.tables if not table.named]:
         out.print(escape(f"Without names of their columns: {', '.join(unnamed)}."), soft_wrap=True)
     for problem in status.problems:
-        out.print(escape(problem), soft_wrap=True)
+        out.print(escape(redact(problem)), soft_wrap=True)
 
 
 def _sources(status: Status) -> Table:
@@ -92,7 +93,7 @@ def _sources(status: Status) -> Table:
             duration(source.age_seconds),
             duration(source.lag_seconds),
             f"{run.command} at {_time(run.started_at)}" if run else "not recorded",
-            escape(ended.replace("_", " ")),
+            escape(redact(ended.replace("_", " "))),
         )
     return table
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from pipeline.redaction import redact
 from pipeline.runs.record import Outcome, RunRecord
 from pipeline.runs.work import cut_of
 
@@ -63,4 +64,5 @@ def _seconds(start: datetime | None, end: datetime | None) -> float | None:
 
 
 def _last(run: RunRecord) -> LastRun:
-    return LastRun(**{name: getattr(run, name) for name in LastRun.__dataclass_fields__})
+    told = {name: getattr(run, name) for name in LastRun.__dataclass_fields__}
+    return LastRun(**{**told, "error": redact.value(run.error)})

@@ -22,6 +22,7 @@ from pipeline.gold.names import gold_name
 from pipeline.gold.state import GoldState
 from pipeline.lake import Lake
 from pipeline.ledger import Entry, Ledger
+from pipeline.redaction import redact
 from pipeline.runs.store import last_runs
 from pipeline.settings import Settings
 from pipeline.silver.plan import SilverPlan
@@ -84,7 +85,14 @@ class Status:
 
     def to_json(self) -> str:
         """The same as one JSON object, times in ISO 8601."""
-        return json.dumps(asdict(self), default=datetime.isoformat, ensure_ascii=False)
+        told = {
+            **asdict(self),
+            "tables": [
+                {**asdict(table), "reason": redact.value(table.reason)} for table in self.tables
+            ],
+            "problems": redact.value(self.problems),
+        }
+        return json.dumps(told, default=datetime.isoformat, ensure_ascii=False)
 
 
 def read_status(spark: SparkSession, settings: Settings) -> Status:

@@ -6,8 +6,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from datetime import datetime, timezone
-from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -16,7 +14,7 @@ from pipeline.catalog.items import TimelineItem
 from pipeline.errors import BinlakeError
 from pipeline.gold.apply import Applied, Batch, apply_tables
 from pipeline.gold.cascade_store import kept
-from pipeline.gold.cut import Cut, publish
+from pipeline.gold.cut import Cut, publish, published_at
 from pipeline.gold.drift import in_all, watch
 from pipeline.gold.few_changes import Few, are_few
 from pipeline.gold.planning import Seen, look
@@ -118,20 +116,12 @@ def _execute(
         "held": state.held(),
         "cut": asdict(published.cut),
         "cut_lsn": state.cut_lsn,
-        "published_at": _published_at(record, moved=state.cut_lsn > before.cut_lsn),
+        "published_at": published_at(record, before.cut_lsn, state.cut_lsn, facts),
         "drift": in_all((record or {}).get("drift"), watching.found if watching else {}),
         "written": {name: figures.to_dict() for name, figures in published.written.items()},
     }
     ledger.finish(plan, {**done, "standing": state.standing()} if stops else done)
     return Executed(applied, refused=bool(stops))
-
-
-def _published_at(record: Mapping[str, Any] | None, *, moved: bool) -> str | None:
-    """When the cut was published; of one that is where it was before, when that was."""
-    if record is None or moved:
-        return datetime.now(timezone.utc).isoformat()
-    before: str | None = record.get("published_at")
-    return before
 
 
 def _tied(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
 from typing import Any
 
 import pyarrow as pa
@@ -87,6 +88,20 @@ def published(record: Mapping[str, Any] | None) -> dict[TableName, int]:
         for entry in Cut.of(record).tables
         if entry["delta_version"] is not None
     }
+
+
+def published_at(
+    record: Mapping[str, Any] | None, before: int, upto: int, facts: Facts
+) -> str | None:
+    """When the last commit of a cut was published, which reaches from `before` up to that LSN.
+
+    A cut without a commit that is newer shows what the one before did: it keeps that one's time.
+    Else logs that the lake had already would seem to lag by the time that the source was idle.
+    """
+    if record is None or (before < upto and facts.last_lsn is not None and before < facts.last_lsn):
+        return datetime.now(timezone.utc).isoformat()
+    at: str | None = record.get("published_at")
+    return at
 
 
 def publish(

@@ -33,8 +33,8 @@ class Facts:
 
     `changed`: tables (`schema.table`) with rows behind the cut before. `undecided`: transactions of
     which it is not known whether they were committed. `prepared`: XA transactions that were
-    prepared there, or before and not decided then. `committed_at`: of the last one, in
-    microseconds since 1970.
+    prepared there, or before and not decided then. `last_lsn`, `committed_at`: of the last one, the
+    latter in microseconds since 1970; None if there is none.
     `gtids`: (source id, first, last), both included; `domain_ends`: MariaDB's last GTIDs.
     `changes` and `bytes`: how many rows of tables they have, and what they take in the log.
     `unlogged`: tables with rows where it is not certain that all is logged that foreign keys did.
@@ -46,6 +46,7 @@ class Facts:
     undecided: tuple[Fault, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     prepared: tuple[Prepared, ...] = ()
+    last_lsn: int | None = None
     committed_at: int | None = None
     gtids: tuple[tuple[str, int, int], ...] = field(default=())
     domain_ends: tuple[str, ...] = ()
@@ -120,6 +121,7 @@ def facts(
             for piece in entry[column] or ()
         ),
         prepared=tuple(pair(xa)),
+        last_lsn=last["last_lsn"] if last else None,
         committed_at=last["committed_at"] if last else None,
         gtids=tuple(
             (group["series"], first, end)

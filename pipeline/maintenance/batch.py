@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from pipeline.ledger import Ledger, Plan
 from pipeline.maintenance.plan import MaintenancePlan
 from pipeline.maintenance.record import USER_METADATA, Figures, figures, tag
-from pipeline.maintenance.retention import carry_out
+from pipeline.maintenance.retention import carry_out, runs_before
 from pipeline.maintenance.tables import Table, gold_tables, shared_tables, silver_tables
 from pipeline.maintenance.upkeep import SESSION, Keeper, LookedAfter, done, due, look
 from pipeline.progress import Progress
@@ -46,8 +46,9 @@ def execute(
     body = MaintenancePlan.from_body(plan.body)
     session = own_session(spark, {**SESSION, USER_METADATA: tag(settings.source, plan.batch)})
     silver, common = silver_tables(spark, settings), shared_tables(spark, settings)
+    old_runs = [runs_before(settings, now)] if shared else []
     with progress.task("maintenance: removing", len(silver) + 6, "tables") as task:
-        removed = carry_out(session, settings, plan, body, silver, task)
+        removed = carry_out(session, settings, plan, body, silver, old_runs, task)
     gold = gold_tables(spark, settings)
     kept = [*gold, *silver, *(common if shared else ())]
     looked = _look_after(session, settings, plan, kept, progress, now)
@@ -119,6 +120,7 @@ def _counts(body: MaintenancePlan, found: Mapping[str, Figures]) -> dict[str, in
         "cuts removed": cuts,
         "binlog files removed": body.bronze.files,
         "rows of silver removed": silver,
+        "records of runs removed": found.get("ledger/runs", Figures()).rows,
         "files put together": sum(one.rewritten_files for one in found.values()),
         "old files deleted": sum(one.vacuumed_files for one in found.values()),
         "bytes deleted": sum(one.vacuumed_bytes for one in found.values()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from pyspark.sql import SparkSession
@@ -12,7 +12,7 @@ from pipeline.ledger import Ledger
 from pipeline.maintenance.batch import Done, limits
 from pipeline.maintenance.plan import MaintenancePlan
 from pipeline.maintenance.planning import plan_next
-from pipeline.maintenance.retention import removals
+from pipeline.maintenance.retention import Removal, removals, runs_before
 from pipeline.maintenance.tables import Table, gold_tables, shared_tables, silver_tables
 from pipeline.maintenance.upkeep import SESSION, due, look, old_files
 from pipeline.progress import Progress
@@ -36,12 +36,9 @@ def preview(
     silver = silver_tables(spark, settings)
     common = shared_tables(spark, settings) if shared else []
     tables = [*gold_tables(spark, settings, first=body.cuts_from or 0), *silver, *common]
-    notes = (
-        [f"Batch {plan.batch} is open, and is finished first; then as much as by then."]
-        if plan
-        else []
-    )
-    notes += list(_removals(spark, settings, body, silver))
+    old_runs = [runs_before(settings, now)] if shared else []
+    notes = [] if plan is None else [f"Batch {plan.batch} is open: it is finished first."]
+    notes += _removals(spark, settings, body, silver, old_runs)
     with progress.task("maintenance: looking", len(tables), "tables") as task:
         for table in tables:
             notes += _upkeep(session, settings, table, now)
@@ -50,12 +47,16 @@ def preview(
 
 
 def _removals(
-    spark: SparkSession, settings: Settings, body: MaintenancePlan, silver: list[Table]
+    spark: SparkSession,
+    settings: Settings,
+    body: MaintenancePlan,
+    silver: list[Table],
+    common: Sequence[Removal],
 ) -> Iterator[str]:
     if body.bronze.files:
         size = f"{body.bronze.bytes / (1 << 20):,.1f} MiB"
         yield f"bronze/segments: remove {body.bronze.files} files of the log ({size})"
-    for removal in removals(spark, settings, body, silver):
+    for removal in (*removals(spark, settings, body, silver), *common):
         if removal.name == "bronze/segments" or not delta.exists(spark, removal.table):
             continue
         if count := delta.read(spark, removal.table).where(removal.where).count():

@@ -8,9 +8,10 @@ was seen before of logs that bronze has, DDL that tells of foreign keys, trigger
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 
 from pyspark.sql import SparkSession, functions as sf
 
@@ -41,11 +42,12 @@ def carry_out(
     plan: Plan,
     body: MaintenancePlan,
     silver: list[Table],
+    common: Sequence[Removal],
     task: Task,
 ) -> set[str]:
     """Do all of it, as far as it is not done; the tables that had something to remove.
 
-    `spark` names the batch in the commits.
+    `spark` names the batch in the commits. `common` are removals from what sources share.
     """
     touched: set[str] = set()
 
@@ -59,9 +61,16 @@ def carry_out(
         remove(removal)
     with ThreadPoolExecutor(settings.parallel_tables) as pool:
         list(pool.map(remove, changes_before(body, silver)))
-    for removal in _others(spark, settings, body):
+    for removal in (*_others(spark, settings, body), *common):
         remove(removal)
     return touched
+
+
+def runs_before(settings: Settings, now: datetime) -> Removal:
+    """Records of runs, of all sources, that are too old: whole partitions."""
+    first = now.astimezone(timezone.utc).date() - timedelta(days=settings.keep_runs)
+    where = f"day < DATE'{first.isoformat()}'"
+    return Removal("ledger/runs", settings.layout.ledger("runs"), where)
 
 
 def removals(

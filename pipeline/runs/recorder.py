@@ -20,10 +20,10 @@ from pyspark.sql import SparkSession
 
 from pipeline.errors import BinlakeError, exit_code_of, has_sentence, sentence_of
 from pipeline.log_lines import say
-from pipeline.redaction import Redaction
+from pipeline.redaction import redact
 from pipeline.report import LayerReport
 from pipeline.runs.record import Outcome, RunRecord, Sentence
-from pipeline.runs.store import append_run, remove_expired
+from pipeline.runs.store import append_run
 from pipeline.runs.work import work
 from pipeline.settings import Settings
 from pipeline.under_way import UnderWay
@@ -54,7 +54,7 @@ class Recorder:
     ) -> None:
         self._spark = spark
         self._settings = settings
-        self._redact = Redaction.of(settings)
+        redact.learn(settings.secrets)
         self._run = run
         self._reports: list[LayerReport] = []
         # Asked now: a run can end because Spark is gone.
@@ -103,7 +103,7 @@ class Recorder:
         """The run was stopped by an error, which the caller raises again."""
         ending: dict[str, Any] = {
             "exit_code": exit_code_of(error),
-            "error": self._redact(sentence_of(error)),
+            "error": redact(sentence_of(error)),
             "error_type": type(error).__name__,
             "retryable": error.retryable if isinstance(error, BinlakeError) else None,
         }
@@ -119,7 +119,7 @@ class Recorder:
         for kind, (_, texts) in _KINDS.items():
             said = [(report.layer, text) for report in self._reports for text in texts(report)]
             told[f"{kind}_count"] = len(said)
-            told[f"{kind}s"] = tuple(Sentence(at, self._redact(text)) for at, text in said[:KEPT])
+            told[f"{kind}s"] = tuple(Sentence(at, redact(text)) for at, text in said[:KEPT])
         return RunRecord(
             run_id=self._run.id,
             source=self._settings.source,
@@ -133,9 +133,7 @@ class Recorder:
         )
 
     def _write(self, record: RunRecord) -> None:
-        lake = self._settings.layout
-        append_run(self._spark, lake, record)
-        remove_expired(self._spark, lake, record.day, keep_days=self._settings.keep_runs)
+        append_run(self._spark, self._settings.layout, record)
 
     @contextmanager
     def _bearing_all(self) -> Iterator[None]:
@@ -143,7 +141,7 @@ class Recorder:
         try:
             yield
         except Exception as error:
-            told = f"the run's record was not written: {self._redact(sentence_of(error))}"
+            told = f"the run's record was not written: {redact(sentence_of(error))}"
             say("record_not_written", told, level=logging.WARNING)
 
 

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from pipeline.redaction import redact
 from pipeline.runs.record import RunRecord
 
 _RIGHT = ("seconds", "MiB", "decoded", "applied", "lag")
@@ -28,7 +29,7 @@ def show_runs(runs: Sequence[RunRecord], lake: str, out: Console) -> None:
     out.print(table)
     for run in runs:
         for line in _lines(run):
-            out.print(escape(f"{run.started_at:%m-%d %H:%M:%S} {line}"), soft_wrap=True)
+            out.print(escape(redact(f"{run.started_at:%m-%d %H:%M:%S} {line}")), soft_wrap=True)
 
 
 def duration(seconds: float | None) -> str:

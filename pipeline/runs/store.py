@@ -2,13 +2,13 @@
 
 A record is appended without a transaction identifier (see `delta.append`): it has its run's own id,
 and is written once. Its day decides everything else: what is too old goes as whole partitions, of
-which no row is read, and a reader looks at the last days first.
+which no row is read (`pipeline.maintenance`), and a reader looks at the last days first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from datetime import date, datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pyarrow as pa
@@ -17,7 +17,6 @@ from pyspark.sql import DataFrame, SparkSession, functions as sf
 from pipeline import delta
 from pipeline.lake import Lake
 from pipeline.runs.record import RUNS, RunRecord
-from pipeline.sql_text import in_sql
 
 PROPERTIES = {
     # Of every record, the table's log keeps these and no more: there is a file for each run.
@@ -35,15 +34,6 @@ def append_run(spark: SparkSession, lake: Lake, record: RunRecord) -> None:
     delta.append(
         frame.coalesce(1), path(lake), app="ledger/runs", partition_by=["day"], options=options
     )
-
-
-def remove_expired(spark: SparkSession, lake: Lake, today: date, *, keep_days: int) -> None:
-    """Remove the records of runs of more than so many days ago; no commit where there are none."""
-    first = today - timedelta(days=keep_days)
-    remove = f"DELETE FROM {in_sql(path(lake))} WHERE day < DATE'{first.isoformat()}'"
-    # One identifier for the whole table, whose version grows by the day.
-    app, version = "ledger/runs/expired", first.toordinal()
-    delta.execute_once(spark, remove, path(lake), app=app, version=version)
 
 
 def to_arrow(record: RunRecord) -> pa.Table:

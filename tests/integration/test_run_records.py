@@ -19,6 +19,7 @@ from pipeline.cli import app
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger
+from pipeline.maintenance.job import run as maintain
 from pipeline.progress import QuietProgress
 from pipeline.run import run_command
 from pipeline.runs.record import RunRecord
@@ -143,18 +144,28 @@ def test_every_run_leaves_a_record_of_what_it_did(
     assert (status["tables"][0]["table"], status["layers"][0]["batch"]) == ("orders", 3)
 
     answers = [spark.sql(query.replace("/data/lake", source.lake.root)) for query in documented()]
-    _, per_hour, lag, tables, problems, lost = [answer.collect() for answer in answers]
+    per_hour, lag, tables, problems, lost = [answer.collect() for answer in answers]
     assert sum(row["rows"] for row in per_hour) == changes
     assert [row["lag_seconds"] for row in lag] == [taken_up.lag_seconds]
     assert [(row["table"], row["rows"]) for row in tables] == [(TABLE, changes)]
     assert [row["outcome"] for row in problems] == ["failed", "faults"]
     assert [row["run_id"] for row in lost] == [silver.run_id]
 
-    # One that is too old is removed by the next run, which never is.
+    # One that is too old is removed by maintenance; a run leaves it.
     old = replace(empty, run_id="old", started_at=began - timedelta(days=3))
     append_run(spark, source.lake, old)
     source.run("apply", keep_runs=2)
-    assert [r.run_id for r in read_runs(spark, source.lake)][1:] == [r.run_id for r in records]
+    kept = [source.last().run_id, *(record.run_id for record in records)]
+    assert [r.run_id for r in read_runs(spark, source.lake)] == [*kept, "old"]
+    settings = Settings.load(None, source="shop", lake=source.lake.root, keep_runs=2)
+    preview = maintain(spark, settings, QuietProgress(), dry_run=True)
+    assert "ledger/runs: remove 1 rows" in preview.notes
+    maintained = maintain(spark, settings, QuietProgress())
+    assert maintained.counts["records of runs removed"] == 1
+    assert [r.run_id for r in read_runs(spark, source.lake)] == kept
+    # Its own batches are of no run.
+    killed_runs = spark.sql(documented()[-1].replace("/data/lake", source.lake.root))
+    assert [row["run_id"] for row in killed_runs.collect()] == [silver.run_id]
 
 
 def documented() -> list[str]:

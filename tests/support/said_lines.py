@@ -28,7 +28,9 @@ class Said(logging.Handler):
 
 @contextmanager
 def listening() -> Iterator[Said]:
-    """Instead of whatever the logger has; it is as it was afterwards."""
+    """Instead of whatever the logger has; it is as it was afterwards, as the root logger is."""
+    root = logging.getLogger()
+    others = root.handlers
     handlers, level, propagate = LOGGER.handlers, LOGGER.level, LOGGER.propagate
     said = Said()
     LOGGER.handlers, LOGGER.propagate = [said], False
@@ -38,3 +40,4 @@ def listening() -> Iterator[Said]:
     finally:
         LOGGER.handlers, LOGGER.propagate = handlers, propagate
         LOGGER.setLevel(level)
+        root.handlers = others

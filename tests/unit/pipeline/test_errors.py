@@ -23,9 +23,26 @@ decoder.errors.BinlogError: binlog.000001, position 4: damaged.
 """
 JAVA = """An error occurred.
 : java.io.IOException: No space left on device
-\tat java.base/java.io.FileOutputStream.write(FileOutputStream.java:1)
+\tat java.base/java.io.FileOutputStream.<init>(FileOutputStream.java:1)
 \tat org.apache.spark.Main.main(Main.java:2)
 """
+ROOT = "Caused by: java.io.IOException: No space left on device"
+CAUSED = f"""Job aborted.
+\tat org.apache.spark.Main.run(Main.java:2)
+Caused by: SparkException: Task failed.
+\tat org.apache.spark.Task.run(Task.java:1)
+\t... 3 more
+{ROOT}
+\tat java.base/java.io.FileOutputStream.write(FileOutputStream.java:1)
+\t... 9 more
+"""
+
+
+class GoneError(Exception):
+    """One that cannot be asked what it says."""
+
+    def __str__(self) -> str:
+        raise ConnectionRefusedError
 
 
 @pytest.mark.parametrize(
@@ -34,6 +51,11 @@ JAVA = """An error occurred.
         (SettingsError("is none.", key="lake", remedy="Name one."), "lake: is none. Name one."),
         (RuntimeError(TASK), "decoder.errors.BinlogError: binlog.000001, position 4: damaged."),
         (RuntimeError(JAVA), "An error occurred. : java.io.IOException: No space left on device"),
+        (
+            RuntimeError(CAUSED),
+            f"Job aborted. Caused by: SparkException: Task failed. {ROOT}",
+        ),
+        (GoneError(), "GoneError"),
         (BinlogError("odd", file="log.000001", position=4), "log.000001, position 4: odd"),
         (KeyError(), "KeyError"),
         (KeyboardInterrupt(), "It was interrupted."),
@@ -46,6 +68,9 @@ def test_an_error_is_told_without_stack_traces(error: BaseException, sentence: s
 def test_pages_are_cut() -> None:
     told = sentence_of(ValueError("word " * 1000))
     assert (len(told), told[-1]) == (LONGEST, "…")
+    told = sentence_of(ValueError("word " * 1000 + CAUSED))
+    assert len(told) <= LONGEST
+    assert told.endswith(f"… {ROOT}")
 
 
 @pytest.mark.parametrize(

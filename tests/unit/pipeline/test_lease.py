@@ -73,8 +73,12 @@ def test_a_run_that_was_taken_for_dead_says_so_and_leaves_the_other_alone(
     store: ObjectStore,
 ) -> None:
     holding = only_writer(LAKE, {}, renewed_every=0.1)
-    holding.__enter__()
+    held = holding.__enter__()
+    threading.Event().wait(0.5)
+    held()
     store.put(OBJECT, b'{"host": "other", "process": 1}')
+    with pytest.raises(ConcurrentRunError, match="took s3a://lake/shop over"):
+        held()
     threading.Event().wait(1)
     with pytest.raises(ConcurrentRunError, match="took s3a://lake/shop over"):
         holding.__exit__(None, None, None)

@@ -59,6 +59,18 @@ def test_finishing_again_keeps_the_first_record(spark: SparkSession, lake: Lake)
     assert Ledger(spark, lake, "shop").record("silver") == {"rows": 1}
 
 
+def test_a_batch_that_two_runs_finish_is_told_by_one(spark: SparkSession, lake: Lake) -> None:
+    with listening() as said, begin("shop") as slow:
+        ledger = Ledger(spark, lake, "shop")
+        plan = ledger.propose("gold", {})
+        with begin("shop") as quick:
+            Ledger(spark, lake, "shop").finish(plan, {"changes": {"a": 2}})
+        ledger.finish(plan, {"changes": {"a": 2}})
+    assert [(batch.batch, batch.record) for batch in quick.finished] == [(1, {"changes": {"a": 2}})]
+    assert slow.finished == []
+    assert ["changes" in line for line in said.of("batch_finished")] == [True, False]
+
+
 def test_layers_and_sources_have_batches_of_their_own(spark: SparkSession, lake: Lake) -> None:
     shop, blog = Ledger(spark, lake, "shop"), Ledger(spark, lake, "blog")
     shop.finish(shop.propose("bronze", {"n": 1}), {})

@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.log_lines import Kind, say, says_json, set_up
+from pipeline import log_lines
+from pipeline.log_lines import LOGGER, Kind, say, says_json, set_up
+from pipeline.redaction import Redaction
 from pipeline.under_way import begin
-from tests.support.said_lines import listening
+from tests.support.said_lines import Said, listening
 
 ROOT = Path(__file__).parents[3]
 
@@ -27,8 +29,9 @@ class Terminal(io.StringIO):
 
 
 @pytest.fixture(autouse=True)
-def as_before() -> Iterator[None]:
+def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The logger is the process's: what a test sets up is taken back."""
+    monkeypatch.setattr(log_lines, "redact", Redaction(["hunter2", "123456", "shop"], {}))
     with listening():
         yield
 
@@ -37,7 +40,7 @@ def said(kind: Kind, stream: io.StringIO | None = None) -> str:
     """What a fault, a warning, a note and a failure in one run look like."""
     screen = stream or io.StringIO()
     set_up("text", stream=io.StringIO())  # a second time must not double the lines
-    set_up(kind, lambda text: text.replace("hunter2", "***"), screen)
+    set_up(kind, screen)
     with begin("shop") as run:
         run.id = "r1"
         say("batch_finished", "bronze: batch 3: done", layer="bronze", batch=3, seconds=1.5)
@@ -101,6 +104,44 @@ def test_an_error_has_its_stack_trace(kind: Kind) -> None:
         assert "ValueError: odd" in json.loads(told)["exc_info"]
     else:
         assert 'told="two words"\nTraceback' in told
+
+
+def test_secrets_are_hidden_in_texts_and_nothing_else_is_changed() -> None:
+    screen = io.StringIO()
+    set_up("json", screen)
+    with begin("shop"):
+        say("batch_finished", "of 123456", bytes=123456, told=["hunter2", "1234567"], hunter2="x")
+    line = json.loads(screen.getvalue())
+    assert (line["message"], line["bytes"], line["hunter2"]) == ("of ***", 123456, "x")
+    assert (line["source"], line["told"]) == ("shop", ["***", "1234567"])
+
+
+def test_a_handler_of_someone_else_gets_no_secrets() -> None:
+    theirs = Said()
+    theirs.setFormatter(logging.Formatter("%(message)s"))
+    LOGGER.handlers = [theirs]
+    try:
+        raise ValueError("not with hunter2")
+    except ValueError as error:
+        say("run_failed", "failed with hunter2", trace=error, error="of hunter2")
+    (line,) = theirs.lines
+    assert (line["message"], line["error"]) == ("failed with ***", "of ***")
+    assert "not with ***" in line["exc_text"]
+    assert "hunter2" not in str(line)
+
+
+@pytest.mark.parametrize("kind", ["json", "text"])
+def test_libraries_warn_in_lines_too_but_for_py4j(kind: Kind) -> None:
+    screen = io.StringIO()
+    set_up(kind, screen)
+    logging.getLogger("fsspec").warning("retried with %s", "hunter2")
+    interrupted = logging.makeLogRecord({"msg": "KeyboardInterrupt while sending command."})
+    interrupted.levelno, interrupted.pathname = logging.ERROR, "site-packages/py4j/java_gateway.py"
+    logging.getLogger().handle(interrupted)
+    (told,) = screen.getvalue().splitlines()
+    assert "retried with ***" in told
+    if kind == "json":
+        assert json.loads(told)["logger"] == "fsspec"
 
 
 def test_the_manual_tells_every_event() -> None:

@@ -173,3 +173,27 @@ def test_tables_are_chosen_by_patterns(
 def test_the_decoder_gets_its_type_options() -> None:
     settings = Settings.load(types={"time": "micros", "zero_dates": "string"})
     assert settings.type_options == TypeOptions(time="micros", zero_dates="string")
+
+
+def test_what_is_wrong_with_a_secret_is_told_without_it(tmp_path: Path) -> None:
+    conf = tmp_path / "conf.yml"
+    conf.write_text("spark:\n  conf:\n    spark.hadoop.fs.s3a.secret.key: 987654321\n")
+    with pytest.raises(SettingsError, match=r"secret\.key: Input should be") as error:
+        Settings.load(conf)
+    assert "987654321" not in str(error.value)
+    conf.write_text("spark:\n  conf: fs.s3a.secret.key=abcdefg\n")
+    with pytest.raises(SettingsError, match=r"\(given: 'fs.s3a.secret.key=\*\*\*'\)"):
+        Settings.load(conf)
+    conf.write_text("keep_runs: 1000000\n")
+    with pytest.raises(SettingsError, match="36500"):
+        Settings.load(conf)
+
+
+@pytest.mark.parametrize("sign", ["*", "!"])
+def test_a_password_that_yaml_takes_for_something_else_is_not_told(
+    tmp_path: Path, sign: str
+) -> None:
+    text = f"spark:\n  conf:\n    fs.s3a.secret.key: {sign}opensesame\n"
+    with pytest.raises(SettingsError, match=r"is not YAML: .*line 3") as error:
+        Settings.load(written(tmp_path, text))
+    assert "opensesame" not in str(error.value)

@@ -63,6 +63,14 @@ def test_a_row_of_an_older_release_lacks_columns() -> None:
     assert (read.retryable, read.host, read.batches) == (None, "", RECORD.batches)
 
 
+def test_a_row_of_a_newer_release_has_more() -> None:
+    (row,) = to_arrow(RECORD).to_pylist()
+    row["cost"] = 1.5
+    for told in (*row["faults"], *row["batches"]):
+        told["severity"] = "high"
+    assert RunRecord.from_row(row) == RECORD
+
+
 def test_json_is_one_line_with_every_column() -> None:
     line = RECORD.to_json()
     assert "\n" not in line

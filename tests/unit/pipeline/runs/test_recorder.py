@@ -41,7 +41,6 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> list[RunRecord]:
     monkeypatch.setattr(
         recorder, "append_run", lambda _spark, _lake, record: records.append(record)
     )
-    monkeypatch.setattr(recorder, "remove_expired", lambda *_, **__: None)
     return records
 
 
@@ -142,10 +141,22 @@ def test_what_stops_a_run_is_recorded_and_raised(
     assert SECRET not in record.error
     assert (record.files, list(record.layer_seconds)) == (1, ["bronze"])
     (line,) = said.of("run_failed")
-    assert (line["levelname"], line["error"], bool(line["exc_info"])) == (
+    assert (line["levelname"], line["error"], bool(line["exc_text"])) == (
         *("ERROR", record.error),
         trace,
     )
+
+
+def test_a_run_whose_lake_another_took_over_has_failed(
+    said: Said, kept: list[RunRecord], jobs: Any
+) -> None:
+    lost = ConcurrentRunError("another run took it over.")
+    with pytest.raises(ConcurrentRunError):
+        run_command(SPARK, SETTINGS, QuietProgress(), "run", held=raising(lost))
+    (record,) = kept
+    assert (record.outcome, record.exit_code, record.retryable) == ("failed", 1, True)
+    assert (record.error, record.files) == ("another run took it over.", 1)
+    assert not said.of("run_finished")
 
 
 def test_a_record_that_cannot_be_written_is_said_and_no_more(

@@ -1,4 +1,4 @@
-"""`ledger/runs`: written, read from its last days, and cleared of what is too old."""
+"""`ledger/runs`: written, and read from its last days."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from chispa import assert_df_equality
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
-from pipeline import delta
 from pipeline.lake import Lake
 from pipeline.runs.record import RunRecord
-from pipeline.runs.store import append_run, last_runs, latest, path, read_runs, remove_expired
+from pipeline.runs.store import append_run, last_runs, latest, path, read_runs
 from tests.unit.pipeline.runs.test_record import RECORD
 
 NOW = datetime.now(timezone.utc).replace(microsecond=0)
@@ -58,10 +57,3 @@ def test_records_are_kept_by_day(spark: SparkSession, tmp_path: Path) -> None:
     # A source is looked for further back only if it is known to be there.
     assert last_runs(spark, lake).keys() == {"shop"}
     assert last_runs(spark, lake, ["blog", "shop"])["blog"].run_id == "month"
-
-    for _ in range(2):
-        remove_expired(spark, lake, NOW.date(), keep_days=20)
-    assert ids(read_runs(spark, lake, last=9))[2:] == ["month"]
-    assert table.history().count() == 5
-    remove_expired(spark, lake, NOW.date(), keep_days=19)
-    assert delta.read(spark, path(lake)).count() == 2

@@ -1,0 +1,31 @@
+"""When what a cut shows was published."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+import pytest
+
+from pipeline.gold.cut import published_at
+from pipeline.gold.facts import Facts
+
+BEFORE = "2026-11-22T12:00:00+00:00"
+
+
+@pytest.mark.parametrize(
+    ("last", "upto", "newer"),
+    [(120, 150, True), (None, 150, False), (90, 150, False), (None, 100, False), (90, 100, False)],
+    ids=["a commit", "seen before", "of a held table", "no further", "of a held table alone"],
+)
+def test_only_a_newer_commit_makes_it_now(last: int | None, upto: int, newer: bool) -> None:
+    facts = Facts(50, upto, last_lsn=last)
+    told = published_at({"published_at": BEFORE}, 100, upto, facts)
+    assert (told != BEFORE) is newer
+    assert told is not None
+    if newer:
+        assert (datetime.now(timezone.utc) - datetime.fromisoformat(told)).total_seconds() < 60
+
+
+def test_the_first_cut_is_published_now_and_one_of_before_that_was_told_never() -> None:
+    assert published_at(None, 0, 0, Facts(0, 0)) is not None
+    assert published_at({}, 100, 100, Facts(100, 100)) is None

@@ -1,0 +1,103 @@
+"""How a command ends that does not come to a run: the line, the exit code, and no secrets."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline import cli, spark as starting
+from pipeline.errors import MissingRequirementError
+from pipeline.status import Status
+from tests.support.said_lines import listening
+
+SECRET = "0123456789abcdef" * 4
+
+
+@pytest.fixture(autouse=True)
+def as_before() -> Iterator[None]:
+    """The logger is the process's: what a command sets up is taken back."""
+    with listening():
+        yield
+
+
+@pytest.fixture
+def conf(tmp_path: Path) -> Path:
+    """Settings with a secret, and JSON lines."""
+    file = tmp_path / "conf.yml"
+    lake = tmp_path / "lake"
+    passwords = f"encryption:\n  passwords:\n    log.000001: '{SECRET}'\n"
+    file.write_text(f"lake: {lake}\nbinlogs: {tmp_path}\n{passwords}")
+    return file
+
+
+def ended(monkeypatch: pytest.MonkeyPatch, *command: str) -> int:
+    """What `binlake COMMAND` exits with."""
+    monkeypatch.setattr(sys, "argv", ["binlake", *command])
+    with pytest.raises(SystemExit) as exit_:
+        cli.main()
+    assert isinstance(exit_.value.code, int)
+    return exit_.value.code
+
+
+def not_starting(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    def session(*_: object) -> Any:
+        raise error
+
+    monkeypatch.setattr(starting, "session", session)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "trace", "said"),
+    [
+        (RuntimeError(f"no port for {SECRET}"), 1, True, "RuntimeError: no port for ***"),
+        (MissingRequirementError(f"no {SECRET}."), 1, False, "no ***."),
+        (KeyboardInterrupt(), 130, False, "It was interrupted."),
+    ],
+)
+def test_what_stops_spark_from_starting_is_a_line(
+    conf: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: BaseException,
+    code: int,
+    trace: bool,
+    said: str,
+) -> None:
+    not_starting(monkeypatch, error)
+    conf.write_text(f"{conf.read_text()}log: json\n")
+    assert ended(monkeypatch, "run", "--conf", str(conf)) == code
+    shown = capsys.readouterr()
+    (line,) = map(json.loads, shown.err.splitlines())
+    assert (line["event"], line["exit_code"], line["message"]) == ("failed", code, said)
+    assert ("exc_info" in line) is trace
+    assert SECRET not in shown.err
+    assert shown.out == ""
+
+
+def test_in_text_what_is_odd_has_its_stack_trace_without_secrets(
+    conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    not_starting(monkeypatch, RuntimeError(f"no port for {SECRET}"))
+    assert ended(monkeypatch, "runs", "--conf", str(conf)) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("Traceback")
+    assert told.endswith("RuntimeError: no port for ***\n")
+    not_starting(monkeypatch, MissingRequirementError(f"no {SECRET}."))
+    assert ended(monkeypatch, "runs", "--conf", str(conf)) == 1
+    assert capsys.readouterr().err == "binlake: no ***.\n"
+
+
+def test_a_lake_that_has_records_of_runs_and_nothing_else_is_none(
+    conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(starting, "session", lambda *_: None)
+    of_runs: Any = (object(),)
+    nothing = Status("/lake", (), (), (), of_runs)
+    monkeypatch.setattr("pipeline.status.read_status", lambda *_: nothing)
+    assert ended(monkeypatch, "status", "--conf", str(conf)) == 2
+    assert "there is no lake in this folder" in capsys.readouterr().err
