@@ -320,7 +320,7 @@ def test_a_foreign_table_that_comes_after_the_plan_lets_the_others_finish(
     lake: GoldLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake.spark.range(3).write.format("delta").save(Lake(lake.root).gold("shop", "plain"))
-    monkeypatch.setattr(planning, "taken", lambda *_: None)
+    monkeypatch.setattr(planning, "taken", lambda *_, **__: None)
     lake.silver.batch(
         [Tx(1).insert(PLAIN, 1, "a").insert(QUIET, 1, "a")],
         [item("create", 1, PLAIN), item("create", 1, QUIET)],
