@@ -326,7 +326,7 @@ def _replace_named(
     """DataFrameWriter's overwriting would replace the table by another one of its name."""
     spark = rows.sparkSession
     if not exists(spark, table):
-        writer = rows.write.format("delta").partitionBy(*partition_by).mode("errorifexists")
+        writer = rows.write.format("delta").partitionBy(*partition_by).mode("error")
         writer = writer.option("txnAppId", app).option("txnVersion", version)
         try:
             _save(writer, table, spark)
