@@ -127,7 +127,6 @@ def maintain(
     ] = False,
 ) -> None:
     """Remove what nothing needs any more, and lay out the lake's tables anew where that pays."""
-    from pipeline.lease import only_writer
     from pipeline.maintenance.job import each_source, run as run_maintenance
     from pipeline.progress import for_terminal
     from pipeline.run import require_source
@@ -135,19 +134,18 @@ def maintain(
     from pipeline.spark import session
 
     settings = _settings(conf, source=source, lake=lake).require("lake")
-    with only_writer(settings.lake, settings.spark.conf):
-        spark = session(settings)
-        sources = each_source(spark, settings)
-        for one in sources or [settings]:
-            require_source(spark, one)
-            report = run_maintenance(
-                spark, one, for_terminal(), dry_run=dry_run, shared=one == sources[-1]
-            )
-            if dry_run:
-                show_preview(report, one, Console())
-            else:
-                show_reports([report], one, Console())
-                show_problems([report], Console(stderr=True))
+    spark = session(settings)
+    sources = each_source(spark, settings)
+    for one in sources or [settings]:
+        require_source(spark, one)
+        report = run_maintenance(
+            spark, one, for_terminal(), dry_run=dry_run, shared=one == sources[-1]
+        )
+        if dry_run:
+            show_preview(report, one, Console())
+        else:
+            show_reports([report], one, Console())
+            show_problems([report], Console(stderr=True))
 
 
 @app.command()
@@ -280,7 +278,6 @@ def _settings(conf: Path | None, **options: str | None) -> Settings:
 
 def _run(command: str, conf: Path | None, **options: str | None) -> None:
     """Carry out a command, record it, and leave with the exit code that tells how it went."""
-    from pipeline.lease import only_writer
     from pipeline.log_lines import set_up
     from pipeline.log_progress import LogProgress
     from pipeline.progress import for_terminal
@@ -293,15 +290,14 @@ def _run(command: str, conf: Path | None, **options: str | None) -> None:
         set_up("json")
     settings = _settings(conf, **options)
     told = set_up(settings.log, Redaction.of(settings))
-    with only_writer(settings.lake, settings.spark.conf):
-        spark = _session(command, settings)
-        progress = LogProgress() if told else for_terminal()
-        try:
-            reports = run_command(spark, settings, progress, command)
-        except (Exception, KeyboardInterrupt) as error:
-            if not told:
-                raise
-            raise typer.Exit(exit_code_of(error)) from error
+    spark = _session(command, settings)
+    progress = LogProgress() if told else for_terminal()
+    try:
+        reports = run_command(spark, settings, progress, command)
+    except (Exception, KeyboardInterrupt) as error:
+        if not told:
+            raise
+        raise typer.Exit(exit_code_of(error)) from error
     if settings.log == "text":
         show_reports(reports, settings, Console())
     if not told:

@@ -5,15 +5,19 @@ Each layer finishes its own open plan first, so a run that was killed is continu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import MappingProxyType
 
 from pyspark.sql import SparkSession
 
 from pipeline.bronze import job as bronze
-from pipeline.errors import SettingsError
+from pipeline.errors import BinlakeError, SettingsError, exit_code_of, sentence_of
 from pipeline.gold import job as gold
+from pipeline.lease import only_writer
 from pipeline.ledger import Ledger
+from pipeline.log_lines import say
 from pipeline.progress import Progress
 from pipeline.report import LayerReport
 from pipeline.runs.recorder import Recorder
@@ -50,11 +54,12 @@ def run_command(
 
     One report for each layer. Raises BinlakeError for what stops a run, after it is recorded; a run
     that is killed leaves no record, and its batches are in that of the next one, which finishes
-    them.
+    them. A run that another one keeps out, or takes the lake from, is told in the log alone: it may
+    not write there.
     """
     jobs = COMMANDS[command]
     reports: list[LayerReport] = []
-    with begin(settings.source) as run:
+    with begin(settings.source) as run, _alone(settings, command):
         recorder = Recorder(spark, settings, command, tuple(jobs), run)
         try:
             for layer, job in jobs.items():
@@ -68,13 +73,40 @@ def run_command(
     return reports
 
 
+@contextmanager
+def _alone(settings: Settings, command: str) -> Iterator[None]:
+    """Hold the lake alone; what only that fails for is said here, and in no record."""
+    stopped: BaseException | None = None
+    try:
+        with only_writer(settings.lake, settings.spark.conf):
+            try:
+                yield
+            except BaseException as error:
+                stopped = error
+                raise
+    except BinlakeError as error:
+        if error is not stopped:
+            say(
+                "run_failed",
+                f"{command} failed: {sentence_of(error)}",
+                level=logging.ERROR,
+                outcome="failed",
+                exit_code=exit_code_of(error),
+                error=sentence_of(error),
+                error_type=type(error).__name__,
+                retryable=error.retryable,
+            )
+        raise
+
+
 def run_layers(
     spark: SparkSession,
     settings: Settings,
     progress: Progress,
     layers: Sequence[str] = tuple(LAYERS),
 ) -> list[LayerReport]:
-    """Run `layers` in data order, without a record; one report each.
+    """Run `layers` in data order, for tests and benchmarks: without a record, and without keeping
+    other runs from the lake; one report each.
 
     Raises BinlakeError for what stops a run.
     """
@@ -94,7 +126,8 @@ def require_source(spark: SparkSession, settings: Settings) -> None:
 
 
 def retry_faults(spark: SparkSession, settings: Settings, progress: Progress) -> list[LayerReport]:
-    """Decode again what faults hold, then apply what that gives and what it held back."""
+    """Decode again what faults hold, then apply what that gives and what it held back; for tests,
+    like `run_layers`."""
     return [silver.retry(spark, settings, progress), gold.retry(spark, settings, progress)]
 
 

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from pipeline.errors import ConcurrentRunError
-from pipeline.lease import OWN_STORE, only_writer
+from pipeline.lease import only_writer
 from tests.support.object_store import ObjectStore, object_store
 
 LAKE = "s3a://lake/shop"
+SHARED = {"spark.delta.logStore.s3a.impl": "io.delta.storage.S3DynamoDBLogStore"}
 OBJECT = "lake/shop/ledger/_run"
 
 
@@ -84,7 +85,11 @@ def test_a_run_that_was_taken_for_dead_says_so_and_leaves_the_other_alone(
 
 @pytest.mark.parametrize(
     ("lake", "conf"),
-    [("/lake", {}), ("gs://lake", {}), (LAKE, {OWN_STORE: "io.delta.storage.S3DynamoDBLogStore"})],
+    [
+        ("/lake", {}),
+        ("gs://lake/x", {}),
+        (LAKE, {"spark.delta.logStore.s3a.impl": "io.delta.storage.S3DynamoDBLogStore"}),
+    ],
 )
 def test_other_stores_are_not_held(store: ObjectStore, lake: str, conf: dict[str, str]) -> None:
     with only_writer(lake, conf):
