@@ -113,7 +113,14 @@ def plan_file(
     head = file.binlog.head
     name = file.binlog.stored.name
     before = file.row
-    verdict = judge(name, scan, successor, relay=head.relay, previous_gtids=head.previous_gtids)
+    verdict = judge(
+        name,
+        scan,
+        successor,
+        relay=head.relay,
+        previous_gtids=head.previous_gtids,
+        recovered=before is not None and before.in_use and before.path == file.binlog.stored.path,
+    )
     size = scan.end.position if file.binlog.size is None else file.binlog.size
     if before is not None and size < before.ingested_upto and not scan.changed:
         if file.binlog.codec and file.binlog.stored.path != before.path:

@@ -9,6 +9,7 @@ from decoder.segments import Cut
 from pipeline.bronze.order import Placed
 from pipeline.bronze.plan import FilePlan, from_body, plan_file, tasks, to_body
 from pipeline.bronze.scan import Scan
+from pipeline.bronze.verdict import Successor
 from pipeline.settings import SegmentSettings
 from tests.unit.pipeline.bronze.conftest import MakeBinlog, MakeRow, MakeScan
 
@@ -102,6 +103,24 @@ def test_the_tail_after_a_crash_is_kept_as_a_cut_of_its_own(
     assert plan.tail
     assert plan.cuts[1] == Cut(Mark(1000, 7), Mark(1200, 9), None, b"")
     assert plan.row.ingested_upto == 1200
+
+
+def test_a_file_whose_flag_the_server_cleared_is_one_that_it_recovered(
+    binlog: MakeBinlog, row: MakeRow, scanned: MakeScan
+) -> None:
+    """Without GTIDs, and only at the place where it was seen in use."""
+    successor = Successor("log.000002", restarted=True, previous_gtids="")
+    for before, folder, state in (
+        ({"in_use": True}, "/logs", "complete"),
+        ({"in_use": True}, "/raw", "faulty"),
+        ({"in_use": False}, "/logs", "faulty"),
+    ):
+        known = row("log.000001", 1, state="open", complete=False, sha256=None, **before)
+        placed = Placed(binlog("log.000001", folder=folder), 1, known)
+        found = scanned(ended=False, gtids="")
+        plan = plan_file("shop", placed, found, successor, batch=2)
+        assert plan is not None
+        assert plan.row.state == state
 
 
 def test_a_plan_is_the_same_after_the_ledger(row: MakeRow) -> None:
