@@ -73,7 +73,7 @@ def _found(filesystem: Any, path: str) -> dict[str, Any]:
 
 
 def _matched(filesystem: Any, pattern: str) -> Iterator[tuple[str, Any]]:
-    """What a glob matches, hidden files only where it asks for them."""
+    """What a glob matches, hidden files and folders only where it asks for them."""
     if _is_local(filesystem):
         # Python's own goes through links to folders, too.
         links = ({"name": path, "type": "other"} for path in glob(pattern, recursive=True))
@@ -81,7 +81,8 @@ def _matched(filesystem: Any, pattern: str) -> Iterator[tuple[str, Any]]:
     else:
         matched = filesystem.glob(pattern, detail=True)
     for path, info in matched.items():
-        if not file_name(path.rstrip("/")).startswith(".") or file_name(pattern).startswith("."):
+        name = file_name(path.rstrip("/"))
+        if not _is_hidden(name, info) or file_name(pattern)[:1] == name[:1]:
             yield path, info
 
 
@@ -104,11 +105,10 @@ def _below(
     if "_delta_log" in entries:
         return
     for name, entry in entries.items():
-        # rsync's and others' files under way begin with a dot; servers' never do.
-        if not name or name.startswith("."):
-            continue
         info = _led_to(filesystem, entry)
-        if info["type"] == "directory" and not name.startswith("_"):
+        if not name or _is_hidden(name, info):
+            continue
+        if info["type"] == "directory":
             yield from _below(filesystem, entry["name"], above | {here})
         elif _is_file(info):
             yield entry["name"], info
@@ -122,6 +122,11 @@ def _led_to(filesystem: Any, entry: Any) -> Any:
         return filesystem.info(entry["name"])
     except FileNotFoundError:
         return entry  # it leads nowhere
+
+
+def _is_hidden(name: str, info: Any) -> bool:
+    """rsync's and others' files under way begin with a dot; servers' never do."""
+    return name.startswith(".") or (info["type"] == "directory" and name.startswith("_"))
 
 
 def _is_file(info: Any) -> bool:

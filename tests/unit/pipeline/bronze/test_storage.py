@@ -43,10 +43,12 @@ def test_links_to_folders_are_followed_and_never_for_ever(tmp_path: Path) -> Non
 def test_hidden_files_are_under_way_and_left_out(tmp_path: Path) -> None:
     """rsync writes `.NAME.Ab3dEf` and renames it then."""
     hidden = tmp_path / ".binlog.000002.gz.Ab3dEf"
-    put(tmp_path / "binlog.000001", hidden, tmp_path / ".snapshot" / "binlog.000001")
+    put(tmp_path / "binlog.000001", hidden)
+    put(tmp_path / ".snapshot" / "binlog.000001", tmp_path / "_tmp" / "binlog.000001")
     assert listed(tmp_path) == listed(tmp_path / "*") == [str(tmp_path / "binlog.000001")]
     assert listed(hidden) == [str(hidden)]
     assert listed(tmp_path / ".binlog*") == [str(hidden)]
+    assert listed(tmp_path / "_t*") == [str(tmp_path / "_tmp" / "binlog.000001")]
 
 
 def test_a_folder_that_cannot_be_listed_is_an_error(
