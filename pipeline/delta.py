@@ -100,8 +100,8 @@ def commit(action: Callable[[], object], *, app: str, version: int, table: str =
     """Run one Delta commit: every commit of the pipeline passes here, and nowhere else.
 
     `action` commits at most once, to `table`, and must bear being run again: it is, when another
-    writer gets in its way. Raises `ConcurrentRunError` when that never ends, and where this run has
-    lost the lake to another one.
+    writer gets in its way. Raises `ConcurrentRunError` when that never ends, `LakeLostError` where
+    another run has, or may have, the lake.
     """
     for attempt in range(ATTEMPTS):
         try:

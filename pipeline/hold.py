@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from pipeline.errors import ConcurrentRunError
+from pipeline.errors import LakeLostError
 from pipeline.lock import local_path
 
 ONE_AT_A_TIME = "Run again when it is done; a scheduler should run one at a time."
@@ -27,15 +27,15 @@ class Hold:
     lost: bool = False
 
     def require(self) -> None:
-        """Raise ConcurrentRunError unless the lake is surely held still."""
+        """Raise LakeLostError unless the lake is surely held still."""
         if self.lost:
-            raise ConcurrentRunError(
+            raise LakeLostError(
                 f"another run took {self.lake} over while this one stood still.",
                 remedy=ONE_AT_A_TIME,
             )
         silent = time.monotonic() - self.confirmed
         if silent > self.seconds:
-            raise ConcurrentRunError(
+            raise LakeLostError(
                 f"for {silent:.0f} seconds the store has not confirmed that this run alone writes"
                 f" {self.lake}.",
                 remedy="Run again when the store can be reached.",
@@ -56,7 +56,7 @@ def asked_before_commits(hold: Hold) -> Iterator[None]:
 
 
 def require_held(table: str) -> None:
-    """Raise ConcurrentRunError where this process held the table's lake, and may not any more.
+    """Raise LakeLostError where this process held the table's lake, and may not any more.
 
     A name in a catalog does not tell its lake: then all that are held must be.
     """
