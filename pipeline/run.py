@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from pipeline.bronze import job as bronze
 from pipeline.errors import BinlakeError, SettingsError, exit_code_of, sentence_of
 from pipeline.gold import job as gold
+from pipeline.hold import require_held
 from pipeline.lease import only_writer
 from pipeline.ledger import Ledger
 from pipeline.log_lines import say
@@ -66,6 +67,8 @@ def run_command(
                 recorder.layer_began(layer)
                 reports.append(job(spark, settings, progress))
                 recorder.layer_done(reports[-1])
+            # Else a run that has lost its lake would be told as done.
+            require_held(f"{settings.lake.rstrip('/')}/ledger/runs")
         except (Exception, KeyboardInterrupt) as error:
             recorder.failed(error)
             raise
