@@ -130,7 +130,6 @@ def maintain(
     ] = False,
 ) -> None:
     """Remove what nothing needs any more, and lay out the lake's tables anew where that pays."""
-    from pipeline.lease import only_writer
     from pipeline.maintenance.job import of_source, run as run_maintenance
     from pipeline.progress import for_terminal
     from pipeline.run import require_source
@@ -138,16 +137,15 @@ def maintain(
     from pipeline.spark import session
 
     settings = _settings(conf, source=source, lake=lake).require("lake")
-    with only_writer(settings.lake, settings.spark.conf):
-        spark = session(settings)
-        settings = of_source(spark, settings)
-        require_source(spark, settings)
-        report = run_maintenance(spark, settings, for_terminal(), dry_run=dry_run)
-        if dry_run:
-            show_preview(report, settings, Console())
-        else:
-            show_reports([report], settings, Console())
-            show_problems([report], Console(stderr=True))
+    spark = session(settings)
+    settings = of_source(spark, settings)
+    require_source(spark, settings)
+    report = run_maintenance(spark, settings, for_terminal(), dry_run=dry_run)
+    if dry_run:
+        show_preview(report, settings, Console())
+    else:
+        show_reports([report], settings, Console())
+        show_problems([report], Console(stderr=True))
 
 
 @app.command()
@@ -284,7 +282,6 @@ def _settings(conf: Path | None, **options: str | None) -> Settings:
 
 def _run(command: str, conf: Path | None, **options: str | None) -> None:
     """Carry out a command, record it, and leave with the exit code that tells how it went."""
-    from pipeline.lease import only_writer
     from pipeline.log_lines import set_up
     from pipeline.log_progress import LogProgress
     from pipeline.progress import for_terminal
@@ -296,11 +293,11 @@ def _run(command: str, conf: Path | None, **options: str | None) -> None:
         set_up("json")
     settings = _settings(conf, **options)
     told = set_up(settings.log)
-    with _interrupted_in_a_line(), only_writer(settings.lake, settings.spark.conf) as held:
+    with _interrupted_in_a_line():
         spark = _session(command, settings)
         progress = LogProgress() if told else for_terminal()
         try:
-            reports = run_command(spark, settings, progress, command, held=held)
+            reports = run_command(spark, settings, progress, command)
         except (Exception, KeyboardInterrupt) as error:
             if not told:
                 raise

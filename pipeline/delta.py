@@ -42,6 +42,7 @@ from pyspark.sql import (
 )
 
 from pipeline.errors import ConcurrentRunError
+from pipeline.hold import require_held
 from pipeline.lock import exclusive
 from pipeline.sessions import is_connected, let_go, own_session, set_if_allowed
 from pipeline.sql_text import in_sql, is_name, quoted
@@ -99,11 +100,13 @@ def commit(action: Callable[[], object], *, app: str, version: int, table: str =
     """Run one Delta commit: every commit of the pipeline passes here, and nowhere else.
 
     `action` commits at most once, to `table`, and must bear being run again: it is, when another
-    writer gets in its way. Raises `ConcurrentRunError` when that never ends.
+    writer gets in its way. Raises `ConcurrentRunError` when that never ends, `LakeLostError` where
+    another run has, or may have, the lake.
     """
     for attempt in range(ATTEMPTS):
         try:
             with exclusive(table):
+                require_held(table)
                 action()
         except PySparkException as conflict:
             if not _is_conflict(conflict):

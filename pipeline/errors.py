@@ -61,6 +61,10 @@ class ConcurrentRunError(BinlakeError):
     retryable = True
 
 
+class LakeLostError(ConcurrentRunError):
+    """Another run has taken the lake over, or may have: this one must stop at once."""
+
+
 def has_sentence(error: BaseException) -> bool:
     """Whether it is one of ours, whose text says what to do: where it was raised is of no use."""
     return isinstance(error, BinlakeError | BinlogError)

@@ -5,15 +5,20 @@ Each layer finishes its own open plan first, so a run that was killed is continu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import MappingProxyType
 
 from pyspark.sql import SparkSession
 
 from pipeline.bronze import job as bronze
-from pipeline.errors import SettingsError
+from pipeline.errors import BinlakeError, SettingsError, exit_code_of, sentence_of
 from pipeline.gold import job as gold
+from pipeline.hold import require_held
+from pipeline.lease import only_writer
 from pipeline.ledger import Ledger
+from pipeline.log_lines import say
 from pipeline.progress import Progress
 from pipeline.report import LayerReport
 from pipeline.runs.recorder import Recorder
@@ -43,39 +48,58 @@ DONE = 0
 DONE_WITH_FAULTS = 3
 
 
-def _by_all() -> None:
-    """Where nothing has to be held for a run."""
-
-
 def run_command(
-    spark: SparkSession,
-    settings: Settings,
-    progress: Progress,
-    command: str,
-    *,
-    held: Callable[[], None] = _by_all,
+    spark: SparkSession, settings: Settings, progress: Progress, command: str
 ) -> list[LayerReport]:
     """Do what `binlake COMMAND` does, and leave a record of it, whatever becomes of it.
 
     One report for each layer. Raises BinlakeError for what stops a run, after it is recorded; a run
     that is killed leaves no record, and its batches are in that of the next one, which finishes
-    them. `held` raises if the lake is not this run's any more (see `pipeline.lease`).
+    them. A run that another one keeps out, or takes the lake from, is told in the log alone: it may
+    not write there.
     """
     jobs = COMMANDS[command]
     reports: list[LayerReport] = []
-    with begin(settings.source) as run:
+    with begin(settings.source) as run, _alone(settings, command):
         recorder = Recorder(spark, settings, command, tuple(jobs), run)
         try:
             for layer, job in jobs.items():
                 recorder.layer_began(layer)
                 reports.append(job(spark, settings, progress))
                 recorder.layer_done(reports[-1])
-            held()
+            # Else a run that has lost its lake would be told as done.
+            require_held(f"{settings.lake.rstrip('/')}/ledger/runs")
         except (Exception, KeyboardInterrupt) as error:
             recorder.failed(error)
             raise
         recorder.done(exit_code(reports))
     return reports
+
+
+@contextmanager
+def _alone(settings: Settings, command: str) -> Iterator[None]:
+    """Hold the lake alone; what only that fails for is said here, and in no record."""
+    stopped: BaseException | None = None
+    try:
+        with only_writer(settings.lake, settings.spark.conf):
+            try:
+                yield
+            except BaseException as error:
+                stopped = error
+                raise
+    except BinlakeError as error:
+        if error is not stopped:
+            say(
+                "run_failed",
+                f"{command} failed: {sentence_of(error)}",
+                level=logging.ERROR,
+                outcome="failed",
+                exit_code=exit_code_of(error),
+                error=sentence_of(error),
+                error_type=type(error).__name__,
+                retryable=error.retryable,
+            )
+        raise
 
 
 def run_layers(
@@ -84,7 +108,8 @@ def run_layers(
     progress: Progress,
     layers: Sequence[str] = tuple(LAYERS),
 ) -> list[LayerReport]:
-    """Run `layers` in data order, without a record; one report each.
+    """Run `layers` in data order, for tests and benchmarks: without a record, and without keeping
+    other runs from the lake; one report each.
 
     Raises BinlakeError for what stops a run.
     """
@@ -104,7 +129,8 @@ def require_source(spark: SparkSession, settings: Settings) -> None:
 
 
 def retry_faults(spark: SparkSession, settings: Settings, progress: Progress) -> list[LayerReport]:
-    """Decode again what faults hold, then apply what that gives and what it held back."""
+    """Decode again what faults hold, then apply what that gives and what it held back; for tests,
+    like `run_layers`."""
     return [silver.retry(spark, settings, progress), gold.retry(spark, settings, progress)]
 
 

@@ -23,8 +23,8 @@ _PACKAGES = {
 }
 """fsspec's package for a store, by protocol: those of Binlake's extras."""
 
-ENDPOINT = "AWS_ENDPOINT_URL"
-"""The variable that AWS's own clients take another S3 from; s3fs and Spark look at it too."""
+ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+"""The variables that AWS's own clients, and s3fs, take another S3 from; the first one wins."""
 REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 
 
@@ -117,15 +117,15 @@ def s3a_conf(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
 
     Nothing where that is AWS's own.
     """
-    endpoint = environment.get(ENDPOINT)
-    if not endpoint:
+    endpoints = {name: environment[name] for name in ENDPOINTS if environment.get(name)}
+    if not endpoints:
         return {}
     region = next((environment[name] for name in REGIONS if environment.get(name)), "us-east-1")
     return {
-        "spark.hadoop.fs.s3a.endpoint": endpoint,
+        "spark.hadoop.fs.s3a.endpoint": next(iter(endpoints.values())),
         "spark.hadoop.fs.s3a.endpoint.region": region,
         # Few of them have a host name for each bucket.
         "spark.hadoop.fs.s3a.path.style.access": "true",
         # Workers on other machines read binlogs from there, too.
-        f"spark.executorEnv.{ENDPOINT}": endpoint,
+        **{f"spark.executorEnv.{name}": endpoint for name, endpoint in endpoints.items()},
     }

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from decoder.errors import BinlogError
+from pipeline.bronze.gzip_stream import GzipStream
 
 MAGIC_LENGTH = 4
 """Bytes that tell what a file is compressed with."""
@@ -127,7 +128,11 @@ class ArchivedFile(io.RawIOBase):
         self._position = 0
         self._error = None
         self._input = _Input(self._stored)
-        self._log = pa.CompressedInputStream(pa.PythonFile(self._input, "r"), self._codec)
+        self._log: Any = (
+            GzipStream(self._input, _INPUT)
+            if self._codec == "gzip"
+            else pa.CompressedInputStream(pa.PythonFile(self._input, "r"), self._codec)
+        )
 
     def _damage(self, error: OSError) -> ArchiveError:
         """The decompressor's error as ours; the store's own is raised as it is."""

@@ -96,7 +96,18 @@ def _missing_files(row: FileRow, following: FileRow) -> str | None:
 def _begun_anew(following: FileRow, executed: Executed) -> str | None:
     """After RESET, GTIDs begin anew too, unless the server was told what it has."""
     lacking = executed.gtids.lacking(GtidSet.of(following.previous_gtids))
-    return _comes_after(following, lacking) if lacking else None
+    return _comes_after(following, lacking) if lacking else _foreign(following, executed)
+
+
+def _foreign(following: FileRow, executed: Executed) -> str | None:
+    """A server that was set up like the lake's may have its name and id, but not its UUID."""
+    its = GtidSet.of(following.previous_gtids, following.gtids)
+    if not its.is_foreign_to(executed.gtids):
+        return None
+    return (
+        f"{following.file} has {its}, and shares no transaction with what is before it: is it"
+        " another server's? That needs a source name of its own."
+    )
 
 
 def _of_another_server(following: FileRow, executed: Executed) -> str | None:
@@ -120,7 +131,7 @@ def _other_history(row: FileRow, following: FileRow, executed: Executed) -> str 
     before, after = row.previous_gtids or "", following.previous_gtids or ""
     if not (before or after):
         if row.server_id == following.server_id:
-            return None
+            return _foreign(following, executed)
         return (
             f"{row.file} is of server {row.server_id} and {following.file} of server"
             f" {following.server_id}, and without GTIDs nothing tells what is between them:"
@@ -138,4 +149,4 @@ def _other_history(row: FileRow, following: FileRow, executed: Executed) -> str 
             f"{following.file} comes after {lacking}, which neither {row.file} nor a file before it"
             f" has: {BRING}"
         )
-    return None
+    return _foreign(following, executed)

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession, functions as sf
 from pipeline import delta
 from pipeline.bronze.files import FileRow
 from pipeline.bronze.gtids import GtidSet
-from pipeline.bronze.listing import split_name
+from pipeline.bronze.listing import Binlog, split_name
 from pipeline.bronze.logs import Log
 from pipeline.lake import Lake
 
@@ -54,6 +54,30 @@ def origin(log: Log, known: Sequence[FileRow], committed: Committed, gone_until:
         return Origin.OTHER
     younger = log.files[0].head.description.timestamp > last.begun
     return Origin.OWN if younger else Origin.UNKNOWN
+
+
+def foreign(binlogs: Sequence[Binlog], known: Sequence[FileRow]) -> dict[str, str]:
+    """What is said of files of a server that shares no transaction with the lake, by path.
+
+    They have the name and the server id of the lake's log, as two servers may that were set up
+    alike, but nothing in it tells of the other: not even RESET takes a server its UUID.
+    """
+    held = GtidSet.of(*(gtids for row in known for gtids in (row.previous_gtids, row.gtids)))
+    return {b.stored.path: _foreign(b, known) for b in binlogs if _told_by(b).is_foreign_to(held)}
+
+
+def _told_by(binlog: Binlog) -> GtidSet:
+    """What a file's beginning tells of its server's transactions."""
+    first = binlog.head.first
+    return GtidSet.of(binlog.head.previous_gtids, first.gtid if first else None)
+
+
+def _foreign(binlog: Binlog, known: Sequence[FileRow]) -> str:
+    return (
+        f"{binlog.stored.path} is of another server (it tells of {_told_by(binlog)}), which shares"
+        f" no transaction with what {known[-1].source} has in this lake: it is left out. Give its"
+        " files a source name of their own (--source), or name fewer of them: a narrower binlogs."
+    )
 
 
 def untold(log: Log, known: Sequence[FileRow]) -> str:

@@ -87,6 +87,10 @@ class GtidSet:
         numbers = sum(end - first + 1 for found in self.intervals.values() for first, end in found)
         return numbers + sum(self._ends().values())
 
+    def is_foreign_to(self, other: GtidSet) -> bool:
+        """Whether both have some, and of no server the same: MySQL's UUID, MariaDB's domain."""
+        return bool(self and other) and not self._origins() & other._origins()
+
     def lacking(self, wanted: GtidSet) -> str:
         """What of `wanted` is not in the set, in words; empty if all is.
 
@@ -135,6 +139,10 @@ class GtidSet:
             for source, found in self.intervals.items()
         }
         return GtidSet({source: found for source, found in kept.items() if found}, self.last)
+
+    def _origins(self) -> set[str]:
+        uuids = {source.partition(":")[0] for source in self.intervals}
+        return uuids | {str(domain) for domain, _ in self.last}
 
     def _ends(self) -> dict[int, int]:
         """MariaDB's last number of every domain."""

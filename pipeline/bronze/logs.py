@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from pipeline.bronze.ends import is_closed, is_longer
 from pipeline.bronze.gtids import GtidSet
 from pipeline.bronze.listing import Binlog
 from pipeline.errors import SettingsError
@@ -101,8 +102,8 @@ def _each_once(log: Log, notes: list[str]) -> list[Binlog]:
 def _best_first(copies: Sequence[Binlog]) -> list[Binlog]:
     """Of copies of one log the longest. How long it is a compressed one does not tell.
 
-    Such a one is taken where no other is there, or where that was made before the server closed
-    the log, and the compressed one since.
+    Such a one is taken where no other is there, or where that has no end, and the compressed one
+    goes on behind it: it was made since, or of a better copy.
     """
     plain = sorted(
         (copy for copy in copies if copy.codec is None),
@@ -112,9 +113,17 @@ def _best_first(copies: Sequence[Binlog]) -> list[Binlog]:
         (copy for copy in copies if copy.codec is not None),
         key=lambda copy: (_in_use(copy), -copy.stored.size, copy.stored.path),
     )
-    if plain and packed and _in_use(plain[0]) and not _in_use(packed[0]):
-        return [*packed, *plain]
-    return [*plain, *packed]
+    return (
+        [*packed, *plain]
+        if plain and packed and _is_better(packed[0], plain[0])
+        else [*plain, *packed]
+    )
+
+
+def _is_better(packed: Binlog, plain: Binlog) -> bool:
+    if _in_use(packed):
+        return False  # of a log that goes on the plain copy is the newer one, if not the log itself
+    return _in_use(plain) or (not is_closed(plain) and is_longer(packed, plain.stored.size))
 
 
 def _in_use(binlog: Binlog) -> bool:

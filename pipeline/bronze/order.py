@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pipeline.bronze.copies import Committed, Origin, origin, untold
+from pipeline.bronze.copies import Committed, Origin, foreign, origin, untold
 from pipeline.bronze.executed import log_base
 from pipeline.bronze.files import FileRow
 from pipeline.bronze.gtids import GtidSet
@@ -108,12 +108,15 @@ def _matches(binlogs: Sequence[Binlog], known: Sequence[FileRow]) -> list[FileRo
 # --- the log under way ----------------------------------------------------------------------------
 
 
-def _go_on(binlogs: Sequence[Binlog], known: Sequence[FileRow]) -> Order:
+def _go_on(found: Sequence[Binlog], known: Sequence[FileRow]) -> Order:
+    new = [b for b, row in zip(found, _matches(found, known), strict=True) if row is None]
+    strange = foreign(new, known)
+    binlogs = [binlog for binlog in found if binlog.stored.path not in strange]
     matches = _matches(binlogs, known)
     base, first, reset_at, faults = _epoch(binlogs, matches, known)
     placed: list[Placed] = []
     notes: list[str] = []
-    wrong: list[str] = list(faults.values())
+    wrong: list[str] = [*strange.values(), *faults.values()]
     for binlog, row in zip(binlogs, matches, strict=True):
         if row is not None:
             placed.append(Placed(binlog, row.ordinal, row))

@@ -113,12 +113,20 @@ def plan_file(
     head = file.binlog.head
     name = file.binlog.stored.name
     before = file.row
-    verdict = judge(name, scan, successor, relay=head.relay, previous_gtids=head.previous_gtids)
+    verdict = judge(
+        name,
+        scan,
+        successor,
+        relay=head.relay,
+        previous_gtids=head.previous_gtids,
+        recovered=before is not None and before.in_use and before.path == file.binlog.stored.path,
+    )
     size = scan.end.position if file.binlog.size is None else file.binlog.size
     if before is not None and size < before.ingested_upto and not scan.changed:
-        if file.binlog.codec and file.binlog.stored.path != before.path:
+        if scan.fault is None and file.binlog.codec and file.binlog.stored.path != before.path:
             return None  # an older copy
-        reason = f"{name} has become shorter than what was ingested of it. {COPY_AGAIN}"
+        shorter = f"{name} has become shorter than what was ingested of it. {COPY_AGAIN}"
+        reason = shorter if scan.fault is None else verdict.fault or shorter
         return _only_faulty(before, file, size, reason, batch)
     if scan.changed:
         return _only_faulty(before, file, size, verdict.fault or "", batch) if before else None
@@ -151,7 +159,8 @@ def plan_file(
         batch=batch,
     )
     clear = in_bronze and not scan.in_use
-    unchanged = before is not None and not cuts and _says_the_same(before, row)
+    packed = file.binlog.codec is not None
+    unchanged = before is not None and not cuts and _says_the_same(before, row, packed=packed)
     return None if unchanged else FilePlan(row, cuts, tail, clear, file.binlog.codec)
 
 
@@ -179,9 +188,10 @@ def _only_faulty(
     return None if _says_the_same(before, row) else FilePlan(row, (), False, False)
 
 
-def _says_the_same(before: FileRow, after: FileRow) -> bool:
-    """Whether writing `after` would tell nothing new; an open file is looked at anew anyway."""
-    if before.state == after.state == "open":
+def _says_the_same(before: FileRow, after: FileRow, *, packed: bool = False) -> bool:
+    """Whether writing `after` would tell nothing new; an open file is looked at anew anyway, but
+    for a compressed one, which is read only where it is another than its row says."""
+    if before.state == after.state == "open" and not packed:
         after = replace(after, size=before.size, modified=before.modified)
     return before == replace(after, batch=before.batch)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from glob import glob
 from typing import Any, BinaryIO, cast
 
 from fsspec.core import url_to_fs
+from fsspec.implementations.local import LocalFileSystem
 
 from decoder.encryption.stream_cipher import StreamCipher
 from pipeline.bronze.archive import ArchivedFile, log_name
@@ -61,35 +64,78 @@ def _found(filesystem: Any, path: str) -> dict[str, Any]:
     if filesystem.exists(path):
         return {path: filesystem.info(path)}
     found: dict[str, Any] = {}
-    for matched, info in filesystem.glob(path, detail=True).items():
+    for matched, info in _matched(filesystem, path):
         if info["type"] == "directory":
             found.update(_below(filesystem, matched))
-        else:
-            found.update(_file(filesystem, matched, info))
+        elif _is_file(info):
+            found[matched] = info
     return found
 
 
-def _below(filesystem: Any, folder: str) -> Iterator[tuple[str, Any]]:
-    """The files in a folder and in those in it, without hidden ones and Delta tables."""
-    for _, folders, files in filesystem.walk(folder, detail=True):
-        if "_delta_log" in folders:
-            folders.clear()
+def _matched(filesystem: Any, pattern: str) -> Iterator[tuple[str, Any]]:
+    """What a glob matches, hidden files and folders only where it asks for them."""
+    if _is_local(filesystem):
+        # Python's own goes through links to folders, too.
+        links = ({"name": path, "type": "other"} for path in glob(pattern, recursive=True))
+        matched = {link["name"]: _led_to(filesystem, link) for link in links}
+    else:
+        matched = filesystem.glob(pattern, detail=True)
+    for path, info in matched.items():
+        name = file_name(path.rstrip("/"))
+        if not _is_hidden(name, info) or file_name(pattern)[:1] == name[:1]:
+            yield path, info
+
+
+def _below(
+    filesystem: Any, folder: str, above: frozenset[str] = frozenset()
+) -> Iterator[tuple[str, Any]]:
+    """The files in a folder and in those in it, without hidden ones and Delta tables.
+
+    `above`: the folders that it is in. Raises OSError for one that cannot be listed.
+    """
+    here = os.path.realpath(folder) if _is_local(filesystem) else folder.rstrip("/")
+    if here in above:
+        return  # a link that leads back to where it is
+    try:
+        entries = {file_name(e["name"].rstrip("/")): e for e in filesystem.ls(folder, detail=True)}
+    except FileNotFoundError:
+        return  # it is gone since
+    except OSError as error:
+        raise OSError(f"the folder {folder} cannot be listed: {said_by(error)}") from error
+    if "_delta_log" in entries:
+        return
+    for name, entry in entries.items():
+        info = _led_to(filesystem, entry)
+        if not name or _is_hidden(name, info):
             continue
-        for hidden in [name for name in folders if name[:1] in "._"]:
-            del folders[hidden]
-        for info in files.values():
-            yield from _file(filesystem, info["name"], info).items()
+        if info["type"] == "directory":
+            yield from _below(filesystem, entry["name"], above | {here})
+        elif _is_file(info):
+            yield entry["name"], info
 
 
-def _file(filesystem: Any, path: str, info: Any) -> dict[str, Any]:
-    """The file, or the one that a link leads to; nothing where it is none, or gone since."""
-    if info["type"] == "other":
-        try:
-            info = filesystem.info(path)
-        except FileNotFoundError:
-            return {}
-    # Some stores keep an empty object in place of a folder.
-    return {path: info} if info["type"] == "file" and not path.endswith("/") else {}
+def _led_to(filesystem: Any, entry: Any) -> Any:
+    """The entry, or the file or folder that it leads to as a link."""
+    if entry["type"] in ("file", "directory"):
+        return entry
+    try:
+        return filesystem.info(entry["name"])
+    except FileNotFoundError:
+        return entry  # it leads nowhere
+
+
+def _is_hidden(name: str, info: Any) -> bool:
+    """rsync's and others' files under way begin with a dot; servers' never do."""
+    return name.startswith(".") or (info["type"] == "directory" and name.startswith("_"))
+
+
+def _is_file(info: Any) -> bool:
+    """Some stores keep an empty object in place of a folder."""
+    return info["type"] == "file" and not info["name"].endswith("/")
+
+
+def _is_local(filesystem: Any) -> bool:
+    return isinstance(filesystem, LocalFileSystem)
 
 
 def _stored(filesystem: Any, path: str, info: Any) -> StoredFile:

@@ -39,14 +39,16 @@ def judge(
     *,
     relay: bool,
     previous_gtids: str | None = None,
+    recovered: bool = False,
 ) -> Verdict:
     """Decide from how the file ends and what follows it.
 
-    A file that the server closed ends in ROTATE or STOP, and one that it recovered after a crash
-    behind a whole transaction: then its in-use flag is clear. Where the flag is set, and the next
-    file is there, this is a copy that was made before the server closed or recovered it, and only
-    GTIDs can tell that nothing was written behind it: the next file's PREVIOUS_GTIDS has none that
-    neither this one nor its own (`previous_gtids`) have. A relay log does not say.
+    A file that the server closed ends in ROTATE or STOP. One without such an end, behind which the
+    server was started anew, may be a crash's; or this is a copy that lacks something. GTIDs tell:
+    the next file's PREVIOUS_GTIDS has none that neither this one nor its own (`previous_gtids`)
+    have. Without them only a flag that was seen set, and is clear now, shows that the server has
+    recovered the file (`recovered`): a copy by `mysqlbinlog --raw` never has it set, and one that
+    has it set was made before the server closed or recovered the file. A relay log does not say.
     """
     if scan.fault is not None:
         return Verdict("faulty", f"{scan.fault}. {COPY_AGAIN}")
@@ -57,15 +59,11 @@ def judge(
     if successor is not None:
         seen = GtidSet.of(successor.previous_gtids)
         lacking = GtidSet.of(previous_gtids, scan.gtids).lacking(seen)
-        if relay or (successor.restarted and not lacking and (seen or not scan.in_use)):
+        proved = bool(seen) or (recovered and not scan.in_use)
+        if relay or (successor.restarted and not lacking and proved):
             return Verdict("complete", keep_tail=True)
         if successor.restarted and not lacking:
-            return Verdict(
-                "faulty",
-                f"{file} was copied before the server closed or recovered it, and without GTIDs"
-                f" nothing tells whether it lacks something that is before {successor.file}."
-                f" {COPY_AGAIN}",
-            )
+            return Verdict("faulty", _unproved(file, scan, successor))
         if successor.restarted:
             return Verdict(
                 "faulty", f"{file} lacks {lacking}, which {successor.file} has seen. {COPY_AGAIN}"
@@ -77,3 +75,18 @@ def judge(
             f" {COPY_AGAIN}",
         )
     return Verdict("open")
+
+
+def _unproved(file: str, scan: Scan, successor: Successor) -> str:
+    if scan.in_use:
+        return (
+            f"{file} was copied before the server closed or recovered it, and without GTIDs"
+            f" nothing tells whether it lacks something that is before {successor.file}."
+            f" {COPY_AGAIN}"
+        )
+    return (
+        f"{file} has no end, and without GTIDs nothing tells whether the server crashed there or"
+        f" this copy (by mysqlbinlog --raw, say) lacks something that is before {successor.file}."
+        f" {COPY_AGAIN} If the server did crash, and the copy is the same, name the file under"
+        " given_up in conf."
+    )

@@ -12,6 +12,7 @@ from datetime import datetime, timezone
 from pyspark.sql import SparkSession
 
 from pipeline.errors import SettingsError
+from pipeline.lease import only_writer
 from pipeline.ledger import Layer, Ledger
 from pipeline.maintenance.batch import Done, execute
 from pipeline.maintenance.planning import plan_next
@@ -43,7 +44,8 @@ def run(
     if dry_run:
         done = [preview(spark, settings, ledger, progress, at, shared=shared)]
     else:
-        done = list(_batches(spark, settings, ledger, progress, at, shared=shared))
+        with only_writer(settings.lake, settings.spark.conf):
+            done = list(_batches(spark, settings, ledger, progress, at, shared=shared))
     return LayerReport(
         layer=LAYER,
         batches=tuple(one.batch for one in done if one.batch),

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession, functions as sf
 
 from pipeline import delta
 from pipeline.bronze.ingest import BIG_ROWS
-from pipeline.errors import ConcurrentRunError
+from pipeline.errors import ConcurrentRunError, LakeLostError
 from pipeline.maintenance.fit import (
     DELETED_DAYS,
     LOG_DAYS,
@@ -192,6 +192,8 @@ class Keeper:
                 delta.commit(
                     partial(take, step), app=app, version=self.version, table=table.reference
                 )
+            except LakeLostError:
+                raise
             except ConcurrentRunError:
                 left.append(f"{table.name}: {name} is left for the next time: it is being written.")
                 if name == PROPERTIES:

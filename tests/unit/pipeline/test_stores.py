@@ -119,6 +119,18 @@ def test_s3a_is_told_of_another_endpoint_and_never_of_secrets() -> None:
     }
 
 
+def test_the_endpoint_of_s3_alone_wins() -> None:
+    told = s3a_conf(
+        {"AWS_ENDPOINT_URL": "http://all:9000", "AWS_ENDPOINT_URL_S3": "http://s3:9000"}
+    )
+    assert told["spark.hadoop.fs.s3a.endpoint"] == "http://s3:9000"
+    assert told["spark.executorEnv.AWS_ENDPOINT_URL_S3"] == "http://s3:9000"
+    assert told["spark.executorEnv.AWS_ENDPOINT_URL"] == "http://all:9000"
+    alone = s3a_conf({"AWS_ENDPOINT_URL_S3": "http://s3:9000"})
+    assert alone["spark.hadoop.fs.s3a.endpoint"] == "http://s3:9000"
+    assert "spark.executorEnv.AWS_ENDPOINT_URL" not in alone
+
+
 def test_stores_that_only_spark_may_know_are_not_asked() -> None:
     require_writable("hdfs:///lake")
     require_writable("dbfs:/lake")

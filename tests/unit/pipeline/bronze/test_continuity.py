@@ -42,6 +42,12 @@ def test_gaps_are_missing_numbers_and_files_that_end_too_early() -> None:
         # switched on between the two
         ({"previous_gtids": "", "gtids": ""}, {"previous_gtids": ""}, None),
         ({"previous_gtids": "", "gtids": "u:1"}, {"previous_gtids": "u:1"}, None),
+        # nothing in common, of which PREVIOUS_GTIDS says nothing
+        (
+            {"previous_gtids": "", "gtids": "u:1-9"},
+            {"previous_gtids": "", "gtids": "v:1-2"},
+            "shares no transaction with what is before it",
+        ),
         # a relay log's GTIDs are not counted
         ({"previous_gtids": "u:1", "gtids": None}, {"previous_gtids": "u:1-5"}, None),
         # another server, or another server id, without GTIDs
@@ -71,6 +77,8 @@ OTHER = {"server_id": 2, "complete": False, "state": "open"}
         (file_row("log.000001", 8, **ANEW), None),
         (file_row("log.000001", 8, previous_gtids="u:1-9"), None),
         (file_row("log.000001", 8, previous_gtids="u:1-9,v:1-4"), "(server 1) comes after v:1-4"),
+        (file_row("log.000001", 8, previous_gtids="", gtids="v:1-2"), "log.000001 has v:1-2, and"),
+        (file_row("log.000001", 8, previous_gtids="", gtids="u:tag:1"), None),
         (file_row("log.000002", 9, **ANEW), "1 file is missing"),
         # another server's, or under other names: numbers do not count, and what has been seen
         # before may be there again

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.bronze.ends import is_closed
 from pipeline.bronze.listing import find_binlogs
 from pipeline.bronze.logs import split_logs
 from tests.support.archives import pack
@@ -25,8 +26,17 @@ GROWING = LOG[:IN_USE] + bytes([LOG[IN_USE] | 1]) + LOG[IN_USE + 1 : 150_000]
         # the archive was made of an earlier copy of what the server still writes
         ({"a": pack("gzip", GROWING[:90_000]), "b": GROWING}, "b"),
         ({"a": LOG[:90_000], "b": LOG, "c": pack("lz4", LOG)}, "b"),
+        # mysqlbinlog --raw was stopped, or goes on
+        ({"a": LOG[:90_000], "b": pack("gzip", LOG)}, "b"),
+        ({"a": pack("zstd", LOG[:80_000]), "b": LOG[:90_000]}, "b"),
+        ({"a": pack("zstd", LOG[:90_000]), "b": LOG[:90_000]}, "b"),
+        # damaged where the plain one ends, or before
+        ({"a": pack("gzip", LOG)[:9_000], "b": LOG[:90_000]}, "b"),
     ],
-    ids=["longest", "plain", "closed", "closed since", "still growing", "of three"],
+    ids=[
+        *("longest", "plain", "closed", "closed since", "still growing", "of three"),
+        *("goes on", "shorter", "as long", "damaged"),
+    ],
 )
 def test_of_copies_one_is_taken_and_the_others_are_noted(
     tmp_path: Path, copies: dict[str, bytes], taken: str
@@ -40,3 +50,14 @@ def test_of_copies_one_is_taken_and_the_others_are_noted(
     assert Path(binlog.stored.path).parent.name == taken
     assert len(notes) == len(copies) - 1
     assert all(f"{binlog.stored.path} is the same" in note for note in notes)
+
+
+def test_the_end_of_a_log_is_its_servers_event(tmp_path: Path) -> None:
+    for number, (content, closed) in enumerate(
+        [(LOG, True), (LOG[:-1], False), (LOG[:90_000], False), (LOG + LOG[-60:], False)]
+    ):
+        file = tmp_path / str(number) / "binlog.000001"
+        file.parent.mkdir()
+        file.write_bytes(content)
+        (binlog,) = find_binlogs(str(file)).binlogs
+        assert is_closed(binlog) == closed

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from decoder.large_event import Mark
 from decoder.segments import Cut
 from pipeline.bronze.order import Placed
 from pipeline.bronze.plan import FilePlan, from_body, plan_file, tasks, to_body
 from pipeline.bronze.scan import Scan
+from pipeline.bronze.verdict import Successor
 from pipeline.settings import SegmentSettings
 from tests.unit.pipeline.bronze.conftest import MakeBinlog, MakeRow, MakeScan
 
@@ -102,6 +104,50 @@ def test_the_tail_after_a_crash_is_kept_as_a_cut_of_its_own(
     assert plan.tail
     assert plan.cuts[1] == Cut(Mark(1000, 7), Mark(1200, 9), None, b"")
     assert plan.row.ingested_upto == 1200
+
+
+def test_an_archive_that_is_uploaded_again_is_read_once(
+    binlog: MakeBinlog, row: MakeRow, scanned: MakeScan
+) -> None:
+    before = row("log.000001", 1, state="open", complete=False, sha256=None, modified="t-1")
+    file = Placed(replace(binlog("log.000001"), codec="gzip"), 1, before)
+    assert read(file) == ["log.000001"]
+    plan = plan_file("shop", file, scanned(ended=False), None, batch=2)
+    assert plan is not None
+    assert (plan.cuts, plan.row.state) == ((), "open")
+    assert read(replace(file, row=plan.row)) == []
+
+
+def test_a_damaged_archive_is_not_taken_for_an_older_copy(
+    binlog: MakeBinlog, row: MakeRow, scanned: MakeScan
+) -> None:
+    known = row("log.000001", 1)
+    archive = replace(binlog("log.000001", folder="/archive"), codec="gzip")
+    found = scanned(ended=False, boundary=Mark(400, 3), end=Mark(450, 3))
+    assert plan_file("shop", Placed(archive, 1, known), found, None, batch=2) is None
+    damaged = replace(found, fault="log.000001.gz, position 450: it was cut short")
+    plan = plan_file("shop", Placed(archive, 1, known), damaged, None, batch=2)
+    assert plan is not None
+    assert (plan.row.state, plan.row.ingested_upto) == ("faulty", 1000)
+    assert "log.000001.gz, position 450: it was cut short" in (plan.row.fault or "")
+
+
+def test_a_file_whose_flag_the_server_cleared_is_one_that_it_recovered(
+    binlog: MakeBinlog, row: MakeRow, scanned: MakeScan
+) -> None:
+    """Without GTIDs, and only at the place where it was seen in use."""
+    successor = Successor("log.000002", restarted=True, previous_gtids="")
+    for before, folder, state in (
+        ({"in_use": True}, "/logs", "complete"),
+        ({"in_use": True}, "/raw", "faulty"),
+        ({"in_use": False}, "/logs", "faulty"),
+    ):
+        known = row("log.000001", 1, state="open", complete=False, sha256=None, **before)
+        placed = Placed(binlog("log.000001", folder=folder), 1, known)
+        found = scanned(ended=False, gtids="")
+        plan = plan_file("shop", placed, found, successor, batch=2)
+        assert plan is not None
+        assert plan.row.state == state
 
 
 def test_a_plan_is_the_same_after_the_ledger(row: MakeRow) -> None:

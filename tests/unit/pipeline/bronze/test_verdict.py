@@ -29,7 +29,8 @@ TAIL = {"end": Mark(1200, 8), "incomplete": "log.000001, position 1000: the file
         ({**CLOSED, **TAIL, "growing": True}, None, False, "open", False, None),
         ({**OPEN, **TAIL}, AFTER_CRASH, False, "complete", True, None),
         (CLOSED, AFTER_CRASH, False, "complete", True, None),
-        (CLOSED, NO_GTIDS, False, "complete", True, None),
+        # the flag is clear in whatever mysqlbinlog --raw wrote, be it all or not
+        (CLOSED, NO_GTIDS, False, "faulty", False, "whether the server crashed there or this copy"),
         (OPEN, NO_GTIDS, False, "faulty", False, "was copied before the server closed or"),
         # recovery leaves no part of a transaction: this is a copy that lacks its end
         ({**CLOSED, **TAIL}, AFTER_CRASH, False, "faulty", False, "though the server closed it"),
@@ -53,3 +54,15 @@ def test_a_file_is_complete_open_or_faulty_by_how_it_ends(
     assert (verdict.state, verdict.keep_tail) == (state, keep_tail)
     assert (verdict.fault is None) == (said is None)
     assert said is None or said in (verdict.fault or "")
+
+
+def test_without_gtids_a_crash_is_proved_by_the_server_that_cleared_the_flag(
+    scanned: MakeScan,
+) -> None:
+    for scan, state in (
+        (scanned(**CLOSED), "complete"),
+        (scanned(**OPEN), "faulty"),
+        (scanned(**CLOSED, **TAIL), "faulty"),
+    ):
+        verdict = judge("log.000001", scan, NO_GTIDS, relay=False, recovered=True)
+        assert verdict.state == state
