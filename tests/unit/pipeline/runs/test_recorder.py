@@ -148,11 +148,12 @@ def test_what_stops_a_run_is_recorded_and_raised(
 
 
 def test_a_run_whose_lake_another_took_over_has_failed(
-    said: Said, kept: list[RunRecord], jobs: Any
+    said: Said, kept: list[RunRecord], jobs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lost = ConcurrentRunError("another run took it over.")
+    monkeypatch.setattr(runs, "require_held", raising(lost))
     with pytest.raises(ConcurrentRunError):
-        run_command(SPARK, SETTINGS, QuietProgress(), "run", held=raising(lost))
+        run_command(SPARK, SETTINGS, QuietProgress(), "run")
     (record,) = kept
     assert (record.outcome, record.exit_code, record.retryable) == ("failed", 1, True)
     assert (record.error, record.files) == ("another run took it over.", 1)
