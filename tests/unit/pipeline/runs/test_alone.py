@@ -33,7 +33,6 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(runs, "COMMANDS", {"ingest": {"bronze": bronze}})
     monkeypatch.setattr(recorder, "append_run", lambda *_: steps.append("record"))
-    monkeypatch.setattr(recorder, "remove_expired", lambda *_, **__: None)
     return steps
 
 
