@@ -44,7 +44,7 @@ from pyspark.sql import (
 from pipeline.errors import ConcurrentRunError
 from pipeline.hold import require_held
 from pipeline.lock import exclusive
-from pipeline.sessions import is_connected, let_go, own_session, set_if_allowed
+from pipeline.sessions import condition, is_connected, let_go, own_session, set_if_allowed
 from pipeline.sql_text import in_sql, is_name, quoted
 
 ATTEMPTS = 8
@@ -122,11 +122,7 @@ def commit(action: Callable[[], object], *, app: str, version: int, table: str =
 
 
 def _is_conflict(error: PySparkException) -> bool:
-    return isinstance(error, CONFLICTS) or _condition(error) in CONFLICT_CONDITIONS
-
-
-def _condition(error: PySparkException) -> str:
-    return (error.getCondition() or "").partition(".")[0]
+    return isinstance(error, CONFLICTS) or condition(error) in CONFLICT_CONDITIONS
 
 
 def exists(spark: SparkSession, table: str) -> bool:
@@ -134,7 +130,7 @@ def exists(spark: SparkSession, table: str) -> bool:
     try:
         return bool(read(spark, table).schema)
     except AnalysisException as error:
-        if _condition(error) not in NO_TABLE_CONDITIONS:
+        if condition(error) not in NO_TABLE_CONDITIONS:
             raise
         return False
 
@@ -260,15 +256,15 @@ def merge_once(
     rows.createOrReplaceTempView(view)
 
     def merge(session: SparkSession, mark: str | None) -> None:
-        condition = on
+        matching = on
         if mark is not None:
             if _is_marked(session, table, mark):
                 return
             # Always true, which is not for the optimizer to see: the history has what it leaves.
             value = sf.col(merged_column(rows.columns[0])).cast("string")
-            condition = on & (sf.coalesce(value, sf.lit("")) != sf.lit(mark))
+            matching = on & (sf.coalesce(value, sf.lit("")) != sf.lit(mark))
         merged = session.table(view).alias(MERGED)
-        clauses(merged.mergeInto(in_sql(table), condition)).merge()
+        clauses(merged.mergeInto(in_sql(table), matching)).merge()
 
     try:
         with _step_session(rows.sparkSession, app, version, conf or {}) as (session, mark):
@@ -334,7 +330,7 @@ def _replace_named(
         try:
             _save(writer, table, spark)
         except AnalysisException as error:
-            if not _condition(error).endswith("TABLE_ALREADY_EXISTS"):
+            if not condition(error).endswith("TABLE_ALREADY_EXISTS"):
                 raise
         else:
             return
@@ -364,7 +360,7 @@ def _save(writer: DataFrameWriter, table: str, spark: SparkSession) -> None:
     try:
         writer.saveAsTable(table)
     except AnalysisException as error:
-        if _condition(error) != "SCHEMA_NOT_FOUND":
+        if condition(error) != "SCHEMA_NOT_FOUND":
             raise
         create_schema(spark, table)
         writer.saveAsTable(table)

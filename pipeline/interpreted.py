@@ -19,15 +19,7 @@ INTERPRETED = {
 
 def interpreted(spark: SparkSession) -> SparkSession:
     """A session beside `spark` in which nothing is compiled."""
-    return with_settings(own_session(spark, {}), INTERPRETED)
-
-
-def with_settings(session: SparkSession, settings: dict[str, str]) -> SparkSession:
-    """The session with settings that only save time: not every server lets them be set."""
-    for name, value in settings.items():
-        if session.conf.isModifiable(name):
-            session.conf.set(name, value)
-    return session
+    return own_session(spark, INTERPRETED)
 
 
 def make_active(spark: SparkSession) -> None:

@@ -14,7 +14,9 @@ from pyspark.sql import SparkSession
 
 from pipeline.errors import MissingRequirementError
 
-NOT_SETTABLE = frozenset({"CANNOT_MODIFY_CONFIG", "CONFIG_NOT_AVAILABLE"})
+NOT_SETTABLE = frozenset(
+    {"CANNOT_MODIFY_CONFIG", "CANNOT_MODIFY_STATIC_CONFIG", "CONFIG_NOT_AVAILABLE"}
+)
 """Conditions of errors about settings that a server does not let be set."""
 _CLONE = "cloneSession"
 _CONNECTED: set[SparkSession] = set()
@@ -34,10 +36,15 @@ def set_if_allowed(session: SparkSession, key: str, value: str) -> bool:
     try:
         session.conf.set(key, value)
     except PySparkException as error:
-        if (error.getCondition() or "").partition(".")[0] not in NOT_SETTABLE:
+        if condition(error) not in NOT_SETTABLE:
             raise
         return False
     return True
+
+
+def condition(error: PySparkException) -> str:
+    """What Spark calls an error, without the part behind a dot; empty where it has no name."""
+    return (error.getCondition() or "").partition(".")[0]
 
 
 def _clone(spark: SparkSession) -> SparkSession:

@@ -17,7 +17,7 @@ from decoder.constants import ColumnType
 from decoder.definition import ColumnDefinition, TableDefinition
 from pipeline import delta
 from pipeline.gold.facts import Facts
-from pipeline.interpreted import FEW, INTERPRETED, make_active, with_settings
+from pipeline.interpreted import FEW, INTERPRETED, make_active
 from pipeline.sessions import is_connected, own_session
 from pipeline.settings import MIB
 
@@ -136,7 +136,7 @@ def session_for(spark: SparkSession, table: str, looking: SparkSession) -> Spark
     detail = delta.detail(looking, table).select("sizeInBytes").first()
     if detail is None or detail["sizeInBytes"] > SMALL_BYTES:
         return spark
-    return with_settings(own_session(spark, {}), ON_SMALL_TABLES)
+    return own_session(spark, ON_SMALL_TABLES)
 
 
 def local(

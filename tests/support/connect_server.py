@@ -15,6 +15,7 @@ from pipeline.jars import spark_home
 from pipeline.java import java_home
 from pipeline.settings import Settings
 from pipeline.spark import configuration
+from tests.support.server import free_port
 
 _CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 _PATIENCE = 240.0
@@ -28,7 +29,7 @@ class ConnectServer:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._port = _free_port()
+        self._port = free_port()
         self.url = f"sc://localhost:{self._port}"
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -88,13 +89,6 @@ class ConnectServer:
         if self._process is not None:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("localhost", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _listens(port: int) -> bool:

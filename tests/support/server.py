@@ -86,7 +86,7 @@ class Server(ABC):
             self.binlog_folder.mkdir(parents=True)
             shutil.copytree(self._initialised(), self._data)
         self._run = Path(tempfile.mkdtemp(prefix="mysql."))
-        self.port = self.port or _free_port()
+        self.port = self.port or free_port()
         command = [
             *self._command(self._data),
             "--bind-address=127.0.0.1",
@@ -257,7 +257,7 @@ class ServerFactory(Generic[AnyServer]):
             server.kill()  # their data is of no use to anyone any more
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession, functions as sf
 
-from pipeline.interpreted import INTERPRETED, interpreted, with_settings
+from pipeline.interpreted import INTERPRETED, interpreted
+from pipeline.sessions import own_session
 
 
 def test_nothing_is_compiled_in_it_and_its_parent_stays_as_it_is(spark: SparkSession) -> None:
@@ -22,7 +23,7 @@ def test_what_a_server_does_not_let_be_set_is_left(spark: SparkSession) -> None:
     fixed = "spark.sql.warehouse.dir"
     assert not session.conf.isModifiable(fixed)
     before = session.conf.get(fixed)
-    with_settings(session, {fixed: "elsewhere", "spark.sql.shuffle.partitions": "7"})
+    session = own_session(session, {fixed: "elsewhere", "spark.sql.shuffle.partitions": "7"})
     assert (session.conf.get(fixed), session.conf.get("spark.sql.shuffle.partitions")) == (
         before,
         "7",
