@@ -1,0 +1,1 @@
+"""What the DAGs are made of: parsed again and again, so nothing of Spark's is imported here."""

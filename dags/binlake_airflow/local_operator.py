@@ -1,0 +1,107 @@
+"""Runs `binlake-task` on the worker itself: no connection, and Spark within the command."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any, cast
+
+from airflow.sdk import BaseOperator, Context
+from airflow.sdk.exceptions import AirflowFailException
+
+from binlake_airflow.command_line import command_line
+from binlake_airflow.outcome import Outcome, said
+
+GRACE = 30.0
+"""Seconds that a command has to end before it is killed."""
+_LEVELS = {"WARNING": "warning", "ERROR": "error", "CRITICAL": "error"}
+_LEFT_OUT = frozenset({"time", "level", "logger", "message", "event"})
+
+
+class BinlakeLocalOperator(BaseOperator):
+    """A command of Binlake's as a process of its own, in its own process group."""
+
+    template_fields: Sequence[str] = ("options",)
+
+    def __init__(
+        self,
+        *,
+        program: str,
+        command: tuple[str, ...],
+        settings: str,
+        options: Mapping[str, Any],
+        warn: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.program = program
+        self.command = command
+        self.settings = settings
+        self.options = options
+        self.warn = warn
+        self._process: subprocess.Popen[str] | None = None
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Run it; returns what it said of its end, for other tasks."""
+        arguments = command_line(self.command, self.settings, self.options)
+        self.log.info("binlake %s", " ".join(arguments))
+        outcome = Outcome()
+        try:
+            exit_code = self._run([find_program(self.program), *arguments], outcome)
+        except BaseException:  # a timeout is no Exception
+            self.on_kill()
+            raise
+        outcome.settle(self.command, exit_code, warn=self.warn)
+        return outcome.told(context["ti"].try_number)
+
+    def _run(self, arguments: list[str], outcome: Outcome) -> int:
+        self._process = subprocess.Popen(
+            arguments,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        output = cast("IO[str]", self._process.stdout)
+        for line in outcome.follow(output):
+            self._tell(line.rstrip())
+        output.close()
+        return self._process.wait()
+
+    def _tell(self, line: str) -> None:
+        """Into the task's log; what Binlake says comes with its level and fields."""
+        fields = said(line)
+        if fields is None:
+            self.log.info(line)
+            return
+        level = _LEVELS.get(str(fields.get("level")), "info")
+        shown = {name: value for name, value in fields.items() if name not in _LEFT_OUT}
+        getattr(self.log, level)(str(fields.get("message", "")), **shown)
+
+    def on_kill(self) -> None:
+        """End it with all that it started: Java, and Spark's workers."""
+        process = self._process
+        if process is None or process.poll() is not None:
+            return
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def find_program(name: str) -> str:
+    """Beside this Python first, where a virtual environment has both; then on PATH."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    if found := shutil.which(name, path=path):
+        return found
+    raise AirflowFailException(
+        f"There is no program {name} on this worker: install Binlake there, or give its path as"
+        " command in the section airflow of the source's file."
+    )

@@ -1,0 +1,54 @@
+"""What may be said when a DAG is triggered, and how a task's options take it."""
+
+from __future__ import annotations
+
+from airflow.sdk import Param
+
+UNTIL = Param(
+    None,
+    type=["null", "string"],
+    minLength=1,
+    title="Until",
+    description_md="Gold stops there: a time (`2026-11-22T10:00:00Z`), a GTID, `FILE:POSITION`, or"
+    " an LSN. The next run without it goes on from there.",
+)
+FULL_REFRESH = Param(
+    False,
+    type="boolean",
+    title="Full refresh",
+    description_md="Decode and apply everything anew from bronze, instead of only what is new.",
+)
+DRY_RUN = Param(
+    False,
+    type="boolean",
+    title="Dry run",
+    description_md="Only say what would be removed and laid out anew, and why no more.",
+)
+BINLOGS = Param(
+    [],
+    type="array",
+    items={"type": "string", "minLength": 1},
+    minItems=1,
+    title="Binlogs",
+    description_md="Files, folders or globs, a portion each, in the log's order: each is ingested"
+    " and decoded before the next. Such as `/archive/2026-01/` and `/archive/2026-02/`.",
+)
+SINCE = Param(
+    None,
+    type=["null", "string"],
+    format="date-time",
+    title="Since",
+    description_md="With *every*: when the first step begins.",
+)
+EVERY = Param(
+    None,
+    type=["null", "integer"],
+    minimum=1,
+    title="Every (hours)",
+    description_md="Gold goes from *since* to *until* in steps of so many hours, and publishes a"
+    " cut at each. Without it, in one.",
+)
+
+UNTIL_OPTION = {"--until": "{{ params.until or '' }}"}
+FULL_REFRESH_OPTION = {"--full-refresh": "{{ params.full_refresh }}"}
+DRY_RUN_OPTION = {"--dry-run": "{{ params.dry_run }}"}

@@ -1,0 +1,108 @@
+"""A source as its file tells: Binlake's own settings, and in the section `airflow` its DAGs'."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+SECTION = "airflow"
+NAME = re.compile(r"[A-Za-z0-9_.-]+")
+
+
+class SourceError(ValueError):
+    """A source's file cannot be used; the text says which and why."""
+
+
+def _duration(value: Any) -> Any:
+    """`30 minutes`, `4 hours` or `2 days`."""
+    if isinstance(value, timedelta):
+        return value
+    written = re.fullmatch(r"\s*(\d{1,5})\s*(minute|hour|day)s?\s*", str(value))
+    if written is None:
+        raise ValueError("is no duration, such as 30 minutes, 4 hours or 2 days")
+    return timedelta(**{f"{written[2]}s": int(written[1])})
+
+
+Duration = Annotated[timedelta, BeforeValidator(_duration), Field(gt=timedelta(0))]
+
+
+class Options(BaseModel):
+    """The section `airflow`: how a source's DAGs run. docs/airflow.md says more of each."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    schedule: str | None = "*/15 * * * *"
+    """When to replicate: cron, a preset such as @hourly, or null for by hand only."""
+    maintenance: str | None = None
+    """When to maintain; without it, behind gold in every replication."""
+    connection: str | None = None
+    """Airflow's connection to Spark; without it, Spark runs on the worker itself."""
+    submit: dict[str, Any] = Field(default_factory=dict)
+    """With a connection: more arguments of SparkSubmitOperator, as `py_files`."""
+    command: str = "binlake-task"
+    """Without one: the program, by name or path."""
+    conf: str | None = None
+    """This file as the tasks see it, where that is not as Airflow sees it."""
+    pool: str | None = None
+    """One slot, which all tasks of the source share; by default `binlake_` and its name."""
+    owner: str = "binlake"
+    retries: int = Field(default=3, ge=0)
+    retry_delay: Duration = timedelta(minutes=2)
+    timeout: Duration = timedelta(hours=4)
+    """Of each attempt of a task."""
+    check: Literal["fail", "warn"] = "fail"
+    """What a held table or a missing file does to the last task."""
+
+
+class Source(BaseModel):
+    """One server's binlogs: a name, the file with its settings, and how its DAGs run."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    file: Path
+    options: Options = Options()
+
+    @classmethod
+    def read(cls, file: Path) -> Source:
+        """Raises SourceError. Of Binlake's own settings only the name is looked at."""
+        try:
+            settings = yaml.safe_load(file.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise SourceError(f"{file} cannot be read: {error}") from error
+        name = settings.get("source") if isinstance(settings, dict) else None
+        if not (isinstance(name, str) and NAME.fullmatch(name)):
+            raise SourceError(f"{file}: source must be a name of letters, digits, - _ and .")
+        try:
+            options = Options.model_validate(settings.get(SECTION) or {})
+        except ValidationError as error:
+            raise SourceError(f"{file}: {_told(error)}") from error
+        return cls(name=name, file=file.absolute(), options=options)
+
+    @property
+    def conf(self) -> str:
+        """What tasks give to `--conf`."""
+        return self.options.conf or str(self.file)
+
+    @property
+    def pool(self) -> str:
+        """Its one slot keeps tasks of the source's DAGs from running at the same time."""
+        return self.options.pool or f"binlake_{self.name}"
+
+    def dag_id(self, kind: str) -> str:
+        """`binlake_shop_replication`: the DAGs of a source stand together."""
+        return f"binlake_{self.name}_{kind}"
+
+
+def _told(error: ValidationError) -> str:
+    """The first thing that is wrong, by its key."""
+    first = error.errors()[0]
+    key = ".".join([SECTION, *(str(part) for part in first["loc"])])
+    if first["type"] == "extra_forbidden":
+        return f"{key} is not a setting; there are: {', '.join(Options.model_fields)}"
+    return f"{key} {first['msg'].removeprefix('Value error, ')}"

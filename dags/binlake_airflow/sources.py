@@ -1,0 +1,37 @@
+"""All sources: a file each, in the folder that BINLAKE_SOURCES names, or else conf/sources."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from binlake_airflow.source import Source, SourceError
+from binlake_airflow.unreadable import unreadable
+
+FOLDER = "BINLAKE_SOURCES"
+DEFAULT = Path(__file__).parents[2] / "conf" / "sources"
+
+
+def read_sources(*, tell: bool = False) -> list[Source]:
+    """Those whose files can be used, by name.
+
+    With `tell`, any other file gets a DAG that fails with the reason: raising it would take the
+    DAGs of all sources away.
+    """
+    found: dict[str, Source] = {}
+    for file in sorted(folder().glob("*.yml")):
+        try:
+            source = Source.read(file)
+            if other := found.get(source.name):
+                raise SourceError(f"{file}: {other.file.name} is of source {source.name} too")
+        except SourceError as error:
+            if tell:
+                unreadable(file, str(error))
+        else:
+            found[source.name] = source
+    return [found[name] for name in sorted(found)]
+
+
+def folder() -> Path:
+    """Where the files are."""
+    return Path(os.environ.get(FOLDER) or DEFAULT)
