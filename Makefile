@@ -15,7 +15,7 @@ SECONDS ?= 120
 SEED ?= 1
 COUNT ?= 100
 
-.PHONY: help demo test lint types format fuzz bench bench-gold bench-peers soak soak-sizes soak-histories wheel lock setup clean distclean
+.PHONY: help demo airflow test lint types format fuzz bench bench-gold bench-peers soak soak-sizes soak-histories wheel lock setup clean distclean
 
 help:  ## list the targets
 	@echo "make TARGET, where TARGET is one of"
@@ -24,6 +24,9 @@ help:  ## list the targets
 
 demo: $(READY)  ## run Binlake on recorded binlogs of a small shop, and show the gold tables
 	@$(BIN)/python -m demo.run
+
+airflow: $(READY)  ## start a standalone Airflow with the DAGs, and that shop as their source
+	@$(BIN)/python -m demo.in_airflow
 
 test: $(READY)  ## run all tests, in two processes, against real servers (ARGS="-k name" for some)
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)
@@ -64,15 +67,18 @@ wheel: $(READY)  ## build dist/binlake-….whl, for spark-submit --py-files and 
 	rm -f dist/*.whl
 	$(BIN)/python -m hatchling build --target wheel --directory dist
 
-lock: $(READY)  ## resolve requirements.lock anew from pyproject.toml
+RESOLVE = $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.10 \
+  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate \
+  --upgrade --quiet
+
+lock: $(READY)  ## resolve requirements.lock, and Airflow's that agrees with it, anew
 	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.10 \
-	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate \
-	  --upgrade --quiet --output-file requirements.lock
+	$(RESOLVE) --extra dev --output-file requirements.lock
+	$(RESOLVE) --extra airflow --constraint requirements.lock --output-file requirements-airflow.lock
 
 setup: $(READY)  ## only make the virtual environment
 
-$(READY): requirements.lock pyproject.toml .ci/venv
+$(READY): requirements.lock requirements-airflow.lock pyproject.toml .ci/venv
 	@.ci/venv $(VENV)
 	@touch $@
 

@@ -48,8 +48,8 @@ def backfill(source: Source) -> DAG:
         doc_md=__doc__,
         params={"binlogs": BINLOGS, "since": SINCE, "until": UNTIL, "every": EVERY},
     ) as dag:
-
-        @task_group
+        # With one slot for all, a portion is decoded before the next one is ingested.
+        @task_group(default_args={"weight_rule": "upstream"})
         def portion(binlogs: str) -> None:
             bronze = command_task(source, "bronze", "ingest", options={"--binlogs": binlogs})
             bronze >> command_task(source, "silver", "decode")

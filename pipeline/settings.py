@@ -189,7 +189,8 @@ class Settings(Model):
     its DDL tells.
     `drift`: whether gold's rows are compared with before images, where that is cheap or always
     (`full`). `until`: gold goes no further than that (see `pipeline.until`). `keep_runs`: for so
-    many days the records of runs are kept. `log`: what lines of the log are.
+    many days the records of runs are kept. `log`: what lines of the log are. `airflow` is for the
+    DAGs that are made of the same file, and nothing here looks at it.
     """
 
     source: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")] = "mysql"
@@ -218,6 +219,7 @@ class Settings(Model):
     keep_runs: Annotated[int, Field(ge=1, le=36500)] = 90
     log: Literal["text", "json"] = "text"
     spark: SparkSettings = SparkSettings()
+    airflow: dict[str, Any] = Field(default_factory=dict)
 
     @classmethod
     def load(cls, file: Path | None = None, **overrides: Any) -> Settings:

@@ -1,0 +1,82 @@
+"""The backfill DAG, and the steps that gold takes in it."""
+
+from __future__ import annotations
+
+import pytest
+from airflow.dag_processing.dagbag import DagBag
+from airflow.sdk.exceptions import ParamValidationError
+
+from binlake_airflow.stops import stops
+
+
+def test_portions_then_steps(bag: DagBag) -> None:
+    dag = bag.dags["binlake_shop_backfill"]
+    assert {task.task_id: task.downstream_task_ids for task in dag.tasks} == {
+        "portions": {"portion.bronze"},
+        "portion.bronze": {"portion.silver"},
+        "portion.silver": {"gold"},
+        "steps": {"gold"},
+        "gold": {"published", "check"},
+        "published": set(),
+        "check": set(),
+    }
+    assert dag.get_task("gold").is_mapped
+    assert dag.get_task("published").outlets
+
+
+def test_a_portion_is_decoded_before_the_next_is_ingested(bag: DagBag) -> None:
+    """With one slot for all, what has more behind it goes first."""
+    dag = bag.dags["binlake_shop_backfill"]
+    rules = {name: str(dag.get_task(name).weight_rule) for name in dag.task_ids}
+    assert {name for name, rule in rules.items() if rule == "upstream"} == {
+        "portion.bronze",
+        "portion.silver",
+    }
+
+
+@pytest.mark.parametrize("wrong", [[], [""], "/archive", [1]])
+def test_it_needs_paths(bag: DagBag, wrong: object) -> None:
+    params = bag.dags["binlake_shop_backfill"].params
+    with pytest.raises(ParamValidationError):
+        params.get_param("binlogs").resolve(wrong)
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "every", "expected"),
+    [
+        (None, None, None, [""]),
+        (None, "binlog.000003:4", None, ["binlog.000003:4"]),
+        (
+            "2026-01-01T00:00:00Z",
+            "2026-01-02T01:00:00Z",
+            12,
+            ["2026-01-01T12:00:00+00:00", "2026-01-02T00:00:00+00:00", "2026-01-02T01:00:00Z"],
+        ),
+        ("2026-01-01", "2026-01-02", 24, ["2026-01-02"]),
+        (
+            "2026-01-01T00:00:00+01:00",
+            "2026-01-01T02:00:00",
+            2,
+            ["2026-01-01T02:00:00+01:00", "2026-01-01T02:00:00"],
+        ),
+    ],
+)
+def test_stops(
+    since: str | None, until: str | None, every: int | None, expected: list[str]
+) -> None:
+    assert stops(since, until, every) == expected
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "every", "told"),
+    [
+        (None, "2026-01-02", 1, "needs since and until"),
+        ("2026-01-02", None, 1, "needs since and until"),
+        ("2026-01-02", "2026-01-02", 1, "not before"),
+        ("2026-01-02", "binlog.000003:4", 1, "no time"),
+        ("2000-01-01", "2026-01-01", 1, "are the most"),
+    ],
+)
+def test_no_way_to_make_steps(since: str | None, until: str | None, every: int, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        stops(since, until, every)

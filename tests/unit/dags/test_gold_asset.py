@@ -1,0 +1,33 @@
+"""When other DAGs are told that gold is new."""
+
+from __future__ import annotations
+
+import pytest
+
+from binlake_airflow.gold_asset import gold_asset, is_new
+
+NOTHING = {"outcome": "nothing_new", "attempt": 1}
+DONE = {"outcome": "done", "cut_lsn": 7, "attempt": 1}
+
+
+@pytest.mark.parametrize(
+    ("steps", "new"),
+    [
+        ([NOTHING], False),
+        ([NOTHING, NOTHING], False),
+        ([DONE], True),
+        ([NOTHING, DONE, NOTHING], True),
+        ([{"outcome": "faults", "attempt": 1}], True),
+        # A driver in the cluster, whose output is not seen.
+        ([{"attempt": 1}], True),
+        # The attempt before may have published, and failed then.
+        ([{"outcome": "nothing_new", "attempt": 2}], True),
+    ],
+)
+def test_what_is_new(steps: list[dict[str, object]], new: bool) -> None:
+    assert is_new(steps) is new
+
+
+def test_sources_have_assets_of_their_own() -> None:
+    assert gold_asset("shop") != gold_asset("crm")
+    assert gold_asset("shop").uri == "binlake://shop/gold"

@@ -1,0 +1,98 @@
+"""The operator that runs Binlake on the worker, with a stand-in for `binlake-task`."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowTaskTimeout
+from airflow.sdk.execution_time.timeout import timeout
+
+from binlake_airflow import local_operator
+from binlake_airflow.local_operator import BinlakeLocalOperator
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """Writes down how it is called; then does what the file beside it says."""
+    file = tmp_path / "binlake-task"
+    file.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {tmp_path}/called\n. {tmp_path}/then\n')
+    file.chmod(file.stat().st_mode | stat.S_IXUSR)
+    return file
+
+
+def operator(program: Path | str, **options: Any) -> BinlakeLocalOperator:
+    return BinlakeLocalOperator(
+        task_id="gold",
+        program=str(program),
+        command=("apply",),
+        settings="/conf/shop.yml",
+        options=options,
+    )
+
+
+def run(made: BinlakeLocalOperator) -> Any:
+    context: Any = {"ti": SimpleNamespace(try_number=1)}
+    return made.execute(context)
+
+
+def test_it_calls_the_program_and_returns_what_it_said(program: Path) -> None:
+    line = '{"event": "run_finished", "level": "INFO", "message": "x", "cut_lsn": 5, "time": "t"}'
+    (program.parent / "then").write_text(f"echo plain >&2\necho '{line}' >&2\n")
+    made = operator(program, **{"--until": "x y"})
+    assert run(made) == {"cut_lsn": 5, "attempt": 1}
+    called = (program.parent / "called").read_text().splitlines()
+    assert called == ["apply", "--conf=/conf/shop.yml", "--log=json", "--until=x y"]
+
+
+@pytest.mark.parametrize(
+    ("code", "error"), [(1, AirflowException), (2, AirflowFailException), (64, AirflowException)]
+)
+def test_a_failure_is_raised(program: Path, code: int, error: type[Exception]) -> None:
+    (program.parent / "then").write_text(f"exit {code}")
+    with pytest.raises(error, match=f"exit code {code}") as raised:
+        run(operator(program))
+    assert type(raised.value) is error
+
+
+def test_a_program_that_is_not_there_is_a_configuration_that_is_wrong() -> None:
+    with pytest.raises(AirflowFailException, match="no program binlake-nowhere"):
+        run(operator("binlake-nowhere"))
+
+
+def test_the_program_beside_this_python_comes_first() -> None:
+    assert Path(local_operator.find_program("python")).parent.samefile(
+        Path(local_operator.sys.executable).parent
+    )
+
+
+@pytest.mark.parametrize("ignores", [False, True], ids=["ends when told", "has to be killed"])
+def test_a_timeout_ends_all_that_was_started(
+    program: Path, monkeypatch: pytest.MonkeyPatch, ignores: bool
+) -> None:
+    monkeypatch.setattr(local_operator, "GRACE", 0.5)
+    trap = "trap '' TERM\n" if ignores else ""
+    then = f"{trap}sleep 60 &\necho $! > {program.parent}/child\nwait\nwait\n"
+    (program.parent / "then").write_text(then)
+    with pytest.raises(AirflowTaskTimeout), timeout(1):
+        run(operator(program))
+    child = int((program.parent / "child").read_text())
+    assert gone(child)
+
+
+def gone(process: int) -> bool:
+    """Soon: whoever inherits it still has to take note."""
+    for _ in range(50):
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return True
+        if "State:\tZ" in Path(f"/proc/{process}/status").read_text():
+            return True
+        time.sleep(0.1)
+    return False

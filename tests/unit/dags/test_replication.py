@@ -1,0 +1,122 @@
+"""The replication DAG of each source, as Airflow sees it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from airflow.dag_processing.dagbag import DagBag
+from airflow.sdk import Asset
+from airflow.sdk.exceptions import ParamValidationError
+
+
+def test_every_dag_loads(bag: DagBag) -> None:
+    assert bag.import_errors == {}
+    assert set(bag.dags) == {
+        "binlake_shop_replication",
+        "binlake_shop_backfill",
+        "binlake_shop_maintenance",
+        "binlake_crm_replication",
+        "binlake_crm_backfill",
+        "binlake_crm_maintenance",
+        "binlake_wrong_unreadable",
+        "example_binlake_report",
+    }
+
+
+def test_the_layers_follow_each_other(bag: DagBag) -> None:
+    dag = bag.dags["binlake_shop_replication"]
+    assert {task.task_id: task.downstream_task_ids for task in dag.tasks} == {
+        "bronze": {"silver"},
+        "silver": {"gold"},
+        "gold": {"maintenance", "published"},
+        "maintenance": {"check"},
+        "check": set(),
+        "published": set(),
+    }
+
+
+def test_maintenance_with_a_schedule_of_its_own_is_not_part_of_it(bag: DagBag) -> None:
+    dag = bag.dags["binlake_crm_replication"]
+    assert "maintenance" not in dag.task_ids
+    assert dag.get_task("gold").downstream_task_ids == {"check", "published"}
+    assert bag.dags["binlake_crm_maintenance"].schedule == "0 3 * * *"
+    assert bag.dags["binlake_shop_maintenance"].schedule is None
+
+
+def test_commands_and_options(bag: DagBag) -> None:
+    dag = bag.dags["binlake_shop_replication"]
+    commands = {
+        task.task_id: (task.command, task.options)
+        for task in dag.tasks
+        if task.task_id != "published"
+    }
+    until, refresh = "{{ params.until or '' }}", "{{ params.full_refresh }}"
+    assert commands == {
+        "bronze": (("ingest",), {}),
+        "silver": (("decode",), {"--full-refresh": refresh}),
+        "gold": (("apply",), {"--until": until, "--full-refresh": refresh}),
+        "maintenance": (("maintain",), {}),
+        "check": (("status", "--check"), {}),
+    }
+
+
+@pytest.mark.parametrize(
+    ("source", "operator", "pool", "retries", "delay", "timeout", "schedule"),
+    [
+        ("shop", "Local", "binlake_shop", 3, timedelta(minutes=2), timedelta(hours=4), "*/15 *"),
+        ("crm", "Spark", "lake", 5, timedelta(minutes=30), timedelta(days=2), "@hourly"),
+    ],
+)
+def test_how_tasks_run(
+    bag: DagBag,
+    source: str,
+    operator: str,
+    pool: str,
+    retries: int,
+    delay: timedelta,
+    timeout: timedelta,
+    schedule: str,
+) -> None:
+    dag = bag.dags[f"binlake_{source}_replication"]
+    assert str(dag.schedule).startswith(schedule)
+    assert (dag.max_active_runs, dag.catchup) == (1, False)
+    for task in dag.tasks:
+        if task.task_id == "published":
+            continue
+        assert type(task).__name__ == f"Binlake{operator}Operator"
+        assert (task.pool, task.pool_slots) == (pool, 1)
+        assert (task.retries, task.retry_delay) == (retries, delay)
+        assert task.retry_exponential_backoff
+        assert task.execution_timeout == timeout
+
+
+@pytest.mark.parametrize("kind", ["replication", "backfill", "maintenance"])
+def test_all_dags_of_a_source_share_its_pool_and_run_once_at_a_time(bag: DagBag, kind: str) -> None:
+    dag = bag.dags[f"binlake_shop_{kind}"]
+    assert dag.max_active_runs == 1
+    pools = {t.pool for t in dag.tasks if hasattr(t, "command") or t.is_mapped}
+    assert pools == {"binlake_shop"}
+
+
+def test_gold_is_told_by_its_asset(bag: DagBag) -> None:
+    gold = Asset(name="binlake_shop_gold", uri="binlake://shop/gold", group="binlake")
+    dag = bag.dags["binlake_shop_replication"]
+    assert [t.task_id for t in dag.tasks if t.outlets] == ["published"]
+    assert dag.get_task("published").outlets == [gold]
+    assert bag.dags["example_binlake_report"].schedule == [gold]
+
+
+def test_parameters_have_a_schema(bag: DagBag) -> None:
+    params = bag.dags["binlake_shop_replication"].params
+    assert params.dump() == {"until": None, "full_refresh": False}
+    params["until"] = "binlog.000042:1234"
+    for name, wrong in (("until", ""), ("until", 7), ("full_refresh", "yes")):
+        with pytest.raises(ParamValidationError):
+            params.get_param(name).resolve(wrong)
+
+
+def test_a_source_that_cannot_be_used_fails_by_itself_and_says_why(bag: DagBag) -> None:
+    dag = bag.dags["binlake_wrong_unreadable"]
+    assert "wrong.yml: airflow.schedul is not a setting" in str(dag.description)
+    assert dag.schedule == "@hourly"

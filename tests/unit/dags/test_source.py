@@ -1,0 +1,81 @@
+"""Sources' files: what is read, and what is said of those that are wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from binlake_airflow.source import Options, Source, SourceError
+from binlake_airflow.sources import read_sources
+from pipeline.settings import Settings
+
+ROOT = Path(__file__).parents[3]
+EXAMPLE = ROOT / "conf" / "sources" / "shop.yml.example"
+
+
+def test_the_example_shows_every_key_with_its_default() -> None:
+    source = Source.read(EXAMPLE)
+    assert source.options == Options()
+    settings = Settings.load(EXAMPLE)
+    assert set(settings.airflow) == set(Options.model_fields)
+    assert (settings.source, source.name) == ("shop", "shop")
+
+
+def test_a_minimal_source(tmp_path: Path) -> None:
+    file = tmp_path / "a.yml"
+    file.write_text("source: erp.eu-1\nlake: /lake\nwhatever: binlake looks at it\n")
+    source = Source.read(file)
+    assert (source.pool, source.conf) == ("binlake_erp.eu-1", str(file))
+    assert source.dag_id("replication") == "binlake_erp.eu-1_replication"
+    assert source.options.timeout == timedelta(hours=4)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "source must be a name"),
+        ("- source", "source must be a name"),
+        ("source: a b", "source must be a name"),
+        ("source: [", "cannot be read"),
+        ("source: a\nairflow: {timeout: 4}", "airflow.timeout is no duration, such as"),
+        ("source: a\nairflow: {timeout: 0 days}", "airflow.timeout Input should be greater"),
+        ("source: a\nairflow: {retries: -1}", "airflow.retries Input should be greater"),
+        ("source: a\nairflow: {check: no}", "airflow.check Input should be 'fail' or 'warn'"),
+        ("source: a\nairflow: {conection: x}", "airflow.conection is not a setting; there are:"),
+        ("source: a\nairflow: [x]", "airflow Input should be"),
+    ],
+)
+def test_what_is_wrong_is_said_with_the_file(tmp_path: Path, text: str, told: str) -> None:
+    file = tmp_path / "wrong.yml"
+    file.write_text(text)
+    with pytest.raises(SourceError, match=r"wrong\.yml") as error:
+        Source.read(file)
+    assert told in str(error.value)
+
+
+def test_sources_are_those_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BINLAKE_SOURCES", str(tmp_path))
+    assert read_sources() == []
+    (tmp_path / "1.yml").write_text("source: b")
+    (tmp_path / "2.yml").write_text("source: a")
+    (tmp_path / "3.yml").write_text("source: a")
+    (tmp_path / "4.yaml.example").write_text("source: c")
+    assert [(one.name, one.file.name) for one in read_sources()] == [("a", "2.yml"), ("b", "1.yml")]
+
+
+def test_pools_are_printed_for_airflow(sources: Path) -> None:
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT / "dags"),
+        "BINLAKE_SOURCES": str(sources),
+    }
+    command = [sys.executable, "-m", "binlake_airflow.pools"]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    pools = json.loads(ran.stdout)
+    assert {name: pool["slots"] for name, pool in pools.items()} == {"lake": 1, "binlake_shop": 1}

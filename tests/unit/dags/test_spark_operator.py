@@ -1,0 +1,86 @@
+"""The operator that submits Binlake, with a stand-in for `spark-submit`."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+from binlake_airflow.spark_operator import APPLICATION, BinlakeSparkOperator, exit_code_in
+
+
+@pytest.fixture
+def submit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A spark-submit that writes down how it is called; a connection says where to."""
+    file = tmp_path / "spark-submit"
+    file.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {tmp_path}/called\n. {tmp_path}/then\n')
+    file.chmod(file.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    connection = '{"conn_type": "spark", "host": "spark://master", "port": 7077}'
+    monkeypatch.setenv("AIRFLOW_CONN_CLUSTER", connection)
+    return file
+
+
+def operator(**submit: Any) -> BinlakeSparkOperator:
+    return BinlakeSparkOperator(
+        task_id="gold",
+        conn_id="cluster",
+        command=("apply",),
+        settings="/conf/shop.yml",
+        options={"--until": "17"},
+        submit=submit,
+    )
+
+
+def run(made: BinlakeSparkOperator) -> Any:
+    context: Any = {"ti": SimpleNamespace(try_number=3)}
+    return made.execute(context)
+
+
+def test_it_submits_the_task_and_reads_its_lines(submit: Path) -> None:
+    line = '{"event": "run_finished", "outcome": "nothing_new"}'
+    (submit.parent / "then").write_text(f"echo Java says hello\necho '{line}'\n")
+    conf = {"spark.executor.memory": "8g"}
+    told = run(operator(py_files="/opt/binlake.whl", conf=conf, name="shop"))
+    assert told == {"outcome": "nothing_new", "attempt": 3}
+    called = (submit.parent / "called").read_text().splitlines()
+    assert called == [
+        *("--master", "spark://master:7077", "--conf", "spark.executor.memory=8g"),
+        *("--py-files", "/opt/binlake.whl", "--name", "shop"),
+        str(APPLICATION),
+        *("apply", "--conf=/conf/shop.yml", "--log=json", "--until=17"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("code", "error"), [(1, AirflowException), (2, AirflowFailException), (3, AirflowFailException)]
+)
+def test_exit_codes_of_the_driver(submit: Path, code: int, error: type[Exception]) -> None:
+    (submit.parent / "then").write_text(f"exit {code}")
+    with pytest.raises(error, match=f"exit code {code}") as raised:
+        run(operator())
+    assert type(raised.value) is error
+
+
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        ("Cannot execute: spark-submit x. Error code is: 2.", 2),
+        ("Cannot execute: x. Error code is: 1. Kubernetes spark exit code is: 2", 2),
+        ("Cannot execute: x. Error code is: 1. Kubernetes spark exit code is: None", 1),
+        ("ERROR : Driver driver-7 badly exited with status FAILED", 0),
+    ],
+)
+def test_exit_codes_in_the_providers_errors(message: str, code: int) -> None:
+    assert exit_code_in(message) == code
+
+
+def test_another_error_stays_as_it_is(submit: Path) -> None:
+    """Standalone in cluster mode takes no variables: the provider says so."""
+    with pytest.raises(AirflowException, match="env_vars is not supported"):
+        run(operator(deploy_mode="cluster", env_vars={"A": "b"}))
