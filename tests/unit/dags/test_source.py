@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
+import runpy
 from datetime import timedelta
 from pathlib import Path
 
@@ -69,13 +67,10 @@ def test_sources_are_those_of_the_folder(tmp_path: Path, monkeypatch: pytest.Mon
     assert [(one.name, one.file.name) for one in read_sources()] == [("a", "2.yml"), ("b", "1.yml")]
 
 
-def test_pools_are_printed_for_airflow(sources: Path) -> None:
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT / "dags"),
-        "BINLAKE_SOURCES": str(sources),
-    }
-    command = [sys.executable, "-m", "binlake_airflow.pools"]
-    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    pools = json.loads(ran.stdout)
+def test_pools_are_printed_for_airflow(
+    sources: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BINLAKE_SOURCES", str(sources))
+    runpy.run_module("binlake_airflow.pools", run_name="__main__")
+    pools = json.loads(capsys.readouterr().out)
     assert {name: pool["slots"] for name, pool in pools.items()} == {"lake": 1, "binlake_shop": 1}

@@ -1,0 +1,68 @@
+"""The replication DAG on a recorded server's binlogs, run by Airflow's own runner."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rich.console import Console
+
+from demo.show import show_figures
+from pipeline.settings import Settings
+from pipeline.status import read_status
+from tests.support.dag_run import Airflow
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DEMO = Path(__file__).parents[2] / "demo"
+LAYERS = ["bronze", "silver", "gold", "maintenance", "check"]
+
+
+@pytest.fixture(scope="module")
+def settings_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A source that Airflow's worker replicates itself, without a connection."""
+    return tmp_path_factory.mktemp("airflow") / "sources" / "shop.yml"
+
+
+@pytest.fixture(scope="module")
+def ended(settings_file: Path) -> dict[str, Any]:
+    folder = settings_file.parents[1]
+    airflow = Airflow(folder)
+    settings = {
+        "source": "shop",
+        "binlogs": str(DEMO / "binlogs"),
+        "lake": str(folder / "lake"),
+        "spark": {"master": "local[2]"},
+        "airflow": {"retries": 0},
+    }
+    settings_file.write_text(json.dumps(settings))
+    return airflow.run(("binlake_shop_replication", {}))[0]
+
+
+def test_every_task_succeeds_in_order(ended: dict[str, Any]) -> None:
+    assert ended["state"] == "success"
+    tasks = {task: state for task, _, state, _ in ended["tasks"]}
+    assert set(tasks.values()) == {"success"}
+    assert [task for task in tasks if task != "published"] == LAYERS
+
+
+def test_gold_is_the_servers(
+    ended: dict[str, Any], settings_file: Path, spark: SparkSession
+) -> None:
+    assert ended["state"] == "success"
+    status = read_status(spark, Settings.load(settings_file))
+    tables = [table for table in status.tables if not table.dropped]
+    assert show_figures(spark, tables, DEMO / "expected.json", Console(quiet=True))
+
+
+def test_the_asset_has_the_cut_that_was_published(
+    ended: dict[str, Any], settings_file: Path, spark: SparkSession
+) -> None:
+    status = read_status(spark, Settings.load(settings_file))
+    [(asset, told)] = ended["events"]
+    assert asset == "binlake_shop_gold"
+    assert told["outcome"] == "done"
+    assert told["cut_lsn"] == max(table.lsn for table in status.tables)
