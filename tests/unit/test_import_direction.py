@@ -113,6 +113,15 @@ def test_the_decoder_knows_no_spark_pipeline_or_logging(path: Path) -> None:
     assert not {name for name in imports(path) if name.split(".")[0] in BANNED_IN_DECODER}
 
 
+@pytest.mark.parametrize("path", modules_of("dags"), ids=str)
+def test_dags_know_nothing_of_the_pipeline(path: Path) -> None:
+    """Airflow may be where Binlake is not: only what spark-submit gets imports it, as it runs."""
+    if path.parts[1] == "spark_application":
+        assert not {name for name in _at_run_time(path) if name.split(".")[0] in LAYERS}
+        return
+    assert not {name for name in imports(path) if name.split(".")[0] in LAYERS}
+
+
 @pytest.mark.parametrize("path", modules_of("decoder"), ids=str)
 def test_the_decoder_opens_no_files(path: Path) -> None:
     calls = {
