@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def settings(home: Path, port: str) -> dict[str, str]:
-    """Airflow's environment: on this machine only, without its own examples."""
+    """Airflow's environment: its page for this machine only, without its own examples."""
     return {
         "AIRFLOW_HOME": str(home),
         "AIRFLOW__API__HOST": "127.0.0.1",
@@ -55,8 +55,8 @@ def settings(home: Path, port: str) -> dict[str, str]:
         "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
         "AIRFLOW__CORE__DAGS_FOLDER": str(REPOSITORY / "dags"),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__CORE__PARALLELISM": "4",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{USER}:admin",
-        "AIRFLOW__SCHEDULER__ENABLE_HEALTH_CHECK": "False",
         "BINLAKE_SOURCES": str(home / "sources"),
         "PATH": os.pathsep.join([str(BIN), os.environ.get("PATH", os.defpath)]),
     }
