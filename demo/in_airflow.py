@@ -50,6 +50,8 @@ def settings(home: Path, port: str) -> dict[str, str]:
     """Airflow's environment: its page for this machine only, without its own examples."""
     return {
         "AIRFLOW_HOME": str(home),
+        # Tasks speak to Airflow there too.
+        "AIRFLOW__API__BASE_URL": f"http://localhost:{port}",
         "AIRFLOW__API__HOST": "127.0.0.1",
         "AIRFLOW__API__PORT": port,
         "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",

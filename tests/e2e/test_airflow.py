@@ -1,8 +1,10 @@
-"""The replication DAG on a recorded server's binlogs, run by Airflow's own runner."""
+"""The replication DAG on recorded binlogs, by Airflow's own runner and real spark-submits."""
 
 from __future__ import annotations
 
 import json
+import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +12,8 @@ import pytest
 from rich.console import Console
 
 from demo.show import show_figures
+from pipeline.jars import delta_jars
+from pipeline.java import java_home
 from pipeline.settings import Settings
 from pipeline.status import read_status
 from tests.support.dag_run import Airflow
@@ -23,20 +27,31 @@ LAYERS = ["bronze", "silver", "gold", "maintenance", "check"]
 
 @pytest.fixture(scope="module")
 def settings_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A source that Airflow's worker replicates itself, without a connection."""
+    """A source that is replicated over a connection to Spark."""
     return tmp_path_factory.mktemp("airflow") / "sources" / "shop.yml"
 
 
 @pytest.fixture(scope="module")
 def ended(settings_file: Path) -> dict[str, Any]:
     folder = settings_file.parents[1]
-    airflow = Airflow(folder)
+    java = java_home()
+    airflow = Airflow(
+        folder,
+        AIRFLOW_CONN_SPARK_HERE='{"conn_type": "spark", "host": "local[2]"}',
+        JAVA_HOME=str(java),
+        # spark-submit, and the Python that it starts.
+        PATH=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+    )
+    jars = ",".join(str(jar) for jar in delta_jars(java, {}))
     settings = {
         "source": "shop",
         "binlogs": str(DEMO / "binlogs"),
         "lake": str(folder / "lake"),
-        "spark": {"master": "local[2]"},
-        "airflow": {"retries": 0},
+        "airflow": {
+            "connection": "spark_here",
+            "submit": {"jars": jars, "driver_memory": "2g"},
+            "retries": 0,
+        },
     }
     settings_file.write_text(json.dumps(settings))
     return airflow.run(("binlake_shop_replication", {}))[0]

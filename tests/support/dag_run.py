@@ -22,7 +22,7 @@ MARK = "dag_run: "
 class Airflow:
     """A home with a database of its own, and a folder of sources."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **environment: str) -> None:
         self.sources = folder / "sources"
         self.sources.mkdir(parents=True)
         self._environment = {
@@ -32,6 +32,7 @@ class Airflow:
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
             "BINLAKE_SOURCES": str(self.sources),
             "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "dags")]),
+            **environment,
         }
 
     def run(self, *runs: tuple[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -41,7 +42,9 @@ class Airflow:
             command, cwd=ROOT, env=self._environment, capture_output=True, text=True
         )
         lines = [line for line in ran.stdout.splitlines() if line.startswith(MARK)]
-        assert len(lines) == len(runs), f"{ran.stdout[-3000:]}\n{ran.stderr[-3000:]}"
+        # pytest shows it with a test that fails.
+        print(ran.stdout[-6000:], ran.stderr[-2000:])
+        assert len(lines) == len(runs), "Airflow itself failed"
         return [json.loads(line.removeprefix(MARK)) for line in lines]
 
 

@@ -27,5 +27,6 @@ def test_the_password_stays_and_is_nobody_elses(tmp_path: Path) -> None:
 def test_airflow_listens_on_this_machine_only(tmp_path: Path) -> None:
     made = settings(tmp_path, "9090")
     assert (made["AIRFLOW__API__HOST"], made["AIRFLOW__API__PORT"]) == ("127.0.0.1", "9090")
+    assert made["AIRFLOW__API__BASE_URL"].endswith(":9090"), "tasks would not reach it"
     assert (Path(made["AIRFLOW__CORE__DAGS_FOLDER"]) / "binlake_replication.py").is_file()
     assert made["BINLAKE_SOURCES"] == str(tmp_path / "sources")
