@@ -22,11 +22,12 @@ CORES = {"laptop": None, "ten-workers": 40, "hundred-workers": 400}
 
 @pytest.mark.parametrize("file", SIZES, ids=lambda file: file.stem)
 def test_spark_knows_each_setting(spark: SparkSession, file: Path) -> None:
-    own = spark._jvm.org.apache.spark.internal.config.ConfigEntry
-    others = spark._jvm.org.apache.spark.sql.internal.SQLConf  # Delta's among them
+    java = spark._jvm.org.apache.spark
+    # Delta's are known once the class that declares them is in use.
+    java.sql.delta.sources.DeltaSQLConf.DELTA_SNAPSHOT_PARTITIONS()
 
     def known(key: str) -> bool:
-        return own.findEntry(key) is not None or others.containsConfigKey(key)
+        return java.internal.config.ConfigEntry.findEntry(key) is not None
 
     assert [key for key in Settings.load(file).spark.conf if not known(key)] == []
     assert not known("spark.sql.shuffle.partition")  # a misspelt one is told
