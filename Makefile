@@ -15,7 +15,7 @@ SECONDS ?= 120
 SEED ?= 1
 COUNT ?= 100
 
-.PHONY: help demo airflow test lint types format fuzz bench bench-gold bench-peers soak soak-sizes soak-histories wheel lock setup clean distclean
+.PHONY: help demo airflow test lint types format fuzz bench bench-gold bench-peers bench-scaling soak soak-sizes soak-histories wheel lock setup clean distclean
 
 help:  ## list the targets
 	@echo "make TARGET, where TARGET is one of"
@@ -51,6 +51,9 @@ bench: $(READY)  ## time the decoder, and files to gold, on a workload recorded 
 
 bench-gold: $(READY)  ## time batches on a table of 20 million rows, and 100 tables in one run (ARGS="--rows 1000000")
 	$(BIN)/python -m benchmarks.gold $(ARGS)
+
+bench-scaling: $(READY)  ## time how each layer grows with bytes, files, segments, tasks at once (an hour; ARGS="bytes")
+	$(BIN)/python -m benchmarks.scaling $(ARGS)
 
 bench-peers: $(READY)  ## time the decoder against others, built at pinned versions where their tools are
 	$(BIN)/python -m benchmarks.peers $(ARGS)

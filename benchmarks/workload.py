@@ -14,6 +14,8 @@ import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 from benchmarks.figures import Column, Tables, mysql_query
@@ -26,6 +28,7 @@ BULK_TRANSACTIONS = 140
 BULK_ROWS = 10_000
 SMALL_TRANSACTIONS = 100_000
 THREADS = 4
+WHOLE = Fraction(1)
 OPTIONS = ("--innodb-buffer-pool-size=1G", "--innodb-redo-log-capacity=1G")
 
 TABLES: Tables = {
@@ -81,9 +84,17 @@ class Recording:
         return figures
 
 
-def workload() -> Recording:
-    """The bench workload, recorded now if it is not there yet."""
-    return recorded("workload", write_workload, SCHEMA, TABLES, OPTIONS, [Path(__file__), SQL])
+def workload(scale: Fraction = WHOLE, file_size: str = "1G") -> Recording:
+    """The bench workload, or a multiple, in files of about `file_size`; recorded if need be."""
+    name = "workload" if (scale, file_size) == (WHOLE, "1G") else f"workload-{scale}-{file_size}"
+    return recorded(
+        name.replace("/", "of"),
+        partial(write_workload, scale=scale),
+        SCHEMA,
+        TABLES,
+        (*OPTIONS, f"--max-binlog-size={file_size}"),
+        [Path(__file__), SQL],
+    )
 
 
 def recorded(
@@ -118,14 +129,14 @@ def recorded(
     return Recording(folder)
 
 
-def write_workload(server: MySQLServer) -> None:
-    """Bulk first, then the small transactions side by side."""
+def write_workload(server: MySQLServer, scale: Fraction = WHOLE) -> None:
+    """Bulk first, then the small transactions side by side; `scale` times as many of both."""
     server.execute(SQL.read_text())
     with server.connect() as connection, connection.cursor() as cursor:
         cursor.execute("SET SESSION cte_max_recursion_depth = 100000")
-        for number in range(BULK_TRANSACTIONS):
+        for number in range(int(BULK_TRANSACTIONS * scale)):
             cursor.execute("CALL bench.fill(%s, %s)", (number * BULK_ROWS, BULK_ROWS))
-    share = SMALL_TRANSACTIONS // THREADS
+    share = int(SMALL_TRANSACTIONS * scale) // THREADS
     with ThreadPoolExecutor(THREADS) as pool:
         calls = [f"CALL bench.trade({thread}, {share})" for thread in range(1, THREADS + 1)]
         list(pool.map(server.execute, calls))

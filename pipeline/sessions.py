@@ -18,6 +18,9 @@ NOT_SETTABLE = frozenset(
     {"CANNOT_MODIFY_CONFIG", "CANNOT_MODIFY_STATIC_CONFIG", "CONFIG_NOT_AVAILABLE"}
 )
 """Conditions of errors about settings that a server does not let be set."""
+_PARTITIONS = "spark.sql.shuffle.partitions"
+_UNTOLD = 200
+"""Spark's own default, where Databricks finds the number itself (`auto`)."""
 _CLONE = "cloneSession"
 _CONNECTED: set[SparkSession] = set()
 """Sessions of Spark Connect that are in use until the program ends."""
@@ -40,6 +43,15 @@ def set_if_allowed(session: SparkSession, key: str, value: str) -> bool:
             raise
         return False
     return True
+
+
+def tasks_of_a_job(spark: SparkSession) -> int:
+    """Into how many tasks a job's work is to be dealt: what `spark.sql.shuffle.partitions` says.
+
+    It is what conf tells of a cluster's size, and Spark's own jobs go by it too.
+    """
+    told = spark.conf.get(_PARTITIONS, None) or ""
+    return max(int(told), 1) if told.isdecimal() else _UNTOLD
 
 
 def condition(error: PySparkException) -> str:

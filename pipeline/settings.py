@@ -113,14 +113,16 @@ class Model(BaseModel):
 
 
 class SegmentSettings(Model):
-    """Sizes of bronze's segments, in bytes (`16 MiB` is understood).
+    """Sizes of bronze's segments, and of batches of them, in bytes (`16 MiB` is understood).
 
     `target` is where a segment is cut between transactions; only a transaction, or an event, larger
-    than `limit` is cut inside.
+    than `limit` is cut inside. About `batch` bytes of the log go into one batch of bronze, and of
+    silver, whose plans and scratch space it bounds.
     """
 
     target: ByteSize = ByteSize(16 * MIB)
     limit: ByteSize = ByteSize(64 * MIB)
+    batch: Annotated[ByteSize, Field(gt=0)] = ByteSize(32 * 1024 * MIB)
 
     @model_validator(mode="after")
     def _ordered(self) -> SegmentSettings:

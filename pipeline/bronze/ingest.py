@@ -18,7 +18,7 @@ from pipeline.bronze.rows import Stretch, masked, segment_batches
 from pipeline.bronze.storage import opened, read_windows
 from pipeline.bronze.tables import SEGMENTS_DDL
 from pipeline.lake import Lake
-from pipeline.sessions import own_session
+from pipeline.sessions import own_session, tasks_of_a_job
 from pipeline.sql_text import in_sql, literal
 
 Ciphers = Mapping[str, StreamCipher]
@@ -28,7 +28,6 @@ _NONE: Ciphers = MappingProxyType({})
 TASK_BYTES = 128 << 20
 """At most about as many bytes go through one task, into one Parquet file."""
 _LEAST_TASK_BYTES = 32 << 20
-_TASKS = 4
 BIG_ROWS = {
     # Parquet counts rows, not bytes, before it looks at how much memory they take.
     "parquet.page.size.row.check.min": "1",
@@ -55,13 +54,14 @@ def append_segments(
 
     Fails as a whole, with nothing written, where a file is not any more as it was planned.
     """
-    chunks = list(_chunks(_stretches(files, batch, limit, part_size, ciphers)))
-    if not chunks:
+    stretches = _stretches(files, batch, limit, part_size, ciphers)
+    dealt = list(chunks(stretches, tasks_of_a_job(spark)))
+    if not dealt:
         return
     session = own_session(spark, BIG_ROWS)
-    indexes = session.range(0, len(chunks), 1, len(chunks))
+    indexes = session.range(0, len(dealt), 1, len(dealt))
     delta.append_once(
-        indexes.mapInArrow(_reader(chunks), SEGMENTS_DDL),
+        indexes.mapInArrow(_reader(dealt), SEGMENTS_DDL),
         lake.segments,
         app=f"bronze/{source}/segments",
         version=batch,
@@ -92,14 +92,14 @@ def _stretches(
             yield Stretch(file.row, cut, tail, size, batch, cipher, file.codec)
 
 
-def _chunks(stretches: Iterator[Stretch]) -> Iterator[list[Stretch]]:
-    """Stretches that follow each other, as many as one task is to read.
+def chunks(stretches: Iterable[Stretch], tasks: int) -> Iterator[list[Stretch]]:
+    """Stretches that follow each other, as many as one of so many tasks is to read.
 
     Those of one compressed file stay together: each task would have to read it from the start.
     """
     all_of_them = list(stretches)
     total = sum(stretch.size for stretch in all_of_them)
-    most = min(max(total // _TASKS, _LEAST_TASK_BYTES), TASK_BYTES)
+    most = min(max(total // tasks, _LEAST_TASK_BYTES), TASK_BYTES)
     chunk: list[Stretch] = []
     size = 0
     for stretch in all_of_them:

@@ -18,8 +18,6 @@ from pipeline.bronze.scan import Scan, ScanTask, cut_from_json, cut_to_json
 from pipeline.bronze.verdict import COPY_AGAIN, Successor, judge
 from pipeline.settings import SegmentSettings
 
-BATCH_BYTES = 32 << 30
-"""About as many new bytes go into one batch: its plan stays small."""
 _EXPANSION = 5
 """How many times its bytes a compressed log is taken to be, before it is read."""
 
@@ -66,7 +64,7 @@ def tasks(
 ) -> tuple[list[tuple[Placed, ScanTask]], bool]:
     """The files to read: new, changed, or perhaps complete now; and whether there are more.
 
-    As many as fit a batch are given. `succeeded` are the ordinals after which the log goes on.
+    As many as fill a batch are given. `succeeded` are the ordinals after which the log goes on.
     """
     chosen: list[tuple[Placed, ScanTask]] = []
     size = 0
@@ -90,7 +88,7 @@ def tasks(
         chosen.append((file, task))
         expected = stored.size * _EXPANSION if file.binlog.codec else stored.size
         size += max(expected - (mark.position if mark else 0), 0)
-        if size >= BATCH_BYTES:
+        if size >= segments.batch:
             return chosen, True
     return chosen, False
 

@@ -26,10 +26,12 @@ from pipeline import stores
 from pipeline.bronze.archive import ArchiveError
 from pipeline.bronze.storage import file_name, opened, read_windows
 from pipeline.errors import MissingRequirementError
+from pipeline.sessions import tasks_of_a_job
 from pipeline.stores import said_by
 
 _ENDS = (EventType.ROTATE, EventType.STOP)
 _TASKS = 64
+"""At least: files differ in size, and many small tasks even that out."""
 _FOUND = pa.schema([("id", pa.int64()), ("scan", pa.string()), ("problem", pa.string())])
 
 
@@ -170,7 +172,7 @@ def scan_all(spark: SparkSession, tasks: Sequence[ScanTask]) -> Iterator[tuple[i
                     [{"id": index, "scan": scanned, "problem": problem}], _FOUND
                 )
 
-    indexes = spark.range(0, len(tasks), 1, min(len(tasks), _TASKS))
+    indexes = spark.range(0, len(tasks), 1, min(len(tasks), max(tasks_of_a_job(spark), _TASKS)))
     for row in indexes.mapInArrow(found, "id BIGINT, scan STRING, problem STRING").collect():
         if row["problem"] is None:
             yield row["id"], Scan.from_json(row["scan"])

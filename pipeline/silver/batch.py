@@ -14,6 +14,7 @@ from pipeline.catalog.effects import TableName
 from pipeline.job_progress import following
 from pipeline.ledger import Ledger, Plan
 from pipeline.progress import Progress
+from pipeline.sessions import tasks_of_a_job
 from pipeline.settings import Settings
 from pipeline.silver import segments
 from pipeline.silver.blobs import BLOBS
@@ -117,7 +118,9 @@ class _Batch:
 
     def _chunks(self, refs: list[SegmentRef]) -> list[list[SegmentRef]]:
         """Segments taken up again do not follow each other: each is a chunk of its own."""
-        return [[ref] for ref in refs] if self.body.retried else list(segments.chunks(refs))
+        if self.body.retried:
+            return [[ref] for ref in refs]
+        return list(segments.chunks(refs, tasks_of_a_job(self.spark)))
 
     def _blobs(self, chunk: list[SegmentRef]) -> Any:
         only = {(r.ordinal, r.start_pos): frozenset(r.lsns) for r in self.body.retried}
@@ -132,7 +135,7 @@ class _Batch:
             passed=self.body.passed,
             lower_case=self.settings.lower_case_table_names in (1, 2),
         )
-        tasks = min(len(chunk), int(self.spark.conf.get("spark.sql.shuffle.partitions") or 1))
+        tasks = min(len(chunk), tasks_of_a_job(self.spark))
         rows = segments.content(self.spark, self.lake, self.settings.source, chunk, spread=tasks)
         return rows.mapInArrow(decode, spark_schema(BLOBS))
 

@@ -27,13 +27,13 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
     require_same_types(ledger, settings)
     done = _finish_open(spark, settings, ledger, progress)
     while True:
-        wanted, gaps = next_plan(spark, settings, ledger, progress)
+        wanted, gaps, more = next_plan(spark, settings, ledger, progress)
         if wanted is None:
             break
         body = wanted.to_body()
         plan = ledger.propose("silver", body)
         done.append(execute(spark, settings, ledger, plan, progress))
-        if plan.body == body:
+        if plan.body == body and not more:
             break
         # Another run's plan came first: what this run saw may be more than that.
     return _report(done, gaps, started)

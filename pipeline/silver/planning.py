@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from pyspark.sql import SparkSession
 
@@ -33,16 +34,26 @@ from pipeline.silver.table_names import TableNames
 FIRST_NUMBER = 1
 
 
-def next_plan(
-    spark: SparkSession, settings: Settings, ledger: Ledger, progress: Progress
-) -> tuple[SilverPlan | None, tuple[str, ...]]:
-    """The next batch, or None if there is nothing new; and the gaps that end it."""
+class Next(NamedTuple):
+    """The next batch, or None if there is nothing new.
+
+    `gaps` end it; `more`: whether bronze has more than fits it.
+    """
+
+    plan: SilverPlan | None
+    gaps: tuple[str, ...]
+    more: bool = False
+
+
+def next_plan(spark: SparkSession, settings: Settings, ledger: Ledger, progress: Progress) -> Next:
+    """What bronze has after silver's mark, as much as fits a batch."""
     lake = settings.layout
     last = ledger.last("silver")
     before = SilverPlan.from_body(last.body) if last else None
     new = what_is_new(spark, lake, settings.source, before, settings.given_up)
     if not new.segments:
-        return None, new.gaps
+        return Next(None, new.gaps)
+    new = new.portion(settings.segments.batch)
     from_start = before.from_start if before else _is_first(new.segments[0])
     timeline = Timeline(
         read_items(spark, lake, settings.source), catalog_options(settings, from_start=from_start)
@@ -68,7 +79,7 @@ def next_plan(
         executed=new.executed,
     )
     require_own_tables(spark, lake, settings.source, plan.table_names)
-    return plan, new.gaps
+    return Next(plan, new.gaps, new.more)
 
 
 def what_is_new(
@@ -86,7 +97,7 @@ def what_is_new(
         executed = segments.executed_at(spark, lake, source, files, mark)
     executed = executed or Executed()
     found = segments.pending(spark, lake, source, files, mark, executed, given_up)
-    new = recognise(found, files, executed, given_up)
+    new = recognise(found, files, given_up)
     return replace(new, gaps=(*new.gaps, *left_behind(files, mark, executed)))
 
 

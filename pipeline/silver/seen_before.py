@@ -26,15 +26,17 @@ Files = Mapping[int, FileRow]
 class Recognised:
     """The segments that can be taken, which end where what `gaps` tell is missing.
 
-    `seen`: by the place of a segment, the GTIDs in it of transactions that were there before.
-    `executed`: behind the segments. `given_up`: what conf accepts, by the segment behind it.
+    `behind`: what was executed behind each. `seen`: by the place of a segment, the GTIDs in it of
+    transactions that were there before. `given_up`: what conf accepts, by the segment behind it.
+    `more`: whether others can be taken once these are.
     """
 
     segments: tuple[SegmentRef, ...]
-    executed: Executed
+    behind: tuple[Executed, ...]
     gaps: tuple[str, ...] = ()
     given_up: tuple[tuple[SegmentRef, str], ...] = ()
     seen: Mapping[Mark, str] = field(default_factory=dict)
+    more: bool = False
 
     @property
     def start(self) -> Mark:
@@ -46,12 +48,38 @@ class Recognised:
         """Where the last ends."""
         return self.segments[-1].ordinal, self.segments[-1].end_pos
 
+    @property
+    def executed(self) -> Executed:
+        """What was executed behind the last."""
+        return self.behind[-1]
 
-def recognise(
-    pending: Pending, files: Files, executed: Executed, given_up: Collection[int] = ()
-) -> Recognised:
-    """What of pending segments was there before; `executed`: where they begin."""
+    def portion(self, size: int) -> Recognised:
+        """The first of them that hold `size` bytes, up to where a transaction ends.
+
+        What ends the others is not told before they are taken.
+        """
+        total = 0
+        taken: tuple[SegmentRef, ...] = ()
+        for number, ref in enumerate(self.segments):
+            if total >= size and not ref.continues:
+                taken = self.segments[:number]
+                break
+            total += ref.end_pos - ref.start_pos
+        if not taken:
+            return self
+        return Recognised(
+            segments=taken,
+            behind=self.behind[: len(taken)],
+            given_up=tuple((ref, reason) for ref, reason in self.given_up if ref in taken),
+            seen={ref.place: self.seen[ref.place] for ref in taken if ref.place in self.seen},
+            more=True,
+        )
+
+
+def recognise(pending: Pending, files: Files, given_up: Collection[int] = ()) -> Recognised:
+    """What of pending segments was there before."""
     taken: list[SegmentRef] = []
+    behind: list[Executed] = []
     seen: dict[Mark, str] = {}
     accepted = list(pending.given_up)
     walked = zip(pending.segments, pending.before, strict=True)
@@ -63,14 +91,14 @@ def recognise(
                 last = _log_before(files, ref)
                 if last.ordinal not in given_up:
                     gap = f"{reason} {remedy(last, files[ref.ordinal])}"
-                    return Recognised(tuple(taken), executed, (gap,), tuple(accepted), seen)
+                    return Recognised(tuple(taken), tuple(behind), (gap,), tuple(accepted), seen)
                 accepted += [] if told else [(ref, reason)]
                 told = True
             if there:
                 seen[ref.place] = str(there)
             taken.append(ref)
-            executed = before.behind(ref.gtids)
-    return Recognised(tuple(taken), executed, pending.gaps, tuple(accepted), seen)
+            behind.append(before.behind(ref.gtids))
+    return Recognised(tuple(taken), tuple(behind), pending.gaps, tuple(accepted), seen)
 
 
 class _Stretch:

@@ -17,6 +17,9 @@ from pipeline.lake import Lake
 from pipeline.silver.decode import SEGMENT_COLUMNS
 
 CHUNK_BYTES = 1 << 30
+"""At least as many bytes of segments go through one Spark job."""
+TASK_BYTES = 64 << 20
+"""At least as many for each task that may run at once."""
 TURN_BYTES = 16 << 20
 """Segments are dealt out by which stretch of this size of their file they begin in."""
 
@@ -205,14 +208,15 @@ def at(spark: SparkSession, lake: Lake, source: str, starts: Collection[Mark]) -
     return [ref for ref in found if (ref.ordinal, ref.start_pos) in starts]
 
 
-def chunks(refs: Iterable[SegmentRef]) -> Iterator[list[SegmentRef]]:
-    """Runs of segments of about `CHUNK_BYTES` together: what one Spark job takes."""
+def chunks(refs: Iterable[SegmentRef], tasks: int) -> Iterator[list[SegmentRef]]:
+    """Runs of segments, enough together for one Spark job of so many tasks."""
+    most = max(CHUNK_BYTES, tasks * TASK_BYTES)
     chunk: list[SegmentRef] = []
     size = 0
     for ref in refs:
         chunk.append(ref)
         size += ref.end_pos - ref.start_pos
-        if size >= CHUNK_BYTES:
+        if size >= most:
             yield chunk
             chunk, size = [], 0
     if chunk:

@@ -14,6 +14,7 @@ from decoder.definition import TableDefinition
 from pipeline.catalog.items import Position, TimelineItem
 from pipeline.catalog.timeline import CatalogOptions, LoggedStatement, Timeline
 from pipeline.progress import Progress
+from pipeline.sessions import tasks_of_a_job
 from pipeline.settings import Settings
 from pipeline.silver import segments
 from pipeline.silver.beginning import Beginning
@@ -53,7 +54,7 @@ def find(
     finder = Survey(settings.type_options, settings.wanted, seen)
     found: list[Row] = []
     with progress.task("read definitions", len(refs), "segments") as task:
-        for chunk in segments.chunks(refs):
+        for chunk in segments.chunks(refs, tasks_of_a_job(spark)):
             rows = segments.content(spark, settings.layout, settings.source, chunk, spread=1)
             found += rows.mapInArrow(finder, spark_schema(FOUND)).collect()
             task.advance(len(chunk))

@@ -225,12 +225,16 @@ def test_transactions_and_events_larger_than_a_segment_are_put_together(
         cursor.execute("INSERT INTO shop.t VALUES (100, REPEAT('big', 200000))")
         connection.commit()
     run("INSERT INTO shop.t VALUES (101, '')")
-    sizes = {"segments": {"target": "32 KiB", "limit": "64 KiB"}}
+    # batches as small as they may be: each ends where the first transaction does
+    sizes = {"segments": {"target": "32 KiB", "limit": "64 KiB", "batch": 1}}
     lake.ingest(**sizes)
     segments = delta.read(lake.spark, lake.lake.segments)
     assert segments.where("transaction_pos IS NOT NULL").count() > 2
     assert segments.where("part > 0").count() > 2
-    assert lake.decode(**sizes).faults == ()
+    report = lake.decode(**sizes)
+    assert report.faults == report.gaps == ()
+    assert len(report.batches) > 1
+    assert report.counts["segments"] == segments.where("part = 0").count()
     assert [after for _, _, after in lake.images("t")] == [0, *range(1, 41), 100, 101]
     assert lake.changes("t").where("length(after.b) = 600000").count() == 1
     found = {row["rows"]["shop.t"]: row for row in lake.rows(lake.lake.transactions) if row["rows"]}

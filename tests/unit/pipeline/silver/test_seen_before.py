@@ -37,7 +37,7 @@ def recognised(
     given_up: tuple[int, ...] = (),
 ) -> Recognised:
     state = executed or Executed()
-    return recognise(contiguous(refs, files, mark, given_up, state), files, state, given_up)
+    return recognise(contiguous(refs, files, mark, given_up, state), files, given_up)
 
 
 def test_in_the_servers_own_log_nothing_was_there_before() -> None:
@@ -76,6 +76,46 @@ def test_another_servers_log_goes_in_but_for_what_was_there(runs: int) -> None:
     assert seen == {(6, 0): "u:5-8", (7, 0): "u:9", (7, 100): "u:9"}
     assert str(executed.gtids) == "u:1-11,v:1-2"
     assert str(executed.seen) == "u:1-9"
+
+
+@pytest.mark.parametrize(
+    ("size", "ends"),
+    # segments are of 100 bytes; the third of the second log begins inside of a transaction
+    [(1, [1, 2, 4, 5]), (150, [2, 4, 5]), (250, [4, 5]), (500, [5]), (1000, [5])],
+)
+def test_a_portion_ends_with_a_transaction_and_the_next_goes_on(size: int, ends: list[int]) -> None:
+    files = rows(
+        FIRST,
+        file_row("log.000003", 6, server_id=2, previous_gtids="u:1-4"),
+        file_row("log.000004", 7, server_id=2, previous_gtids="u:1-8"),
+    )
+    refs = [
+        ref(1, "u:1-9"),
+        *(ref(6, "u:5-8"), ref(7, "u:9,v:1"), ref(7, "", 100, continues=True)),
+        ref(7, "u:10-11,v:2", 200),
+    ]
+    whole = recognised(files, *refs)
+    taken: list[SegmentRef] = []
+    found: list[int] = []
+    seen: dict[Mark, str] = {}
+    mark, executed, more = None, Executed(), True
+    while more:
+        part = recognised(files, *refs[len(taken) :], mark=mark, executed=executed).portion(size)
+        mark, executed, more = part.end, part.executed, part.more
+        taken += part.segments
+        seen |= part.seen
+        found.append(len(taken))
+    assert found == ends
+    assert (tuple(taken), seen, executed) == (whole.segments, whole.seen, whole.executed)
+
+
+def test_a_portion_tells_no_gap_before_it_is_reached() -> None:
+    files = rows(FIRST, file_row("log.000003", 3, previous_gtids="u:1-9"))
+    found = recognised(files, ref(1, "u:1-4"), ref(1, "u:5-9", 100), ref(3, "u:10"))
+    assert len(found.segments) == 2
+    assert len(found.gaps) == 1
+    assert found.portion(1).gaps == ()
+    assert found.portion(200).gaps == found.gaps
 
 
 B = file_row("b.000001", 3, server_id=2, previous_gtids="")

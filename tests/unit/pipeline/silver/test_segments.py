@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.bronze.files import FileRow
+from pipeline.settings import MIB
 from pipeline.silver.segments import Mark, SegmentRef, chunks, contiguous
 from tests.support.bronze_rows import file_row
 
@@ -77,5 +78,10 @@ def test_a_hole_in_bronze_cannot_be_given_up() -> None:
 def test_chunks_hold_segments_up_to_a_size() -> None:
     half = 1 << 29
     refs = [ref(1, n * half, (n + 1) * half) for n in range(5)]
-    assert [len(chunk) for chunk in chunks(refs)] == [2, 2, 1]
-    assert [r for chunk in chunks(refs) for r in chunk] == refs
+    assert [len(chunk) for chunk in chunks(refs, tasks=1)] == [2, 2, 1]
+    assert [r for chunk in chunks(refs, tasks=1) for r in chunk] == refs
+
+
+def test_many_tasks_get_larger_chunks() -> None:
+    refs = [ref(1, n * MIB, (n + 64) * MIB) for n in range(0, 4096, 64)]
+    assert [len(chunk) for chunk in chunks(refs, tasks=40)] == [40, 24]

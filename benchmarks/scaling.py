@@ -1,0 +1,157 @@
+"""How does the cost of each layer grow with bytes, files, segments, and tasks at once?
+
+Run: `make bench-scaling`, or `python -m benchmarks.scaling bytes files segments tasks`. Every line
+is a lake of its own, filled from a real server's log by a Spark that has done a small log before,
+in a process of its own; gold is compared with the source's figures. How it grows with tables and
+with the size of gold: `make bench-gold`.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.figures import gold_figures
+from benchmarks.peak import WorkerPeak
+from benchmarks.workload import SCHEMA, TABLES, Recording, workload
+from pipeline import delta
+from pipeline.lake import Lake
+from pipeline.progress import QuietProgress
+from pipeline.run import run_layers
+from pipeline.settings import Settings
+from pipeline.spark import session
+
+WARM_UP = Fraction(1, 70)
+GB = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """A multiple of the bench workload in files of a size, and how it is taken in."""
+
+    scale: str = "1"
+    file_size: str = "64M"
+    segment: str = "16 MiB"
+    tasks: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a load took: seconds by layer, then those of a run that finds nothing new."""
+
+    size: int
+    files: int
+    segments: int
+    seconds: Mapping[str, float]
+    nothing_new: float
+    worker_peak: int
+    equal: bool
+
+
+LOADS: Mapping[str, Sequence[Load]] = MappingProxyType(
+    {
+        "bytes": (Load(scale="1/4"), Load(), Load(scale="2")),
+        "files": (
+            Load(scale="1/4", file_size="16M"),
+            Load(scale="1/4", file_size="1M"),
+            Load(scale="1/4", file_size="128K"),
+        ),
+        "segments": (Load(segment="4 MiB"), Load(), Load(segment="64 MiB")),
+        "tasks": (Load(tasks=1), Load()),
+    }
+)
+"""What is varied, to the loads that vary it."""
+
+
+def main() -> int:
+    """Measure what is named on the command line, or all; 1 if any gold is not the source's."""
+    if sys.argv[1:2] == ["--one"]:
+        print(json.dumps(asdict(measure(Load(**json.loads(sys.argv[2]))))))
+        return 0
+    screen = Console(width=140)
+    known: dict[Load, Cost] = {}
+    for name in sys.argv[1:] or LOADS:
+        for load in LOADS[name]:
+            if load not in known:
+                known[load] = in_a_process(load)
+        screen.print(table(name, {load: known[load] for load in LOADS[name]}))
+    return 0 if all(cost.equal for cost in known.values()) else 1
+
+
+def in_a_process(load: Load) -> Cost:
+    """Measure in a process of its own: Spark's master cannot be changed, and Java stays warm."""
+    recording(load)  # its recording is not to be seen in the process that measures
+    command = [sys.executable, "-m", "benchmarks.scaling", "--one", json.dumps(asdict(load))]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    return Cost(**json.loads(done.stdout.splitlines()[-1]))
+
+
+def recording(load: Load) -> Recording:
+    """The log of a load."""
+    return workload(Fraction(load.scale), load.file_size)
+
+
+def measure(load: Load) -> Cost:
+    """Warm up with a small log, then take the load's into a fresh lake."""
+    java = {"master": f"local[{load.tasks}]", "driver_memory": "2g"}
+    spark = session(Settings.load(None, spark=java), "binlake scaling")
+    with tempfile.TemporaryDirectory() as folder:
+        run_layers(spark, settings_of(workload(WARM_UP), f"{folder}/warm", load), QuietProgress())
+        log, lake = recording(load), f"{folder}/lake"
+        settings = settings_of(log, lake, load)
+        with WorkerPeak() as peak:
+            reports = run_layers(spark, settings, QuietProgress())
+        again = run_layers(spark, settings, QuietProgress())
+        return Cost(
+            size=log.size,
+            files=len(log.binlogs),
+            segments=delta.read(spark, settings.layout.segments).count(),
+            seconds={report.layer: report.seconds for report in reports},
+            nothing_new=sum(report.seconds for report in again),
+            worker_peak=peak.bytes,
+            equal=gold_figures(spark, Lake(lake), SCHEMA, TABLES) == log.figures,
+        )
+
+
+def settings_of(log: Recording, lake: str, load: Load) -> Settings:
+    """A run of the log into the lake."""
+    sizes: dict[str, Any] = {"target": load.segment}
+    return Settings.load(
+        None, source="bench", binlogs=str(log.folder / "binlogs"), lake=lake, segments=sizes
+    )
+
+
+def table(name: str, costs: Mapping[Load, Cost]) -> Table:
+    """A line for each load."""
+    shown = Table(title=f"Cost by {name}", title_justify="left")
+    layers = ("bronze", "silver", "gold")
+    for head in (
+        *("MB", "files", "segments", "tasks"),
+        *(f"{layer}: s" for layer in layers),
+        *(f"{layer}: s/GB" for layer in layers),
+        *("nothing new: s", "worker peak: MB", "gold"),
+    ):
+        shown.add_column(head, justify="right")
+    for load, cost in costs.items():
+        shown.add_row(
+            *(f"{cost.size / 1e6:.0f}", str(cost.files), str(cost.segments), str(load.tasks)),
+            *(f"{cost.seconds[layer]:.1f}" for layer in layers),
+            *(f"{cost.seconds[layer] / (cost.size / GB):.0f}" for layer in layers),
+            *(f"{cost.nothing_new:.1f}", f"{cost.worker_peak / 1e6:.0f}"),
+            "equal" if cost.equal else "DIFFERS",
+        )
+    return shown
+
+
+if __name__ == "__main__":
+    sys.exit(main())
