@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError
+from pathlib import Path
 
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
@@ -12,6 +14,8 @@ from pyspark.sql import SparkSession
 from pipeline.errors import MissingRequirementError
 from pipeline.jars import delta_package
 
+NAME = "spark.app.name"
+"""Without --name it is that of the program's file, `job.py`, which tells nobody anything."""
 EXTENSIONS = "spark.sql.extensions"
 DELTA = "io.delta.sql.DeltaSparkSessionExtension"
 
@@ -32,9 +36,11 @@ def merged(
 ) -> dict[str, str]:
     """What to add to `given`: of `ours` what is not said there, and what values rest on.
 
-    Extensions stand beside those of others.
+    Extensions stand beside those of others, and a name that spark-submit was given stays.
     """
     added = {key: value for key, value in ours.items() if key not in given} | dict(relied_on)
+    if given.get(NAME) not in (None, Path(sys.argv[0]).name):
+        added[NAME] = given[NAME]
     extensions = [name for name in given.get(EXTENSIONS, "").split(",") if name]
     if DELTA not in extensions:
         added[EXTENSIONS] = ",".join([*extensions, DELTA])

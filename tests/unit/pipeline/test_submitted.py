@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.errors import MissingRequirementError
-from pipeline.submitted import DELTA, EXTENSIONS, merged, require_delta
+from pipeline.submitted import DELTA, EXTENSIONS, NAME, merged, require_delta
 
 ZONE = "spark.sql.session.timeZone"
 
@@ -18,11 +18,16 @@ ZONE = "spark.sql.session.timeZone"
         ({"a": "theirs"}, {ZONE: "UTC", EXTENSIONS: DELTA}),
         ({"a": "theirs", ZONE: "Europe/Paris"}, {ZONE: "UTC", EXTENSIONS: DELTA}),
         ({EXTENSIONS: "x.Y"}, {"a": "ours", ZONE: "UTC", EXTENSIONS: f"x.Y,{DELTA}"}),
-        ({EXTENSIONS: f"{DELTA},x.Y"}, {"a": "ours", ZONE: "UTC"}),
+        ({EXTENSIONS: f"{DELTA},x.Y", "a": "theirs"}, {ZONE: "UTC"}),
+        ({NAME: "job.py", "a": "theirs"}, {ZONE: "UTC", EXTENSIONS: DELTA}),
+        ({NAME: "nightly", "a": "theirs"}, {NAME: "nightly", ZONE: "UTC", EXTENSIONS: DELTA}),
     ],
-    ids=["nothing", "a setting", "a zone", "an extension", "Delta among extensions"],
+    ids=["nothing", "a setting", "a zone", "extensions", "Delta", "the file's name", "a name"],
 )
-def test_what_is_added_to_what_was_given(given: dict[str, str], added: dict[str, str]) -> None:
+def test_what_is_added_to_what_was_given(
+    given: dict[str, str], added: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["/opt/pipeline/bronze/job.py", "--source", "shop"])
     ours = {"a": "ours", ZONE: "UTC", EXTENSIONS: DELTA}
     assert merged(ours, {ZONE: "UTC"}, given) == added
 
