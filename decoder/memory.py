@@ -15,11 +15,7 @@ Byte buffers are uint8 arrays; `position` counts bytes from the array's start.
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Callable
-from functools import cache
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
@@ -39,7 +35,7 @@ from decoder.instructions import (
     store_instruction,
     trailing_zeros_instruction,
 )
-from decoder.processor import processor
+from decoder.kernel_cache import Locator
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Bytes = npt.NDArray[np.uint8]
@@ -57,43 +53,22 @@ _MASK_64 = 0xFFFFFFFFFFFFFFFF
 # --- compilation ---------------------------------------------------------------------------------
 
 
-@cache
-def cache_folder() -> Path:
-    """Where compiled kernels are kept: a folder per source, numba version and processor.
-
-    Numba itself notices an edit only in the file that defines a kernel, not in one it calls; so
-    the folder's name is a hash of them all. Of the processor, because `warm` fills a folder for
-    one, and machines that share a home may differ. It is in `$BINLAKE_CACHE`, else the user's
-    cache.
-    """
-    built_for = (numba.__version__, np.__version__, CHECKED, *processor())
-    digest = hashlib.sha256(repr(built_for).encode())
-    for source in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(source.read_bytes())
-    root = os.environ.get("BINLAKE_CACHE")
-    if root is None:
-        root = os.path.join(
-            os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "binlake"
-        )
-    return Path(root) / f"kernels-{digest.hexdigest()[:16]}"
-
-
 def _compile(function: Callable[..., Any], **options: Any) -> Any:
-    """`numba.njit` with the cache in our own folder, leaving the process's setting as it was.
+    """`numba.njit` with a cache of our own, leaving the process's setting as it was.
 
     `_nrt=False`: a kernel allocates nothing, so it needs no reference counts of the arrays it is
     given. Left on, numba counts (atomically) around most calls between kernels: the JSON kernels
     took ten times as long.
     """
     options = {"nogil": True, "error_model": "numpy", "_nrt": False, **options}
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(cache_folder())
+    before = numba.config.CACHE_LOCATOR_CLASSES
+    numba.config.CACHE_LOCATOR_CLASSES = f"{Locator.__module__}.{Locator.__name__}"
     try:
         return numba.njit(cache=True, **options)(function)
-    except (RuntimeError, OSError):  # no place to keep it (a read-only home, source inside a zip)
+    except OSError:  # no place to keep it
         return numba.njit(**options)(function)
     finally:
-        numba.config.CACHE_DIR = before
+        numba.config.CACHE_LOCATOR_CLASSES = before
 
 
 def kernel(function: Function) -> Function:

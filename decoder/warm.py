@@ -1,4 +1,4 @@
-"""Compiles every kernel, once per machine and under a lock, so that workers only load them.
+"""Compiles every kernel, once per machine and under a lock: whoever comes later only loads them.
 
 Kernels are compiled by use: a small recorded log (`warm.binlog.zst`, of
 `tests/support/record_warm_log.py`) holds a row of every type. It takes some twenty seconds of one
@@ -11,8 +11,7 @@ import fcntl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.resources import files
-from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 import zstandard
@@ -22,7 +21,8 @@ from decoder.columns import HEAD_SLACK, SLACK, Cells
 from decoder.columns.registry import reader
 from decoder.constants import ColumnType
 from decoder.definition import ColumnDefinition
-from decoder.memory import INTERPRETED, cache_folder
+from decoder.kernel_cache import cache_folder
+from decoder.memory import INTERPRETED
 from decoder.options import TypeOptions
 from decoder.results import Faults
 from decoder.stream import Segment, SegmentDecoder
@@ -42,7 +42,12 @@ _STOP_LENGTH = 23
 
 def is_warm() -> bool:
     """Whether `warm` has nothing to do."""
-    return INTERPRETED or (cache_folder() / _DONE).exists()
+    if INTERPRETED:
+        return True
+    try:
+        return (cache_folder() / _DONE).exists()
+    except OSError:
+        return False
 
 
 def warm(progress: Callable[[str], None] | None = None) -> bool:
@@ -53,12 +58,13 @@ def warm(progress: Callable[[str], None] | None = None) -> bool:
     """
     if is_warm():
         return False
-    folder = cache_folder()
     try:
+        folder = cache_folder()
         folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / "lock").open("w")
     except OSError:  # no place to keep them: each process compiles what it uses
         return False
-    with _locked(folder / "lock"):
+    with _locked(lock):
         if is_warm():
             return False
         with _reported(progress):
@@ -94,8 +100,8 @@ def _faults(log: bytes, options: TypeOptions) -> list[str]:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with path.open("w") as file:
+def _locked(file: TextIO) -> Iterator[None]:
+    with file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 

@@ -1,16 +1,38 @@
-"""The decoder's kernels are compiled once per machine: before Spark's workers ask for them."""
+"""The decoder's kernels are compiled once per machine: by the driver where it is the only one."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from decoder.warm import is_warm, warm
 from pipeline.progress import Progress
+from pipeline.shipping import on_this_machine
+
+Batches = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+"""A function for `mapInArrow`."""
 
 
 def warm_kernels(spark: SparkSession, progress: Progress) -> None:
     """Compile them, if the workers are on this machine and nobody has: some 20 seconds, shown."""
-    if is_warm() or not (spark.conf.get("spark.master", "") or "").startswith("local"):
+    if is_warm() or not on_this_machine(spark.conf.get("spark.master", "") or ""):
         return
     with progress.task("compile the decoder for this machine, once", unit="kernels") as task:
         warm(lambda _: task.advance())
+
+
+def warm_first(function: Batches) -> Batches:
+    """`function`, before which the worker sees to its own machine.
+
+    Nobody can tell from the driver which machines there are, or will be. Where kernels are compiled
+    already, this looks for one file; of workers that come to a new machine at the same time, one
+    compiles and the others wait for it.
+    """
+
+    def on_a_warm_machine(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        warm()
+        return function(batches)
+
+    return on_a_warm_machine

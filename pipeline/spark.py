@@ -18,7 +18,9 @@ from pipeline.jars import delta_jars, spark_home
 from pipeline.java import java_home
 from pipeline.sessions import let_go_at_exit, own_session
 from pipeline.settings import MIB, Settings
+from pipeline.shipping import on_this_machine, ship
 from pipeline.stores import s3a_conf
+from pipeline.submitted import given_conf, is_submitted, merged, require_delta
 
 LOG4J = """\
 status = off
@@ -59,6 +61,7 @@ appender.console.layout.eventTemplate = {\
 """,
 }
 
+WORKERS_PYTHON = "spark.pyspark.python"
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 COLLECTOR = "-XX:+UseParallelGC"
 CODE_CACHE = "-XX:ReservedCodeCacheSize=512m"
@@ -108,16 +111,25 @@ CONF = {
     # What Delta knows of a table takes 2 MB of the driver's heap, and by default it keeps that of
     # 10,000 tables: with some hundreds a driver of 2 GB did nothing but collect garbage.
     "spark.databricks.delta.delta.log.cacheSize": "128",
+}
+
+ALONE = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.structuredLogging.enabled": "false",
 }
+"""What a Spark that we start ourselves does without: one that was submitted is looked after by
+those who run the cluster, with their own means."""
+
+LOCAL = {"spark.driver.host": "localhost", "spark.driver.bindAddress": "127.0.0.1"}
+"""Of a driver whose workers are on its own machine. Those of a cluster could not reach it there."""
 
 
 def session(settings: Settings, app_name: str = "binlake") -> SparkSession:
     """The session that there is (Databricks', Spark Connect's, a test's), or a new one.
 
-    Raises MissingRequirementError where there is no JDK, or Delta's jars cannot be fetched.
+    Raises MissingRequirementError where there is no JDK, Delta's jars cannot be fetched, or
+    spark-submit was not given them.
     """
     active = SparkSession.getActiveSession() or _given(settings)
     if active is not None:
@@ -125,7 +137,11 @@ def session(settings: Settings, app_name: str = "binlake") -> SparkSession:
     builder = SparkSession.builder.appName(app_name)
     for key, value in configuration(settings).items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    started = builder.getOrCreate()
+    if is_submitted():
+        require_delta(started)
+    ship(started)
+    return started
 
 
 def _given(settings: Settings) -> SparkSession | None:
@@ -158,20 +174,21 @@ def _as_needed(active: SparkSession) -> SparkSession:
 def configuration(settings: Settings) -> dict[str, str]:
     """Everything that a new session is built with; the user's own settings win."""
     spark = settings.spark
-    if "PYSPARK_GATEWAY_PORT" in os.environ:
-        # spark-submit has started Java already: its own options gave master, memory and jars.
-        return {**CONF, **s3a_conf(), **spark.conf}
+    if is_submitted():
+        # Java has started already: spark-submit's own options gave master, memory and jars.
+        ours = {**CONF, **s3a_conf()}
+        return {**merged(ours, RELIED_ON, given_conf()), **spark.conf}
     home = java_home()
     logging = f"-Dlog4j2.configurationFile={_log4j(settings.log).as_uri()}"
     os.environ["JAVA_HOME"] = str(home)
     os.environ["SPARK_HOME"] = str(spark_home())
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_PYTHON", spark.conf.get(WORKERS_PYTHON, sys.executable))
     return {
         **CONF,
+        **ALONE,
+        **(LOCAL if on_this_machine(spark.master) else {}),
         "spark.master": spark.master,
         "spark.driver.memory": f"{spark.driver_memory // MIB}m",
-        "spark.driver.host": "localhost",
-        "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.shuffle.partitions": str(2 * cores(spark.master)),
         "spark.jars": ",".join(str(jar) for jar in delta_jars(home, spark.conf)),
         **s3a_conf(),

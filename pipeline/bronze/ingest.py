@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 import pyarrow as pa
@@ -17,6 +17,7 @@ from pipeline.bronze.plan import FilePlan
 from pipeline.bronze.rows import Stretch, masked, segment_batches
 from pipeline.bronze.storage import opened, read_windows
 from pipeline.bronze.tables import SEGMENTS_DDL
+from pipeline.kernels import Batches, warm_first
 from pipeline.lake import Lake
 from pipeline.sessions import own_session, tasks_of_a_job
 from pipeline.sql_text import in_sql, literal
@@ -61,7 +62,7 @@ def append_segments(
     session = own_session(spark, BIG_ROWS)
     indexes = session.range(0, len(dealt), 1, len(dealt))
     delta.append_once(
-        indexes.mapInArrow(_reader(dealt), SEGMENTS_DDL),
+        indexes.mapInArrow(warm_first(_reader(dealt)), SEGMENTS_DDL),
         lake.segments,
         app=f"bronze/{source}/segments",
         version=batch,
@@ -71,7 +72,7 @@ def append_segments(
 
 def _reader(
     chunks: Sequence[Sequence[Stretch]],
-) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+) -> Batches:
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for index in batch.column("id").to_pylist():

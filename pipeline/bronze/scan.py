@@ -26,6 +26,7 @@ from pipeline import stores
 from pipeline.bronze.archive import ArchiveError
 from pipeline.bronze.storage import file_name, opened, read_windows
 from pipeline.errors import MissingRequirementError
+from pipeline.kernels import warm_first
 from pipeline.sessions import tasks_of_a_job
 from pipeline.stores import said_by
 
@@ -173,7 +174,8 @@ def scan_all(spark: SparkSession, tasks: Sequence[ScanTask]) -> Iterator[tuple[i
                 )
 
     indexes = spark.range(0, len(tasks), 1, min(len(tasks), max(tasks_of_a_job(spark), _TASKS)))
-    for row in indexes.mapInArrow(found, "id BIGINT, scan STRING, problem STRING").collect():
+    scans = indexes.mapInArrow(warm_first(found), "id BIGINT, scan STRING, problem STRING")
+    for row in scans.collect():
         if row["problem"] is None:
             yield row["id"], Scan.from_json(row["scan"])
         else:

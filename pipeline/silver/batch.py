@@ -12,6 +12,7 @@ from decoder.definition import TableDefinition
 from pipeline.catalog.definitions import append_items, require_own_tables
 from pipeline.catalog.effects import TableName
 from pipeline.job_progress import following
+from pipeline.kernels import warm_first
 from pipeline.ledger import Ledger, Plan
 from pipeline.progress import Progress
 from pipeline.sessions import tasks_of_a_job
@@ -137,7 +138,7 @@ class _Batch:
         )
         tasks = min(len(chunk), tasks_of_a_job(self.spark))
         rows = segments.content(self.spark, self.lake, self.settings.source, chunk, spread=tasks)
-        return rows.mapInArrow(decode, spark_schema(BLOBS))
+        return rows.mapInArrow(warm_first(decode), spark_schema(BLOBS))
 
     def _write_tables(self, staged: Staging, counts: Mapping[str, int]) -> dict[str, int]:
         tables = {t.table_id for t in self.body.tables if counts.get(table_target(t.table_id))}

@@ -13,6 +13,7 @@ from pyspark.sql import Row, SparkSession
 from decoder.definition import TableDefinition
 from pipeline.catalog.items import Position, TimelineItem
 from pipeline.catalog.timeline import CatalogOptions, LoggedStatement, Timeline
+from pipeline.kernels import warm_first
 from pipeline.progress import Progress
 from pipeline.sessions import tasks_of_a_job
 from pipeline.settings import Settings
@@ -51,7 +52,7 @@ def find(
 
     `spark` is a session set for large rows. `seen`: see `pipeline.silver.stretches`.
     """
-    finder = Survey(settings.type_options, settings.wanted, seen)
+    finder = warm_first(Survey(settings.type_options, settings.wanted, seen))
     found: list[Row] = []
     with progress.task("read definitions", len(refs), "segments") as task:
         for chunk in segments.chunks(refs, tasks_of_a_job(spark)):

@@ -22,6 +22,7 @@ DECODER_ORDER = (
     ("errors", "constants", "definition", "options", "schemas"),
     (
         "processor",
+        "kernel_cache",
         "instructions",
         "memory",
         "crc32_tables",

@@ -231,9 +231,3 @@ def test_checked_and_interpreted_accesses_stay_inside(variable: str) -> None:
         check=True,
     )
     assert done.stdout.strip() == "15"
-
-
-def test_the_cache_folder_is_named_by_what_is_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    name = m.cache_folder().name
-    monkeypatch.setattr("numba.__version__", "0.0.0")
-    assert m.cache_folder.__wrapped__().name != name

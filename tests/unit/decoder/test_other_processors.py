@@ -19,7 +19,8 @@ import zstandard
 
 import decoder
 from decoder import warm
-from decoder.memory import CHECKED, INTERPRETED, cache_folder
+from decoder.kernel_cache import cache_folder
+from decoder.memory import CHECKED, INTERPRETED
 from tests.support.kernels import kernels
 
 pytestmark = pytest.mark.skipif(INTERPRETED or CHECKED, reason="nothing is compiled as it is used")
@@ -68,7 +69,7 @@ def run(script: str, *arguments: str, **environment: str) -> Any:
 WARM = """
 import json
 from decoder import warm
-from decoder.memory import cache_folder
+from decoder.kernel_cache import cache_folder
 from decoder.processor import processor
 from tests.support.kernels import kernels
 

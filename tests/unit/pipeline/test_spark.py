@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -13,6 +15,7 @@ from pipeline.spark import (
     COLLECTOR,
     COMPILER,
     RELIED_ON,
+    configuration,
     cores,
     log4j,
     session,
@@ -57,6 +60,20 @@ def test_spark_says_its_errors_as_json_with_the_names_of_our_own_lines() -> None
 )
 def test_a_local_master_tells_its_cores(master: str, number: int) -> None:
     assert cores(master) == number
+
+
+@pytest.mark.parametrize("master", ["local[2]", "spark://master:7077"])
+def test_a_driver_can_be_reached_by_its_workers(
+    master: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Set for Spark before it starts.
+    for name in ("JAVA_HOME", "SPARK_HOME", "PYSPARK_PYTHON"):
+        monkeypatch.setenv(name, os.environ.get(name, ""))
+    monkeypatch.setattr("pipeline.spark.java_home", lambda: Path("/jdk"))
+    monkeypatch.setattr("pipeline.spark.delta_jars", lambda home, conf: [])
+    found = configuration(Settings.load(None, spark={"master": master}))
+    assert found["spark.master"] == master
+    assert ("spark.driver.host" in found) is master.startswith("local")
 
 
 def test_an_active_session_is_taken_or_one_like_it_on_which_values_do_not_depend(

@@ -1,0 +1,53 @@
+"""What workers get is all of Binlake, as it runs here; those on this machine have it already."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline.shipping import on_this_machine, ship, write_archive
+
+ROOT = Path(__file__).parents[3]
+USE = """
+import pipeline.silver.decode, decoder.warm
+from importlib.resources import files
+recorded = files("decoder").joinpath("warm.binlog.zst").read_bytes()
+print(pipeline.silver.decode.__file__, len(recorded))
+"""
+
+
+def test_an_archive_has_every_module_and_file_and_can_be_imported(tmp_path: Path) -> None:
+    file = tmp_path / "code.zip"
+    write_archive(file)
+    code = f"import sys; sys.path.insert(0, {str(file)!r})\n{USE}"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd="/", capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    size = (ROOT / "decoder" / "warm.binlog.zst").stat().st_size
+    assert done.stdout.split() == [f"{file}/pipeline/silver/decode.py", str(size)]
+
+
+@pytest.mark.parametrize(
+    ("master", "here"),
+    [
+        ("local", True),
+        ("local[2]", True),
+        ("local-cluster[2,1,1024]", False),
+        ("spark://master:7077", False),
+        ("yarn", False),
+        ("k8s://https://server:6443", False),
+    ],
+)
+def test_local_masters_are_told_from_clusters(master: str, here: bool) -> None:
+    assert on_this_machine(master) is here
+
+
+def test_nothing_is_shipped_to_this_machine(spark: SparkSession) -> None:
+    before = list(spark.sparkContext.listFiles)
+    ship(spark)
+    assert list(spark.sparkContext.listFiles) == before
