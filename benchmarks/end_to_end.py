@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from pyspark.sql import SparkSession
 from rich.console import Console
 
 from benchmarks.figures import Tables, gold_figures
@@ -24,6 +25,7 @@ from pipeline.settings import Settings
 from pipeline.spark import session
 
 MASTER = "local[2]"
+HEAP = "2g"
 
 
 def main() -> int:
@@ -42,11 +44,8 @@ def measure(
 ) -> int:
     """One recording through all layers into a fresh lake; prints a line per layer."""
     with tempfile.TemporaryDirectory() as folder:
-        options = {"source": "bench", "binlogs": str(recording.folder / "binlogs"), "lake": folder}
-        java = {"master": MASTER, "driver_memory": "2g", "conf": dict(conf)}
-        settings = Settings.load(None, **options, spark=java)
-        spark = session(settings, f"binlake {name}")
-        spark.range(1).count()
+        settings = settings_for(str(recording.folder / "binlogs"), folder, conf)
+        spark = started(settings, f"binlake {name}")
         with WorkerPeak() as peak:
             reports = run_layers(spark, settings, for_terminal())
         screen.print(f"{name}: {recording.size / 1e6:.0f} MB on {MASTER}")
@@ -57,9 +56,29 @@ def measure(
         seconds = sum(report.seconds for report in reports)
         screen.print(f"  files to gold: {seconds:.1f} s; worker peak {peak.bytes / 1e6:.0f} MB")
         gold = gold_figures(spark, Lake(folder), schema, tables)
-    wrong = sorted(t for t, figures in recording.figures.items() if gold.get(t) != figures)
+    wrong = differing(recording, gold)
     screen.print(f"  differs from the source: {', '.join(wrong)}" if wrong else "  gold is right")
     return 1 if wrong else 0
+
+
+def settings_for(
+    binlogs: str, lake: str, conf: Mapping[str, str] = MappingProxyType({})
+) -> Settings:
+    """Binlake's own, with the heap of a small driver."""
+    java = {"master": MASTER, "driver_memory": HEAP, "conf": dict(conf)}
+    return Settings.load(None, source="bench", binlogs=binlogs, lake=lake, spark=java)
+
+
+def started(settings: Settings, name: str) -> SparkSession:
+    """Spark, once it is up: it has done something."""
+    spark = session(settings, name)
+    spark.range(1).count()
+    return spark
+
+
+def differing(recording: Recording, gold: Mapping[str, list[int]]) -> list[str]:
+    """The tables whose figures are not the source's."""
+    return sorted(t for t, figures in recording.figures.items() if gold.get(t) != figures)
 
 
 if __name__ == "__main__":

@@ -16,12 +16,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.markdown import Markdown
 
+from benchmarks.building import CannotBuildError
 from benchmarks.bulk import bulk
+from benchmarks.marked import DOCUMENT
 from benchmarks.peers import first_use, folding, stages
-from benchmarks.peers.build import CannotBuildError
 from benchmarks.peers.catalogue import BULK, MIXED, PEERS
 from benchmarks.peers.compare import OURS, UNFOLDED
-from benchmarks.peers.document import DOCUMENT, block, replaced
+from benchmarks.peers.document import MARKS, block
 from benchmarks.peers.machine import load, machine
 from benchmarks.peers.programs import Program, Reporting, output
 from benchmarks.peers.results import Measured
@@ -54,7 +55,7 @@ def main() -> int:
     text = block(measured, CONDITIONS.format(machine(), before, load(), arguments.rounds))
     screen.print(Markdown(text))
     if arguments.peers == ALL:
-        DOCUMENT.write_text(replaced(DOCUMENT.read_text(), text))
+        DOCUMENT.write_text(MARKS.replaced(DOCUMENT.read_text(), text))
     for line in measured.wrong:
         screen.print(f"WRONG: {line}")
     return 1 if measured.wrong else 0

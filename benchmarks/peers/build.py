@@ -1,39 +1,32 @@
-"""Builds the other decoders in `.cache/peers`, each with its own tools, from its registry only."""
+"""How each of the other decoders is built, or found where the tests have it installed."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.peers.counts import ProgramError
+from benchmarks.building import CannotBuildError, built, java_classpath
 from benchmarks.peers.programs import Printing, Program, Reporting, output
 from tests.support import mariadb_install, mysql_install
 from tests.support.debian import UnavailableError
 from tests.support.installation import Installation
 
 SOURCES = Path(__file__).parent
-CACHE = SOURCES.parents[1] / ".cache" / "peers"
 PRINT_ROWS = ("--verbose", "--base64-output=decode-rows")
-MAVEN_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
-
-
-class CannotBuildError(Exception):
-    """A tool is missing, or a build failed; the message says why."""
 
 
 def go_mysql() -> Program:
     """By `go build`; go.mod and go.sum pin it."""
-    target = _made("go_mysql", _build_go, needs=("go",))
+    target = built(SOURCES / "go_mysql", _build_go, needs=("go",))
     return Reporting((str(target / "peer"),), passes=2)
 
 
 def mysql_common() -> Program:
     """By `cargo build --release`; Cargo.toml pins it (a Cargo.lock would name its registry)."""
-    target = _made("mysql_common", _build_cargo, needs=("cargo",))
+    target = built(SOURCES / "mysql_common", _build_cargo, needs=("cargo",))
     return Reporting((str(target / "release" / "peer"),), passes=2)
 
 
@@ -54,7 +47,7 @@ def mysql_binlog_connector_java_warmed() -> Program:
 
 def mysql_replication() -> Program:
     """In a virtual environment of its own, by hashes."""
-    target = _made("mysql_replication", _build_venv, needs=())
+    target = built(SOURCES / "mysql_replication", _build_venv, needs=())
     peer = SOURCES / "mysql_replication" / "peer.py"
     return Reporting((str(target / "bin" / "python"), str(peer)), passes=1)
 
@@ -76,32 +69,6 @@ def _mysqlbinlog(find: Callable[[], Installation], name: str) -> Program:
         raise CannotBuildError(str(error)) from error
 
 
-def _made(name: str, make: Callable[[Path, Path], None], needs: tuple[str, ...]) -> Path:
-    """The folder that `make(sources, folder)` fills, once for each state of the sources."""
-    missing = [tool for tool in needs if shutil.which(tool) is None]
-    if missing:
-        raise CannotBuildError(f"{', '.join(missing)} is not on this machine")
-    sources = SOURCES / name
-    target = CACHE / f"{name}-{_digest(sources)}"
-    done = target / "built"
-    if not done.exists():
-        target.mkdir(parents=True, exist_ok=True)
-        try:
-            make(sources, target)
-        except ProgramError as error:
-            raise CannotBuildError(str(error)) from error
-        done.touch()
-    return target
-
-
-def _digest(sources: Path) -> str:
-    digest = hashlib.sha256()
-    for path in sorted(sources.rglob("*")):
-        if path.is_file() and path.suffix != ".pyc":
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]
-
-
 def _build_go(sources: Path, target: Path) -> None:
     environment = {**os.environ, "GOFLAGS": "-buildvcs=false -mod=readonly"}
     output(["go", "build", "-C", str(sources), "-o", str(target / "peer"), "."], environment)
@@ -116,26 +83,7 @@ def _build_cargo(sources: Path, target: Path) -> None:
 
 
 def _java() -> tuple[str, ...]:
-    needs = ("mvn", "javac", "java")
-    target = _made("mysql_binlog_connector_java", _build_java, needs=needs)
-    return ("java", "-cp", f"{target}/jars/*:{target}/classes", "Peer")
-
-
-def _build_java(sources: Path, target: Path) -> None:
-    jars = target / "jars"
-    where = [f"-Dmaven.repo.local={CACHE / 'maven'}", f"-DoutputDirectory={jars}"]
-    output(["mvn", "-q", "-B", "-f", str(sources / "pom.xml"), *where, MAVEN_COPY])
-    verify(jars, (sources / "jars.sha256").read_text())
-    compiled = ["-d", str(target / "classes"), str(sources / "Peer.java")]
-    output(["javac", "-cp", f"{jars}/*", *compiled])
-
-
-def verify(folder: Path, listed: str) -> None:
-    """The folder holds the listed files and no other, as `sha256sum` lists them."""
-    wanted = {name: digest for digest, name in map(str.split, listed.splitlines())}
-    found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
-    if found != wanted:
-        raise CannotBuildError(f"downloaded were {found}, and not {wanted}")
+    return ("java", "-cp", java_classpath(SOURCES / "mysql_binlog_connector_java"), "Peer")
 
 
 def _build_venv(sources: Path, target: Path) -> None:

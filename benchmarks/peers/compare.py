@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from statistics import median
+from typing import Protocol
 
-from benchmarks.peers.counts import Pass
 from benchmarks.peers.rounds import Run
 
 OURS = "Binlake"
 UNFOLDED = "Binlake without PCLMULQDQ"
 
 
-def median_seconds(passes: Sequence[Pass]) -> float:
+class Timed(Protocol):
+    """Anything that was timed."""
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+
+
+def median_seconds(passes: Sequence[Timed]) -> float:
     """The median over the rounds."""
     return median(done.seconds for done in passes)
 
 
-def ratio(passes: Sequence[Pass], to: Sequence[Pass]) -> float:
+def ratio(passes: Sequence[Timed], to: Sequence[Timed]) -> float:
     """How many times the seconds of `to`: the median of the ratios of the rounds that both ran."""
     return median(one.seconds / other.seconds for one, other in zip(passes, to, strict=False))
 

@@ -1,26 +1,14 @@
-"""The results as Markdown, and the part of docs/benchmarks.md that holds them."""
+"""The results as Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from pathlib import Path
-
+from benchmarks.demands import table_of
+from benchmarks.marked import Marks, table
 from benchmarks.peers.catalogue import PEERS, Peer
 from benchmarks.peers.compare import OURS, UNFOLDED, disagreements, median_seconds, ratio
 from benchmarks.peers.results import Measured, demands
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "benchmarks.md"
-BEGIN = "<!-- written by `make bench-peers`: do not edit -->"
-END = "<!-- end of what `make bench-peers` writes -->"
-
-
-def replaced(document: str, block: str) -> str:
-    """The document with what is between its marks replaced. ValueError where they are missing."""
-    before, begin, rest = document.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"the marks {BEGIN!r} and {END!r} are not in the document")
-    return f"{before}{BEGIN}\n\n{block.strip()}\n\n{END}{after}"
+MARKS = Marks("bench-peers")
 
 
 def block(measured: Measured, conditions: str) -> str:
@@ -33,17 +21,11 @@ def block(measured: Measured, conditions: str) -> str:
         "What they counted:",
         _counted(measured),
         "What is asked of it:",
-        _demands(measured),
+        table_of(demands(measured)),
         "Where our time goes, by timers around the decoder's functions, and the bound:",
         _stages(measured),
     ]
     return "\n\n".join(parts)
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _peers(measured: Measured) -> str:
@@ -89,14 +71,6 @@ def _counted(measured: Measured) -> str:
         others = "; ".join(differing) or f"all {len(run.passes)} that ran count the same"
         lines.append(f"- {file}: {counts}; {others}.")
     return "\n".join(lines)
-
-
-def _demands(measured: Measured) -> str:
-    rows = [
-        [demand.what, demand.asked, demand.measured, "yes" if demand.reached else "no"]
-        for demand in demands(measured)
-    ]
-    return table(["what", "asked", "measured", "reached"], rows)
 
 
 def _stages(measured: Measured) -> str:

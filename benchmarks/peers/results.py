@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from benchmarks.demands import Demand
 from benchmarks.peers.catalogue import MIXED, PEERS
 from benchmarks.peers.compare import (
     OURS,
@@ -57,16 +58,6 @@ class Measured:
         return lines
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """Something that is asked of our decoder, what was measured, and whether that reaches it."""
-
-    what: str
-    asked: str
-    measured: str
-    reached: bool
-
-
 def demands(measured: Measured) -> list[Demand]:
     """Everything that is asked."""
     return [*_against_peers(measured), *_against_bound(measured), *_alone(measured)]
@@ -80,34 +71,26 @@ def _against_peers(measured: Measured) -> Iterator[Demand]:
             if fastest is not None:
                 name, times = fastest
                 what = f"{file} file: times as fast as the {which}, {name}"
-                yield _at_least(what, times, PEER_TIMES)
+                yield Demand.at_least(what, times, PEER_TIMES)
 
 
 def _against_bound(measured: Measured) -> Iterator[Demand]:
     for file, stages in measured.stages.items():
         what = f"{file} file: part of the bound's speed"
-        yield _at_least(what, stages.share_of_bound, SHARE_OF_BOUND)
+        yield Demand.at_least(what, stages.share_of_bound, SHARE_OF_BOUND)
 
 
 def _alone(measured: Measured) -> Iterator[Demand]:
     passes = measured.runs[MIXED].passes
     if UNFOLDED in passes:
         share = ratio(passes[OURS], passes[UNFOLDED])
-        yield _at_least("without PCLMULQDQ: part of the speed with it", share, UNFOLDED_SHARE)
+        yield Demand.at_least("without PCLMULQDQ: part of the speed with it", share, UNFOLDED_SHARE)
     same = "the same" if measured.same_unfolded else "other"
     what = "without PCLMULQDQ: results"
     yield Demand(what, "the same", same, measured.same_unfolded)
     for kind, times in measured.two_workers.items():
-        yield _at_least(f"two {kind}: times the speed of one", times, TWO_WORKERS)
+        yield Demand.at_least(f"two {kind}: times the speed of one", times, TWO_WORKERS)
     what = "first use on a fresh machine: seconds to compile"
-    yield _at_most(what, measured.compile_seconds, COMPILE_SECONDS)
+    yield Demand.below(what, measured.compile_seconds, COMPILE_SECONDS)
     what = "later processes: seconds to the first batch"
-    yield _at_most(what, measured.start_seconds, START_SECONDS)
-
-
-def _at_least(what: str, measured: float, asked: float) -> Demand:
-    return Demand(what, f"≥ {asked:g}", f"{measured:.2f}", measured >= asked)
-
-
-def _at_most(what: str, measured: float, asked: float) -> Demand:
-    return Demand(what, f"< {asked:g}", f"{measured:.2f}", measured < asked)
+    yield Demand.below(what, measured.start_seconds, START_SECONDS)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import building
+from benchmarks.building import CannotBuildError, verify
 from benchmarks.peers import build
-from benchmarks.peers.build import CannotBuildError, verify
 from benchmarks.peers.catalogue import PEERS
 
 CONTENT = b"a jar"
@@ -39,7 +40,7 @@ def test_anything_else_is_refused(found: dict[str, bytes], tmp_path: Path) -> No
 def test_a_missing_tool_is_told(
     peer: str, tool: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(build, "CACHE", tmp_path)
+    monkeypatch.setattr(building, "CACHE", tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
     (found,) = [each for each in PEERS if each.name == peer]
     with pytest.raises(CannotBuildError, match=f"{tool}.* not on this machine"):
@@ -54,7 +55,7 @@ def test_a_build_that_fails_is_told_and_not_taken_for_done(
     go = tools / "go"
     go.write_text("#!/bin/sh\necho no network >&2\nexit 1\n")
     go.chmod(0o755)
-    monkeypatch.setattr(build, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(building, "CACHE", tmp_path / "cache")
     monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
     for _ in range(2):
         with pytest.raises(CannotBuildError, match="no network"):

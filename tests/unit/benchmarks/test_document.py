@@ -10,7 +10,7 @@ from benchmarks.peers.bound import Bound
 from benchmarks.peers.catalogue import BULK, MIXED, PEERS
 from benchmarks.peers.compare import OURS, UNFOLDED
 from benchmarks.peers.counts import Counts, Pass
-from benchmarks.peers.document import BEGIN, DOCUMENT, END, block, replaced
+from benchmarks.peers.document import block
 from benchmarks.peers.results import Measured, demands
 from benchmarks.peers.rounds import Run
 from benchmarks.peers.stages import Stages
@@ -89,19 +89,3 @@ def test_the_block_holds_every_decoder_with_its_ratio_or_why_it_took_no_part() -
     assert "- mysql_common: not built: cargo is not on this machine." in text
     assert all(peer.name in text for peer in PEERS)
     assert "| walk | 60 | 55 % | 60 | 55 % |" in text
-
-
-def test_only_what_is_between_the_marks_is_replaced() -> None:
-    document = f"before\n{BEGIN}\nold\n{END}\nafter\n"
-    once = replaced(document, "new")
-    assert once == f"before\n{BEGIN}\n\nnew\n\n{END}\nafter\n"
-    assert replaced(once, "new") == once
-
-
-def test_a_document_without_marks_is_left_alone() -> None:
-    with pytest.raises(ValueError, match="are not in the document"):
-        replaced("before\nafter\n", "new")
-
-
-def test_the_document_of_the_repository_has_the_marks() -> None:
-    assert "new block" in replaced(DOCUMENT.read_text(), "new block")

@@ -1,0 +1,111 @@
+"""Runs both, prints the tables and writes them to docs/benchmarks.md.
+
+With only some of the loads, they are printed and not written.
+Exit code 1 if something is wrong: a count, or a table of gold. A goal that is missed is told.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.console import Console
+from rich.markdown import Markdown
+
+from benchmarks.building import CannotBuildError
+from benchmarks.debezium.capture import VERSION, capture
+from benchmarks.debezium.document import MARKS, block
+from benchmarks.debezium.loads import LOADS
+from benchmarks.debezium.operations import logged
+from benchmarks.debezium.ours import apply
+from benchmarks.debezium.results import Raced, wrong
+from benchmarks.debezium.served import served
+from benchmarks.end_to_end import HEAP, MASTER, differing
+from benchmarks.marked import DOCUMENT
+from benchmarks.peers.counts import ProgramError
+from benchmarks.peers.machine import load, machine
+from benchmarks.workload import Recording
+from decoder.warm import warm
+from tests.support.mysql import MySQLServer
+
+ROUNDS = 3
+CONDITIONS = """\
+{machine}; Java {java} with a heap of {heap} for each; Debezium {version};
+Spark on {master}; load {before} before and {after} after. In each of {rounds} rounds both ran once
+in turn, alone, each in new processes, with the log in the page cache. Debezium's clock runs from
+its first batch to the end of its last one, ours once Spark is up. Seconds are medians over the
+rounds, and the last column is the median of the rounds' ratios.
+"""
+
+
+def main() -> int:
+    """Run and report."""
+    arguments = parse_arguments()
+    screen = Console()
+    warm()
+    before = load()
+    try:
+        measured = {
+            name: race(name, LOADS[name].record(), arguments.rounds, screen.print)
+            for name in arguments.loads
+        }
+    except (CannotBuildError, ProgramError) as error:
+        screen.print(f"It cannot be measured: {error}")
+        return 1
+    conditions = CONDITIONS.format(
+        machine=machine(),
+        java=next(iter(measured.values())).captured[0].java,
+        heap=HEAP,
+        version=VERSION,
+        master=MASTER,
+        before=before,
+        after=load(),
+        rounds=arguments.rounds,
+    )
+    text = block(measured, conditions)
+    screen.print(Markdown(text))
+    if arguments.loads == list(LOADS):
+        DOCUMENT.write_text(MARKS.replaced(DOCUMENT.read_text(), text))
+    for line in wrong(measured):
+        screen.print(f"WRONG: {line}")
+    return 1 if wrong(measured) else 0
+
+
+def parse_arguments() -> argparse.Namespace:
+    """Everything, unless told otherwise."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.debezium", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--loads", nargs="*", choices=LOADS, default=list(LOADS), metavar="NAME")
+    return parser.parse_args()
+
+
+def race(name: str, recording: Recording, rounds: int, progress: Callable[[str], None]) -> Raced:
+    """Both sides over one load, in rounds."""
+    raced = Raced(recording.size / 1e6, logged(recording.binlogs))
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        with served(recording, folder / "server") as server:
+            for number in range(1, rounds + 1):
+                run_round(name, recording, server, raced, folder / f"round{number}")
+                told = f"Debezium {raced.captured[-1].seconds:.1f} s"
+                ours = f"Binlake {raced.applied[-1].seconds:.1f} s"
+                progress(f"{name}, round {number}: {told}, {ours}")
+    return raced
+
+
+def run_round(
+    name: str, recording: Recording, server: MySQLServer, raced: Raced, folder: Path
+) -> None:
+    """Each side once."""
+    folder.mkdir()
+    raced.captured.append(capture(server.port, raced.logged, HEAP, folder))
+    done = apply(name, server.binlog_folder, folder / "lake")
+    raced.applied.append(done)
+    raced.differing.append(differing(recording, done.gold))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,26 @@
+"""The loads: those of the other benchmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from benchmarks import bulk, workload
+from benchmarks.figures import Tables
+from benchmarks.peers.catalogue import BULK, MIXED
+from benchmarks.workload import Recording
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How it is recorded, and what of its tables is compared."""
+
+    record: Callable[[], Recording]
+    schema: str
+    tables: Tables
+
+
+LOADS: Mapping[str, Load] = {
+    MIXED: Load(workload.workload, workload.SCHEMA, workload.TABLES),
+    BULK: Load(bulk.bulk, bulk.SCHEMA, bulk.TABLES),
+}
