@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from pyspark.sql import SparkSession
 
@@ -14,7 +15,6 @@ from pipeline.catalog.definitions import read_items, require_own_tables
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import Position, TimelineItem
 from pipeline.catalog.timeline import CatalogOptions, Shown, Timeline
-from pipeline.errors import SettingsError
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress
@@ -27,10 +27,13 @@ from pipeline.silver.quarantine import given_up, retryable
 from pipeline.silver.seen_before import Recognised, left_behind, recognise
 from pipeline.silver.segments import Mark, SegmentRef
 from pipeline.silver.staging import big_row_session
+from pipeline.silver.standing import silver_standing
 from pipeline.silver.survey import catalog_options, definitions, find, in_log_order
 from pipeline.silver.table_names import TableNames
 
 FIRST_NUMBER = 1
+REFRESH_BYTES = 64 << 30
+"""A full refresh decodes so much of the log at a time: what is done is not done again."""
 
 
 def next_plan(
@@ -38,9 +41,10 @@ def next_plan(
 ) -> tuple[SilverPlan | None, tuple[str, ...]]:
     """The next batch, or None if there is nothing new; and the gaps that end it."""
     lake = settings.layout
-    last = ledger.last("silver")
-    before = SilverPlan.from_body(last.body) if last else None
-    new = what_is_new(spark, lake, settings.source, before, settings.given_up)
+    standing = silver_standing(ledger)
+    before, refresh = standing.plan, standing.refresh
+    limit = REFRESH_BYTES if refresh.under_way else None
+    new = what_is_new(spark, lake, settings.source, before, settings.given_up, limit=limit)
     if not new.segments:
         return None, new.gaps
     from_start = before.from_start if before else _is_first(new.segments[0])
@@ -66,6 +70,7 @@ def next_plan(
         conf=settings.decoding,
         seen=new.seen,
         executed=new.executed,
+        refresh=replace(refresh, under_way=refresh.under_way and new.more),
     )
     require_own_tables(spark, lake, settings.source, plan.table_names)
     return plan, new.gaps
@@ -77,8 +82,13 @@ def what_is_new(
     source: str,
     before: SilverPlan | None,
     given_up: Collection[int],
+    *,
+    limit: int | None = None,
 ) -> Recognised:
-    """What bronze has behind silver's last plan, up to the first gap; and all gaps."""
+    """What bronze has behind silver's last plan, up to the first gap; and all gaps.
+
+    With a `limit`, whole files until there are so many bytes.
+    """
     files = {row.ordinal: row for row in read_files(spark, lake, source)}
     mark = before.end if before else None
     executed = before.executed if before else Executed()
@@ -87,21 +97,19 @@ def what_is_new(
     executed = executed or Executed()
     found = segments.pending(spark, lake, source, files, mark, executed, given_up)
     new = recognise(found, files, executed, given_up)
+    if limit is not None and (upto := whole_files(new.segments, limit)) < len(new.segments):
+        return new.first(upto, found.before)
     return replace(new, gaps=(*new.gaps, *left_behind(files, mark, executed)))
 
 
-def require_same_types(ledger: Ledger, settings: Settings) -> None:
-    """Raise SettingsError if `types` is not what the lake's tables were made with."""
-    plan = ledger.open("silver") or ledger.last("silver")
-    types = settings.decoding["types"]
-    made: dict[str, str] = plan.body["conf"]["types"] if plan else types
-    for name, value in types.items():
-        if value != made[name]:
-            raise SettingsError(
-                f"is {value}, and the tables of this lake were made with {made[name]}.",
-                key=f"types.{name}",
-                remedy="Put it back, or begin a new lake.",
-            )
+def whole_files(refs: Sequence[SegmentRef], limit: int) -> int:
+    """How many of these segments come to so many bytes, and to the end of their file."""
+    size = 0
+    for n, (ref, following) in enumerate(pairwise(refs), 1):
+        size += ref.end_pos - ref.start_pos
+        if size >= limit and following.ordinal != ref.ordinal:
+            return n
+    return len(refs)
 
 
 def retry_plan(
@@ -109,11 +117,10 @@ def retry_plan(
 ) -> tuple[SilverPlan | None, tuple[str, ...]]:
     """A batch that takes up what faults hold, or None if there is nothing that could be; and
     sentences about what cannot be taken up."""
-    last = ledger.last("silver")
     lake = settings.layout
-    if last is None:
+    before = silver_standing(ledger).plan
+    if before is None:
         return None, ()
-    before = SilverPlan.from_body(last.body)
     options = catalog_options(settings, from_start=before.from_start)
     items = read_items(spark, lake, settings.source)
     late = late_names(spark, settings, items, options, before.end, progress)
@@ -144,6 +151,7 @@ def retry_plan(
         passed=late.passed,
         conf=settings.decoding,
         executed=before.executed,
+        refresh=before.refresh,
     )
     return plan, late.gaps
 

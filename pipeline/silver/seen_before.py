@@ -28,6 +28,7 @@ class Recognised:
 
     `seen`: by the place of a segment, the GTIDs in it of transactions that were there before.
     `executed`: behind the segments. `given_up`: what conf accepts, by the segment behind it.
+    `more`: these are only the first ones.
     """
 
     segments: tuple[SegmentRef, ...]
@@ -35,6 +36,18 @@ class Recognised:
     gaps: tuple[str, ...] = ()
     given_up: tuple[tuple[SegmentRef, str], ...] = ()
     seen: Mapping[Mark, str] = field(default_factory=dict)
+    more: bool = False
+
+    def first(self, count: int, before: Sequence[Executed]) -> Recognised:
+        """The first ones only; `before`: what was executed before each."""
+        kept = self.segments[:count]
+        return Recognised(
+            kept,
+            before[count - 1].behind(kept[-1].gtids),
+            given_up=tuple((ref, why) for ref, why in self.given_up if ref in kept),
+            seen={ref.place: self.seen[ref.place] for ref in kept if ref.place in self.seen},
+            more=True,
+        )
 
     @property
     def start(self) -> Mark:
