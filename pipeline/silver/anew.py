@@ -30,6 +30,7 @@ from pipeline.silver.plan import SilverPlan
 from pipeline.silver.planning import what_is_new
 from pipeline.silver.refresh import Begins, asked
 from pipeline.silver.seen_before import Recognised
+from pipeline.silver.segments import Mark
 from pipeline.silver.spark_types import spark_schema
 from pipeline.silver.standing import silver_standing, silver_to_be
 from pipeline.silver.table_names import TableNames
@@ -62,16 +63,18 @@ def require_refreshable(spark: SparkSession, settings: Settings, ledger: Ledger)
     lake, source = settings.layout, settings.source
     files = read_files(spark, lake, source)
     new = what_is_new(spark, lake, source, None, settings.given_up)
-    require_whole(files, ordinals(spark, lake, source), source, new, last.body["to"][0])
+    require_whole(
+        files, ordinals(spark, lake, source), source, new, (last.body["to"][0], last.body["to"][1])
+    )
 
 
 def require_whole(
-    files: Sequence[FileRow], there: Collection[int], source: str, new: Recognised, upto: int
+    files: Sequence[FileRow], there: Collection[int], source: str, new: Recognised, upto: Mark
 ) -> None:
     """Raise RefreshRefusedError unless bronze has all that silver was decoded from.
 
     `files` are the source's; `there` the ordinals of which bronze has bytes; `new`: what a decoding
-    from the start would take; `upto`: the ordinal that silver has come to.
+    from the start would take; `upto`: what silver has come to.
     """
     if gone := gone_files(files, there):
         raise RefreshRefusedError(
@@ -81,7 +84,7 @@ def require_whole(
             " everything. Else, where the binlog files are still there, ingest them into a new"
             " lake.",
         )
-    if new.gaps and (not new.segments or new.end[0] < upto):
+    if new.gaps and (not new.segments or new.end < upto):
         raise RefreshRefusedError(
             f"decoding {source} again would end before what silver has now: {' '.join(new.gaps)}",
             remedy="Do that first; nothing was touched.",

@@ -18,7 +18,7 @@ from tests.support.kills import AfterEachCommit, Killed
 from tests.support.made_lake import MadeLake
 from tests.support.made_silver import MadeTransaction as Tx, definition, item, lsn
 
-T, U, W = definition("t"), definition("u"), definition("w")
+T, U, W, W2 = definition("t"), definition("u"), definition("w"), definition("w2")
 
 
 class Refreshed(MadeLake):
@@ -55,7 +55,7 @@ def test_damaged_gold_is_built_anew_though_its_open_batch_cannot_be_and_runs_are
     spark.sql(f"DELETE FROM delta.`{Lake(lake.root).gold('shop', 'u')}`")
     shutil.rmtree(Lake(lake.root).gold("shop", "t"))
     lake.silver.batch(
-        [Tx(3).update(T, (1, "a"), (1, "c")), Tx(5).insert(definition("w2"), 2, "x")],
+        [Tx(3).update(T, (1, "a"), (1, "c")), Tx(5).insert(W2, 2, "x")],
         [
             item("renamed", 4, definition("w2"), other=W),
             item("moved", 4, W, other=definition("w2")),

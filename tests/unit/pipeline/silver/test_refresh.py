@@ -185,7 +185,7 @@ def test_it_is_refused_where_not_all_would_come_again(
     there: set[int], new: Recognised, told: str
 ) -> None:
     with pytest.raises(RefreshRefusedError, match=told) as raised:
-        require_whole(FILES, there, "shop", new, 3)
+        require_whole(FILES, there, "shop", new, (3, 700))
     assert raised.value.exit_code == 2
 
 
@@ -194,4 +194,4 @@ def test_it_is_refused_where_not_all_would_come_again(
 )
 def test_it_is_not_where_all_would(fields: dict[str, Any]) -> None:
     empty = file_row("log.000004", 4, ingested_upto=0)
-    require_whole([*FILES, empty], {1, 2, 3}, "shop", replace(WHOLE, **fields), 3)
+    require_whole([*FILES, empty], {1, 2, 3}, "shop", replace(WHOLE, **fields), (3, 700))
