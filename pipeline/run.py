@@ -65,7 +65,11 @@ COMMANDS: Mapping[str, Mapping[str, Job]] = MappingProxyType(
         "decode": {"silver": silver.run},
         "apply": {"gold": gold.run},
         "retry": {"silver": silver.retry, "gold": gold.retry},
-        "run --full-refresh": {"bronze": _ingest_first, "silver": _decode_anew, "gold": gold.run},
+        "run --full-refresh": {
+            "bronze": _ingest_first,
+            "silver": _decode_anew,
+            "gold": gold.refresh,
+        },
         "decode --full-refresh": {"silver": silver.refresh},
         "apply --full-refresh": {"gold": gold.refresh},
     }

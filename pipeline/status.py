@@ -19,7 +19,7 @@ from pipeline.gold.blocks import Fault
 from pipeline.gold.drift import Drift
 from pipeline.gold.faults import open_faults
 from pipeline.gold.names import gold_name
-from pipeline.gold.rebuild import progress
+from pipeline.gold.rebuild import BEING_BUILT, GONE, progress
 from pipeline.gold.state import GoldState
 from pipeline.lake import Lake
 from pipeline.ledger import Entry, Ledger
@@ -161,7 +161,7 @@ def _table(
     named: bool,
 ) -> TableStatus:
     table = state.tables[name]
-    held = state.holds(table)
+    held, building = state.holds(table), state.rebuild.under_way
     return TableStatus(
         source=source,
         schema=table.schema,
@@ -173,7 +173,7 @@ def _table(
         complete=table.complete,
         dropped=table.dropped,
         named=named,
-        reason=held or table.reason,
+        reason=held or (BEING_BUILT if building and table.reason == GONE else table.reason),
     )
 
 

@@ -94,6 +94,8 @@ def _run(
         executed = execute(spark, settings, ledger, plan, progress, planned.seen)
         counts.update(executed.changes)
         batches.append(plan.batch)
+        if executed.set_aside:
+            continue
         state = GoldState.from_body(plan.body)
         if state == planned.following and not (planned.partly or executed.refused):
             break

@@ -29,6 +29,7 @@ from pipeline.silver.anew import RefreshRefusedError
 from pipeline.silver.standing import Standing, silver_standing, silver_to_be
 
 GONE = "The log, as it is decoded since the last full refresh, does not tell of it."
+BEING_BUILT = "A full refresh is under way, and has not come to it."
 WAITS = (
     "Silver is being decoded anew (binlake decode): gold stays at its published cut until that is"
     " done, and is built anew then."
@@ -115,18 +116,22 @@ def require_all_of_silver(ledger: Ledger) -> None:
         )
 
 
-def beginning_state(settings: Settings, ledger: Ledger, batch: int) -> GoldState:
+def beginning_state(
+    settings: Settings, ledger: Ledger, batch: int, instead: GoldState | None = None
+) -> GoldState:
     """Gold at nothing, as it is behind a batch of that number which begins a full refresh.
 
-    Tables that conf leaves out now stay as they are.
+    `instead`: what an open batch was to bring, which may have made tables already. Tables that conf
+    leaves out now stay as they are.
     """
     previous, silver = GoldState.of(ledger), silver_standing(ledger)
     before = previous.rebuild
+    known = {**(instead.tables if instead else {}), **previous.tables}
     tables = {
-        name: TableState(*name_of(table), reason=GONE)
-        if settings.wanted(*name_of(table))
-        else table
-        for name, table in previous.tables.items()
+        name: table
+        if name in previous.tables and not settings.wanted(*name_of(table))
+        else TableState(*name_of(table), reason=GONE)
+        for name, table in known.items()
     }
     return GoldState(
         silver_batch=silver.batch,
@@ -184,7 +189,8 @@ def set_aside(spark: SparkSession, settings: Settings, ledger: Ledger, plan: Pla
     none = spark.createDataFrame(pa.Table.from_pylist([], schema=CUTS))
     app = f"gold/{settings.source}/_cuts"
     delta.append_once(none, settings.layout.cuts, app=app, version=plan.batch)
-    state = beginning_state(settings, ledger, plan.batch)
+    made = GoldState.from_body(plan.body)
+    state = beginning_state(settings, ledger, plan.batch, made)
     record = beginning_record(ledger.record("gold"), state)
     ledger.finish(plan, {**record, "standing": state.to_body()})
 
