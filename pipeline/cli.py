@@ -55,6 +55,13 @@ Until = Annotated[
         help="Gold stops there: a time (2026-11-22T10:00:00Z), a GTID, FILE:POSITION, or an LSN.",
     ),
 ]
+FullRefresh = Annotated[
+    bool,
+    typer.Option(
+        "--full-refresh",
+        help="Make all anew from what the layer before has; goes on with one that is under way.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="JSON instead of a table.")]
 
 
@@ -65,10 +72,12 @@ def run(
     lake: LakeFolder = None,
     conf: Conf = None,
     until: Until = None,
+    full_refresh: FullRefresh = False,
     log: Log = None,
 ) -> None:
     """Ingest, decode and apply what is new: from binlog files to gold tables."""
-    _run("run", conf, source=source, binlogs=binlogs, lake=lake, until=until, log=log)
+    command = "run --full-refresh" if full_refresh else "run"
+    _run(command, conf, source=source, binlogs=binlogs, lake=lake, until=until, log=log)
 
 
 @app.command()
@@ -89,10 +98,12 @@ def decode(
     binlogs: Binlogs = None,
     lake: LakeFolder = None,
     conf: Conf = None,
+    full_refresh: FullRefresh = False,
     log: Log = None,
 ) -> None:
     """Silver only: decode what is ingested to typed change rows."""
-    _run("decode", conf, source=source, binlogs=binlogs, lake=lake, log=log)
+    command = "decode --full-refresh" if full_refresh else "decode"
+    _run(command, conf, source=source, binlogs=binlogs, lake=lake, log=log)
 
 
 @app.command()
@@ -102,10 +113,12 @@ def apply(
     lake: LakeFolder = None,
     conf: Conf = None,
     until: Until = None,
+    full_refresh: FullRefresh = False,
     log: Log = None,
 ) -> None:
     """Gold only: apply what is decoded to the replicated tables, and publish the cut."""
-    _run("apply", conf, source=source, binlogs=binlogs, lake=lake, until=until, log=log)
+    command = "apply --full-refresh" if full_refresh else "apply"
+    _run(command, conf, source=source, binlogs=binlogs, lake=lake, until=until, log=log)
 
 
 @app.command()

@@ -10,6 +10,11 @@ from typing import Any
 
 from pipeline.ledger import Ledger
 
+ABANDONED = "abandoned"
+"""In the record of a batch of silver that was to begin a full refresh, and did not: why."""
+SPARED = "spared"
+"""In the record of a batch of maintenance that removed nothing, for the sake of a full refresh."""
+
 
 @dataclass(frozen=True, slots=True)
 class Removed:
@@ -33,6 +38,22 @@ class Removed:
 
 
 def removed(ledger: Ledger) -> Removed:
-    """What is gone of the ledger's source."""
-    plan = ledger.open("maintenance") or ledger.last("maintenance")
-    return Removed(**plan.body["removed"]) if plan else Removed()
+    """What is gone of the ledger's source.
+
+    What a full refresh has decoded again since, or is about to, is there again.
+    """
+    plan, under_way = ledger.last("maintenance"), ledger.open("maintenance")
+    if under_way is None and (ledger.record("maintenance") or {}).get(SPARED):
+        return Removed()
+    plan = under_way or plan
+    return Removed(**plan.body["removed"]) if plan and plan.batch > _undone(ledger) else Removed()
+
+
+def _undone(ledger: Ledger) -> int:
+    """The last batch of maintenance whose removals from silver count no more."""
+    last = ledger.last("silver")
+    if last is None:
+        return 0
+    given_back = ABANDONED in (ledger.record("silver") or {})
+    begins = None if given_back else last.body.get("begins")
+    return int((begins or last.body.get("refresh") or {}).get("maintained", 0))

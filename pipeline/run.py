@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from pipeline.bronze import job as bronze
 from pipeline.errors import BinlakeError, SettingsError, exit_code_of, sentence_of
 from pipeline.gold import job as gold
+from pipeline.gold.rebuild import follows_silver
 from pipeline.hold import require_held
 from pipeline.lease import only_writer
 from pipeline.ledger import Ledger
@@ -24,6 +25,9 @@ from pipeline.report import LayerReport
 from pipeline.runs.recorder import Recorder
 from pipeline.settings import Settings
 from pipeline.silver import job as silver
+from pipeline.silver.anew import require_refreshable
+from pipeline.silver.refresh import asked
+from pipeline.silver.standing import silver_to_be
 from pipeline.under_way import begin
 
 Job = Callable[[SparkSession, Settings, Progress], LayerReport]
@@ -33,6 +37,27 @@ LAYERS: Mapping[str, Job] = MappingProxyType(
 )
 """A layer's name to its job, in data order."""
 
+
+def _ingest_first(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
+    """Bronze's job, unless what follows it would be refused: then nothing is touched."""
+    ledger = Ledger(spark, settings.layout, settings.source)
+    if not _goes_on(ledger, settings):
+        require_refreshable(spark, settings, ledger)
+    return bronze.run(spark, settings, progress)
+
+
+def _decode_anew(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
+    """Silver's full refresh, unless gold is still to be built from the last one."""
+    ledger = Ledger(spark, settings.layout, settings.source)
+    job = silver.run if _goes_on(ledger, settings) else silver.refresh
+    return job(spark, settings, progress)
+
+
+def _goes_on(ledger: Ledger, settings: Settings) -> bool:
+    same = silver_to_be(ledger).refresh.asked == asked(settings)
+    return same and follows_silver(ledger)
+
+
 COMMANDS: Mapping[str, Mapping[str, Job]] = MappingProxyType(
     {
         "run": LAYERS,
@@ -40,9 +65,17 @@ COMMANDS: Mapping[str, Mapping[str, Job]] = MappingProxyType(
         "decode": {"silver": silver.run},
         "apply": {"gold": gold.run},
         "retry": {"silver": silver.retry, "gold": gold.retry},
+        "run --full-refresh": {
+            "bronze": _ingest_first,
+            "silver": _decode_anew,
+            "gold": gold.refresh,
+        },
+        "decode --full-refresh": {"silver": silver.refresh},
+        "apply --full-refresh": {"gold": gold.refresh},
     }
 )
-"""What each command is made of, in data order."""
+"""What each command is made of, in data order. A full refresh of `run` is under way until gold has
+published its cut."""
 
 DONE = 0
 DONE_WITH_FAULTS = 3

@@ -75,6 +75,9 @@ def show_status(status: Status, out: Console) -> None:
     out.print(tables)
     if unnamed := [f"{table.schema}.{table.table}" for table in status.tables if not table.named]:
         out.print(escape(f"Without names of their columns: {', '.join(unnamed)}."), soft_wrap=True)
+    for source in status.sources:
+        if source.refresh:
+            out.print(escape(f"{source.source}: {source.refresh}"), soft_wrap=True)
     for problem in status.problems:
         out.print(escape(redact(problem)), soft_wrap=True)
 

@@ -31,6 +31,7 @@ class SourceStatus:
 
     `lag_seconds` lie between the two. `age_seconds`: from `committed_at` to now, which also grows
     where nothing is committed on the source. All are None as long as nothing was published.
+    `refresh` tells how far a full refresh is that is under way.
     """
 
     source: str
@@ -40,10 +41,15 @@ class SourceStatus:
     lag_seconds: float | None
     age_seconds: float | None
     last_run: LastRun | None
+    refresh: str | None = None
 
 
 def source_status(
-    source: str, record: Mapping[str, Any] | None, run: RunRecord | None, now: datetime
+    source: str,
+    record: Mapping[str, Any] | None,
+    run: RunRecord | None,
+    now: datetime,
+    refresh: str | None = None,
 ) -> SourceStatus:
     """From gold's last record in the ledger, and the last run's."""
     cut = cut_of(record or {})
@@ -56,6 +62,7 @@ def source_status(
         lag_seconds=_seconds(committed_at, published_at),
         age_seconds=_seconds(committed_at, now),
         last_run=_last(run) if run else None,
+        refresh=refresh,
     )
 
 

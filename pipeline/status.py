@@ -19,14 +19,15 @@ from pipeline.gold.blocks import Fault
 from pipeline.gold.drift import Drift
 from pipeline.gold.faults import open_faults
 from pipeline.gold.names import gold_name
+from pipeline.gold.rebuild import BEING_BUILT, GONE, progress
 from pipeline.gold.state import GoldState
 from pipeline.lake import Lake
 from pipeline.ledger import Entry, Ledger
 from pipeline.redaction import redact
 from pipeline.runs.store import last_runs
 from pipeline.settings import Settings
-from pipeline.silver.plan import SilverPlan
 from pipeline.silver.planning import what_is_new
+from pipeline.silver.standing import silver_standing
 from pipeline.source_status import SourceStatus, source_status
 
 NO_ORDINAL = 0
@@ -112,7 +113,8 @@ def read_status(spark: SparkSession, settings: Settings) -> Status:
         ledger = Ledger(spark, lake, source)
         state = GoldState.of(ledger)
         record = ledger.record("gold")
-        sources.append(source_status(source, record, runs.get(source), now))
+        refresh = progress(ledger)
+        sources.append(source_status(source, record, runs.get(source), now, refresh))
         drifts = (record or {}).get("drift", {})
         unnamed = _unnamed(in_force(read_items(spark, lake, source)))
         tables += [
@@ -159,7 +161,7 @@ def _table(
     named: bool,
 ) -> TableStatus:
     table = state.tables[name]
-    held = state.holds(table)
+    held, building = state.holds(table), state.rebuild.under_way
     return TableStatus(
         source=source,
         schema=table.schema,
@@ -171,7 +173,7 @@ def _table(
         complete=table.complete,
         dropped=table.dropped,
         named=named,
-        reason=held or table.reason,
+        reason=held or (BEING_BUILT if building and table.reason == GONE else table.reason),
     )
 
 
@@ -185,8 +187,7 @@ def _missing(
     """Sentences about damaged files, and about gaps that silver waits at."""
     files = read_files(spark, lake, source)
     yield from (row.fault for row in files if row.fault)
-    silver = ledger.last("silver")
-    before = SilverPlan.from_body(silver.body) if silver else None
+    before = silver_standing(ledger).plan
     reached = before.end[0] if before else NO_ORDINAL
     told = list(gaps(files, given_up, reached))
     if any(log_base(row) != log_base(files[0]) for row in files):

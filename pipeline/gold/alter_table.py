@@ -137,7 +137,7 @@ def _next(
     schema: st.StructType,
 ) -> str | None:
     """The next change of the table's metadata; None where there is no more to do."""
-    now = standing(spark, table.reference)
+    now = standing(spark, table.reference, table.refresh)
     if now is None or now.reached >= item.position:
         return None
     present = [n for n in delta.read(spark, table.reference).columns if n not in OWN_COLUMNS]

@@ -41,7 +41,10 @@ seen, so no two commits may share one. A step's are batch * STEPS + step * STEP_
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What all tables of a batch have in common; `few`: its changes are."""
+    """What all tables of a batch have in common; `few`: its changes are.
+
+    `refresh`: the batch that began the full refresh which it is of.
+    """
 
     number: int
     drop_rows: bool
@@ -51,6 +54,7 @@ class Batch:
     watch: Watch | None = None
     few: Few | None = None
     cascades: Changes = field(default_factory=dict)
+    refresh: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +111,7 @@ def apply_tables(
 def _steps(
     settings: Settings, batch: Batch, state: TableState, items: Sequence[TimelineItem]
 ) -> list[Step]:
-    table = _gold_table(settings, state)
+    table = _gold_table(settings, state, batch.refresh)
     found = parts(state, items)
     return [
         Step(table, state.name, part, _number(batch, n), vouched=n > 0 and _whole(found[n - 1]))
@@ -124,12 +128,13 @@ def _number(batch: Batch, step: int) -> int:
     return batch.number * STEPS + step * STEP_COMMITS
 
 
-def _gold_table(settings: Settings, state: TableState) -> GoldTable:
+def _gold_table(settings: Settings, state: TableState, refresh: int) -> GoldTable:
     return GoldTable(
         gold_name(settings, state.schema, state.table),
         settings.source,
         f"gold/{settings.source}/{state.schema}/{state.table}",
         settings.type_options,
+        refresh,
     )
 
 
@@ -180,7 +185,7 @@ def _applied(spark: SparkSession, table: GoldTable, part: Rows) -> bool:
 
     The table may have other columns by now, so that the rows could not even be looked at.
     """
-    now = standing(spark, table.reference)
+    now = standing(spark, table.reference, table.refresh)
     return now is not None and now.is_of(table.source) and now.begun >= part.stop
 
 

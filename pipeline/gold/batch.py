@@ -11,13 +11,14 @@ from pyspark.sql import SparkSession
 
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
-from pipeline.errors import BinlakeError
+from pipeline.errors import BinlakeError, ConcurrentRunError
 from pipeline.gold.apply import Applied, Batch, apply_tables
 from pipeline.gold.cascade_store import kept
 from pipeline.gold.cut import Cut, publish, published_at
 from pipeline.gold.drift import in_all, watch
 from pipeline.gold.few_changes import Few, are_few
 from pipeline.gold.planning import Seen, look
+from pipeline.gold.rebuild import begins, carry_out, is_overtaken, published_before, set_aside
 from pipeline.gold.renames import tied
 from pipeline.gold.state import GoldState, TableState
 from pipeline.gold.stops import Stop, stand
@@ -29,10 +30,14 @@ from pipeline.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """Changes applied, by `schema.table`; `refused`: there are tables that were left behind."""
+    """Changes applied, by `schema.table`; `refused`: there are tables that were left behind.
+
+    `set_aside`: a full refresh begins in place of the batch.
+    """
 
     changes: Mapping[str, int]
     refused: bool = False
+    set_aside: bool = False
 
 
 def execute(
@@ -42,19 +47,31 @@ def execute(
     plan: Plan,
     progress: Progress,
     seen: Seen | None = None,
+    *,
+    anew: bool = False,
 ) -> Executed:
     """Do all that the plan says and record it.
 
     `seen` is what this run looked up to make a plan, and saves looking again; the plan may be
     another run's all the same. Another run at the same plan may be done first, and go on to change
-    what this one stands on: that is no error.
+    what this one stands on: that is no error. A plan of whose changes silver has been emptied since
+    is set aside, and, where gold is to be built `anew`, one that cannot be carried out.
     """
+    state = GoldState.from_body(plan.body)
+    if begins(plan):
+        carry_out(ledger, plan)
+        return Executed({}, set_aside=True)
     try:
-        return _execute(spark, settings, ledger, plan, progress, seen)
-    except Exception:
-        if not ledger.finished_by_another(plan):
+        if not is_overtaken(ledger, state):
+            return _execute(spark, settings, ledger, plan, progress, seen)
+    except Exception as error:
+        if ledger.finished_by_another(plan):
+            return Executed({})
+        passes = isinstance(error, BinlakeError) and error.retryable
+        if not is_overtaken(ledger, state) and (passes or not anew):
             raise
-        return Executed({})
+    set_aside(spark, settings, ledger, plan)
+    return Executed({}, set_aside=True)
 
 
 def _execute(
@@ -85,6 +102,7 @@ def _execute(
         watching,
         few,
         kept(spark, settings.layout, state.cascades),
+        state.rebuild.batch,
     )
     items = _by_table(seen.items)
 
@@ -110,16 +128,25 @@ def _execute(
     if stops:
         state = stand(state, before, stops, facts.prepared)
     looking = few.looking if few else spark
+    # Else a cut might be published of rows that were read from silver while it was emptied.
+    ledger.refresh()
+    if is_overtaken(ledger, state):
+        reason = f"silver is being decoded anew since gold's batch {plan.batch} was planned."
+        raise ConcurrentRunError(reason, remedy="Run it again.")
     published = publish(spark, settings, state, facts, Cut.of(record), plan.batch, looking)
     done = {
         "changes": applied,
         "held": state.held(),
         "cut": asdict(published.cut),
         "cut_lsn": state.cut_lsn,
-        "published_at": published_at(record, before.cut_lsn, state.cut_lsn, facts),
+        "published_at": published_at(
+            record, max(before.cut_lsn, before.rebuild.upto), state.cut_lsn, facts
+        ),
         "drift": in_all((record or {}).get("drift"), watching.found if watching else {}),
         "written": {name: figures.to_dict() for name, figures in published.written.items()},
     }
+    if state.rebuild.under_way:
+        done["published"] = published_before(record)
     ledger.finish(plan, {**done, "standing": state.standing()} if stops else done)
     return Executed(applied, refused=bool(stops))
 

@@ -94,6 +94,8 @@ def _logged(
     if not delta.exists(spark, path):
         return None
     changes = delta.read(spark, path)
+    if "after" not in changes.columns:
+        return None  # of before a full refresh, which has brought no row of it
     # Also those that are not known to be of this table: of one with a fault the log's counts are
     # not whole, and `retry` may have taken its rows up.
     first, last = rows.start[0], rows.stop[0]

@@ -86,7 +86,7 @@ def published(record: Mapping[str, Any] | None) -> dict[TableName, int]:
     return {
         TableName(entry["schema"], entry["table"]): entry["delta_version"]
         for entry in Cut.of(record).tables
-        if entry["delta_version"] is not None
+        if entry["delta_id"] is not None
     }
 
 
@@ -113,7 +113,8 @@ def publish(
     batch: int,
     looking: SparkSession,
 ) -> Published:
-    """Append the cut of a plan whose tables are all applied.
+    """Append the cut of a plan whose tables are all applied; none as long as a full refresh goes on
+    behind it.
 
     `facts` reach from the cut before, or further back, up to this one. `looking` is the session in
     which tables are asked what was written.
@@ -126,11 +127,13 @@ def publish(
         before.committed_at if facts.committed_at is None else facts.committed_at,
         [entry for entry, _ in entries],
     )
+    done = {f"{e['schema']}.{e['table']}": figures for e, figures in entries if figures}
+    if state.rebuild.under_way:
+        return Published(cut, done)
     row = {"source": settings.source, "batch": batch, "lsn": state.cut_lsn, **asdict(cut)}
     frame = spark.createDataFrame(pa.Table.from_pylist([row], schema=CUTS))
     app = f"gold/{settings.source}/_cuts"
     delta.append_once(frame.coalesce(1), settings.layout.cuts, app=app, version=batch)
-    done = {f"{e['schema']}.{e['table']}": figures for e, figures in entries if figures}
     return Published(cut, done)
 
 
@@ -145,12 +148,13 @@ def _entries(
         path = gold_name(settings, table.schema, table.table)
         last = known.get((table.schema, table.table))
         delta_id = last["delta_id"] if last else None
-        delta_version = last["delta_version"] if last else None
+        since = last["delta_version"] if last else None
+        delta_version = since if delta_id else None
         done = None
         # Without a version of its own, what is at the path is not the source's table, unless it was
         # that before: one that begins unknown is emptied.
         if table.touched if delta_id else table.version is not None:
-            delta_id, delta_version, done = _version(spark, path, delta_id, delta_version)
+            delta_id, delta_version, done = _version(spark, path, delta_id, since)
         told = {
             "schema": table.schema,
             "table": table.table,

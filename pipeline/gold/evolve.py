@@ -58,7 +58,7 @@ def evolve(
     `vouched`: its rows are those that the source had then.
     """
     item = part.item
-    now = standing(spark, table.reference)
+    now = standing(spark, table.reference, table.refresh)
     ours = now is not None and now.is_of(table.source)
     if now is not None and ours and now.reached >= item.position:
         return
@@ -121,7 +121,10 @@ def _begin(
     """An empty table of these columns."""
     if now is None:
         create(spark, table, part, definition, marks(table, part.item), version)
-        return
+        # A run that a full refresh has overtaken may have made it just before, as it was.
+        now = standing(spark, table.reference, table.refresh) if table.refresh else None
+        if now is None or now.reached >= part.item.position:
+            return
     if keep_base(spark, table, part.item, version) is None:
         return  # another run is past it
     _create_again(spark, table, part, definition, version)

@@ -19,11 +19,15 @@ from pipeline.sql_text import in_sql, quoted
 SOURCE = "binlake.source"
 DEFINITION = "binlake.definition"
 POSITION = "binlake.position"
-"""Of the last change of the table's definition that is done: `LSN:position`."""
+"""Of the last change of the table's definition that is done: `LSN:position`, and `#batch` of the
+full refresh that it is of, if there was one. A place of an earlier refresh counts for nothing: the
+table begins anew; to a run that is late, all is done in one of a later refresh."""
 BASE = "binlake.base"
 """`LSN:position@version`: the change that began last to rewrite the table or to take its rows, and
 the table's version before it. Whoever goes on with it reads that, whatever was written since, and
 applies no rows of before it, whose columns the table may have no more."""
+
+_BEHIND_ALL = (1 << 63, 0)
 
 CLUSTERING_TYPES = (
     st.NumericType,
@@ -39,20 +43,28 @@ INDEXED_COLUMNS = 32
 
 @dataclass(frozen=True, slots=True)
 class GoldTable:
-    """One gold table as its batch changes it: reference, source, the name of its steps."""
+    """One gold table as its batch changes it: reference, source, the name of its steps.
+
+    `refresh`: the batch that began the full refresh which the batch is of (0: none did).
+    """
 
     reference: str
     source: str
     app: str
     types: TypeOptions
+    refresh: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a gold table is: its properties and the columns that it is clustered by."""
+    """Where a gold table is: its properties and the columns that it is clustered by.
+
+    `refresh`: the full refresh that it is looked at in, as `GoldTable` has it.
+    """
 
     properties: Mapping[str, str]
     clustered: tuple[str, ...] = ()
+    refresh: int = 0
 
     def is_of(self, source: str) -> bool:
         """Whether it is a table of that source's."""
@@ -61,32 +73,42 @@ class Standing:
     @property
     def reached(self) -> Position:
         """The last change of its definition that is done."""
-        return _position(self.properties.get(POSITION, ""))
+        return self._position(self.properties.get(POSITION, ""))
 
     @property
     def begun(self) -> Position:
         """The last change of its definition that has begun: all rows of before it are applied."""
-        return max(self.reached, _position(self.properties.get(BASE, "").partition("@")[0]))
+        return max(self.reached, self._position(self.properties.get(BASE, "").partition("@")[0]))
 
     def base(self, item: TimelineItem) -> int | None:
         """The table's version before `item`, if that has begun to rewrite it."""
         place, _, version = self.properties.get(BASE, "").partition("@")
-        return int(version) if place == place_of(item) else None
+        return int(version) if place == place_of(item, self.refresh) else None
+
+    def _position(self, place: str) -> Position:
+        marks = (POSITION, BASE)
+        found = [_refresh_of(self.properties.get(mark, "").partition("@")[0]) for mark in marks]
+        if max(found) > self.refresh:
+            return _BEHIND_ALL
+        if not place or _refresh_of(place) < self.refresh:
+            return 0, 0
+        lsn, _, pos = place.partition("#")[0].partition(":")
+        return int(lsn), int(pos)
 
 
-def standing(spark: SparkSession, reference: str) -> Standing | None:
-    """Where the table is, or None where there is none."""
+def standing(spark: SparkSession, reference: str, refresh: int = 0) -> Standing | None:
+    """Where the table is in a full refresh, or None where there is none."""
     if not delta.exists(spark, reference):
         return None
     row = delta.detail(spark, reference).select("properties", "clusteringColumns").first()
     if row is None:
         return None
-    return Standing(row["properties"], tuple(map(_unquoted, row["clusteringColumns"] or ())))
+    clustered = tuple(map(_unquoted, row["clusteringColumns"] or ()))
+    return Standing(row["properties"], clustered, refresh)
 
 
-def _position(place: str) -> Position:
-    lsn, _, pos = (place or "0:0").partition(":")
-    return int(lsn), int(pos)
+def _refresh_of(place: str) -> int:
+    return int(place.partition("#")[2] or 0)
 
 
 def _unquoted(name: str) -> str:
@@ -94,9 +116,9 @@ def _unquoted(name: str) -> str:
     return name[1:-1].replace("``", "`") if name.startswith("`") else name
 
 
-def place_of(item: TimelineItem) -> str:
+def place_of(item: TimelineItem, refresh: int) -> str:
     """A change's position as properties have it."""
-    return f"{item.lsn}:{item.pos}"
+    return f"{item.lsn}:{item.pos}{f'#{refresh}' if refresh else ''}"
 
 
 def gold_schema(definition: TableDefinition, options: TypeOptions) -> st.StructType:
@@ -125,7 +147,7 @@ def clustering(schema: st.StructType, key: tuple[str, ...]) -> list[str]:
 def marks(table: GoldTable, item: TimelineItem) -> dict[str, str]:
     """The properties of a table that has come over a change."""
     reached = {} if item.version is None else {DEFINITION: str(item.version)}
-    return {SOURCE: table.source, **reached, POSITION: place_of(item)}
+    return {SOURCE: table.source, **reached, POSITION: place_of(item, table.refresh)}
 
 
 def properties_in_sql(properties: Mapping[str, str]) -> str:
@@ -139,7 +161,7 @@ def alter(
     """One commit, or none where another run has brought the table past the item meanwhile."""
 
     def act() -> None:
-        now = standing(spark, table.reference)
+        now = standing(spark, table.reference, table.refresh)
         if now is None or now.reached < item.position:
             spark.sql(f"ALTER TABLE {in_sql(table.reference)} {change}")
 
@@ -160,7 +182,7 @@ def cluster(
     version: int,
 ) -> None:
     """Cluster by these columns, if the table is not yet."""
-    now = standing(spark, table.reference)
+    now = standing(spark, table.reference, table.refresh)
     if now is None or now.clustered != tuple(columns):
         by = f"({', '.join(map(quoted, columns))})" if columns else "NONE"
         alter(spark, table, item, f"CLUSTER BY {by}", version)
@@ -175,13 +197,14 @@ def keep_base(
     """
 
     def keep() -> None:
-        now = standing(spark, table.reference)
+        now = standing(spark, table.reference, table.refresh)
         if now is None or now.reached >= item.position or now.base(item) is not None:
             return
         row = delta.history(spark, table.reference, 1).select("version").first()
-        base = properties_in_sql({BASE: f"{place_of(item)}@{row['version'] if row else 0}"})
+        place = f"{place_of(item, table.refresh)}@{row['version'] if row else 0}"
+        base = properties_in_sql({BASE: place})
         spark.sql(f"ALTER TABLE {in_sql(table.reference)} SET TBLPROPERTIES ({base})")
 
     delta.commit(keep, app=table.app, version=version, table=table.reference)
-    now = standing(spark, table.reference)
+    now = standing(spark, table.reference, table.refresh)
     return now.base(item) if now else None

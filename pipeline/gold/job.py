@@ -15,20 +15,29 @@ from pyspark.sql import SparkSession
 from pipeline.gold.batch import execute
 from pipeline.gold.drift import sentences
 from pipeline.gold.planning import plan_next
+from pipeline.gold.rebuild import (
+    WAITS,
+    begin,
+    goes_on,
+    is_stale,
+    require_all_of_silver,
+    told,
+)
 from pipeline.gold.state import GoldState
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress
 from pipeline.report import LayerReport
 from pipeline.settings import Settings
-from pipeline.silver.planning import require_same_types
+from pipeline.silver.standing import require_same_types, silver_to_be
 
 
 def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
     """Finish the open batch, if there is one, then apply everything that is new in silver.
 
-    What is held is told as a fault every time, until it is taken up.
+    What is held is told as a fault every time, until it is taken up. Where silver was decoded anew,
+    gold is built anew; a full refresh that is under way goes on with that.
     """
-    return _run(spark, settings, progress, again=False)
+    return _run(spark, settings, progress)
 
 
 def retry(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
@@ -36,19 +45,44 @@ def retry(spark: SparkSession, settings: Settings, progress: Progress) -> LayerR
     return _run(spark, settings, progress, again=True)
 
 
+def refresh(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
+    """Build every table anew from silver, or go on with that if it is under way.
+
+    Raises RefreshRefusedError where silver does not have everything any more: nothing is touched.
+    """
+    return _run(spark, settings, progress, anew=True)
+
+
 def _run(
-    spark: SparkSession, settings: Settings, progress: Progress, *, again: bool
+    spark: SparkSession,
+    settings: Settings,
+    progress: Progress,
+    *,
+    again: bool = False,
+    anew: bool = False,
 ) -> LayerReport:
     started = time.monotonic()
     ledger = Ledger(spark, settings.layout, settings.source)
     require_same_types(ledger, settings)
+    anew = anew and ledger.last("gold") is not None and not goes_on(ledger, settings)
+    if anew:
+        require_all_of_silver(ledger)
     drifted = _drift(ledger)
     counts: Counter[str] = Counter()
     batches = []
     tried: GoldState | None = None
     if plan := ledger.take_up("gold"):
-        counts.update(execute(spark, settings, ledger, plan, progress).changes)
+        executed = execute(spark, settings, ledger, plan, progress, anew=anew)
+        counts.update(executed.changes)
         batches.append(plan.batch)
+        anew = anew and not executed.set_aside
+    while anew or (is_stale(ledger) and not silver_to_be(ledger).refresh.under_way):
+        plan = begin(settings, ledger)
+        executed = execute(spark, settings, ledger, plan, progress)
+        counts.update(executed.changes)
+        batches.append(plan.batch)
+        anew = anew and not executed.set_aside
+    built = GoldState.of(ledger).rebuild.under_way
     while True:
         planned = plan_next(spark, settings, ledger, again=again)
         again = False
@@ -60,6 +94,8 @@ def _run(
         executed = execute(spark, settings, ledger, plan, progress, planned.seen)
         counts.update(executed.changes)
         batches.append(plan.batch)
+        if executed.set_aside:
+            continue
         state = GoldState.from_body(plan.body)
         if state == planned.following and not (planned.partly or executed.refused):
             break
@@ -73,6 +109,8 @@ def _run(
         notes=(
             *(sentences(drifted, _drift(ledger)) if batches else ()),
             *([f"It goes no further than {settings.until}: what is behind waits."] * planned.waits),
+            *([WAITS] * planned.behind_silver),
+            *(told(state) if built and not state.rebuild.under_way else ()),
         ),
         seconds=time.monotonic() - started,
     )

@@ -24,12 +24,14 @@ from pipeline.gold.facts import Facts, gather
 from pipeline.gold.faults import open_faults
 from pipeline.gold.names import gold_name, why_no_name
 from pipeline.gold.plan import Known, cascading, plan_batch, same, touch
+from pipeline.gold.rebuild import first, following, is_stale
 from pipeline.gold.state import GoldState
 from pipeline.gold.until import last_wanted
 from pipeline.gold.xa import first_open, redefined
 from pipeline.ledger import Ledger
 from pipeline.removed import Removed, removed
 from pipeline.settings import Settings
+from pipeline.silver.standing import silver_standing, silver_to_be
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,8 @@ class Planned:
     """The state that gold has, and the one that the next batch brings (None: nothing to do).
 
     `partly`: for the sake of what foreign keys do, there is more to do behind it. `waits`: silver
-    has transactions behind the one that conf lets gold come to.
+    has transactions behind the one that conf lets gold come to. `behind_silver`: silver is being
+    decoded anew, or has been since gold was made.
     """
 
     previous: GoldState
@@ -53,6 +56,7 @@ class Planned:
     seen: Seen | None = None
     partly: bool = False
     waits: bool = False
+    behind_silver: bool = False
 
 
 def rules(settings: Settings) -> Rules:
@@ -70,10 +74,14 @@ def plan_next(
 ) -> Planned:
     """Look at the lake and decide; `again`: also to try once more what was refused."""
     previous = GoldState.of(ledger)
-    silver = ledger.last("silver")
-    if silver is None:
+    silver = silver_standing(ledger)
+    if silver_to_be(ledger).refresh.under_way or is_stale(ledger):
+        return Planned(previous, behind_silver=True)
+    if silver.plan is None:
         return Planned(previous)
-    decoded = silver.body["cut_lsn"]
+    if ledger.last("gold") is None:
+        previous = replace(previous, rebuild=first(silver))
+    decoded = silver.plan.cut_lsn
     cut = last_wanted(spark, settings, previous.cut_lsn, decoded)
     waits = cut < decoded
     # Where the first table waits: a transaction that holds one holds it until it is decided.
@@ -93,11 +101,11 @@ def plan_next(
     start = previous.without_refusals() if again else previous
     state = plan_batch(start, known, rules(settings), settings.wanted)
     if same(previous, state):
-        return Planned(previous, waits=waits)
+        return Planned(previous, _only_published(previous, state), seen, waits=waits)
     versions = published(ledger.record("gold"))
     state, foreseen = _with_cascades(spark, settings, start, known, seen, state, versions)
     if same(previous, state):
-        return Planned(previous, waits=waits)
+        return Planned(previous, _only_published(previous, state), seen, waits=waits)
     decided = [p.tables for p in prepared if p.committed_in(previous.cut_lsn, state.cut_lsn)]
     changed = seen.facts.changed.union(*decided)
     marks = [table.to_lsn for table in state.tables.values()]
@@ -107,7 +115,16 @@ def plan_next(
     batch = last.batch + 1 if last else 1
     name = keep(spark, settings.layout, settings.source, batch, foreseen.changes)
     partly = foreseen.again or state.cut_lsn < cut
+    ends = not partly or (not foreseen.again and state.cut_held is not None)
+    state = replace(state, rebuild=following(previous.rebuild, ends=ends))
     return Planned(previous, cascading(state, foreseen.changes, name), seen, partly, waits)
+
+
+def _only_published(previous: GoldState, state: GoldState) -> GoldState | None:
+    """A batch that has nothing to apply: it publishes what a full refresh has built."""
+    if not previous.rebuild.under_way:
+        return None
+    return replace(state, xa_from=previous.xa_from, rebuild=following(previous.rebuild, ends=True))
 
 
 def _without_changes(

@@ -55,6 +55,23 @@ class TableState:
 
 
 @dataclass(frozen=True, slots=True)
+class Rebuild:
+    """The full refresh that gold's tables are of; `batch` is the one that began it (0: none was).
+
+    `silver`: the batch that began silver's refresh which they are made from; `reached`: the same of
+    the last published cut. `under_way`: no cut of it is published yet. `upto`: the LSN of the cut
+    of before. `asked`: the settings that it is done with, as `rebuild.asked` gives them.
+    """
+
+    batch: int = 0
+    silver: int = 0
+    reached: int = 0
+    under_way: bool = False
+    upto: int = NO_LSN
+    asked: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class GoldState:
     """All tables at a cut: each is applied up to `cut_lsn`, or held before it.
 
@@ -62,7 +79,7 @@ class GoldState:
     source drops loses its rows in gold. `xa_from`: no XA transaction that was prepared before it
     is of interest to any table (0: that was not looked at). `mark_faults`: tables go on without
     changes of which not all is known. `cascades` names what foreign keys do in the plan beside what
-    is logged (`pipeline.gold.cascade_store`).
+    is logged (`pipeline.gold.cascade_store`). `rebuild`: the full refresh that all is of.
     """
 
     silver_batch: int = 0
@@ -73,6 +90,7 @@ class GoldState:
     xa_from: int = NO_LSN
     mark_faults: bool = False
     cascades: str | None = None
+    rebuild: Rebuild = field(default_factory=Rebuild)
 
     def to_body(self) -> dict[str, Any]:
         """As a plan's body, which is JSON."""
@@ -84,6 +102,7 @@ class GoldState:
             "xa_from": self.xa_from,
             "mark_faults": self.mark_faults,
             "cascades": self.cascades,
+            "rebuild": asdict(self.rebuild),
             "tables": [asdict(self.tables[name]) for name in sorted(self.tables)],
         }
 
@@ -106,6 +125,7 @@ class GoldState:
             body.get("xa_from", NO_LSN),
             body.get("mark_faults", False),
             body.get("cascades"),
+            Rebuild(**body.get("rebuild", {})),
         )
 
     @classmethod

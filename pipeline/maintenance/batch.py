@@ -9,6 +9,7 @@ from datetime import datetime
 
 from pyspark.sql import SparkSession
 
+from pipeline.gold.rebuild import refresh_under_way
 from pipeline.ledger import Ledger, Plan
 from pipeline.maintenance.plan import MaintenancePlan
 from pipeline.maintenance.record import USER_METADATA, Figures, figures, tag
@@ -16,8 +17,11 @@ from pipeline.maintenance.retention import carry_out, runs_before
 from pipeline.maintenance.tables import Table, gold_tables, shared_tables, silver_tables
 from pipeline.maintenance.upkeep import SESSION, Keeper, LookedAfter, done, due, look
 from pipeline.progress import Progress
+from pipeline.removed import SPARED
 from pipeline.sessions import own_session
 from pipeline.settings import Settings
+
+SPARED_FOR = "a full refresh is under way"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,10 @@ def execute(
     `shared`: after those that sources share too. Another run may finish the plan first.
     """
     body = MaintenancePlan.from_body(plan.body)
+    # One that began when this batch was planned already needs what it was to remove.
+    ledger.refresh()
+    spared = refresh_under_way(ledger)
+    body = body.sparing(SPARED_FOR) if spared else body
     session = own_session(spark, {**SESSION, USER_METADATA: tag(settings.source, plan.batch)})
     silver, common = silver_tables(spark, settings), shared_tables(spark, settings)
     old_runs = [runs_before(settings, now)] if shared else []
@@ -62,9 +70,10 @@ def execute(
     record = {
         "counts": counts,
         "tables": {name: one.to_dict() for name, one in found.items()},
-        "bronze": plan.body["bronze"],
-        "silver": plan.body["silver"],
+        "bronze": body.to_body()["bronze"],
+        "silver": body.to_body()["silver"],
         "left": left,
+        SPARED: spared,
     }
     ledger.finish(plan, record)
     return Done(plan.batch, counts, (*limits(body), *left))

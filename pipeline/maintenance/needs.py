@@ -13,6 +13,7 @@ from pipeline import delta
 from pipeline.bronze.files import FileRow, read_files
 from pipeline.catalog.definitions import read_items
 from pipeline.catalog.items import in_force
+from pipeline.gold.rebuild import refresh_under_way
 from pipeline.gold.state import GoldState
 from pipeline.ledger import FINISHED, PLANNED, Ledger
 from pipeline.maintenance.limits import FROM_START, Need, first_young
@@ -58,6 +59,8 @@ def gold_needs(ledger: Ledger) -> Iterator[Need]:
         yield Need(FROM_START, "gold has applied nothing yet")
         return
     state = GoldState.of(ledger)
+    if refresh_under_way(ledger):
+        yield Need(FROM_START, "a full refresh is under way")
     yield Need(state.cut_lsn + 1, "gold has come to it")
     for table in state.tables.values():
         if table.held:
@@ -77,6 +80,8 @@ def decoding_needs(ledger: Ledger) -> Iterator[Need]:
         yield Need(FROM_START, "silver has decoded nothing yet")
         return
     before = SilverPlan.from_body(last.body)
+    if refresh_under_way(ledger):
+        yield Need(FROM_START, "a full refresh is under way")
     yield Need(_lsn(before.end), "silver has come to it")
     if before.executed is None:
         why = "silver's last batch is of an older release, and the next one looks at the whole log"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from pipeline.maintenance.limits import Bronze, Need
+from pipeline.maintenance.limits import FROM_START, Bronze, Need
 from pipeline.removed import Removed
 
 
@@ -23,6 +23,11 @@ class MaintenancePlan:
     silver: Need
     removed: Removed
     cascades_upto: int = 0
+
+    def sparing(self, reason: str) -> MaintenancePlan:
+        """The plan without what it removes of silver and bronze."""
+        need = Need(FROM_START, reason)
+        return replace(self, bronze=Bronze((), 0, 0, need), silver=need)
 
     def to_body(self) -> dict[str, Any]:
         """As JSON."""

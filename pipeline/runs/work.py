@@ -31,7 +31,11 @@ def work(finished: Iterable[FinishedBatch], run_id: str, began: datetime) -> dic
 
 
 def cut_of(record: Mapping[str, Any], since: datetime | None = None) -> dict[str, Any]:
-    """The cut in a record of gold: nothing, if it was published before `since`."""
+    """The cut in a record of gold: nothing, if it was published before `since`.
+
+    While a full refresh is under way, that is the one of before.
+    """
+    record = record.get("published") or record
     at = record.get("published_at")
     published_at = datetime.fromisoformat(at) if at else None
     if since is not None and (published_at is None or published_at < since):

@@ -18,6 +18,7 @@ from pipeline.progress import Progress
 from pipeline.sessions import tasks_of_a_job
 from pipeline.settings import Settings
 from pipeline.silver import segments
+from pipeline.silver.anew import begin
 from pipeline.silver.blobs import BLOBS
 from pipeline.silver.decode import (
     FAULTS,
@@ -35,6 +36,10 @@ from pipeline.silver.staging import Staging, big_row_session, remove_leftovers, 
 from pipeline.silver.tables import write_tables
 from pipeline.silver.transactions import append_statements, append_transactions, count_seen
 from pipeline.silver.views import write_views
+
+BEGUN = (
+    "A full refresh has begun: everything is decoded anew. Gold's published cut stays until then."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,9 @@ class _Batch:
         self.lake = settings.layout
 
     def run(self) -> Done:
+        if self.body.begins is not None:
+            begin(self.spark, self.settings, self.ledger, self.plan, self.body)
+            return Done(self.plan.batch, {}, notes=(BEGUN,))
         batch, source = self.plan.batch, self.settings.source
         append_items(self.spark, self.lake, source, batch, self.body.items)
         # Once more: another source's run may have planned the same table at the same time.

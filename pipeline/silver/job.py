@@ -15,17 +15,54 @@ from pipeline.ledger import Ledger
 from pipeline.progress import Progress
 from pipeline.report import LayerReport
 from pipeline.settings import Settings
+from pipeline.silver.anew import beginning_plan, goes_on, require_refreshable
 from pipeline.silver.batch import Done, execute
-from pipeline.silver.planning import next_plan, require_same_types, retry_plan
+from pipeline.silver.planning import next_plan, retry_plan
+from pipeline.silver.standing import require_same_types, silver_to_be
 
 
 def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
-    """Finish the open batch, if there is one, then decode everything that is new in bronze."""
+    """Finish the open batch, if there is one, then decode everything that is new in bronze.
+
+    A full refresh that is under way goes on with that.
+    """
     started = time.monotonic()
     warm_kernels(spark, progress)
     ledger = Ledger(spark, settings.layout, settings.source)
     require_same_types(ledger, settings)
     done = _finish_open(spark, settings, ledger, progress)
+    return _decode(spark, settings, ledger, progress, done, started)
+
+
+def refresh(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
+    """Decode everything anew, or go on with that if it is under way with these settings.
+
+    Raises RefreshRefusedError where bronze does not have everything any more: nothing is touched.
+    """
+    started = time.monotonic()
+    ledger = Ledger(spark, settings.layout, settings.source)
+    if goes_on(ledger, settings) or ledger.last("silver") is None:
+        return run(spark, settings, progress)
+    require_refreshable(spark, settings, ledger)
+    warm_kernels(spark, progress)
+    done = _finish_open(spark, settings, ledger, progress)
+    begun = False
+    while not begun and (body := beginning_plan(spark, settings, ledger)):
+        plan = ledger.propose("silver", body.to_body())
+        done.append(execute(spark, settings, ledger, plan, progress))
+        # Another run's plan may have come first.
+        begun = plan.body.get("begins") is not None
+    return _decode(spark, settings, ledger, progress, done, started)
+
+
+def _decode(
+    spark: SparkSession,
+    settings: Settings,
+    ledger: Ledger,
+    progress: Progress,
+    done: list[Done],
+    started: float,
+) -> LayerReport:
     while True:
         wanted, gaps, more = next_plan(spark, settings, ledger, progress)
         if wanted is None:
@@ -35,15 +72,21 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
         done.append(execute(spark, settings, ledger, plan, progress))
         if plan.body == body and not more:
             break
-        # Another run's plan came first: what this run saw may be more than that.
+        # Another run's plan came first: what this run saw may be more than that. Or a full refresh
+        # takes a part of the log at a time.
     return _report(done, gaps, started)
 
 
 def retry(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
-    """Finish the open batch, then decode again what faults hold, and give what now decodes."""
+    """Finish the open batch, then decode again what faults hold, and give what now decodes.
+
+    A full refresh that is under way decodes everything again anyway.
+    """
     started = time.monotonic()
-    warm_kernels(spark, progress)
     ledger = Ledger(spark, settings.layout, settings.source)
+    if silver_to_be(ledger).refresh.under_way:
+        return run(spark, settings, progress)
+    warm_kernels(spark, progress)
     require_same_types(ledger, settings)
     done = _finish_open(spark, settings, ledger, progress)
     body, gaps = retry_plan(spark, settings, ledger, progress)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from decoder.definition import TableDefinition
 from pipeline.bronze.executed import Executed
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
+from pipeline.silver.refresh import Begins, Refresh
 from pipeline.silver.segments import Mark
 from pipeline.silver.table_names import TableNames
 
@@ -55,7 +56,8 @@ class SilverPlan:
     transactions in `passed`, which the lake had before. `conf`: the settings of
     decoding, so that a plan that another run finishes is the same. `seen`: by the place of a
     segment, the GTIDs in it of transactions that the lake had before; `executed`: what it has
-    behind the batch (None in plans from before they kept it).
+    behind the batch (None in plans from before they kept it). `refresh`: the full refresh that it
+    is of. `begins`: it begins one, and stands where the batch before does until that is done.
     """
 
     start: Mark
@@ -72,6 +74,8 @@ class SilverPlan:
     conf: Mapping[str, Any] = field(default_factory=dict)
     seen: Mapping[Mark, str] = field(default_factory=dict)
     executed: Executed | None = None
+    refresh: Refresh = field(default_factory=Refresh)
+    begins: Begins | None = None
 
     def to_body(self) -> dict[str, Any]:
         """As JSON."""
@@ -90,6 +94,8 @@ class SilverPlan:
             "conf": dict(self.conf),
             "seen": [[*place, gtids] for place, gtids in self.seen.items()],
             "executed": self.executed and self.executed.to_dict(),
+            "refresh": asdict(self.refresh),
+            "begins": self.begins and self.begins.to_dict(),
         }
 
     @classmethod
@@ -114,6 +120,8 @@ class SilverPlan:
             conf=body["conf"],
             seen={(ordinal, start): gtids for ordinal, start, gtids in body.get("seen", ())},
             executed=Executed.from_dict(executed) if executed else None,
+            refresh=Refresh(**body.get("refresh", {})),
+            begins=Begins.from_dict(begins) if (begins := body.get("begins")) else None,
         )
 
     @property

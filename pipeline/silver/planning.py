@@ -15,7 +15,6 @@ from pipeline.catalog.definitions import read_items, require_own_tables
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import Position, TimelineItem
 from pipeline.catalog.timeline import CatalogOptions, Shown, Timeline
-from pipeline.errors import SettingsError
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress
@@ -28,6 +27,7 @@ from pipeline.silver.quarantine import given_up, retryable
 from pipeline.silver.seen_before import Recognised, left_behind, recognise
 from pipeline.silver.segments import Mark, SegmentRef
 from pipeline.silver.staging import big_row_session
+from pipeline.silver.standing import silver_standing
 from pipeline.silver.survey import catalog_options, definitions, find, in_log_order
 from pipeline.silver.table_names import TableNames
 
@@ -48,8 +48,8 @@ class Next(NamedTuple):
 def next_plan(spark: SparkSession, settings: Settings, ledger: Ledger, progress: Progress) -> Next:
     """What bronze has after silver's mark, as much as fits a batch."""
     lake = settings.layout
-    last = ledger.last("silver")
-    before = SilverPlan.from_body(last.body) if last else None
+    standing = silver_standing(ledger)
+    before, refresh = standing.plan, standing.refresh
     new = what_is_new(spark, lake, settings.source, before, settings.given_up)
     if not new.segments:
         return Next(None, new.gaps)
@@ -77,6 +77,7 @@ def next_plan(spark: SparkSession, settings: Settings, ledger: Ledger, progress:
         conf=settings.decoding,
         seen=new.seen,
         executed=new.executed,
+        refresh=replace(refresh, under_way=refresh.under_way and new.more),
     )
     require_own_tables(spark, lake, settings.source, plan.table_names)
     return Next(plan, new.gaps, new.more)
@@ -101,30 +102,15 @@ def what_is_new(
     return replace(new, gaps=(*new.gaps, *left_behind(files, mark, executed)))
 
 
-def require_same_types(ledger: Ledger, settings: Settings) -> None:
-    """Raise SettingsError if `types` is not what the lake's tables were made with."""
-    plan = ledger.open("silver") or ledger.last("silver")
-    types = settings.decoding["types"]
-    made: dict[str, str] = plan.body["conf"]["types"] if plan else types
-    for name, value in types.items():
-        if value != made[name]:
-            raise SettingsError(
-                f"is {value}, and the tables of this lake were made with {made[name]}.",
-                key=f"types.{name}",
-                remedy="Put it back, or begin a new lake.",
-            )
-
-
 def retry_plan(
     spark: SparkSession, settings: Settings, ledger: Ledger, progress: Progress
 ) -> tuple[SilverPlan | None, tuple[str, ...]]:
     """A batch that takes up what faults hold, or None if there is nothing that could be; and
     sentences about what cannot be taken up."""
-    last = ledger.last("silver")
     lake = settings.layout
-    if last is None:
+    before = silver_standing(ledger).plan
+    if before is None:
         return None, ()
-    before = SilverPlan.from_body(last.body)
     options = catalog_options(settings, from_start=before.from_start)
     items = read_items(spark, lake, settings.source)
     late = late_names(spark, settings, items, options, before.end, progress)
@@ -155,6 +141,7 @@ def retry_plan(
         passed=late.passed,
         conf=settings.decoding,
         executed=before.executed,
+        refresh=before.refresh,
     )
     return plan, late.gaps
 

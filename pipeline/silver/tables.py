@@ -45,8 +45,10 @@ def write_tables(
     if sum(counts[table_target(table_id)] for table_id in touched) <= FEW:
         staging = replace(staging, spark=interpreted(staging.spark))
 
+    merging = "true" if plan.refresh.batch else "false"
+
     def write(table: PlannedTable) -> None:
-        _append(staging, lake, settings, table, batch)
+        _append(staging, lake, settings, table, batch, merging)
         task.advance()
 
     with ThreadPoolExecutor(max(1, min(settings.parallel_tables, len(touched)))) as pool:
@@ -60,7 +62,12 @@ def write_tables(
 
 
 def _append(
-    staging: Staging, lake: Lake, settings: Settings, table: PlannedTable, batch: int
+    staging: Staging,
+    lake: Lake,
+    settings: Settings,
+    table: PlannedTable,
+    batch: int,
+    merging: str,
 ) -> None:
     definition = table.definition
     schema = schemas.changes(row_type(definition, settings.type_options))
@@ -71,5 +78,6 @@ def _append(
         lake.changes(definition.schema, definition.table, table.version),
         app=f"silver/{settings.source}/{name}",
         version=batch,
-        options={**PROPERTIES, "compression": "zstd"},
+        # A full refresh has left the table without the columns of its images.
+        options={**PROPERTIES, "compression": "zstd", "mergeSchema": merging},
     )

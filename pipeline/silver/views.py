@@ -45,6 +45,15 @@ def write_views(
     return [sentence for sentence in told if sentence]
 
 
+def drop_view(spark: SparkSession, lake: Lake, schema: str, table: str) -> None:
+    """Remove a table's view, which comes again with changes, maybe of other types."""
+    if view := lake.all_changes(schema, table):
+        try:
+            spark.sql(f"DROP VIEW IF EXISTS {view}")
+        except PySparkException:
+            return  # it has none, since the catalog has no views
+
+
 def _parts(name: TableName) -> tuple[str, str]:
     return name.schema, name.table
 
@@ -60,7 +69,10 @@ def _write(spark: SparkSession, lake: Lake, name: TableName, versions: set[int])
         # A definition that no row was written under has no table.
         places = {v: lake.changes(*_parts(name), v) for v in range(1, max(versions | there) + 1)}
         found = {
-            v: delta.read(spark, t).schema for v, t in places.items() if delta.exists(spark, t)
+            v: schema
+            for v, t in places.items()
+            # A full refresh has left tables without their images' columns until rows come again.
+            if delta.exists(spark, t) and "after" in (schema := delta.read(spark, t).schema).names
         }
         spark.sql(statement(view, places, found))
     except PySparkException as error:

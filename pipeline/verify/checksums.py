@@ -14,9 +14,10 @@ from pipeline import delta
 from pipeline.catalog.definitions import read_items
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import NOT_OF_GOLD, TimelineItem, in_force
-from pipeline.errors import BinlakeError, SettingsError
+from pipeline.errors import BinlakeError, ConcurrentRunError, SettingsError
 from pipeline.gold.cut import Cut
 from pipeline.gold.names import gold_name
+from pipeline.gold.rebuild import refresh_under_way
 from pipeline.gold.state import GoldState, TableState
 from pipeline.ledger import Ledger
 from pipeline.sessions import own_session
@@ -88,6 +89,10 @@ def published_cut(
         reason = f"{settings.source} has no published cut in {settings.lake}."
         raise SettingsError(reason, key="source", remedy=remedy)
     state, cut = GoldState.of(ledger), Cut.of(record)
+    if refresh_under_way(ledger):
+        reason = f"a full refresh of {settings.source} is under way."
+        remedy = "Run binlake run to its end first; the cut of before stays readable until then."
+        raise ConcurrentRunError(reason, remedy=remedy)
     told = in_force(read_items(spark, settings.layout, settings.source))
     items = [item for item in told if item.kind not in NOT_OF_GOLD]
     session = own_session(spark, BATCH)

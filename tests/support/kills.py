@@ -40,13 +40,15 @@ class Executioner:
 
 
 class AfterEachCommit:
-    """Kills a run right after each commit that it makes: the next one goes on from there.
+    """Kills a run right after each commit that it makes, or each `nth`: the next one goes on from
+    there.
 
     `commits`: the tables of the commits that were made, in order. A step that is done makes none.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, nth: int = 1) -> None:
         self.real = delta.commit
+        self.nth = nth
         self.commits: list[str] = []
 
     def __call__(self, action: Callable[[], object], **names: Any) -> None:
@@ -54,7 +56,8 @@ class AfterEachCommit:
         self.real(action, **names)
         if _commits(names["table"]) > before:
             self.commits.append(names["table"])
-            raise Killed
+            if len(self.commits) % self.nth == 0:
+                raise Killed
 
 
 def _commits(table: str) -> int:

@@ -12,6 +12,7 @@ import pytest
 
 from pipeline import cli, spark as starting
 from pipeline.errors import MissingRequirementError
+from pipeline.run import COMMANDS
 from pipeline.status import Status
 from tests.support.said_lines import listening
 
@@ -101,3 +102,17 @@ def test_a_lake_that_has_records_of_runs_and_nothing_else_is_none(
     monkeypatch.setattr("pipeline.status.read_status", lambda *_: nothing)
     assert ended(monkeypatch, "status", "--conf", str(conf)) == 2
     assert "there is no lake in this folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("layer", ["run", "decode", "apply"])
+def test_a_full_refresh_is_a_command_with_jobs_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, layer: str
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(cli, "_run", lambda command, *_, **__: said.append(command))
+    for flags in ([], ["--full-refresh"]):
+        cli.app([layer, *flags], standalone_mode=False)
+    assert said == [layer, f"{layer} --full-refresh"]
+    plain, anew = (COMMANDS[command] for command in said)
+    assert list(plain) == list(anew)
+    assert plain != anew

@@ -1,0 +1,211 @@
+"""Beginning a full refresh: looked at, planned, and silver emptied of the source.
+
+Nothing is deleted that was there to stay: bronze is not touched, and silver's tables are emptied by
+commits in place. A table of changes loses its images' columns too, since they may have other types,
+or be another definition's, when changes come into it again.
+
+Maintenance and the beginning of a refresh keep out of each other's way by the ledger: each commits
+its plan first, and then looks for the other's (see `maintenance.batch`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pyarrow as pa
+from pyspark.sql import SparkSession, functions as sf
+
+from decoder import schemas
+from pipeline import delta
+from pipeline.bronze.files import FileRow, read_files
+from pipeline.catalog.definitions import read_items
+from pipeline.errors import BinlakeError, ConcurrentRunError
+from pipeline.lake import Lake
+from pipeline.ledger import Ledger, Plan
+from pipeline.removed import ABANDONED
+from pipeline.settings import Settings
+from pipeline.silver.plan import SilverPlan
+from pipeline.silver.planning import what_is_new
+from pipeline.silver.refresh import Begins, asked
+from pipeline.silver.seen_before import Recognised
+from pipeline.silver.segments import Mark
+from pipeline.silver.spark_types import spark_schema
+from pipeline.silver.standing import silver_standing, silver_to_be
+from pipeline.silver.table_names import TableNames
+from pipeline.silver.tables import PROPERTIES
+from pipeline.silver.views import drop_view
+from pipeline.sql_text import in_sql, literal
+
+NAMED = 5
+"""So many files are named in a refusal."""
+
+
+class RefreshRefusedError(BinlakeError):
+    """What a full refresh would need is not there any more; nothing was touched."""
+
+    exit_code = 2
+
+
+def goes_on(ledger: Ledger, settings: Settings) -> bool:
+    """Whether a full refresh of silver is under way, and with these settings."""
+    refresh = silver_to_be(ledger).refresh
+    return refresh.under_way and refresh.asked == asked(settings)
+
+
+def require_refreshable(spark: SparkSession, settings: Settings, ledger: Ledger) -> None:
+    """Raise unless a full refresh would give silver all that it has; nothing is touched."""
+    last = ledger.last("silver")
+    if last is None:
+        return
+    require_no_maintenance(ledger)
+    lake, source = settings.layout, settings.source
+    files = read_files(spark, lake, source)
+    new = what_is_new(spark, lake, source, None, settings.given_up)
+    require_whole(
+        files, ordinals(spark, lake, source), source, new, (last.body["to"][0], last.body["to"][1])
+    )
+
+
+def require_whole(
+    files: Sequence[FileRow], there: Collection[int], source: str, new: Recognised, upto: Mark
+) -> None:
+    """Raise RefreshRefusedError unless bronze has all that silver was decoded from.
+
+    `files` are the source's; `there` the ordinals of which bronze has bytes; `new`: what a decoding
+    from the start would take; `upto`: what silver has come to.
+    """
+    if gone := gone_files(files, there):
+        raise RefreshRefusedError(
+            f"bronze has no bytes any more of {in_words(gone)} of {source}, which binlake maintain"
+            " has removed: what they tell could not be decoded again.",
+            remedy="binlake apply --full-refresh builds gold anew from silver, as long as that has"
+            " everything. Else, where the binlog files are still there, ingest them into a new"
+            " lake.",
+        )
+    if new.gaps and (not new.segments or new.end < upto):
+        raise RefreshRefusedError(
+            f"decoding {source} again would end before what silver has now: {' '.join(new.gaps)}",
+            remedy="Do that first; nothing was touched.",
+        )
+
+
+def gone_files(files: Sequence[FileRow], there: Collection[int]) -> list[str]:
+    """The files that were taken in, and of which bronze has nothing."""
+    return [row.file for row in files if row.ingested_upto and row.ordinal not in there]
+
+
+def in_words(names: Sequence[str]) -> str:
+    """Some names, and how many more there are."""
+    more = len(names) - NAMED
+    return f"{', '.join(names[:NAMED])}{f' and {more} more' if more > 0 else ''}"
+
+
+def ordinals(spark: SparkSession, lake: Lake, source: str) -> set[int]:
+    """The files of which bronze has bytes."""
+    if not delta.exists(spark, lake.segments):
+        return set()
+    rows = delta.read(spark, lake.segments).where(sf.col("source") == source)
+    return {row["ordinal"] for row in rows.select("ordinal").distinct().coalesce(1).collect()}
+
+
+def require_no_maintenance(ledger: Ledger) -> None:
+    """Raise ConcurrentRunError while maintenance has a plan that is not finished."""
+    if ledger.open("maintenance"):
+        raise ConcurrentRunError(
+            "binlake maintain is under way, or was killed: it may remove what this needs.",
+            remedy="Run it (again) to its end, then this again.",
+        )
+
+
+def beginning_plan(spark: SparkSession, settings: Settings, ledger: Ledger) -> SilverPlan | None:
+    """The batch that begins a full refresh; None where nothing was decoded yet.
+
+    It has the place of the batch before it, where silver still stands if it is abandoned.
+    """
+    before = silver_standing(ledger).plan
+    last = ledger.last("silver")
+    if last is None:
+        return None
+    before = before or SilverPlan.from_body(last.body)
+    maintenance = ledger.last("maintenance")
+    items = read_items(spark, settings.layout, settings.source)
+    known = {(i.schema, i.table, i.version) for i in items if i.version is not None}
+    if before.begins:  # begun and not gone on with: what was there may not be emptied yet
+        known.update(before.begins.tables)
+    return replace(
+        before,
+        start=before.end,
+        tables=(),
+        names=TableNames(),
+        items=(),
+        faults=(),
+        retried=(),
+        again=(),
+        passed=(),
+        seen={},
+        begins=Begins(
+            asked(settings),
+            maintenance.batch if maintenance else 0,
+            tuple(sorted(known)),
+            settings.decoding,
+        ),
+    )
+
+
+def begin(
+    spark: SparkSession, settings: Settings, ledger: Ledger, plan: Plan, body: SilverPlan
+) -> None:
+    """Carry out a batch that begins a full refresh: empty silver of the source.
+
+    Raises ConcurrentRunError while maintenance is under way, and RefreshRefusedError if it has
+    removed what is needed since the batch was planned: then all stays as it was.
+    """
+    lake, source = settings.layout, settings.source
+    ledger.refresh()
+    if ledger.finished_by_another(plan):
+        return
+    require_no_maintenance(ledger)
+    if gone := gone_files(read_files(spark, lake, source), ordinals(spark, lake, source)):
+        reason = f"bronze has lost {in_words(gone)} to binlake maintain meanwhile."
+        ledger.finish(plan, {ABANDONED: reason, **_record(body)})
+        raise RefreshRefusedError(reason, remedy="Silver and gold are as they were.")
+    for name, table in _shared(lake):
+        _delete(spark, name, table, source, plan.batch)
+    empty = spark.createDataFrame([], spark_schema(pa.schema(schemas.CHANGE_FIELDS)))
+    tables = body.begins.tables if body.begins else ()
+
+    def clear(place: tuple[str, str, int]) -> None:
+        schema, table, version = place
+        reference = lake.changes(schema, table, version)
+        if not delta.exists(spark, reference):
+            return
+        app = f"silver/{source}/{schema}/{table}/v{version}"
+        delta.overwrite_once(empty, reference, app=app, version=plan.batch, options=PROPERTIES)
+
+    with ThreadPoolExecutor(settings.parallel_tables) as pool:
+        list(pool.map(clear, tables))
+    for schema, table in sorted({place[:2] for place in tables}):
+        drop_view(spark, lake, schema, table)
+    ledger.finish(plan, _record(replace(body, cut_lsn=0)))
+
+
+def _record(body: SilverPlan) -> dict[str, object]:
+    return {"to": list(body.end), "cut_lsn": body.cut_lsn, "rows": {}, "counts": {}}
+
+
+def _shared(lake: Lake) -> Iterator[tuple[str, str]]:
+    yield "definitions", lake.ledger("definitions")
+    yield "transactions", lake.transactions
+    yield "statements", lake.statements
+    yield "quarantine", lake.quarantine
+
+
+def _delete(spark: SparkSession, name: str, table: str, source: str, batch: int) -> None:
+    """What batches of before have written of the source: this may be done late, by another run."""
+    if not delta.exists(spark, table):
+        return
+    delete = f"DELETE FROM {in_sql(table)} WHERE source = {literal(source)} AND batch <= {batch}"
+    app = f"silver/{source}/refresh/{name}"
+    delta.execute_once(spark, delete, table, app=app, version=batch)

@@ -1,0 +1,89 @@
+"""Gold built anew from silver that is made by hand: damaged, killed at each commit, taken back."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline import delta
+from pipeline.gold.job import refresh
+from pipeline.lake import Lake
+from pipeline.progress import QuietProgress
+from pipeline.report import LayerReport
+from tests.support.kills import AfterEachCommit, Killed
+from tests.support.made_lake import MadeLake
+from tests.support.made_silver import MadeTransaction as Tx, definition, item, lsn
+
+T, U, W, W2 = definition("t"), definition("u"), definition("w"), definition("w2")
+
+
+class Refreshed(MadeLake):
+    """A lake whose gold can be built anew."""
+
+    def refresh(self, **options: Any) -> LayerReport:
+        return refresh(self.spark, self.settings(**options), QuietProgress())
+
+    def rows(self, table: str, version: int | None = None) -> list[tuple[Any, ...]]:
+        path = Lake(self.root).gold("shop", table)
+        return sorted(
+            tuple(row)[:2] for row in delta.read(self.spark, path, version=version).collect()
+        )
+
+    def cuts(self) -> list[tuple[int, int, dict[str, int | None]]]:
+        rows = delta.read(self.spark, Lake(self.root).cuts).orderBy("batch").collect()
+        return [
+            (row["batch"], row["lsn"], {t["table"]: t["delta_version"] for t in row["tables"]})
+            for row in rows
+        ]
+
+
+def test_damaged_gold_is_built_anew_though_its_open_batch_cannot_be_and_runs_are_killed(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = Refreshed(spark, tmp_path / "lake")
+    lake.silver.batch(
+        [Tx(1).insert(T, 1, "a").insert(U, 1, "u"), Tx(2).insert(T, 2, "b").insert(W, 1, "w")],
+        [*(item("create", 1, table) for table in (T, U)), item("create", 2, W)],
+    )
+    lake.run()
+    (first,) = lake.cuts()
+    # One is damaged, one is gone, and one is renamed by the batch that cannot be carried out.
+    spark.sql(f"DELETE FROM delta.`{Lake(lake.root).gold('shop', 'u')}`")
+    shutil.rmtree(Lake(lake.root).gold("shop", "t"))
+    lake.silver.batch(
+        [Tx(3).update(T, (1, "a"), (1, "c")), Tx(5).insert(W2, 2, "x")],
+        [
+            item("renamed", 4, definition("w2"), other=W),
+            item("moved", 4, W, other=definition("w2")),
+        ],
+    )
+    with pytest.raises(Exception, match="gold/shop/t"):
+        lake.run()
+    killer = AfterEachCommit()
+    monkeypatch.setattr(delta, "commit", killer)
+    for _ in range(60):
+        try:
+            lake.refresh()
+            break
+        except Killed:
+            assert [at for _, at, _ in lake.cuts()] in ([lsn(2)], [lsn(2), lsn(5)])
+    monkeypatch.undo()
+    found = {table: lake.rows(table) for table in ("t", "u", "w2")}
+    assert found == {"t": [(1, "c"), (2, "b")], "u": [(1, "u")], "w2": [(1, "w"), (2, "x")]}
+    _, (batch, _, versions) = lake.cuts()
+    assert batch == 3  # the second was set aside, and began it
+    assert lake.rows("u", first[2]["u"]) == lake.rows("u", versions["u"]) == [(1, "u")]
+    assert lake.rows("t", versions["t"]) == found["t"]
+    assert lake.rows("w", first[2]["w"]) == [(1, "w")]
+    assert lake.run().batches == ()
+
+    # Once more it is done again, back to an earlier transaction, and goes on from there.
+    lake.refresh(until=str(lsn(2)))
+    assert (lake.rows("t"), lake.rows("w")) == ([(1, "a"), (2, "b")], [(1, "w")])
+    assert [at for _, at, _ in lake.cuts()] == [lsn(2), lsn(5), lsn(2)]
+    lake.run()
+    assert {table: lake.rows(table) for table in ("t", "u", "w2")} == found
