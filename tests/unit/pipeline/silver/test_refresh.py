@@ -160,7 +160,8 @@ def test_a_portion_keeps_what_is_told_of_its_segments() -> None:
 
 
 FILES = [file_row(f"log.{n:06}", n) for n in (1, 2, 3)]
-WHOLE = Recognised(tuple(SEGMENTS), (Executed(),) * len(SEGMENTS))
+NONE = Executed()
+WHOLE = Recognised(tuple(SEGMENTS), (NONE,) * len(SEGMENTS))
 
 
 @pytest.mark.parametrize(
@@ -170,7 +171,7 @@ WHOLE = Recognised(tuple(SEGMENTS), (Executed(),) * len(SEGMENTS))
         (set(), WHOLE, r"log\.000001, log\.000002, log\.000003 of shop"),
         (
             {1, 2, 3},
-            Recognised(tuple(SEGMENTS[:2]), (Executed(),) * 2, ("log.000002 lacks",)),
+            Recognised(tuple(SEGMENTS[:2]), (NONE, NONE), ("log.000002 lacks",)),
             "lacks",
         ),
         ({1, 2, 3}, Recognised((), (), ("log.000001 lacks",)), "lacks"),
