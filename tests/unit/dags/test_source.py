@@ -25,6 +25,11 @@ def test_the_example_shows_every_key_with_its_default() -> None:
     assert (settings.source, source.name) == ("shop", "shop")
 
 
+def test_the_guide_tells_every_key() -> None:
+    guide = (ROOT / "docs" / "airflow.md").read_text()
+    assert [key for key in Options.model_fields if f"| `{key}` |" not in guide] == []
+
+
 def test_a_minimal_source(tmp_path: Path) -> None:
     file = tmp_path / "a.yml"
     file.write_text("source: erp.eu-1\nlake: /lake\nwhatever: binlake looks at it\n")
