@@ -120,7 +120,7 @@ class SparkCluster:
             )
 
     def _state(self) -> Any:
-        return fetched(f"http://{HOST}:{self._ui}/json/")
+        return _fetched(f"http://{HOST}:{self._ui}/json/")
 
     def _alive(self) -> int:
         workers = (self._state() or {}).get("workers", ())
@@ -139,10 +139,6 @@ class Worker:
     def __init__(self, folder: Path, process: subprocess.Popen[bytes]) -> None:
         self._folder = folder
         self._process = process
-
-    def executors(self, app: str) -> set[str]:
-        """The ids of an application's executors on this worker."""
-        return {path.name for path in (self._folder / app).glob("[0-9]*")}
 
     def kill(self) -> None:
         """SIGKILL to it and to its executors, at once."""
@@ -174,7 +170,7 @@ def _python_without_binlake(folder: Path) -> Path:
     return folder / "bin" / "python"
 
 
-def fetched(url: str) -> Any:
+def _fetched(url: str) -> Any:
     """What a server of Spark's says in JSON; None where it does not."""
     try:
         with urllib.request.urlopen(url, timeout=10) as answer:
