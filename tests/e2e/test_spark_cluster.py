@@ -25,7 +25,7 @@ from demo.run import FOLDER as DEMO
 from pipeline import delta
 from pipeline.lake import Lake
 from tests.e2e.conftest import Run
-from tests.support.spark_cluster import SparkCluster, Worker, until
+from tests.support.spark_cluster import SparkCluster, Worker, kill, until
 
 ROOT = Path(__file__).parents[2]
 CONF = {
@@ -91,7 +91,7 @@ class Jobs:
             meanwhile()
             code = job.wait(timeout=300)
         finally:
-            job.kill()
+            kill(job)
         said = log.read_text(errors="replace")
         assert code == 0, said[-4000:]
         return said

@@ -130,7 +130,7 @@ class SparkCluster:
         for worker in self.workers:
             worker.kill()
         if self._master is not None:
-            _kill(self._master)
+            kill(self._master)
 
 
 class Worker:
@@ -142,7 +142,7 @@ class Worker:
 
     def kill(self) -> None:
         """SIGKILL to it and to its executors, at once."""
-        _kill(self._process)
+        kill(self._process)
 
     def said(self) -> Iterator[tuple[str, str]]:
         """What its executors wrote, a line at a time, each with its application."""
@@ -151,7 +151,8 @@ class Worker:
                 yield file.parent.parent.name, line
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """SIGKILL to a process that was started here and to those that it has started."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
