@@ -120,7 +120,7 @@ class SparkCluster:
             )
 
     def _state(self) -> Any:
-        return fetched(f"http://{HOST}:{self._ui}/json/")
+        return _fetched(f"http://{HOST}:{self._ui}/json/")
 
     def _alive(self) -> int:
         workers = (self._state() or {}).get("workers", ())
@@ -130,7 +130,7 @@ class SparkCluster:
         for worker in self.workers:
             worker.kill()
         if self._master is not None:
-            _kill(self._master)
+            kill(self._master)
 
 
 class Worker:
@@ -140,13 +140,9 @@ class Worker:
         self._folder = folder
         self._process = process
 
-    def executors(self, app: str) -> set[str]:
-        """The ids of an application's executors on this worker."""
-        return {path.name for path in (self._folder / app).glob("[0-9]*")}
-
     def kill(self) -> None:
         """SIGKILL to it and to its executors, at once."""
-        _kill(self._process)
+        kill(self._process)
 
     def said(self) -> Iterator[tuple[str, str]]:
         """What its executors wrote, a line at a time, each with its application."""
@@ -155,7 +151,8 @@ class Worker:
                 yield file.parent.parent.name, line
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """SIGKILL to a process that was started here and to those that it has started."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -174,7 +171,7 @@ def _python_without_binlake(folder: Path) -> Path:
     return folder / "bin" / "python"
 
 
-def fetched(url: str) -> Any:
+def _fetched(url: str) -> Any:
     """What a server of Spark's says in JSON; None where it does not."""
     try:
         with urllib.request.urlopen(url, timeout=10) as answer:
