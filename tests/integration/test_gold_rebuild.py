@@ -16,7 +16,7 @@ from pipeline.progress import QuietProgress
 from pipeline.report import LayerReport
 from tests.support.kills import AfterEachCommit, Killed
 from tests.support.made_lake import MadeLake
-from tests.support.made_silver import MadeTransaction as Tx, definition, item, lsn
+from tests.support.made_silver import SOURCE, MadeTransaction as Tx, definition, item, lsn
 
 T, U, W, W2 = definition("t"), definition("u"), definition("w"), definition("w2")
 
@@ -75,7 +75,9 @@ def test_damaged_gold_is_built_anew_though_its_open_batch_cannot_be_and_runs_are
     found = {table: lake.rows(table) for table in ("t", "u", "w2")}
     assert found == {"t": [(1, "c"), (2, "b")], "u": [(1, "u")], "w2": [(1, "w"), (2, "x")]}
     _, (batch, _, versions) = lake.cuts()
-    assert batch == 3  # the second was set aside, and began it
+    assert batch == 3  # the second was set aside, and began it: late runs cannot publish that
+    log = sorted(Path(Lake(lake.root).cuts, "_delta_log").glob("*.json"))
+    assert f'"appId":"gold/{SOURCE}/_cuts","version":2' in log[1].read_text()
     assert lake.rows("u", first[2]["u"]) == lake.rows("u", versions["u"]) == [(1, "u")]
     assert lake.rows("t", versions["t"]) == found["t"]
     assert lake.rows("w", first[2]["w"]) == [(1, "w")]
