@@ -80,7 +80,7 @@ RESOLVE = $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.10
 lock: $(READY)  ## resolve requirements.lock, and Airflow's that agrees with it, anew
 	$(BIN)/python -m pip install --quiet uv
 	$(RESOLVE) --extra dev --output-file requirements.lock
-	$(RESOLVE) --extra airflow --constraint requirements.lock --constraint .ci/airflow-constraints.txt \
+	$(RESOLVE) --extra airflow --constraint requirements.lock \
 	  --output-file requirements-airflow.lock
 
 setup: $(READY)  ## only make the virtual environment

@@ -1,8 +1,9 @@
-"""Airflow: takes in an archive of binlogs, in portions, for each source in conf/sources. By hand.
+"""Airflow: takes in an archive of binlogs for each source in conf/sources. By hand.
 
-    portions ─▶ (bronze ─▶ silver) for each portion ─▶ gold for each step ─▶ published, check
+    binlogs ─▶ bronze ─▶ silver ─▶ gold for each step ─▶ published, check
 
-Files come from the paths that are given when it is triggered, in the log's order. With *since*,
+Files come from the paths that are given when it is triggered, and are taken in the log's order, in
+batches of a size: a task that is tried again goes on with the batch that it was at. With *since*,
 *until* and *every*, gold goes through them in steps, each with a published cut of its own.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from airflow.sdk import DAG, task, task_group
+from airflow.sdk import DAG, task
 from airflow.sdk.exceptions import AirflowFailException
 
 from binlake_airflow.command_task import command_task, command_tasks, status_check
@@ -18,13 +19,13 @@ from binlake_airflow.dag_arguments import dag_arguments
 from binlake_airflow.gold_asset import publish
 from binlake_airflow.params import BINLOGS, EVERY, SINCE, UNTIL
 from binlake_airflow.source import Source
-from binlake_airflow.sources import read_sources
+from binlake_airflow.sources import make_dags
 from binlake_airflow.stops import stops
 
 
 @task
-def portions(**context: Any) -> list[str]:
-    """The paths of files, as the run was given them."""
+def binlogs(**context: Any) -> list[str]:
+    """The places of files, as the run was given them."""
     return list(context["params"]["binlogs"])
 
 
@@ -48,18 +49,15 @@ def backfill(source: Source) -> DAG:
         doc_md=__doc__,
         params={"binlogs": BINLOGS, "since": SINCE, "until": UNTIL, "every": EVERY},
     ) as dag:
-        # With one slot for all, a portion is decoded before the next one is ingested.
-        @task_group(default_args={"weight_rule": "upstream"})
-        def portion(binlogs: str) -> None:
-            bronze = command_task(source, "bronze", "ingest", options={"--binlogs": binlogs})
-            bronze >> command_task(source, "silver", "decode")
-
+        # All places at once: which file comes first, the log tells, and not which task was quicker.
+        bronze = command_task(source, "bronze", "ingest", options={"--binlogs": binlogs()})
+        silver = command_task(source, "silver", "decode")
         gold = command_tasks(source, "gold", "apply", options=steps())
-        portion.expand(binlogs=portions()) >> gold
+
+        bronze >> silver >> gold
         publish(source.name, gold.output)
         gold >> status_check(source)
     return dag
 
 
-for each in read_sources():
-    backfill(each)
+globals().update(make_dags(backfill))

@@ -12,7 +12,7 @@ from binlake_airflow.command_task import command_task
 from binlake_airflow.dag_arguments import dag_arguments
 from binlake_airflow.params import DRY_RUN, DRY_RUN_OPTION
 from binlake_airflow.source import Source
-from binlake_airflow.sources import read_sources
+from binlake_airflow.sources import make_dags
 
 
 def maintenance(source: Source) -> DAG:
@@ -28,5 +28,4 @@ def maintenance(source: Source) -> DAG:
     return dag
 
 
-for each in read_sources():
-    maintenance(each)
+globals().update(make_dags(maintenance))

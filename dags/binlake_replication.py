@@ -15,7 +15,7 @@ from binlake_airflow.dag_arguments import dag_arguments
 from binlake_airflow.gold_asset import publish
 from binlake_airflow.params import FULL_REFRESH, FULL_REFRESH_OPTION, UNTIL, UNTIL_OPTION
 from binlake_airflow.source import Source
-from binlake_airflow.sources import read_sources
+from binlake_airflow.sources import make_dags
 
 
 def replication(source: Source) -> DAG:
@@ -43,5 +43,4 @@ def replication(source: Source) -> DAG:
     return dag
 
 
-for each in read_sources(tell=True):
-    replication(each)
+globals().update(make_dags(replication, tell=True))

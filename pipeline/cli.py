@@ -33,8 +33,10 @@ Source = Annotated[
     str | None, typer.Option("--source", help="A name for the server that the binlogs are of.")
 ]
 Binlogs = Annotated[
-    str | None,
-    typer.Option("--binlogs", help="A binlog file, a folder of them, or a glob; a path or URL."),
+    list[str] | None,
+    typer.Option(
+        "--binlogs", help="A binlog file, a folder of them, or a glob; a path or URL. Or several."
+    ),
 ]
 LakeFolder = Annotated[str | None, typer.Option("--lake", help="The lake's root folder.")]
 Conf = Annotated[
@@ -283,7 +285,7 @@ def _no_lake() -> SettingsError:
     return SettingsError("there is no lake in this folder.", key="lake", remedy=remedy)
 
 
-def _settings(conf: Path | None, **options: str | None) -> Settings:
+def _settings(conf: Path | None, **options: str | list[str] | None) -> Settings:
     """The settings, whose secrets nothing shows from now on."""
     from pipeline.redaction import redact
     from pipeline.settings import Settings
@@ -293,7 +295,7 @@ def _settings(conf: Path | None, **options: str | None) -> Settings:
     return settings
 
 
-def _run(command: str, conf: Path | None, **options: str | None) -> None:
+def _run(command: str, conf: Path | None, **options: str | list[str] | None) -> None:
     """Carry out a command, record it, and leave with the exit code that tells how it went."""
     from pipeline.log_lines import set_up
     from pipeline.log_progress import LogProgress

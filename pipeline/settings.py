@@ -86,6 +86,11 @@ def _duration(value: Any) -> Any:
     return timedelta(**{f"{written[2].lower()}s": int(written[1])})
 
 
+def _one_or_several(value: Any) -> Any:
+    """A list of one is that one."""
+    return value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
+
+
 def _until(value: Any) -> Any:
     """As text: YAML reads a time as one, and an LSN as a number."""
     if isinstance(value, date):
@@ -177,7 +182,8 @@ class SparkSettings(Model):
 class Settings(Model):
     """All settings of a run.
 
-    `source` names the server that the binlogs are of; `binlogs` is a file, a folder, or a glob, as
+    `source` names the server that the binlogs are of; `binlogs` is a file, a folder, or a glob (or
+    several, whose files are taken together in the log's order), as
     a path or an fsspec URL; `lake` is the root folder of bronze, silver, gold and the ledger. With
     `catalog`, gold tables are `catalog.schema.table` instead of paths, and with `lake_schema` all
     other tables are in that schema of it; then `lake` only has scratch space. `keys` gives a key to
@@ -196,7 +202,7 @@ class Settings(Model):
     """
 
     source: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")] = "mysql"
-    binlogs: str = ""
+    binlogs: Annotated[str | tuple[str, ...], BeforeValidator(_one_or_several)] = ""
     lake: str = ""
     catalog: str | None = None
     lake_schema: str | None = None
@@ -251,6 +257,11 @@ class Settings(Model):
         if self.lake_schema is not None and self.catalog is None:
             raise ValueError("lake_schema is a schema of catalog, which is not given")
         return self
+
+    @property
+    def inputs(self) -> str:
+        """Where binlogs are, to be read by people."""
+        return self.binlogs if isinstance(self.binlogs, str) else ", ".join(self.binlogs)
 
     @property
     def secrets(self) -> frozenset[str]:

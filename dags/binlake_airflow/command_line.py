@@ -14,15 +14,15 @@ def command_line(command: tuple[str, ...], conf: str, options: Mapping[str, Any]
     """`ingest --conf=shop.yml --log=json`, and the options that are set.
 
     Values come as Jinja renders them: an option that is empty or `False` is left out, and one that
-    is `True` is a flag.
+    is `True` is a flag. One that is a list is given once for each.
     """
     spoken = {"--log": "json"} if command[0] in _SPEAKING else {}
-    given = {name: str(value) for name, value in {"--conf": conf, **spoken, **options}.items()}
     return [
         *command,
         *(
             name if value == "True" else f"{name}={value}"
-            for name, value in given.items()
+            for name, given in {"--conf": conf, **spoken, **options}.items()
+            for value in map(str, given if isinstance(given, list | tuple) else [given])
             if value not in ("", "False", "None")
         ),
     ]

@@ -15,6 +15,8 @@ def dag_arguments(source: Source, kind: str) -> dict[str, Any]:
     """
     return {
         "dag_id": source.dag_id(kind),
+        # Once it is known to be whole: see `sources.make_dags`.
+        "auto_register": False,
         "start_date": datetime(2026, 1, 1, tzinfo=timezone.utc),
         "catchup": False,
         "max_active_runs": 1,

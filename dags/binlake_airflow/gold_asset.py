@@ -8,8 +8,6 @@ from typing import Any
 from airflow.sdk import Asset, Context, Metadata, XComArg, get_current_context, task
 from airflow.sdk.exceptions import AirflowSkipException
 
-NOTHING_NEW = "nothing_new"
-
 
 def gold_asset(source: str) -> Asset:
     """`Asset("binlake_shop_gold")`: all tables of a source, at the cut that was published last."""
@@ -38,9 +36,10 @@ def is_new(steps: Iterable[Mapping[str, Any]]) -> bool:
     """Whether gold may have come further.
 
     Where the command's output is not seen (a driver in the cluster), nothing is known. An attempt
-    before the last one may have published and failed then.
+    before the last one may have published and failed then. Else the command names the cut that it
+    published: a run that only says again what is held names none.
     """
-    return any(step.get("outcome") != NOTHING_NEW or step["attempt"] > 1 for step in steps)
+    return any("outcome" not in s or "cut_lsn" in s or s["attempt"] > 1 for s in steps)
 
 
 def _told_before(context: Context) -> bool:

@@ -30,8 +30,8 @@ BINLOGS = Param(
     items={"type": "string", "minLength": 1},
     minItems=1,
     title="Binlogs",
-    description_md="Files, folders or globs, a portion each, in the log's order: each is ingested"
-    " and decoded before the next. Such as `/archive/2026-01/` and `/archive/2026-02/`.",
+    description_md="Files, folders or globs, which are taken in together, in the log's order. Such"
+    " as `/archive/2026-01/` and `/archive/2026-02/`.",
 )
 SINCE = Param(
     None,

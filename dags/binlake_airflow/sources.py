@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, cast
+
+from airflow.sdk import DAG
 
 from binlake_airflow.source import Source, SourceError
 from binlake_airflow.unreadable import unreadable
@@ -30,6 +34,25 @@ def read_sources(*, tell: bool = False) -> list[Source]:
         else:
             found[source.name] = source
     return [found[name] for name in sorted(found)]
+
+
+def make_dags(of: Callable[[Source], DAG], *, tell: bool = False) -> dict[str, DAG]:
+    """A DAG of each source, by its name: what Airflow is to find in a module.
+
+    Whatever is wrong with a source's own (arguments that no operator knows, a schedule that is
+    none, a provider that is missing) is said by a DAG as well, and takes no other source's away.
+    """
+    found: dict[str, DAG] = {}
+    for source in read_sources(tell=tell):
+        try:
+            dag = of(source)
+            cast("Any", dag).validate()  # which has no types of its own
+        except Exception as error:
+            if tell:
+                unreadable(source.file, f"{source.file}: {type(error).__name__}: {error}")
+        else:
+            found[dag.dag_id] = dag
+    return found
 
 
 def folder() -> Path:

@@ -85,7 +85,7 @@ def _given_up(known: Sequence[FileRow], settings: Settings) -> list[str]:
 def _require_something(settings: Settings, listing: Listing, known: Sequence[FileRow]) -> None:
     if not (known or listing.binlogs or listing.faults or listing.begun):
         raise SettingsError(
-            f"there is no binary log at {settings.binlogs}.",
+            f"there is no binary log at {settings.inputs}.",
             key="binlogs",
             remedy=" ".join(listing.notes),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -88,17 +89,19 @@ class _Refused:
     error: BinlogError
 
 
-def find_binlogs(location: str, keys: Keys = NO_KEYS) -> Listing:
-    """The binary logs that `location` means, with their heads.
+def find_binlogs(location: str | Iterable[str], keys: Keys = NO_KEYS) -> Listing:
+    """The binary logs that a location means, or several, each once, with their heads.
 
     A file that is none is a note; a fault where it was given by name, or is named like one, and so
     is an encrypted one that none of the keys opens. Raises SettingsError where there is nothing.
     """
-    files = list_files(location)
+    locations = [location] if isinstance(location, str) else location
+    found = {file.path: file for place in locations for file in list_files(place)}
+    files = list(found.values())
     with ThreadPoolExecutor(THREADS) as threads:
         looked_at = list(threads.map(partial(_look, keys=keys), files))
-    binlogs = [found for found in looked_at if isinstance(found, Binlog)]
-    refused = [found for found in looked_at if isinstance(found, _Refused)]
+    binlogs = [one for one in looked_at if isinstance(one, Binlog)]
+    refused = [one for one in looked_at if isinstance(one, _Refused)]
     faults = [r for r in refused if _matters(r, given=len(files) == 1)]
     return Listing(
         binlogs=tuple(sorted(binlogs, key=lambda binlog: (binlog.number, binlog.stored.path))),

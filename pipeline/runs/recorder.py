@@ -67,7 +67,7 @@ class Recorder:
             "host": socket.gethostname(),
         }
         self._began = datetime.now(timezone.utc)
-        place: dict[str, Any] = {"lake": settings.lake, "binlogs": settings.binlogs or None}
+        place: dict[str, Any] = {"lake": settings.lake, "binlogs": settings.inputs or None}
         say("run_started", f"{command} is started", **self._known, **place)
 
     def layer_began(self, layer: str) -> None:

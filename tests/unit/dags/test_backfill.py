@@ -9,12 +9,12 @@ from airflow.sdk.exceptions import ParamValidationError
 from binlake_airflow.stops import stops
 
 
-def test_portions_then_steps(bag: DagBag) -> None:
+def test_all_files_then_steps(bag: DagBag) -> None:
     dag = bag.dags["binlake_shop_backfill"]
     assert {task.task_id: task.downstream_task_ids for task in dag.tasks} == {
-        "portions": {"portion.bronze"},
-        "portion.bronze": {"portion.silver"},
-        "portion.silver": {"gold"},
+        "binlogs": {"bronze"},
+        "bronze": {"silver"},
+        "silver": {"gold"},
         "steps": {"gold"},
         "gold": {"published", "check"},
         "published": set(),
@@ -22,16 +22,6 @@ def test_portions_then_steps(bag: DagBag) -> None:
     }
     assert dag.get_task("gold").is_mapped
     assert dag.get_task("published").outlets
-
-
-def test_a_portion_is_decoded_before_the_next_is_ingested(bag: DagBag) -> None:
-    """With one slot for all, what has more behind it goes first."""
-    dag = bag.dags["binlake_shop_backfill"]
-    rules = {name: str(dag.get_task(name).weight_rule) for name in dag.task_ids}
-    assert {name for name, rule in rules.items() if rule == "upstream"} == {
-        "portion.bronze",
-        "portion.silver",
-    }
 
 
 @pytest.mark.parametrize("wrong", [[], [""], "/archive", [1]])

@@ -17,7 +17,9 @@ DONE = {"outcome": "done", "cut_lsn": 7, "attempt": 1}
         ([NOTHING, NOTHING], False),
         ([DONE], True),
         ([NOTHING, DONE, NOTHING], True),
-        ([{"outcome": "faults", "attempt": 1}], True),
+        # Something is held, which every run says again, whether or not it publishes a cut.
+        ([{"outcome": "faults", "attempt": 1}], False),
+        ([{"outcome": "faults", "cut_lsn": 8, "attempt": 1}], True),
         # A driver in the cluster, whose output is not seen.
         ([{"attempt": 1}], True),
         # The attempt before may have published, and failed then.

@@ -8,13 +8,15 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from airflow.dag_processing.dagbag import DagBag
 
 from binlake_airflow.source import Options, Source, SourceError
 from binlake_airflow.sources import read_sources
 from pipeline.settings import Settings
 
 ROOT = Path(__file__).parents[3]
-EXAMPLE = ROOT / "conf" / "sources" / "shop.yml.example"
+DAGS = ROOT / "dags"
+EXAMPLE = ROOT / "conf" / "sources" / "shop.yml"
 
 
 def test_the_example_shows_every_key_with_its_default() -> None:
@@ -70,6 +72,23 @@ def test_sources_are_those_of_the_folder(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "3.yml").write_text("source: a")
     (tmp_path / "4.yaml.example").write_text("source: c")
     assert [(one.name, one.file.name) for one in read_sources()] == [("a", "2.yml"), ("b", "1.yml")]
+
+
+@pytest.mark.parametrize(
+    "wrong", ["submit: {executer_memory: 8g}\n  connection: spark", "schedule: every hour"]
+)
+def test_what_airflow_refuses_takes_no_other_sources_dags_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: str
+) -> None:
+    monkeypatch.setenv("BINLAKE_SOURCES", str(tmp_path))
+    (tmp_path / "1.yml").write_text(f"source: wrong\nairflow:\n  {wrong}\n")
+    (tmp_path / "2.yml").write_text("source: right")
+    dags = DagBag(str(DAGS), collect_dags=True)
+    assert not dags.import_errors
+    assert "1.yml" in (dags.dags["binlake_1_unreadable"].description or "")
+    kinds = {name.rpartition("_")[2] for name in dags.dags if name.startswith("binlake_right_")}
+    assert kinds == {"replication", "backfill", "maintenance"}
+    assert "binlake_wrong_replication" not in dags.dags
 
 
 def test_pools_are_printed_for_airflow(
