@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -24,6 +25,8 @@ import numpy as np
 from decoder.processor import processor
 
 _PACKAGE = "decoder"
+WARM = "warm"
+"""The mark in the folder that all kernels are in it."""
 
 
 @cache
@@ -31,13 +34,14 @@ def cache_folder() -> Path:
     """Where compiled kernels are kept: a folder per source, numba version and processor.
 
     Numba itself notices an edit only in the file that defines a kernel, not in one it calls; so
-    the folder's name is a hash of them all. Of the processor, because `warm` fills a folder for
-    one, and machines that share a home may differ. It is in `$BINLAKE_CACHE`, else in the user's
+    the folder's name is a hash of them all, and of Python's version. Of the processor, because
+    `warm` fills a folder for one, and machines that share a home may differ. It is in `$BINLAKE_CACHE`, else in the user's
     cache, else (who runs Spark's executors may have no home) in a folder of the user's alone
     among temporary files. Raises OSError where that is not to be had either.
     """
     checked = bool(numba.config.BOUNDSCHECK)
-    built_for = (numba.__version__, np.__version__, checked, *processor())
+    python = sys.version_info[:2]
+    built_for = (python, numba.__version__, np.__version__, checked, *processor())
     digest = hashlib.sha256(repr(built_for).encode())
     for name, source in sorted(_sources(files(_PACKAGE))):
         digest.update(name.encode() + b"\0" + source)
@@ -59,7 +63,8 @@ def _root() -> Path:
         return Path(given).expanduser().absolute()
     usual = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     try:
-        return _made(Path(usual) / "binlake")
+        # Groups of one user alone are common, and so are folders that they can write.
+        return _of_this_user_alone(_made(Path(usual) / "binlake"), forbidden=0o002)
     except OSError:
         return _own_temporary_folder()
 
@@ -73,11 +78,15 @@ def _made(folder: Path) -> Path:
 
 def _own_temporary_folder() -> Path:
     """A folder that nobody else can write: what is loaded from it is run."""
-    user = os.getuid()
-    folder = Path(tempfile.gettempdir()) / f"binlake-{user}"
+    folder = Path(tempfile.gettempdir()) / f"binlake-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
+    return _of_this_user_alone(folder)
+
+
+def _of_this_user_alone(folder: Path, *, forbidden: int = 0o022) -> Path:
+    """A home may be among temporary files too (`HOME=/tmp`), where others can make it first."""
     found = folder.lstat()
-    if not S_ISDIR(found.st_mode) or found.st_uid != user or found.st_mode & 0o022:
+    if not S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & forbidden:
         raise PermissionError(f"{folder} is not of this user alone")
     return folder
 
@@ -92,9 +101,13 @@ class Locator:
 
     @classmethod
     def from_function(cls, function: Callable[..., Any], file: str) -> Locator:
-        """The locator of a function, whose folder is there; raises OSError where it cannot be."""
+        """The locator of a function, whose folder is there; raises OSError where it cannot be.
+
+        A folder that is filled need not be one that can be written, as in a container's image.
+        """
         locator = cls(function, file)
-        locator.ensure_cache_path()
+        if not (cache_folder() / WARM).exists():
+            locator.ensure_cache_path()
         return locator
 
     def ensure_cache_path(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import fcntl
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.resources import files
 from typing import Any, TextIO
 
@@ -21,7 +21,7 @@ from decoder.columns import HEAD_SLACK, SLACK, Cells
 from decoder.columns.registry import reader
 from decoder.constants import ColumnType
 from decoder.definition import ColumnDefinition
-from decoder.kernel_cache import cache_folder
+from decoder.kernel_cache import WARM, cache_folder
 from decoder.memory import INTERPRETED
 from decoder.options import TypeOptions
 from decoder.results import Faults
@@ -36,7 +36,6 @@ _UNRECORDED = (
     (ColumnDefinition("text", ColumnType.VARCHAR, collation=_UTF8MB4_BIN), 0xFF),
 )
 """What today's server does not write: types of before MySQL 5.6.4, and text that is not valid."""
-_DONE = "warm"
 _STOP_LENGTH = 23
 
 
@@ -45,7 +44,7 @@ def is_warm() -> bool:
     if INTERPRETED:
         return True
     try:
-        return (cache_folder() / _DONE).exists()
+        return (cache_folder() / WARM).exists()
     except OSError:
         return False
 
@@ -69,7 +68,7 @@ def warm(progress: Callable[[str], None] | None = None) -> bool:
             return False
         with _reported(progress):
             use_every_kernel()
-        (folder / _DONE).touch()
+        (folder / WARM).touch()
     return True
 
 
@@ -102,7 +101,9 @@ def _faults(log: bytes, options: TypeOptions) -> list[str]:
 @contextmanager
 def _locked(file: TextIO) -> Iterator[None]:
     with file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        # Some shared homes know no locks: two may compile the same there, which costs time alone.
+        with suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 

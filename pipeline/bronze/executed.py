@@ -74,6 +74,12 @@ class Executed:
         lacking = shown.lacking(self.seen.from_first_of(shown))
         return lacking or shown.lacking_of_servers(self.seen.of_servers_in(shown))
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the log under way has shown all that the lake had when it began: before that, a
+        transaction of its own may be one that no server had without the others."""
+        return not self.seen or not self.unseen(self.shown)
+
     def to_dict(self) -> dict[str, str]:
         """For the ledger."""
         return {"gtids": str(self.gtids), "seen": str(self.seen), "shown": str(self.shown)}

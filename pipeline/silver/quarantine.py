@@ -156,7 +156,7 @@ def given_up(accepted: Iterable[tuple[SegmentRef, str]]) -> list[dict[str, Any]]
     """Rows of quarantine for what is missing before segments, where conf accepts it."""
     return [
         {
-            "__lsn": ref.ordinal << OFFSET_BITS,
+            "__lsn": ref.ordinal << OFFSET_BITS | ref.start_pos,
             "__pos": ref.start_pos,
             "file": ref.file,
             "kind": GIVEN_UP,

@@ -56,12 +56,13 @@ class Recognised:
     def portion(self, size: int) -> Recognised:
         """The first of them that hold `size` bytes, up to where a transaction ends.
 
-        What ends the others is not told before they are taken.
+        Of another server's log, up to where it has shown all that the lake had: gold may be
+        published there. What ends the others is not told before they are taken.
         """
         total = 0
         taken: tuple[SegmentRef, ...] = ()
         for number, ref in enumerate(self.segments):
-            if total >= size and not ref.continues:
+            if total >= size and not ref.continues and self.behind[number - 1].is_whole:
                 taken = self.segments[:number]
                 break
             total += ref.end_pos - ref.start_pos

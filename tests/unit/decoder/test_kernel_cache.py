@@ -103,3 +103,17 @@ def test_a_folder_that_others_can_write_is_not_loaded_from(
     monkeypatch.setattr(warm, "cache_folder", asked)
     assert warm.warm() is False
     assert warm.is_warm() is INTERPRETED
+
+
+def test_a_home_that_others_can_write_is_not_loaded_from(
+    without_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where `HOME=/tmp`, and somebody else was there first."""
+    home = without_home / "home"
+    folder = home / "binlake"
+    folder.mkdir(parents=True)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home))
+    asked = kernel_cache.cache_folder.__wrapped__
+    assert asked().parent == folder
+    folder.chmod(0o777)
+    assert asked().parent == without_home / f"binlake-{os.getuid()}"
