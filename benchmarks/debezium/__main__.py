@@ -34,8 +34,8 @@ from tests.support.mysql import MySQLServer
 ROUNDS = 3
 CONDITIONS = """\
 {machine}; Java {java} with a heap of {heap} for each; Debezium {version};
-Spark on {master}; load {before} before and {after} after. In each of {rounds} rounds both ran once
-in turn, alone, each in new processes, with the log in the page cache. Debezium's clock runs from
+Spark on {master}; load {before} before and {after} after. Rounds: {rounds}, in each of which
+both ran once in turn, in new processes, with the log in the page cache. Debezium's clock runs from
 its first batch to the end of its last one, ours once Spark is up. Seconds are medians over the
 rounds, and the last column is the median of the rounds' ratios.
 """
