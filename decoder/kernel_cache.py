@@ -37,7 +37,8 @@ def cache_folder() -> Path:
     the folder's name is a hash of them all, and of Python's version. Of the processor, because
     `warm` fills a folder for one, and machines that share a home may differ. It is in
     `$BINLAKE_CACHE`, else in the user's cache, else (who runs Spark's executors may have no home)
-    in a folder of the user's alone among temporary files. Raises OSError where that is not to be had either.
+    in a folder of the user's alone among temporary files. Raises OSError where that is not to be
+    had either.
     """
     checked = bool(numba.config.BOUNDSCHECK)
     python = sys.version_info[:2]
