@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from pyspark.sql import SparkSession
 
 from pipeline.sessions import own_session
@@ -20,6 +23,19 @@ INTERPRETED = {
 def interpreted(spark: SparkSession) -> SparkSession:
     """A session beside `spark` in which nothing is compiled."""
     return own_session(spark, INTERPRETED)
+
+
+@contextmanager
+def looking(spark: SparkSession) -> Iterator[SparkSession]:
+    """Such a session for a layer's ledger and for what it looks up, which are few rows whatever the
+    batch has: to compile code for each of these takes longer than all of the reading.
+
+    Behind it `spark` is the active session again.
+    """
+    try:
+        yield interpreted(spark)
+    finally:
+        make_active(spark)
 
 
 def make_active(spark: SparkSession) -> None:

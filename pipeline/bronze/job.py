@@ -20,6 +20,7 @@ from pipeline.bronze.listing import Listing, find_binlogs
 from pipeline.bronze.order import place
 from pipeline.bronze.planning import next_body
 from pipeline.errors import SettingsError
+from pipeline.interpreted import looking
 from pipeline.kernels import warm_kernels
 from pipeline.ledger import Layer, Ledger
 from pipeline.progress import Progress
@@ -32,6 +33,12 @@ LAYER: Layer = "bronze"
 
 def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
     """Finish the open batch, if there is one, then ingest everything that is new."""
+    # Rows are few in all that bronze does: Python reads the files, and a row is a segment.
+    with looking(spark) as session:
+        return _run(session, settings, progress)
+
+
+def _run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
     began = time.monotonic()
     warm_kernels(spark, progress)
     lake = settings.layout

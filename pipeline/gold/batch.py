@@ -21,7 +21,7 @@ from pipeline.gold.planning import Seen, look
 from pipeline.gold.renames import tied
 from pipeline.gold.state import GoldState, TableState
 from pipeline.gold.stops import Stop, stand
-from pipeline.interpreted import interpreted
+from pipeline.interpreted import interpreted, make_active
 from pipeline.ledger import Ledger, Plan
 from pipeline.progress import Progress
 from pipeline.settings import Settings
@@ -65,6 +65,7 @@ def _execute(
     progress: Progress,
     seen: Seen | None,
 ) -> Executed:
+    make_active(spark)
     state = GoldState.from_body(plan.body)
     record = ledger.record("gold")
     touched = [table for table in state.tables.values() if table.touched]
@@ -109,8 +110,8 @@ def _execute(
         stops.extend(outcome.stops)
     if stops:
         state = stand(state, before, stops, facts.prepared)
-    looking = few.looking if few else spark
-    published = publish(spark, settings, state, facts, Cut.of(record), plan.batch, looking)
+    looking = few.looking if few else ledger.spark
+    published = publish(looking, settings, state, facts, Cut.of(record), plan.batch, looking)
     done = {
         "changes": applied,
         "held": state.held(),

@@ -16,6 +16,7 @@ from pipeline.gold.batch import execute
 from pipeline.gold.drift import sentences
 from pipeline.gold.planning import plan_next
 from pipeline.gold.state import GoldState
+from pipeline.interpreted import looking
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress
 from pipeline.report import LayerReport
@@ -39,8 +40,15 @@ def retry(spark: SparkSession, settings: Settings, progress: Progress) -> LayerR
 def _run(
     spark: SparkSession, settings: Settings, progress: Progress, *, again: bool
 ) -> LayerReport:
+    with looking(spark) as session:
+        ledger = Ledger(session, settings.layout, settings.source)
+        return _apply(spark, settings, progress, ledger, again=again)
+
+
+def _apply(
+    spark: SparkSession, settings: Settings, progress: Progress, ledger: Ledger, *, again: bool
+) -> LayerReport:
     started = time.monotonic()
-    ledger = Ledger(spark, settings.layout, settings.source)
     require_same_types(ledger, settings)
     drifted = _drift(ledger)
     counts: Counter[str] = Counter()

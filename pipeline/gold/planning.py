@@ -70,6 +70,7 @@ def plan_next(
 ) -> Planned:
     """Look at the lake and decide; `again`: also to try once more what was refused."""
     previous = GoldState.of(ledger)
+    looking = ledger.spark
     silver = ledger.last("silver")
     if silver is None:
         return Planned(previous)
@@ -82,13 +83,13 @@ def plan_next(
     seen = look(spark, settings, low, cut, previous.xa_from, cut_before=previous.cut_lsn)
     prepared = seen.facts.prepared
     faults = [
-        *open_faults(spark, settings.layout, settings.source),
+        *open_faults(looking, settings.layout, settings.source),
         *seen.facts.undecided,
         *redefined(prepared, seen.items),
         *_without_changes(removed(ledger), previous, seen.items),
     ]
-    places = _taken(spark, settings, previous, seen.items)
-    files = {row.ordinal: row.file for row in read_files(spark, settings.layout, settings.source)}
+    places = _taken(looking, settings, previous, seen.items)
+    files = {row.ordinal: row.file for row in read_files(looking, settings.layout, settings.source)}
     known = Known(silver.batch, cut, seen.items, faults, places, files)
     start = previous.without_refusals() if again else previous
     state = plan_batch(start, known, rules(settings), settings.wanted)
@@ -105,7 +106,7 @@ def plan_next(
     state = touch(state, changed, previous.cut_lsn)
     last = ledger.last("gold")
     batch = last.batch + 1 if last else 1
-    name = keep(spark, settings.layout, settings.source, batch, foreseen.changes)
+    name = keep(looking, settings.layout, settings.source, batch, foreseen.changes)
     partly = foreseen.again or state.cut_lsn < cut
     return Planned(previous, cascading(state, foreseen.changes, name), seen, partly, waits)
 

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from decoder.definition import TableDefinition
 from pipeline.catalog.definitions import append_items, require_own_tables
 from pipeline.catalog.effects import TableName
+from pipeline.interpreted import interpreted, make_active
 from pipeline.job_progress import following
 from pipeline.ledger import Ledger, Plan
 from pipeline.progress import Progress
@@ -71,6 +72,9 @@ class _Batch:
         progress: Progress,
     ) -> None:
         self.spark = big_row_session(spark)
+        # Segments and blobs are few, and hold the rows.
+        self.looking = interpreted(self.spark)
+        make_active(spark)
         self.body = SilverPlan.from_body(plan.body)
         self.settings = settings.with_decoding(self.body.conf)
         self.ledger = ledger
@@ -80,9 +84,9 @@ class _Batch:
 
     def run(self) -> Done:
         batch, source = self.plan.batch, self.settings.source
-        append_items(self.spark, self.lake, source, batch, self.body.items)
+        append_items(self.looking, self.lake, source, batch, self.body.items)
         # Once more: another source's run may have planned the same table at the same time.
-        require_own_tables(self.spark, self.lake, source, self.body.table_names)
+        require_own_tables(self.looking, self.lake, source, self.body.table_names)
         with staging(self.spark, self.lake, source, batch) as staged:
             decoded = self._decode(staged)
             counts = staged.counts() if decoded else {}
@@ -110,7 +114,7 @@ class _Batch:
         return len(refs)
 
     def _refs(self) -> list[SegmentRef]:
-        place = self.spark, self.lake, self.settings.source
+        place = self.looking, self.lake, self.settings.source
         if self.body.retried:
             return segments.at(*place, [(r.ordinal, r.start_pos) for r in self.body.retried])
         return segments.between(*place, self.body.start, self.body.end)
@@ -133,7 +137,7 @@ class _Batch:
             lower_case=self.settings.lower_case_table_names in (1, 2),
         )
         tasks = min(len(chunk), int(self.spark.conf.get("spark.sql.shuffle.partitions") or 1))
-        rows = segments.content(self.spark, self.lake, self.settings.source, chunk, spread=tasks)
+        rows = segments.content(self.looking, self.lake, self.settings.source, chunk, spread=tasks)
         return rows.mapInArrow(decode, spark_schema(BLOBS))
 
     def _write_tables(self, staged: Staging, counts: Mapping[str, int]) -> dict[str, int]:
@@ -146,7 +150,7 @@ class _Batch:
     def _write_views(self, counts: Mapping[str, int]) -> list[str]:
         tables = [t for t in self.body.tables if counts.get(table_target(t.table_id))]
         touched = ((TableName(*_parts(t.definition)), t.version) for t in tables)
-        return write_views(self.spark, self.lake, touched)
+        return write_views(self.looking, self.lake, touched)
 
     def _faults(self, staged: Staging, counts: Mapping[str, int]) -> list[str]:
         source, batch = self.settings.source, self.plan.batch

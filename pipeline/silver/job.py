@@ -10,6 +10,7 @@ from collections import Counter
 
 from pyspark.sql import SparkSession
 
+from pipeline.interpreted import looking
 from pipeline.kernels import warm_kernels
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress
@@ -23,19 +24,20 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
     """Finish the open batch, if there is one, then decode everything that is new in bronze."""
     started = time.monotonic()
     warm_kernels(spark, progress)
-    ledger = Ledger(spark, settings.layout, settings.source)
-    require_same_types(ledger, settings)
-    done = _finish_open(spark, settings, ledger, progress)
-    while True:
-        wanted, gaps = next_plan(spark, settings, ledger, progress)
-        if wanted is None:
-            break
-        body = wanted.to_body()
-        plan = ledger.propose("silver", body)
-        done.append(execute(spark, settings, ledger, plan, progress))
-        if plan.body == body:
-            break
-        # Another run's plan came first: what this run saw may be more than that.
+    with looking(spark) as session:
+        ledger = Ledger(session, settings.layout, settings.source)
+        require_same_types(ledger, settings)
+        done = _finish_open(spark, settings, ledger, progress)
+        while True:
+            wanted, gaps = next_plan(session, settings, ledger, progress)
+            if wanted is None:
+                break
+            body = wanted.to_body()
+            plan = ledger.propose("silver", body)
+            done.append(execute(spark, settings, ledger, plan, progress))
+            if plan.body == body:
+                break
+            # Another run's plan came first: what this run saw may be more than that.
     return _report(done, gaps, started)
 
 
