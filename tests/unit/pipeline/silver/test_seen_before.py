@@ -51,24 +51,26 @@ def test_in_the_servers_own_log_nothing_was_there_before() -> None:
     assert Executed.from_dict(json.loads(json.dumps(found.executed.to_dict()))) == found.executed
 
 
+FAILOVER = rows(
+    FIRST,
+    file_row("log.000003", 6, server_id=2, previous_gtids="u:1-4"),
+    file_row("log.000004", 7, server_id=2, previous_gtids="u:1-8"),
+)
+"""v has u's transactions, and goes on with its own and with u's."""
+REFS = [
+    ref(1, "u:1-9"),
+    *(ref(6, "u:5-8"), ref(7, "u:9,v:1"), ref(7, "", 100, continues=True)),
+    ref(7, "u:10-11,v:2", 200),
+]
+
+
 @pytest.mark.parametrize("runs", [1, 2, 3])
 def test_another_servers_log_goes_in_but_for_what_was_there(runs: int) -> None:
-    """Failover: v has u's transactions, and goes on with its own and with u's."""
-    files = rows(
-        FIRST,
-        file_row("log.000003", 6, server_id=2, previous_gtids="u:1-4"),
-        file_row("log.000004", 7, server_id=2, previous_gtids="u:1-8"),
-    )
-    refs = [
-        ref(1, "u:1-9"),
-        *(ref(6, "u:5-8"), ref(7, "u:9,v:1"), ref(7, "", 100, continues=True)),
-        ref(7, "u:10-11,v:2", 200),
-    ]
     seen: dict[Mark, str] = {}
     mark, executed = None, Executed()
     for stop in {1: (5,), 2: (1, 5), 3: (1, 2, 5)}[runs]:
-        part = [r for r in refs[:stop] if mark is None or r.place >= mark]
-        found = recognised(files, *part, mark=mark, executed=executed)
+        part = [r for r in REFS[:stop] if mark is None or r.place >= mark]
+        found = recognised(FAILOVER, *part, mark=mark, executed=executed)
         assert found.gaps == ()
         seen |= found.seen
         mark, executed = found.end, found.executed
@@ -85,23 +87,13 @@ def test_another_servers_log_goes_in_but_for_what_was_there(runs: int) -> None:
     [(1, [1, 4, 5]), (150, [4, 5]), (450, [5]), (1000, [5])],
 )
 def test_a_portion_ends_with_a_transaction_and_the_next_goes_on(size: int, ends: list[int]) -> None:
-    files = rows(
-        FIRST,
-        file_row("log.000003", 6, server_id=2, previous_gtids="u:1-4"),
-        file_row("log.000004", 7, server_id=2, previous_gtids="u:1-8"),
-    )
-    refs = [
-        ref(1, "u:1-9"),
-        *(ref(6, "u:5-8"), ref(7, "u:9,v:1"), ref(7, "", 100, continues=True)),
-        ref(7, "u:10-11,v:2", 200),
-    ]
-    whole = recognised(files, *refs)
+    whole = recognised(FAILOVER, *REFS)
     taken: list[SegmentRef] = []
     found: list[int] = []
     seen: dict[Mark, str] = {}
     mark, executed, more = None, Executed(), True
     while more:
-        part = recognised(files, *refs[len(taken) :], mark=mark, executed=executed).portion(size)
+        part = recognised(FAILOVER, *REFS[len(taken) :], mark=mark, executed=executed).portion(size)
         mark, executed, more = part.end, part.executed, part.more
         taken += part.segments
         seen |= part.seen
