@@ -32,7 +32,7 @@ from pipeline.silver.refresh import Begins, asked
 from pipeline.silver.seen_before import Recognised
 from pipeline.silver.segments import Mark
 from pipeline.silver.spark_types import spark_schema
-from pipeline.silver.standing import silver_standing, silver_to_be
+from pipeline.silver.standing import Standing, silver_standing, silver_to_be
 from pipeline.silver.table_names import TableNames
 from pipeline.silver.tables import PROPERTIES
 from pipeline.silver.views import drop_view
@@ -63,9 +63,8 @@ def require_refreshable(spark: SparkSession, settings: Settings, ledger: Ledger)
     lake, source = settings.layout, settings.source
     files = read_files(spark, lake, source)
     new = what_is_new(spark, lake, source, None, settings.given_up)
-    require_whole(
-        files, ordinals(spark, lake, source), source, new, (last.body["to"][0], last.body["to"][1])
-    )
+    upto = stood_at(silver_standing(ledger), (last.body["to"][0], last.body["to"][1]))
+    require_whole(files, ordinals(spark, lake, source), source, new, upto)
 
 
 def require_whole(
@@ -110,6 +109,15 @@ def ordinals(spark: SparkSession, lake: Lake, source: str) -> set[int]:
     return {row["ordinal"] for row in rows.select("ordinal").distinct().coalesce(1).collect()}
 
 
+def stood_at(standing: Standing, end: Mark) -> Mark:
+    """Where silver stood before a full refresh; `end`: where its last batch ends.
+
+    Of one that is begun while another is under way that is where it stood before both: gold's last
+    cut may be of there.
+    """
+    return standing.refresh.upto if standing.refresh.under_way else end
+
+
 def require_no_maintenance(ledger: Ledger) -> None:
     """Raise ConcurrentRunError while maintenance has a plan that is not finished."""
     if ledger.open("maintenance"):
@@ -124,11 +132,10 @@ def beginning_plan(spark: SparkSession, settings: Settings, ledger: Ledger) -> S
 
     It has the place of the batch before it, where silver still stands if it is abandoned.
     """
-    before = silver_standing(ledger).plan
-    last = ledger.last("silver")
+    standing, last = silver_standing(ledger), ledger.last("silver")
     if last is None:
         return None
-    before = before or SilverPlan.from_body(last.body)
+    before = standing.plan or SilverPlan.from_body(last.body)
     maintenance = ledger.last("maintenance")
     items = read_items(spark, settings.layout, settings.source)
     known = {(i.schema, i.table, i.version) for i in items if i.version is not None}
@@ -150,6 +157,7 @@ def beginning_plan(spark: SparkSession, settings: Settings, ledger: Ledger) -> S
             maintenance.batch if maintenance else 0,
             tuple(sorted(known)),
             settings.decoding,
+            stood_at(standing, before.end),
         ),
     )
 

@@ -42,7 +42,13 @@ def _after(last: Plan, record: Mapping[str, Any] | None) -> Standing:
     begins = plan.begins
     if begins is None or ABANDONED in (record or {}):
         return Standing(last.batch, plan, plan.refresh)
-    refresh = Refresh(last.batch, begins.asked, under_way=True, maintained=begins.maintained)
+    refresh = Refresh(
+        last.batch,
+        begins.asked,
+        under_way=True,
+        maintained=begins.maintained,
+        upto=begins.upto,
+    )
     return Standing(last.batch, None, refresh)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -10,9 +11,10 @@ import pytest
 from pipeline.bronze.executed import Executed
 from pipeline.bronze.gtids import GtidSet
 from pipeline.errors import ConcurrentRunError, SettingsError
+from pipeline.progress import QuietProgress
 from pipeline.removed import ABANDONED, SPARED, Removed, removed
 from pipeline.settings import Settings
-from pipeline.silver import anew
+from pipeline.silver import anew, planning
 from pipeline.silver.anew import (
     RefreshRefusedError,
     beginning_plan,
@@ -21,6 +23,7 @@ from pipeline.silver.anew import (
     require_whole,
 )
 from pipeline.silver.plan import SilverPlan
+from pipeline.silver.planning import Next, next_plan
 from pipeline.silver.refresh import Begins, Refresh, asked
 from pipeline.silver.seen_before import Recognised
 from pipeline.silver.segments import SegmentRef
@@ -66,7 +69,7 @@ def test_a_refresh_is_under_way_from_its_plan_to_its_last_batch(ledger: MemoryLe
     assert not goes_on(ledger, MICROS)
     plan = ledger.propose("silver", begun(ledger).to_body())
     assert silver_standing(ledger) == Standing(1, DECODED)
-    refresh = Refresh(2, asked(MICROS), under_way=True, maintained=1)
+    refresh = Refresh(2, asked(MICROS), under_way=True, maintained=1, upto=DECODED.end)
     assert silver_to_be(ledger) == Standing(2, None, refresh)
     assert goes_on(ledger, MICROS)
     assert not goes_on(ledger, TEXT)  # another is asked for
@@ -132,6 +135,53 @@ def test_a_second_beginning_empties_what_the_first_was_to(ledger: MemoryLedger) 
     second = begun(ledger)
     assert second.begins is not None
     assert second.begins.tables == tables
+
+
+def test_it_is_not_over_at_a_gap_before_where_silver_stood() -> None:
+    refresh = Refresh(2, "asked", under_way=True, upto=(3, 900))
+    for end, more, under_way in (
+        ((2, 100), True, True),
+        ((2, 100), False, True),
+        ((3, 899), False, True),
+        ((3, 900), True, True),
+        ((3, 900), False, False),
+        ((4, 0), False, False),
+    ):
+        assert refresh.behind(end, more=more).under_way is under_way
+    done = replace(refresh, under_way=False)
+    assert done.behind((4, 0), more=True) == done
+    part = replace(DECODED, end=(2, 100), refresh=refresh)
+    assert SilverPlan.from_body(json.loads(json.dumps(part.to_body()))) == part
+
+
+def test_silver_says_where_it_waits_though_no_gap_tells(
+    ledger: MemoryLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planning, "what_is_new", lambda *_: Recognised((), (), ()))
+    assert next_plan(None, MICROS, ledger, QuietProgress()) == Next(None, ())
+    ledger.did("silver", begun(ledger).to_body())
+    (told,) = next_plan(None, MICROS, ledger, QuietProgress()).gaps
+    assert "had come to byte 900 of file number 3" in told
+    monkeypatch.setattr(planning, "what_is_new", lambda *_: Recognised((), (), ("lacks",)))
+    assert next_plan(None, MICROS, ledger, QuietProgress()).gaps == ("lacks",)
+
+
+def test_one_in_place_of_another_goes_to_where_silver_stood_before_both(
+    ledger: MemoryLedger,
+) -> None:
+    ledger.did("silver", begun(ledger).to_body())
+    for _ in range(2):
+        refresh = silver_standing(ledger).refresh
+        ledger.did("silver", replace(DECODED, end=(2, 100), refresh=refresh).to_body())
+        again = begun(ledger, TEXT)
+        assert again.begins is not None
+        assert again.begins.upto == DECODED.end
+        ledger.did("silver", again.to_body())
+    over = replace(silver_standing(ledger).refresh, under_way=False)
+    ledger.did("silver", replace(DECODED, end=(4, 5), refresh=over).to_body())
+    begins = begun(ledger).begins
+    assert begins is not None
+    assert begins.upto == (4, 5)
 
 
 def segment(ordinal: int, start: int, end: int) -> SegmentRef:
