@@ -19,13 +19,14 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from pipeline import delta
+from pipeline.errors import BinlakeError
 from pipeline.gold.cut import CUTS, Cut
 from pipeline.gold.plan import LEFT_OUT
 from pipeline.gold.state import GoldState, Rebuild, TableState
 from pipeline.ledger import Ledger, Plan
-from pipeline.removed import removed
+from pipeline.removed import ABANDONED, removed
 from pipeline.settings import Settings
-from pipeline.silver.anew import RefreshRefusedError
+from pipeline.silver.anew import RefreshRefusedError, require_no_maintenance
 from pipeline.silver.standing import Standing, silver_standing, silver_to_be
 
 GONE = "The log, as it is decoded since the last full refresh, does not tell of it."
@@ -105,9 +106,13 @@ def follows_silver(ledger: Ledger) -> bool:
 
 
 def require_all_of_silver(ledger: Ledger) -> None:
-    """Raise RefreshRefusedError where maintenance has removed changes that gold was made from."""
+    """Raise RefreshRefusedError where maintenance has removed changes that gold was made from.
+
+    ConcurrentRunError where it is still at that.
+    """
     gone = removed(ledger)
     if gone.lsn:
+        require_no_maintenance(ledger)
         raise RefreshRefusedError(
             f"{gone.sentence[0].upper()}{gone.sentence[1:]}: gold cannot be built anew from what is"
             " left there.",
@@ -203,9 +208,27 @@ def begin(settings: Settings, ledger: Ledger) -> Plan:
 
 
 def carry_out(ledger: Ledger, plan: Plan) -> None:
-    """Finish a batch that begins a full refresh: nothing is written yet."""
+    """Finish a batch that begins a full refresh: nothing is written yet.
+
+    Raises what `require_all_of_silver` does if maintenance came first since the batch was planned:
+    then gold stays as it was. One that comes later sees the plan, and removes nothing.
+    """
+    if ledger.finished_by_another(plan):
+        return
+    try:
+        require_all_of_silver(ledger)
+    except BinlakeError as refusal:
+        ledger.finish(plan, abandoned(ledger, refusal.reason))
+        raise
     state = GoldState.from_body(plan.body)
     ledger.finish(plan, beginning_record(ledger.record("gold"), state))
+
+
+def abandoned(ledger: Ledger, reason: str) -> dict[str, Any]:
+    """The record of a batch that was to begin a full refresh, and does not: all stays as it was."""
+    before = ledger.record("gold") or {}
+    nothing: dict[str, Any] = {"changes": {}, "written": {}}
+    return {**before, **nothing, "standing": GoldState.of(ledger).to_body(), ABANDONED: reason}
 
 
 def following(rebuild: Rebuild, *, ends: bool) -> Rebuild:

@@ -8,6 +8,8 @@ import pytest
 
 from pipeline.bronze.executed import Executed
 from pipeline.catalog.effects import TableName
+from pipeline.errors import ConcurrentRunError
+from pipeline.gold import planning, rebuild
 from pipeline.gold.cut import Cut, published
 from pipeline.gold.gold_table import BASE, POSITION, Standing, place_of
 from pipeline.gold.plan import LEFT_OUT
@@ -29,6 +31,7 @@ from pipeline.gold.rebuild import (
 from pipeline.gold.state import GoldState, TableState
 from pipeline.maintenance.limits import FROM_START, limit
 from pipeline.maintenance.needs import decoding_needs, gold_needs
+from pipeline.removed import ABANDONED, SPARED, spared
 from pipeline.runs.work import cut_of
 from pipeline.settings import Settings
 from pipeline.silver.anew import RefreshRefusedError
@@ -168,6 +171,44 @@ def test_gold_is_not_built_from_less_than_it_was(ledger: MemoryLedger) -> None:
     with pytest.raises(RefreshRefusedError, match="LSN 5 were removed from silver") as raised:
         require_all_of_silver(ledger)
     assert "binlake run --full-refresh" in raised.value.remedy
+
+
+REMOVED = {"removed": {"lsn": 5, "committed_at": 7}}
+
+
+@pytest.mark.parametrize("done", [True, False])
+def test_what_maintenance_removes_before_a_refresh_is_planned_keeps_it_from_beginning(
+    ledger: MemoryLedger, done: bool
+) -> None:
+    held = replace(APPLIED, xa_from=7)
+    ledger.did("gold", APPLIED.to_body(), {**PUBLISHED, "standing": held.standing()})
+    require_all_of_silver(ledger)
+    maintenance = MemoryLedger(ledger.kept).propose("maintenance", REMOVED)
+    plan = rebuild.begin(SETTINGS, ledger)
+    if done:
+        MemoryLedger(ledger.kept).finish(maintenance, {SPARED: False})
+    with pytest.raises(RefreshRefusedError if done else ConcurrentRunError):
+        rebuild.carry_out(ledger, plan)
+    assert ledger.open("gold") is None
+    assert GoldState.of(ledger) == held
+    record = ledger.record("gold") or {}
+    assert ABANDONED in record
+    assert cut_of(record) == cut_of(PUBLISHED)
+    assert published(record) == published(PUBLISHED)
+    assert not refresh_under_way(ledger)
+    rebuild.carry_out(ledger, plan)  # by another run, late: it is done
+
+
+def test_maintenance_that_comes_once_it_is_planned_is_spared(ledger: MemoryLedger) -> None:
+    plan = rebuild.begin(SETTINGS, ledger)
+    maintenance = ledger.propose("maintenance", {"removed": {"lsn": 0, "committed_at": 0}})
+    assert refresh_under_way(ledger)
+    rebuild.carry_out(ledger, plan)
+    ledger.finish(maintenance, spared(ledger, maintenance))
+    assert GoldState.of(ledger).rebuild.under_way
+    ledger.did("maintenance", REMOVED)
+    with pytest.raises(RefreshRefusedError):
+        planning.plan_next(None, SETTINGS, ledger)
 
 
 def test_places_of_an_earlier_refresh_are_none_and_of_a_later_one_behind_all() -> None:

@@ -12,7 +12,7 @@ from pipeline.bronze.executed import Executed
 from pipeline.bronze.gtids import GtidSet
 from pipeline.errors import ConcurrentRunError, SettingsError
 from pipeline.progress import QuietProgress
-from pipeline.removed import ABANDONED, SPARED, Removed, removed
+from pipeline.removed import ABANDONED, SPARED, Removed, removed, spared
 from pipeline.settings import Settings
 from pipeline.silver import anew, planning
 from pipeline.silver.anew import (
@@ -117,6 +117,30 @@ def test_what_was_removed_before_a_refresh_is_there_again(ledger: MemoryLedger) 
     assert removed(ledger) == Removed()
     ledger.did("maintenance", GONE, {SPARED: False})
     assert removed(ledger) == Removed(5, 7)
+
+
+def test_what_was_removed_before_a_batch_that_is_spared_stays_so(ledger: MemoryLedger) -> None:
+    for _ in range(2):
+        plan = ledger.propose("maintenance", {"removed": {"lsn": 9, "committed_at": 9}})
+        assert removed(ledger) == Removed(9, 9)
+        ledger.finish(plan, spared(ledger, plan))
+        assert removed(ledger) == Removed(5, 7)
+    begins = begun(ledger).begins
+    assert begins is not None
+    assert begins.maintained == 3
+    # What the first batch removed is there again, though later ones tell of it.
+    ledger.did("silver", replace(DECODED, refresh=Refresh(2, maintained=1)).to_body())
+    assert removed(ledger) == Removed()
+
+
+def test_a_batch_of_a_run_that_died_may_have_removed_before_it_was_spared(
+    ledger: MemoryLedger,
+) -> None:
+    plan = ledger.propose("maintenance", {"removed": {"lsn": 9, "committed_at": 9}})
+    other = MemoryLedger(ledger.kept)
+    other.run_id = "another"
+    other.finish(plan, spared(other, plan))
+    assert removed(other) == Removed(9, 9)
 
 
 def test_maintenance_that_is_not_done_keeps_a_refresh_from_beginning(ledger: MemoryLedger) -> None:
