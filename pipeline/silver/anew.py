@@ -196,6 +196,8 @@ def begin(
         list(pool.map(clear, tables))
     for schema, table in sorted({place[:2] for place in tables}):
         drop_view(spark, lake, schema, table)
+    # Last: they tell whose the tables are.
+    _delete(spark, "definitions", lake.ledger("definitions"), source, plan.batch)
     ledger.finish(plan, _record(replace(body, cut_lsn=0)))
 
 
@@ -204,7 +206,6 @@ def _record(body: SilverPlan) -> dict[str, object]:
 
 
 def _shared(lake: Lake) -> Iterator[tuple[str, str]]:
-    yield "definitions", lake.ledger("definitions")
     yield "transactions", lake.transactions
     yield "statements", lake.statements
     yield "quarantine", lake.quarantine

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from decoder.definition import TableDefinition
 from pipeline.bronze.executed import Executed
 from pipeline.bronze.files import read_files
-from pipeline.catalog.definitions import read_items, require_own_tables
+from pipeline.catalog.definitions import read_items
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import Position, TimelineItem
 from pipeline.catalog.timeline import CatalogOptions, Shown, Timeline
@@ -21,6 +21,7 @@ from pipeline.progress import Progress
 from pipeline.settings import Settings
 from pipeline.silver import segments
 from pipeline.silver.beginning import beginning
+from pipeline.silver.claims import require_unclaimed
 from pipeline.silver.late_names import late_names
 from pipeline.silver.plan import Retried, SilverPlan, planned_tables
 from pipeline.silver.quarantine import given_up, retryable
@@ -80,7 +81,7 @@ def next_plan(spark: SparkSession, settings: Settings, ledger: Ledger, progress:
         executed=new.executed,
         refresh=refresh.behind(new.end, more=new.more),
     )
-    require_own_tables(spark, lake, settings.source, plan.table_names)
+    require_unclaimed(spark, lake, settings.source, plan.table_names)
     gaps = new.gaps if new.more else new.gaps or _waits(plan.refresh, plan)
     return Next(plan, gaps, new.more)
 
