@@ -13,6 +13,8 @@ from pipeline.ledger import Ledger, Plan
 
 ABANDONED = "abandoned"
 """In the record of a batch that was to begin a full refresh, and did not: why."""
+MAINTAINED = "maintained"
+"""In the record of a batch of silver that began one: the last batch of maintenance before it."""
 SPARED = "spared"
 """In the record of a batch of maintenance that removed nothing, for the sake of a full refresh."""
 BEFORE = "removed_before"
@@ -82,6 +84,14 @@ def _undone(ledger: Ledger) -> int:
     last = ledger.last("silver")
     if last is None:
         return 0
-    given_back = ABANDONED in (ledger.record("silver") or {})
-    begins = None if given_back else last.body.get("begins")
-    return int((begins or last.body.get("refresh") or {}).get("maintained", 0))
+    record = ledger.record("silver") or {}
+    begins = None if ABANDONED in record else last.body.get("begins")
+    if begins:
+        return maintained(record, begins["maintained"])
+    return int((last.body.get("refresh") or {}).get("maintained", 0))
+
+
+def maintained(record: Mapping[str, Any], planned: int) -> int:
+    """The last batch of maintenance before a full refresh of silver began, by the record of the
+    batch that began it; `planned`: by its plan, which may be older than one that came meanwhile."""
+    return int(record.get(MAINTAINED, planned))

@@ -24,7 +24,7 @@ from pipeline.catalog.definitions import read_items
 from pipeline.errors import BinlakeError, ConcurrentRunError
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger, Plan
-from pipeline.removed import ABANDONED
+from pipeline.removed import ABANDONED, MAINTAINED
 from pipeline.settings import Settings
 from pipeline.silver.plan import SilverPlan
 from pipeline.silver.planning import what_is_new
@@ -127,6 +127,12 @@ def require_no_maintenance(ledger: Ledger) -> None:
         )
 
 
+def last_maintained(ledger: Ledger) -> int:
+    """The last batch of maintenance that is done; 0: there was none."""
+    last = ledger.last("maintenance")
+    return last.batch if last else 0
+
+
 def beginning_plan(spark: SparkSession, settings: Settings, ledger: Ledger) -> SilverPlan | None:
     """The batch that begins a full refresh; None where nothing was decoded yet.
 
@@ -136,7 +142,6 @@ def beginning_plan(spark: SparkSession, settings: Settings, ledger: Ledger) -> S
     if last is None:
         return None
     before = standing.plan or SilverPlan.from_body(last.body)
-    maintenance = ledger.last("maintenance")
     items = read_items(spark, settings.layout, settings.source)
     known = {(i.schema, i.table, i.version) for i in items if i.version is not None}
     if before.begins:  # begun and not gone on with: what was there may not be emptied yet
@@ -154,7 +159,7 @@ def beginning_plan(spark: SparkSession, settings: Settings, ledger: Ledger) -> S
         seen={},
         begins=Begins(
             asked(settings),
-            maintenance.batch if maintenance else 0,
+            last_maintained(ledger),
             tuple(sorted(known)),
             settings.decoding,
             stood_at(standing, before.end),
@@ -175,6 +180,8 @@ def begin(
     if ledger.finished_by_another(plan):
         return
     require_no_maintenance(ledger)
+    # One that comes from here on sees the plan, and removes nothing.
+    maintained = last_maintained(ledger)
     if gone := gone_files(read_files(spark, lake, source), ordinals(spark, lake, source)):
         reason = f"bronze has lost {in_words(gone)} to binlake maintain meanwhile."
         ledger.finish(plan, {ABANDONED: reason, **_record(body)})
@@ -198,7 +205,7 @@ def begin(
         drop_view(spark, lake, schema, table)
     # Last: they tell whose the tables are.
     _delete(spark, "definitions", lake.ledger("definitions"), source, plan.batch)
-    ledger.finish(plan, _record(replace(body, cut_lsn=0)))
+    ledger.finish(plan, {MAINTAINED: maintained, **_record(replace(body, cut_lsn=0))})
 
 
 def _record(body: SilverPlan) -> dict[str, object]:

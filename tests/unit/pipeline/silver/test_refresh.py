@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from pipeline.settings import Settings
 from pipeline.silver import anew, planning
 from pipeline.silver.anew import (
     RefreshRefusedError,
+    begin,
     beginning_plan,
     goes_on,
     require_no_maintenance,
@@ -141,6 +143,23 @@ def test_a_batch_of_a_run_that_died_may_have_removed_before_it_was_spared(
     other.run_id = "another"
     other.finish(plan, spared(other, plan))
     assert removed(other) == Removed(9, 9)
+
+
+def test_maintenance_between_the_plan_and_its_beginning_counts_as_before_it(
+    ledger: MemoryLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(anew, "read_files", lambda *_: FILES)
+    monkeypatch.setattr(anew, "ordinals", lambda *_: {1, 2, 3})
+    monkeypatch.setattr(anew.delta, "exists", lambda *_: False)
+    body = begun(ledger)
+    MemoryLedger(ledger.kept).did("maintenance", GONE)
+    plan = ledger.propose("silver", body.to_body())
+    begin(SimpleNamespace(createDataFrame=lambda *_: None), MICROS, ledger, plan, body)
+    assert removed(ledger) == Removed()
+    refresh = silver_standing(ledger).refresh
+    assert refresh.maintained == 2
+    ledger.did("silver", replace(DECODED, refresh=refresh).to_body())
+    assert removed(ledger) == Removed()
 
 
 def test_maintenance_that_is_not_done_keeps_a_refresh_from_beginning(ledger: MemoryLedger) -> None:
