@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from pipeline.catalog.start import text_of
 from pipeline.settings import Settings
 from pipeline.silver.segments import Mark
 
@@ -87,6 +88,12 @@ def _mark(row: Mapping[str, Any]) -> Mark:
 
 
 def asked(settings: Settings) -> str:
-    """What tells a full refresh with these settings from one with others."""
+    """What tells a full refresh with these settings from one with others.
+
+    Of `definitions` that is what the file says, wherever it is. Raises SettingsError for one that
+    cannot be read.
+    """
     told = settings.model_dump(mode="json", include=set(_ASKED))
+    if settings.definitions is not None:
+        told["definitions"] = text_of(settings.definitions)
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()

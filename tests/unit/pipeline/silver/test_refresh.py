@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -85,6 +86,20 @@ def test_a_refresh_is_under_way_from_its_plan_to_its_last_batch(ledger: MemoryLe
     ledger.did("silver", last.to_body())
     assert silver_to_be(ledger) == Standing(4, last, last.refresh)
     assert not goes_on(ledger, MICROS)  # given again, it is done again
+
+
+def test_other_definitions_are_another_refresh_wherever_they_are(tmp_path: Path) -> None:
+    def of(name: str) -> str:
+        return asked(Settings(source="shop", definitions=str(tmp_path / name)))
+
+    (tmp_path / "a.sql").write_text("CREATE TABLE shop.t (a INT)")
+    (tmp_path / "b.sql").write_text("CREATE TABLE shop.t (a INT)")
+    before = of("a.sql")
+    assert before == of("b.sql") != asked(TEXT)
+    (tmp_path / "a.sql").write_text("CREATE TABLE shop.t (b INT)")
+    assert of("a.sql") != before
+    with pytest.raises(SettingsError, match="cannot be read"):
+        of("c.sql")
 
 
 def test_the_types_are_those_of_the_refresh_from_its_plan_on(ledger: MemoryLedger) -> None:
