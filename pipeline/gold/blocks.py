@@ -18,8 +18,13 @@ from pipeline.catalog.items import TimelineItem
 from pipeline.catalog.tables import NO_NAMES
 from pipeline.gold.keys import key_refusal
 from pipeline.gold.names import OWN_COLUMNS
-from pipeline.gold.state import TableState
+from pipeline.gold.state import NO_LSN, TableState
 from pipeline.silver.decode import OFFSET_BITS
+
+REFRESH_AGAIN = (
+    "conf left it out of the last full refresh, so that the rows which gold has are of before that:"
+    " binlake run --full-refresh builds it anew."
+)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -114,6 +119,18 @@ def place_blocks(items: Iterable[TimelineItem], taken: str | None) -> list[Block
     if taken is None:
         return []
     return [Block(item.lsn, taken) for item in items if item.definition is not None]
+
+
+def left_out_blocks(before: TableState, items: Sequence[TimelineItem]) -> list[Block]:
+    """The block of a table that a full refresh has left out, and that conf has again now.
+
+    Nothing tells of it up to where gold has it: what its first rows show would begin it anew.
+    `items` are all of its own.
+    """
+    first = min(items, key=lambda item: item.position, default=None)
+    if first is None or first.kind != "observed" or before.version is None:
+        return []
+    return [Block(first.lsn, REFRESH_AGAIN)] if NO_LSN < before.to_lsn < first.lsn else []
 
 
 def fault_blocks(faults: Iterable[Fault], name: TableName, rules: Rules) -> list[Block]:
