@@ -114,7 +114,7 @@ def _run(
             *(sentences(drifted, _drift(ledger)) if batches else ()),
             *([f"It goes no further than {settings.until}: what is behind waits."] * planned.waits),
             *([WAITS] * planned.behind_silver),
-            *(told(state) if built and not state.rebuild.under_way else ()),
+            *(told(settings, state) if built and not state.rebuild.under_way else ()),
         ),
         seconds=time.monotonic() - started,
     )

@@ -19,8 +19,10 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from pipeline import delta
+from pipeline.catalog.effects import TableName
 from pipeline.errors import BinlakeError
 from pipeline.gold.cut import CUTS, Cut
+from pipeline.gold.names import is_same_place
 from pipeline.gold.plan import LEFT_OUT
 from pipeline.gold.state import GoldState, Rebuild, TableState
 from pipeline.ledger import Ledger, Plan
@@ -243,11 +245,28 @@ def first(silver: Standing) -> Rebuild:
     return Rebuild(silver=silver.refresh.batch, reached=silver.refresh.batch)
 
 
-def told(state: GoldState) -> list[str]:
+def has_place_of_gone(settings: Settings, state: GoldState, name: TableName) -> bool:
+    """Whether a table comes to the place of one that was ours, and is told of no more.
+
+    So with a catalog, which knows no capitals, where `lower_case_table_names` is another now.
+    """
+    there = [
+        table
+        for other, table in state.tables.items()
+        if other != name and is_same_place(settings, name, other)
+    ]
+    return bool(there) and all(one.reason == GONE and one.version is None for one in there)
+
+
+def told(settings: Settings, state: GoldState) -> list[str]:
     """Sentences about tables that a full refresh did not build, once it is done."""
+    built = [table.name for table in state.tables.values() if table.reason != GONE]
     return [
         f"{table.name} was not built anew: {table.reason} Its gold table stays as it was; remove it"
         " by hand if nobody needs it."
         for _, table in sorted(state.tables.items())
-        if table.reason in (GONE, LEFT_OUT) and not table.held
+        if table.reason in (GONE, LEFT_OUT)
+        and not table.held
+        # Else what is at its place is another's now.
+        and not any(one != table.name and is_same_place(settings, one, table.name) for one in built)
     ]

@@ -21,6 +21,7 @@ from pipeline.gold.rebuild import (
     following,
     follows_silver,
     goes_on,
+    has_place_of_gone,
     is_overtaken,
     is_stale,
     progress,
@@ -94,7 +95,7 @@ def test_tables_begin_at_nothing_but_those_that_are_left_out(ledger: MemoryLedge
     assert state.tables[T] == TableState("shop", "t", reason=GONE)
     assert state.tables[U] == APPLIED.tables[U]
     assert (state.cut_lsn, state.rebuild.upto, state.rebuild.under_way) == (0, 3 << 40, True)
-    (sentence_of_t, sentence_of_u) = told(state)
+    (sentence_of_t, sentence_of_u) = told(SETTINGS, state)
     assert ("shop.t" in sentence_of_t, "shop.u" in sentence_of_u) == (True, True)
     record = ledger.record("gold") or {}
     assert published(record) == {U: 5}
@@ -104,6 +105,37 @@ def test_tables_begin_at_nothing_but_those_that_are_left_out(ledger: MemoryLedge
     assert cut_of(record) == cut_of(PUBLISHED)
     again = beginning_record(record, state)
     assert again["published"] == record["published"]
+
+
+def test_a_table_under_another_case_has_the_place_of_its_own_in_a_catalog() -> None:
+    old, new = TableName("shop", "Orders"), TableName("shop", "orders")
+    state = GoldState(tables={old: TableState("shop", "Orders", reason=GONE), T: APPLIED.tables[T]})
+    catalog = Settings(source="shop", catalog="main")
+    assert has_place_of_gone(catalog, state, new)
+    assert not has_place_of_gone(SETTINGS, state, new)
+    assert not has_place_of_gone(catalog, state, old)
+    assert not has_place_of_gone(catalog, state, TableName("shop", "T"))
+    other = TableState("shop", "ORDERS", version=1)
+    assert not has_place_of_gone(
+        catalog, replace(state, tables={**state.tables, other.name: other}), new
+    )
+    built = replace(state, tables={**state.tables, new: TableState("shop", "orders", version=1)})
+    assert told(catalog, built) == []  # nobody is to remove it
+    assert len(told(catalog, state)) == len(told(SETTINGS, built)) == 1
+
+
+def test_gold_asks_for_the_place_as_one_that_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = {}
+
+    def taken(_spark: object, reference: str, _source: str, *, known: bool) -> None:
+        asked[reference] = known
+
+    monkeypatch.setattr(planning, "taken", taken)
+    gone = TableState("shop", "T", reason=GONE)
+    items = [item("create", n, definition(name)) for n, name in ((1, "t"), (2, "new"))]
+    catalog = Settings(source="shop", catalog="main")
+    assert planning._taken(None, catalog, GoldState(tables={gone.name: gone}), items) == {}
+    assert asked == {"`main`.`shop`.`t`": True, "`main`.`shop`.`new`": False}
 
 
 def test_it_goes_on_until_a_cut_is_published(ledger: MemoryLedger) -> None:
