@@ -27,6 +27,10 @@ REFRESH_AGAIN = (
 )
 
 
+_TELLING = ("keys", "model", "rows_not_logged")
+"""Items that do nothing to a table, and may come before its first rows."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Block:
     """A transaction that is not applied to a table, and why; `marked`: gold may go on without it.
@@ -127,7 +131,8 @@ def left_out_blocks(before: TableState, items: Sequence[TimelineItem]) -> list[B
     Nothing tells of it up to where gold has it: what its first rows show would begin it anew.
     `items` are all of its own.
     """
-    first = min(items, key=lambda item: item.position, default=None)
+    doing = (item for item in items if item.kind not in _TELLING)
+    first = min(doing, key=lambda item: item.position, default=None)
     if first is None or first.kind != "observed" or before.version is None:
         return []
     return [Block(first.lsn, REFRESH_AGAIN)] if NO_LSN < before.to_lsn < first.lsn else []

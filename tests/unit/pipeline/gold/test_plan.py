@@ -94,7 +94,7 @@ REFRESHED = GoldState(
 
 
 def test_a_table_that_a_refresh_left_out_is_not_begun_anew_where_its_changes_go_on() -> None:
-    items = [item("observed", 110), item("observed", 110, U)]
+    items = [item("model", 105), item("observed", 110), item("observed", 110, U)]
     state = plan(150, items, previous=REFRESHED)
     assert (state.tables[T].to_lsn, state.tables[T].held) == (109, REFRESH_AGAIN)
     assert (state.tables[U].to_lsn, state.tables[U].held) == (150, None)
