@@ -5,15 +5,20 @@ The plan is committed before anything is removed, so whoever reads it is never t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.ledger import Ledger
+from pipeline.ledger import Ledger, Plan
 
 ABANDONED = "abandoned"
-"""In the record of a batch of silver that was to begin a full refresh, and did not: why."""
+"""In the record of a batch that was to begin a full refresh, and did not: why."""
+MAINTAINED = "maintained"
+"""In the record of a batch of silver that began one: the last batch of maintenance before it."""
 SPARED = "spared"
 """In the record of a batch of maintenance that removed nothing, for the sake of a full refresh."""
+BEFORE = "removed_before"
+"""In the same record: what was gone before it, and by which batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +47,36 @@ def removed(ledger: Ledger) -> Removed:
 
     What a full refresh has decoded again since, or is about to, is there again.
     """
-    plan, under_way = ledger.last("maintenance"), ledger.open("maintenance")
-    if under_way is None and (ledger.record("maintenance") or {}).get(SPARED):
-        return Removed()
-    plan = under_way or plan
-    return Removed(**plan.body["removed"]) if plan and plan.batch > _undone(ledger) else Removed()
+    plan = ledger.open("maintenance")
+    batch, gone = (plan.batch, _of(plan.body["removed"])) if plan else _finished(ledger)
+    return gone if batch > _undone(ledger) else Removed()
+
+
+def spared(ledger: Ledger, plan: Plan) -> dict[str, Any]:
+    """What the record has of a batch of maintenance that is spared: the last one tells for all.
+
+    Of a plan of another run, that may have removed something of it before a refresh began.
+    """
+    batch, gone = _finished(ledger)
+    if not ledger.wrote(plan):
+        batch, gone = plan.batch, _of(plan.body["removed"])
+    return {SPARED: True, BEFORE: {"batch": batch, **gone.to_dict()}}
+
+
+def _finished(ledger: Ledger) -> tuple[int, Removed]:
+    """What is gone by the batches of maintenance that are done, and the last that removed."""
+    last, record = ledger.last("maintenance"), ledger.record("maintenance") or {}
+    if last is None:
+        return 0, Removed()
+    if not record.get(SPARED):
+        return last.batch, _of(last.body["removed"])
+    # A record of an older release has none.
+    before = record.get(BEFORE)
+    return (before["batch"], _of(before)) if before else (0, Removed())
+
+
+def _of(row: Mapping[str, Any]) -> Removed:
+    return Removed(row["lsn"], row["committed_at"])
 
 
 def _undone(ledger: Ledger) -> int:
@@ -54,6 +84,14 @@ def _undone(ledger: Ledger) -> int:
     last = ledger.last("silver")
     if last is None:
         return 0
-    given_back = ABANDONED in (ledger.record("silver") or {})
-    begins = None if given_back else last.body.get("begins")
-    return int((begins or last.body.get("refresh") or {}).get("maintained", 0))
+    record = ledger.record("silver") or {}
+    begins = None if ABANDONED in record else last.body.get("begins")
+    if begins:
+        return maintained(record, begins["maintained"])
+    return int((last.body.get("refresh") or {}).get("maintained", 0))
+
+
+def maintained(record: Mapping[str, Any], planned: int) -> int:
+    """The last batch of maintenance before a full refresh of silver began, by the record of the
+    batch that began it; `planned`: by its plan, which may be older than one that came meanwhile."""
+    return int(record.get(MAINTAINED, planned))

@@ -13,9 +13,11 @@ from types import MappingProxyType
 from pyspark.sql import SparkSession
 
 from pipeline.bronze import job as bronze
+from pipeline.bronze.files import read_files
 from pipeline.errors import BinlakeError, SettingsError, exit_code_of, sentence_of
 from pipeline.gold import job as gold
 from pipeline.gold.rebuild import follows_silver
+from pipeline.gold.until import require_in_log
 from pipeline.hold import require_held
 from pipeline.lease import only_writer
 from pipeline.ledger import Ledger
@@ -49,8 +51,11 @@ def _ingest_first(spark: SparkSession, settings: Settings, progress: Progress) -
 def _decode_anew(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
     """Silver's full refresh, unless gold is still to be built from the last one."""
     ledger = Ledger(spark, settings.layout, settings.source)
-    job = silver.run if _goes_on(ledger, settings) else silver.refresh
-    return job(spark, settings, progress)
+    if _goes_on(ledger, settings):
+        return silver.run(spark, settings, progress)
+    # Else gold would find it, once silver is decoded anew.
+    require_in_log(read_files(spark, settings.layout, settings.source), settings)
+    return silver.refresh(spark, settings, progress)
 
 
 def _goes_on(ledger: Ledger, settings: Settings) -> bool:

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.bronze.batch import Done, carry_out
 from pipeline.bronze.continuity import accepted, gaps
-from pipeline.bronze.copies import commits
+from pipeline.bronze.copies import Committed, commits
 from pipeline.bronze.encrypted import read_keys
 from pipeline.bronze.files import FileRow, read_files
 from pipeline.bronze.listing import Listing, find_binlogs
@@ -23,6 +23,7 @@ from pipeline.errors import SettingsError
 from pipeline.kernels import warm_kernels
 from pipeline.ledger import Layer, Ledger
 from pipeline.progress import Progress
+from pipeline.refilled import refilled_upto
 from pipeline.removed import removed
 from pipeline.report import LayerReport
 from pipeline.settings import Settings
@@ -36,14 +37,13 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
     warm_kernels(spark, progress)
     lake = settings.layout
     ledger = Ledger(spark, lake, settings.source)
-    gone_until = removed(ledger).committed_at
+    committed, gone_until = _lookup(spark, settings, ledger)
     done: list[Done] = []
     if plan := ledger.take_up(LAYER):
         done.append(carry_out(spark, lake, ledger, plan, progress, settings.encryption))
     while True:
         known = read_files(spark, lake, settings.source)
         listing = find_binlogs(settings.binlogs, read_keys(settings.encryption))
-        committed = commits(spark, lake, settings.source)
         order = place(listing.binlogs, known, _reached(ledger), committed, gone_until)
         _require_something(settings, listing, known)
         body = next_body(spark, settings, order.placed, known, ledger.last(LAYER), progress)
@@ -68,10 +68,19 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
     )
 
 
+def _lookup(spark: SparkSession, settings: Settings, ledger: Ledger) -> tuple[Committed, int]:
+    """What silver tells of the lake's transactions (see `order.place`): nothing, while a full
+    refresh fills it again."""
+    if refilled_upto(ledger) is not None:
+        return (lambda _: None), 0
+    return commits(spark, settings.layout, settings.source), removed(ledger).committed_at
+
+
 def _reached(ledger: Ledger) -> int:
-    """The ordinal of the file that silver has come to."""
+    """The ordinal of the file that silver has come to, or had before a full refresh."""
     plan = ledger.open("silver") or ledger.last("silver")
-    return int(plan.body["to"][0]) if plan else 0
+    before, _ = refilled_upto(ledger) or (0, 0)
+    return max(int(plan.body["to"][0]), before) if plan else 0
 
 
 def _given_up(known: Sequence[FileRow], settings: Settings) -> list[str]:

@@ -65,13 +65,18 @@ def require_own_tables(
     others = delta.read(spark, path).where(sf.col("source") != source)
     rows = others.select("source", "schema", "table").distinct().coalesce(1).collect()
     for row in sorted(rows):
-        if TableName(row["schema"], row["table"]) in names:
-            raise SettingsError(
-                f"{row['schema']}.{row['table']} is in this lake already, from source"
-                f" {row['source']}.",
-                key="source",
-                remedy=f"Give {source} a lake of its own, or leave the table out with exclude.",
-            )
+        name = TableName(row["schema"], row["table"])
+        if name in names:
+            raise no_own_table(name, row["source"], source)
+
+
+def no_own_table(name: TableName, other: str, source: str) -> SettingsError:
+    """What is said where a source would write to a table that another one has."""
+    return SettingsError(
+        f"{name} is in this lake already, from source {other}.",
+        key="source",
+        remedy=f"Give {source} a lake of its own, or leave the table out with exclude.",
+    )
 
 
 def append_items(

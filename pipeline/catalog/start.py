@@ -51,19 +51,25 @@ class Start:
 
 def read_start(path: str) -> Start:
     """Read a definitions file, a local path or an fsspec URL. Raises SettingsError."""
-    try:
-        with opened(path) as stream:
-            text = stream.read().decode()
-    except (OSError, ImportError, ValueError) as error:
-        raise _wrong(
-            path, f"cannot be read: {getattr(error, 'strerror', None) or error}"
-        ) from error
+    text = text_of(path)
     if path.lower().endswith((".yml", ".yaml")):
         return Start(tuple(_from_yaml(path, text)))
     tables = _created(dumped_statements(text))
     if not tables:
         raise _wrong(path, "has no CREATE TABLE")
     return Start(tuple(tables.values()), dumped_at(text))
+
+
+def text_of(path: str) -> str:
+    """What a definitions file says. Raises SettingsError."""
+    try:
+        with opened(path) as stream:
+            text: str = stream.read().decode()
+    except (OSError, ImportError, ValueError) as error:
+        raise _wrong(
+            path, f"cannot be read: {getattr(error, 'strerror', None) or error}"
+        ) from error
+    return text
 
 
 def _created(statements: Any) -> dict[TableName, StartTable]:

@@ -18,7 +18,14 @@ from pipeline.gold.cut import Cut, publish, published_at
 from pipeline.gold.drift import in_all, watch
 from pipeline.gold.few_changes import Few, are_few
 from pipeline.gold.planning import Seen, look
-from pipeline.gold.rebuild import begins, carry_out, is_overtaken, published_before, set_aside
+from pipeline.gold.rebuild import (
+    begins,
+    carry_out,
+    is_overtaken,
+    published_before,
+    require_all_of_silver,
+    set_aside,
+)
 from pipeline.gold.renames import tied
 from pipeline.gold.state import GoldState, TableState
 from pipeline.gold.stops import Stop, stand
@@ -68,8 +75,10 @@ def execute(
         if ledger.finished_by_another(plan):
             return Executed({})
         passes = isinstance(error, BinlakeError) and error.retryable
-        if not is_overtaken(ledger, state) and (passes or not anew):
-            raise
+        if not is_overtaken(ledger, state):
+            if passes or not anew:
+                raise
+            require_all_of_silver(ledger)
     set_aside(spark, settings, ledger, plan)
     return Executed({}, set_aside=True)
 

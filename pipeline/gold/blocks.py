@@ -18,8 +18,17 @@ from pipeline.catalog.items import TimelineItem
 from pipeline.catalog.tables import NO_NAMES
 from pipeline.gold.keys import key_refusal
 from pipeline.gold.names import OWN_COLUMNS
-from pipeline.gold.state import TableState
+from pipeline.gold.state import NO_LSN, TableState
 from pipeline.silver.decode import OFFSET_BITS
+
+REFRESH_AGAIN = (
+    "conf left it out of the last full refresh, so that the rows which gold has are of before that:"
+    " binlake run --full-refresh builds it anew."
+)
+
+
+_TELLING = ("keys", "model", "rows_not_logged")
+"""Items that do nothing to a table, and may come before its first rows."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -114,6 +123,19 @@ def place_blocks(items: Iterable[TimelineItem], taken: str | None) -> list[Block
     if taken is None:
         return []
     return [Block(item.lsn, taken) for item in items if item.definition is not None]
+
+
+def left_out_blocks(before: TableState, items: Sequence[TimelineItem]) -> list[Block]:
+    """The block of a table that a full refresh has left out, and that conf has again now.
+
+    Nothing tells of it up to where gold has it: what its first rows show would begin it anew.
+    `items` are all of its own.
+    """
+    doing = (item for item in items if item.kind not in _TELLING)
+    first = min(doing, key=lambda item: item.position, default=None)
+    if first is None or first.kind != "observed" or before.version is None:
+        return []
+    return [Block(first.lsn, REFRESH_AGAIN)] if NO_LSN < before.to_lsn < first.lsn else []
 
 
 def fault_blocks(faults: Iterable[Fault], name: TableName, rules: Rules) -> list[Block]:

@@ -23,12 +23,13 @@ from pipeline.gold.rebuild import (
     require_all_of_silver,
     told,
 )
-from pipeline.gold.state import GoldState
+from pipeline.gold.state import NO_LSN, GoldState
+from pipeline.gold.until import last_wanted
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress
 from pipeline.report import LayerReport
 from pipeline.settings import Settings
-from pipeline.silver.standing import require_same_types, silver_to_be
+from pipeline.silver.standing import require_same_types, silver_standing, silver_to_be
 
 
 def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
@@ -67,6 +68,8 @@ def _run(
     anew = anew and ledger.last("gold") is not None and not goes_on(ledger, settings)
     if anew:
         require_all_of_silver(ledger)
+    if anew or _is_due(ledger):
+        _require_until(spark, settings, ledger)
     drifted = _drift(ledger)
     counts: Counter[str] = Counter()
     batches = []
@@ -76,7 +79,8 @@ def _run(
         counts.update(executed.changes)
         batches.append(plan.batch)
         anew = anew and not executed.set_aside
-    while anew or (is_stale(ledger) and not silver_to_be(ledger).refresh.under_way):
+    while anew or _is_due(ledger):
+        _require_until(spark, settings, ledger)
         plan = begin(settings, ledger)
         executed = execute(spark, settings, ledger, plan, progress)
         counts.update(executed.changes)
@@ -110,10 +114,23 @@ def _run(
             *(sentences(drifted, _drift(ledger)) if batches else ()),
             *([f"It goes no further than {settings.until}: what is behind waits."] * planned.waits),
             *([WAITS] * planned.behind_silver),
-            *(told(state) if built and not state.rebuild.under_way else ()),
+            *(told(settings, state) if built and not state.rebuild.under_way else ()),
         ),
         seconds=time.monotonic() - started,
     )
+
+
+def _is_due(ledger: Ledger) -> bool:
+    """Whether gold is to be built anew since silver was decoded anew."""
+    return is_stale(ledger) and not silver_to_be(ledger).refresh.under_way
+
+
+def _require_until(spark: SparkSession, settings: Settings, ledger: Ledger) -> None:
+    """Raise SettingsError for a place to stop at that silver does not have: before gold is begun
+    anew, which could come to no cut then."""
+    silver = silver_standing(ledger).plan
+    if settings.until is not None and silver is not None:
+        last_wanted(spark, settings, NO_LSN, silver.cut_lsn)
 
 
 def _drift(ledger: Ledger) -> Mapping[str, Any]:

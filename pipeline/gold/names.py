@@ -36,10 +36,17 @@ def why_no_name(settings: Settings, name: TableName, others: Iterable[TableName]
     if not all(_fits(part, settings.catalog) for part in (name.schema, name.table)):
         return f"{name} is no name for a table in the catalog {settings.catalog}. {remedy}"
     for other in others:
-        if other != name and str(other).lower() == str(name).lower():
+        if other != name and is_same_place(settings, name, other):
             told = f"The catalog {settings.catalog} does not tell {name} from {other}"
             return f"{told}, which has the place. {remedy}"
     return None
+
+
+def is_same_place(settings: Settings, name: TableName, other: TableName) -> bool:
+    """Whether two tables have one place in gold: in a catalog, names that differ in case alone."""
+    if settings.catalog is None:
+        return name == other
+    return str(name).lower() == str(other).lower()
 
 
 def _fits(part: str, catalog: str) -> bool:

@@ -18,6 +18,7 @@ from pipeline.gold.blocks import (
     Rules,
     fault_blocks,
     item_blocks,
+    left_out_blocks,
     place_blocks,
     refusal_blocks,
 )
@@ -57,7 +58,9 @@ def plan_batch(
     for name in {*names, *_faulty(known.faults, cut, wanted, set(map(str, names)))}:
         before = previous.tables.get(name, TableState(*_parts(name)))
         if wanted(*_parts(name)):
+            refreshed = previous.rebuild.batch > 0
             blocks = [
+                *(left_out_blocks(before, items[name]) if refreshed else ()),
                 *item_blocks(items[name], rules, known.files),
                 *place_blocks(items[name], known.taken.get(name)),
                 *fault_blocks(known.faults, name, rules),

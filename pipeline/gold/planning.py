@@ -24,7 +24,13 @@ from pipeline.gold.facts import Facts, gather
 from pipeline.gold.faults import open_faults
 from pipeline.gold.names import gold_name, why_no_name
 from pipeline.gold.plan import Known, cascading, plan_batch, same, touch
-from pipeline.gold.rebuild import first, following, is_stale
+from pipeline.gold.rebuild import (
+    first,
+    following,
+    has_place_of_gone,
+    is_stale,
+    require_all_of_silver,
+)
 from pipeline.gold.state import GoldState
 from pipeline.gold.until import last_wanted
 from pipeline.gold.xa import first_open, redefined
@@ -79,6 +85,9 @@ def plan_next(
         return Planned(previous, behind_silver=True)
     if silver.plan is None:
         return Planned(previous)
+    if previous.rebuild.under_way:
+        # Maintenance that came while a batch was set aside did not see that a refresh began there.
+        require_all_of_silver(ledger)
     if ledger.last("gold") is None:
         previous = replace(previous, rebuild=first(silver))
     decoded = silver.plan.cut_lsn
@@ -187,7 +196,7 @@ def _taken(
             spark,
             gold_name(settings, name.schema, name.table),
             settings.source,
-            known=name in previous.tables,
+            known=name in previous.tables or has_place_of_gone(settings, previous, name),
         )
 
     with ThreadPoolExecutor(settings.parallel_tables) as pool:

@@ -19,13 +19,16 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from pipeline import delta
+from pipeline.catalog.effects import TableName
+from pipeline.errors import BinlakeError
 from pipeline.gold.cut import CUTS, Cut
+from pipeline.gold.names import is_same_place
 from pipeline.gold.plan import LEFT_OUT
 from pipeline.gold.state import GoldState, Rebuild, TableState
 from pipeline.ledger import Ledger, Plan
-from pipeline.removed import removed
+from pipeline.removed import ABANDONED, removed
 from pipeline.settings import Settings
-from pipeline.silver.anew import RefreshRefusedError
+from pipeline.silver.anew import RefreshRefusedError, require_no_maintenance
 from pipeline.silver.standing import Standing, silver_standing, silver_to_be
 
 GONE = "The log, as it is decoded since the last full refresh, does not tell of it."
@@ -105,9 +108,13 @@ def follows_silver(ledger: Ledger) -> bool:
 
 
 def require_all_of_silver(ledger: Ledger) -> None:
-    """Raise RefreshRefusedError where maintenance has removed changes that gold was made from."""
+    """Raise RefreshRefusedError where maintenance has removed changes that gold was made from.
+
+    ConcurrentRunError where it is still at that.
+    """
     gone = removed(ledger)
     if gone.lsn:
+        require_no_maintenance(ledger)
         raise RefreshRefusedError(
             f"{gone.sentence[0].upper()}{gone.sentence[1:]}: gold cannot be built anew from what is"
             " left there.",
@@ -203,9 +210,27 @@ def begin(settings: Settings, ledger: Ledger) -> Plan:
 
 
 def carry_out(ledger: Ledger, plan: Plan) -> None:
-    """Finish a batch that begins a full refresh: nothing is written yet."""
+    """Finish a batch that begins a full refresh: nothing is written yet.
+
+    Raises what `require_all_of_silver` does if maintenance came first since the batch was planned:
+    then gold stays as it was. One that comes later sees the plan, and removes nothing.
+    """
+    if ledger.finished_by_another(plan):
+        return
+    try:
+        require_all_of_silver(ledger)
+    except BinlakeError as refusal:
+        ledger.finish(plan, abandoned(ledger, refusal.reason))
+        raise
     state = GoldState.from_body(plan.body)
     ledger.finish(plan, beginning_record(ledger.record("gold"), state))
+
+
+def abandoned(ledger: Ledger, reason: str) -> dict[str, Any]:
+    """The record of a batch that was to begin a full refresh, and does not: all stays as it was."""
+    before = ledger.record("gold") or {}
+    nothing: dict[str, Any] = {"changes": {}, "written": {}}
+    return {**before, **nothing, "standing": GoldState.of(ledger).to_body(), ABANDONED: reason}
 
 
 def following(rebuild: Rebuild, *, ends: bool) -> Rebuild:
@@ -220,11 +245,28 @@ def first(silver: Standing) -> Rebuild:
     return Rebuild(silver=silver.refresh.batch, reached=silver.refresh.batch)
 
 
-def told(state: GoldState) -> list[str]:
+def has_place_of_gone(settings: Settings, state: GoldState, name: TableName) -> bool:
+    """Whether a table comes to the place of one that was ours, and is told of no more.
+
+    So with a catalog, which knows no capitals, where `lower_case_table_names` is another now.
+    """
+    there = [
+        table
+        for other, table in state.tables.items()
+        if other != name and is_same_place(settings, name, other)
+    ]
+    return bool(there) and all(one.reason == GONE and one.version is None for one in there)
+
+
+def told(settings: Settings, state: GoldState) -> list[str]:
     """Sentences about tables that a full refresh did not build, once it is done."""
+    built = [table.name for table in state.tables.values() if table.reason != GONE]
     return [
         f"{table.name} was not built anew: {table.reason} Its gold table stays as it was; remove it"
         " by hand if nobody needs it."
         for _, table in sorted(state.tables.items())
-        if table.reason in (GONE, LEFT_OUT) and not table.held
+        if table.reason in (GONE, LEFT_OUT)
+        and not table.held
+        # Else what is at its place is another's now.
+        and not any(one != table.name and is_same_place(settings, one, table.name) for one in built)
     ]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import Column, DataFrame, SparkSession, functions as sf
 
 from pipeline import delta
-from pipeline.bronze.files import read_files
+from pipeline.bronze.files import FileRow, read_files
+from pipeline.bronze.gtids import GtidSet
 from pipeline.errors import SettingsError
 from pipeline.gold.facts import with_all_columns
 from pipeline.lake import Lake
@@ -40,17 +43,47 @@ def last_wanted(spark: SparkSession, settings: Settings, low: int, high: int) ->
     return _before(rows.where(new), sf.col("committed_at") > sf.lit(until.time), low, high)
 
 
+def require_in_log(files: Sequence[FileRow], settings: Settings) -> None:
+    """Raise SettingsError for a GTID or a file that bronze does not have, as far as it can tell:
+    before silver is decoded anew, what silver has does not count. `files` are the source's."""
+    if settings.until is None:
+        return
+    until = Until.read(settings.until)
+    if until.place is not None and until.place[0] not in {row.file for row in files}:
+        raise _no_file(settings.source, until.place[0])
+    # Of a relay log's files bronze has not kept them.
+    told = all(row.gtids is not None for row in files)
+    if until.gtid is not None and told and not any(_has(row, until.gtid) for row in files):
+        raise _no_gtid(until.gtid, "bronze")
+
+
+def _has(row: FileRow, gtid: str) -> bool:
+    return gtid in GtidSet.of(row.gtids)
+
+
+def _no_gtid(gtid: str, layer: str) -> SettingsError:
+    return SettingsError(
+        f"{gtid} is not in {layer}.",
+        key=KEY,
+        remedy="Ingest and decode the log that has it, or name another transaction. It is also"
+        " missing if maintenance has removed it: then gold is past it.",
+    )
+
+
+def _no_file(source: str, file: str) -> SettingsError:
+    return SettingsError(
+        f"{file} is no file of {source} in this lake.",
+        key=KEY,
+        remedy="binlake status tells which source has which files.",
+    )
+
+
 def _of_gtid(rows: DataFrame, gtid: str) -> int:
     """Where the transaction is, or, if it came again (after RESET), where it was last."""
     taken = sf.when(~sf.coalesce("seen_before", sf.lit(False)), sf.col("__lsn"))
     found = rows.where(sf.lower("gtid") == gtid).agg(sf.max(taken)).first()
     if found is None or found[0] is None:
-        raise SettingsError(
-            f"{gtid} is not in silver.",
-            key=KEY,
-            remedy="Ingest and decode the log that has it, or name another transaction. It is also"
-            " missing if maintenance has removed it: then gold is past it.",
-        )
+        raise _no_gtid(gtid, "silver")
     return int(found[0])
 
 
@@ -58,11 +91,7 @@ def _behind(spark: SparkSession, lake: Lake, source: str, file: str, position: i
     """Whether a transaction ends behind a place in the log."""
     ordinals = [row.ordinal for row in read_files(spark, lake, source) if row.file == file]
     if not ordinals:
-        raise SettingsError(
-            f"{file} is no file of {source} in this lake.",
-            key=KEY,
-            remedy="binlake status tells which source has which files.",
-        )
+        raise _no_file(source, file)
     at = sf.col("__lsn").bitwiseAND((1 << OFFSET_BITS) - 1)
     ordinal = sf.shiftright("__lsn", OFFSET_BITS)
     ends = sf.coalesce("end_pos", at + 1)

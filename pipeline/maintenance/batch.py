@@ -17,7 +17,7 @@ from pipeline.maintenance.retention import carry_out, runs_before
 from pipeline.maintenance.tables import Table, gold_tables, shared_tables, silver_tables
 from pipeline.maintenance.upkeep import SESSION, Keeper, LookedAfter, done, due, look
 from pipeline.progress import Progress
-from pipeline.removed import SPARED
+from pipeline.removed import SPARED, spared
 from pipeline.sessions import own_session
 from pipeline.settings import Settings
 
@@ -50,8 +50,8 @@ def execute(
     body = MaintenancePlan.from_body(plan.body)
     # One that began when this batch was planned already needs what it was to remove.
     ledger.refresh()
-    spared = refresh_under_way(ledger)
-    body = body.sparing(SPARED_FOR) if spared else body
+    sparing = spared(ledger, plan) if refresh_under_way(ledger) else {SPARED: False}
+    body = body.sparing(SPARED_FOR) if sparing[SPARED] else body
     session = own_session(spark, {**SESSION, USER_METADATA: tag(settings.source, plan.batch)})
     silver, common = silver_tables(spark, settings), shared_tables(spark, settings)
     old_runs = [runs_before(settings, now)] if shared else []
@@ -73,7 +73,7 @@ def execute(
         "bronze": body.to_body()["bronze"],
         "silver": body.to_body()["silver"],
         "left": left,
-        SPARED: spared,
+        **sparing,
     }
     ledger.finish(plan, record)
     return Done(plan.batch, counts, (*limits(body), *left))

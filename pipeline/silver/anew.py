@@ -24,7 +24,7 @@ from pipeline.catalog.definitions import read_items
 from pipeline.errors import BinlakeError, ConcurrentRunError
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger, Plan
-from pipeline.removed import ABANDONED
+from pipeline.removed import ABANDONED, MAINTAINED
 from pipeline.settings import Settings
 from pipeline.silver.plan import SilverPlan
 from pipeline.silver.planning import what_is_new
@@ -32,7 +32,7 @@ from pipeline.silver.refresh import Begins, asked
 from pipeline.silver.seen_before import Recognised
 from pipeline.silver.segments import Mark
 from pipeline.silver.spark_types import spark_schema
-from pipeline.silver.standing import silver_standing, silver_to_be
+from pipeline.silver.standing import Standing, silver_standing, silver_to_be
 from pipeline.silver.table_names import TableNames
 from pipeline.silver.tables import PROPERTIES
 from pipeline.silver.views import drop_view
@@ -63,9 +63,8 @@ def require_refreshable(spark: SparkSession, settings: Settings, ledger: Ledger)
     lake, source = settings.layout, settings.source
     files = read_files(spark, lake, source)
     new = what_is_new(spark, lake, source, None, settings.given_up)
-    require_whole(
-        files, ordinals(spark, lake, source), source, new, (last.body["to"][0], last.body["to"][1])
-    )
+    upto = stood_at(silver_standing(ledger), (last.body["to"][0], last.body["to"][1]))
+    require_whole(files, ordinals(spark, lake, source), source, new, upto)
 
 
 def require_whole(
@@ -110,6 +109,15 @@ def ordinals(spark: SparkSession, lake: Lake, source: str) -> set[int]:
     return {row["ordinal"] for row in rows.select("ordinal").distinct().coalesce(1).collect()}
 
 
+def stood_at(standing: Standing, end: Mark) -> Mark:
+    """Where silver stood before a full refresh; `end`: where its last batch ends.
+
+    Of one that is begun while another is under way that is where it stood before both: gold's last
+    cut may be of there.
+    """
+    return standing.refresh.upto if standing.refresh.under_way else end
+
+
 def require_no_maintenance(ledger: Ledger) -> None:
     """Raise ConcurrentRunError while maintenance has a plan that is not finished."""
     if ledger.open("maintenance"):
@@ -119,17 +127,21 @@ def require_no_maintenance(ledger: Ledger) -> None:
         )
 
 
+def last_maintained(ledger: Ledger) -> int:
+    """The last batch of maintenance that is done; 0: there was none."""
+    last = ledger.last("maintenance")
+    return last.batch if last else 0
+
+
 def beginning_plan(spark: SparkSession, settings: Settings, ledger: Ledger) -> SilverPlan | None:
     """The batch that begins a full refresh; None where nothing was decoded yet.
 
     It has the place of the batch before it, where silver still stands if it is abandoned.
     """
-    before = silver_standing(ledger).plan
-    last = ledger.last("silver")
+    standing, last = silver_standing(ledger), ledger.last("silver")
     if last is None:
         return None
-    before = before or SilverPlan.from_body(last.body)
-    maintenance = ledger.last("maintenance")
+    before = standing.plan or SilverPlan.from_body(last.body)
     items = read_items(spark, settings.layout, settings.source)
     known = {(i.schema, i.table, i.version) for i in items if i.version is not None}
     if before.begins:  # begun and not gone on with: what was there may not be emptied yet
@@ -147,9 +159,10 @@ def beginning_plan(spark: SparkSession, settings: Settings, ledger: Ledger) -> S
         seen={},
         begins=Begins(
             asked(settings),
-            maintenance.batch if maintenance else 0,
+            last_maintained(ledger),
             tuple(sorted(known)),
             settings.decoding,
+            stood_at(standing, before.end),
         ),
     )
 
@@ -167,6 +180,8 @@ def begin(
     if ledger.finished_by_another(plan):
         return
     require_no_maintenance(ledger)
+    # One that comes from here on sees the plan, and removes nothing.
+    maintained = last_maintained(ledger)
     if gone := gone_files(read_files(spark, lake, source), ordinals(spark, lake, source)):
         reason = f"bronze has lost {in_words(gone)} to binlake maintain meanwhile."
         ledger.finish(plan, {ABANDONED: reason, **_record(body)})
@@ -188,7 +203,9 @@ def begin(
         list(pool.map(clear, tables))
     for schema, table in sorted({place[:2] for place in tables}):
         drop_view(spark, lake, schema, table)
-    ledger.finish(plan, _record(replace(body, cut_lsn=0)))
+    # Last: they tell whose the tables are.
+    _delete(spark, "definitions", lake.ledger("definitions"), source, plan.batch)
+    ledger.finish(plan, {MAINTAINED: maintained, **_record(replace(body, cut_lsn=0))})
 
 
 def _record(body: SilverPlan) -> dict[str, object]:
@@ -196,7 +213,6 @@ def _record(body: SilverPlan) -> dict[str, object]:
 
 
 def _shared(lake: Lake) -> Iterator[tuple[str, str]]:
-    yield "definitions", lake.ledger("definitions")
     yield "transactions", lake.transactions
     yield "statements", lake.statements
     yield "quarantine", lake.quarantine

@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from decoder.definition import TableDefinition
-from pipeline.catalog.definitions import append_items, require_own_tables
+from pipeline.catalog.definitions import append_items
 from pipeline.catalog.effects import TableName
 from pipeline.job_progress import following
 from pipeline.kernels import warm_first
@@ -20,6 +20,7 @@ from pipeline.settings import Settings
 from pipeline.silver import segments
 from pipeline.silver.anew import begin
 from pipeline.silver.blobs import BLOBS
+from pipeline.silver.claims import require_unclaimed
 from pipeline.silver.decode import (
     FAULTS,
     STATEMENTS,
@@ -92,7 +93,7 @@ class _Batch:
         batch, source = self.plan.batch, self.settings.source
         append_items(self.spark, self.lake, source, batch, self.body.items)
         # Once more: another source's run may have planned the same table at the same time.
-        require_own_tables(self.spark, self.lake, source, self.body.table_names)
+        require_unclaimed(self.spark, self.lake, source, self.body.table_names)
         with staging(self.spark, self.lake, source, batch) as staged:
             decoded = self._decode(staged)
             counts = staged.counts() if decoded else {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from decoder.definition import TableDefinition
@@ -94,7 +94,7 @@ class SilverPlan:
             "conf": dict(self.conf),
             "seen": [[*place, gtids] for place, gtids in self.seen.items()],
             "executed": self.executed and self.executed.to_dict(),
-            "refresh": asdict(self.refresh),
+            "refresh": self.refresh.to_dict(),
             "begins": self.begins and self.begins.to_dict(),
         }
 
@@ -120,7 +120,7 @@ class SilverPlan:
             conf=body["conf"],
             seen={(ordinal, start): gtids for ordinal, start, gtids in body.get("seen", ())},
             executed=Executed.from_dict(executed) if executed else None,
-            refresh=Refresh(**body.get("refresh", {})),
+            refresh=Refresh.from_dict(body.get("refresh", {})),
             begins=Begins.from_dict(begins) if (begins := body.get("begins")) else None,
         )
 

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from decoder.definition import TableDefinition
 from pipeline.bronze.executed import Executed
 from pipeline.bronze.files import read_files
-from pipeline.catalog.definitions import read_items, require_own_tables
+from pipeline.catalog.definitions import read_items
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import Position, TimelineItem
 from pipeline.catalog.timeline import CatalogOptions, Shown, Timeline
@@ -21,9 +21,11 @@ from pipeline.progress import Progress
 from pipeline.settings import Settings
 from pipeline.silver import segments
 from pipeline.silver.beginning import beginning
+from pipeline.silver.claims import require_unclaimed
 from pipeline.silver.late_names import late_names
 from pipeline.silver.plan import Retried, SilverPlan, planned_tables
 from pipeline.silver.quarantine import given_up, retryable
+from pipeline.silver.refresh import FROM_START, Refresh
 from pipeline.silver.seen_before import Recognised, left_behind, recognise
 from pipeline.silver.segments import Mark, SegmentRef
 from pipeline.silver.staging import big_row_session
@@ -52,7 +54,7 @@ def next_plan(spark: SparkSession, settings: Settings, ledger: Ledger, progress:
     before, refresh = standing.plan, standing.refresh
     new = what_is_new(spark, lake, settings.source, before, settings.given_up)
     if not new.segments:
-        return Next(None, new.gaps)
+        return Next(None, new.gaps or _waits(refresh, before))
     new = new.portion(settings.segments.batch)
     from_start = before.from_start if before else _is_first(new.segments[0])
     timeline = Timeline(
@@ -77,10 +79,24 @@ def next_plan(spark: SparkSession, settings: Settings, ledger: Ledger, progress:
         conf=settings.decoding,
         seen=new.seen,
         executed=new.executed,
-        refresh=replace(refresh, under_way=refresh.under_way and new.more),
+        refresh=refresh.behind(new.end, more=new.more),
     )
-    require_own_tables(spark, lake, settings.source, plan.table_names)
-    return Next(plan, new.gaps, new.more)
+    require_unclaimed(spark, lake, settings.source, plan.table_names)
+    gaps = new.gaps if new.more else new.gaps or _waits(plan.refresh, plan)
+    return Next(plan, gaps, new.more)
+
+
+def _waits(refresh: Refresh, last: SilverPlan | None) -> tuple[str, ...]:
+    """What is told of a full refresh that can go no further where no gap says why."""
+    end = last.end if last else FROM_START
+    if not refresh.under_way or end >= refresh.upto:
+        return ()
+    told = f"Bronze ends at {_in_words(end)}, and silver had come to {_in_words(refresh.upto)}"
+    return (f"{told}: the full refresh waits for what is missing.",)
+
+
+def _in_words(mark: Mark) -> str:
+    return f"byte {mark[1]} of file number {mark[0]}"
 
 
 def what_is_new(

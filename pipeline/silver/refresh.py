@@ -5,10 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from pipeline.catalog.start import text_of
 from pipeline.settings import Settings
+from pipeline.silver.segments import Mark
+
+FROM_START: Mark = (0, 0)
 
 _ASKED = frozenset(
     {
@@ -25,13 +29,31 @@ class Refresh:
 
     `asked`: the settings that it is done with, as `asked` gives them. `under_way`: there are
     batches of it to come. `maintained`: what maintenance removed up to this batch of its own is
-    there again.
+    there again. `upto`: where silver stood before it, and before others that it came in place of.
     """
 
     batch: int = 0
     asked: str = ""
     under_way: bool = False
     maintained: int = 0
+    upto: Mark = FROM_START
+
+    def behind(self, end: Mark, *, more: bool) -> Refresh:
+        """What it is behind a batch that ends there; `more`: bronze has more to be taken.
+
+        It is not over before silver is where it stood: a gap that came meanwhile is waited for,
+        since gold's cut must not fall behind the one of before.
+        """
+        return replace(self, under_way=self.under_way and (more or end < self.upto))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return {**asdict(self), "upto": list(self.upto)}
+
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any]) -> Refresh:
+        """What `to_dict` gave; a plan of an older release lacks fields."""
+        return cls(**{**row, "upto": _mark(row)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +68,32 @@ class Begins:
     maintained: int
     tables: tuple[tuple[str, str, int], ...] = ()
     conf: Mapping[str, Any] = field(default_factory=dict)
+    upto: Mark = FROM_START
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
-        return {**asdict(self), "tables": [list(table) for table in self.tables]}
+        tables = [list(table) for table in self.tables]
+        return {**asdict(self), "tables": tables, "upto": list(self.upto)}
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> Begins:
         """What `to_dict` gave."""
         tables = tuple((schema, table, version) for schema, table, version in row["tables"])
-        return cls(row["asked"], row["maintained"], tables, row["conf"])
+        return cls(row["asked"], row["maintained"], tables, row["conf"], _mark(row))
+
+
+def _mark(row: Mapping[str, Any]) -> Mark:
+    ordinal, pos = row.get("upto", FROM_START)
+    return ordinal, pos
 
 
 def asked(settings: Settings) -> str:
-    """What tells a full refresh with these settings from one with others."""
+    """What tells a full refresh with these settings from one with others.
+
+    Of `definitions` that is what the file says, wherever it is. Raises SettingsError for one that
+    cannot be read.
+    """
     told = settings.model_dump(mode="json", include=set(_ASKED))
+    if settings.definitions is not None:
+        told["definitions"] = text_of(settings.definitions)
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()

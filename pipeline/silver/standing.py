@@ -8,7 +8,7 @@ from typing import Any
 
 from pipeline.errors import SettingsError
 from pipeline.ledger import Ledger, Plan
-from pipeline.removed import ABANDONED
+from pipeline.removed import ABANDONED, maintained
 from pipeline.settings import Settings
 from pipeline.silver.plan import SilverPlan
 from pipeline.silver.refresh import Refresh
@@ -42,7 +42,13 @@ def _after(last: Plan, record: Mapping[str, Any] | None) -> Standing:
     begins = plan.begins
     if begins is None or ABANDONED in (record or {}):
         return Standing(last.batch, plan, plan.refresh)
-    refresh = Refresh(last.batch, begins.asked, under_way=True, maintained=begins.maintained)
+    refresh = Refresh(
+        last.batch,
+        begins.asked,
+        under_way=True,
+        maintained=maintained(record or {}, begins.maintained),
+        upto=begins.upto,
+    )
     return Standing(last.batch, None, refresh)
 
 

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
 from decoder import schemas
 from decoder.columns.registry import row_type
 from pipeline import delta
@@ -73,11 +76,26 @@ def _append(
     schema = schemas.changes(row_type(definition, settings.type_options))
     rows = staging.unpacked(table_target(table.table_id), schema)
     name = f"{definition.schema}/{definition.table}/v{table.version}"
-    delta.append_once(
-        rows,
-        lake.changes(definition.schema, definition.table, table.version),
-        app=f"silver/{settings.source}/{name}",
-        version=batch,
-        # A full refresh has left the table without the columns of its images.
-        options={**PROPERTIES, "compression": "zstd", "mergeSchema": merging},
-    )
+    reference = lake.changes(definition.schema, definition.table, table.version)
+
+    def append(merging: str) -> None:
+        delta.append_once(
+            rows,
+            reference,
+            app=f"silver/{settings.source}/{name}",
+            version=batch,
+            # A full refresh has left the table without the columns of its images.
+            options={**PROPERTIES, "compression": "zstd", "mergeSchema": merging},
+        )
+
+    try:
+        append(merging)
+    except AnalysisException:
+        # So has another source's, which had the table and has it no more.
+        if not _lacks_images(staging.spark, reference):
+            raise
+        append("true")
+
+
+def _lacks_images(spark: SparkSession, reference: str) -> bool:
+    return delta.exists(spark, reference) and "after" not in delta.read(spark, reference).columns

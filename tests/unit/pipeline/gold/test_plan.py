@@ -12,10 +12,10 @@ from decoder.definition import ColumnDefinition, TableDefinition
 from decoder.options import TypeOptions
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import ItemKind, TimelineItem
-from pipeline.gold.blocks import Fault, Rules
+from pipeline.gold.blocks import REFRESH_AGAIN, Fault, Rules
 from pipeline.gold.parts import Evolve, parts
 from pipeline.gold.plan import LEFT_OUT, Known, plan_batch, same, touch
-from pipeline.gold.state import GoldState, TableState
+from pipeline.gold.state import GoldState, Rebuild, TableState
 from pipeline.gold.ways import DROPPED, NOT_FROM_START
 
 RULES = Rules(keys={}, types=TypeOptions())
@@ -80,6 +80,40 @@ def test_a_table_whose_beginning_was_not_seen_is_applied_but_not_complete() -> N
 def test_a_table_without_a_key_is_a_table_like_others() -> None:
     table = plan(100, [item("create", 10, of=definition(primary_key=()))]).tables[T]
     assert (table.to_lsn, table.complete, table.held, table.key) == (100, True, None, ())
+
+
+REFRESHED = GoldState(
+    1,
+    100,
+    tables={
+        T: TableState("shop", "t", 90, 90, version=2, reason=LEFT_OUT),
+        U: TableState("shop", "u", 100, 100, reason="never seen"),
+    },
+    rebuild=Rebuild(batch=7),
+)
+
+
+def test_a_table_that_a_refresh_left_out_is_not_begun_anew_where_its_changes_go_on() -> None:
+    items = [item("model", 105), item("observed", 110), item("observed", 110, U)]
+    state = plan(150, items, previous=REFRESHED)
+    assert (state.tables[T].to_lsn, state.tables[T].held) == (109, REFRESH_AGAIN)
+    assert (state.tables[U].to_lsn, state.tables[U].held) == (150, None)
+    again = plan(200, items, previous=replace(state, rebuild=REFRESHED.rebuild))
+    assert (again.tables[T].to_lsn, again.tables[T].held) == (109, REFRESH_AGAIN)
+    marking = replace(RULES, mark_faults=True)
+    assert plan(150, items, previous=REFRESHED, rules=marking).tables[T].held == REFRESH_AGAIN
+    created = plan(150, [*items, item("create", 120)], previous=REFRESHED).tables[T]
+    assert (created.to_lsn, created.held, created.complete) == (150, None, True)
+
+
+def test_other_tables_whose_rows_come_unexpected_go_on_as_before() -> None:
+    shown = item("observed", 110)
+    for previous, items in (
+        (replace(REFRESHED, rebuild=Rebuild()), [shown]),
+        (REFRESHED, [item("observed", 20), shown]),
+        (REFRESHED, [item("observed", 90)]),
+    ):
+        assert plan(150, items, previous=previous).tables[T].held is None
 
 
 def test_what_comes_after_the_cut_does_not_count() -> None:

@@ -8,6 +8,8 @@ import pytest
 
 from pipeline.bronze.executed import Executed
 from pipeline.catalog.effects import TableName
+from pipeline.errors import ConcurrentRunError
+from pipeline.gold import planning, rebuild
 from pipeline.gold.cut import Cut, published
 from pipeline.gold.gold_table import BASE, POSITION, Standing, place_of
 from pipeline.gold.plan import LEFT_OUT
@@ -19,6 +21,7 @@ from pipeline.gold.rebuild import (
     following,
     follows_silver,
     goes_on,
+    has_place_of_gone,
     is_overtaken,
     is_stale,
     progress,
@@ -29,6 +32,7 @@ from pipeline.gold.rebuild import (
 from pipeline.gold.state import GoldState, TableState
 from pipeline.maintenance.limits import FROM_START, limit
 from pipeline.maintenance.needs import decoding_needs, gold_needs
+from pipeline.removed import ABANDONED, SPARED, spared
 from pipeline.runs.work import cut_of
 from pipeline.settings import Settings
 from pipeline.silver.anew import RefreshRefusedError
@@ -91,7 +95,7 @@ def test_tables_begin_at_nothing_but_those_that_are_left_out(ledger: MemoryLedge
     assert state.tables[T] == TableState("shop", "t", reason=GONE)
     assert state.tables[U] == APPLIED.tables[U]
     assert (state.cut_lsn, state.rebuild.upto, state.rebuild.under_way) == (0, 3 << 40, True)
-    (sentence_of_t, sentence_of_u) = told(state)
+    (sentence_of_t, sentence_of_u) = told(SETTINGS, state)
     assert ("shop.t" in sentence_of_t, "shop.u" in sentence_of_u) == (True, True)
     record = ledger.record("gold") or {}
     assert published(record) == {U: 5}
@@ -101,6 +105,37 @@ def test_tables_begin_at_nothing_but_those_that_are_left_out(ledger: MemoryLedge
     assert cut_of(record) == cut_of(PUBLISHED)
     again = beginning_record(record, state)
     assert again["published"] == record["published"]
+
+
+def test_a_table_under_another_case_has_the_place_of_its_own_in_a_catalog() -> None:
+    old, new = TableName("shop", "Orders"), TableName("shop", "orders")
+    state = GoldState(tables={old: TableState("shop", "Orders", reason=GONE), T: APPLIED.tables[T]})
+    catalog = Settings(source="shop", catalog="main")
+    assert has_place_of_gone(catalog, state, new)
+    assert not has_place_of_gone(SETTINGS, state, new)
+    assert not has_place_of_gone(catalog, state, old)
+    assert not has_place_of_gone(catalog, state, TableName("shop", "T"))
+    other = TableState("shop", "ORDERS", version=1)
+    assert not has_place_of_gone(
+        catalog, replace(state, tables={**state.tables, other.name: other}), new
+    )
+    built = replace(state, tables={**state.tables, new: TableState("shop", "orders", version=1)})
+    assert told(catalog, built) == []  # nobody is to remove it
+    assert len(told(catalog, state)) == len(told(SETTINGS, built)) == 1
+
+
+def test_gold_asks_for_the_place_as_one_that_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = {}
+
+    def taken(_spark: object, reference: str, _source: str, *, known: bool) -> None:
+        asked[reference] = known
+
+    monkeypatch.setattr(planning, "taken", taken)
+    gone = TableState("shop", "T", reason=GONE)
+    items = [item("create", n, definition(name)) for n, name in ((1, "t"), (2, "new"))]
+    catalog = Settings(source="shop", catalog="main")
+    assert planning._taken(None, catalog, GoldState(tables={gone.name: gone}), items) == {}
+    assert asked == {"`main`.`shop`.`t`": True, "`main`.`shop`.`new`": False}
 
 
 def test_it_goes_on_until_a_cut_is_published(ledger: MemoryLedger) -> None:
@@ -168,6 +203,44 @@ def test_gold_is_not_built_from_less_than_it_was(ledger: MemoryLedger) -> None:
     with pytest.raises(RefreshRefusedError, match="LSN 5 were removed from silver") as raised:
         require_all_of_silver(ledger)
     assert "binlake run --full-refresh" in raised.value.remedy
+
+
+REMOVED = {"removed": {"lsn": 5, "committed_at": 7}}
+
+
+@pytest.mark.parametrize("done", [True, False])
+def test_what_maintenance_removes_before_a_refresh_is_planned_keeps_it_from_beginning(
+    ledger: MemoryLedger, done: bool
+) -> None:
+    held = replace(APPLIED, xa_from=7)
+    ledger.did("gold", APPLIED.to_body(), {**PUBLISHED, "standing": held.standing()})
+    require_all_of_silver(ledger)
+    maintenance = MemoryLedger(ledger.kept).propose("maintenance", REMOVED)
+    plan = rebuild.begin(SETTINGS, ledger)
+    if done:
+        MemoryLedger(ledger.kept).finish(maintenance, {SPARED: False})
+    with pytest.raises(RefreshRefusedError if done else ConcurrentRunError):
+        rebuild.carry_out(ledger, plan)
+    assert ledger.open("gold") is None
+    assert GoldState.of(ledger) == held
+    record = ledger.record("gold") or {}
+    assert ABANDONED in record
+    assert cut_of(record) == cut_of(PUBLISHED)
+    assert published(record) == published(PUBLISHED)
+    assert not refresh_under_way(ledger)
+    rebuild.carry_out(ledger, plan)  # by another run, late: it is done
+
+
+def test_maintenance_that_comes_once_it_is_planned_is_spared(ledger: MemoryLedger) -> None:
+    plan = rebuild.begin(SETTINGS, ledger)
+    maintenance = ledger.propose("maintenance", {"removed": {"lsn": 0, "committed_at": 0}})
+    assert refresh_under_way(ledger)
+    rebuild.carry_out(ledger, plan)
+    ledger.finish(maintenance, spared(ledger, maintenance))
+    assert GoldState.of(ledger).rebuild.under_way
+    ledger.did("maintenance", REMOVED)
+    with pytest.raises(RefreshRefusedError):
+        planning.plan_next(None, SETTINGS, ledger)
 
 
 def test_places_of_an_earlier_refresh_are_none_and_of_a_later_one_behind_all() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,17 +13,20 @@ import pytest
 from pipeline.bronze.executed import Executed
 from pipeline.bronze.gtids import GtidSet
 from pipeline.errors import ConcurrentRunError, SettingsError
-from pipeline.removed import ABANDONED, SPARED, Removed, removed
+from pipeline.progress import QuietProgress
+from pipeline.removed import ABANDONED, SPARED, Removed, removed, spared
 from pipeline.settings import Settings
-from pipeline.silver import anew
+from pipeline.silver import anew, planning
 from pipeline.silver.anew import (
     RefreshRefusedError,
+    begin,
     beginning_plan,
     goes_on,
     require_no_maintenance,
     require_whole,
 )
 from pipeline.silver.plan import SilverPlan
+from pipeline.silver.planning import Next, next_plan
 from pipeline.silver.refresh import Begins, Refresh, asked
 from pipeline.silver.seen_before import Recognised
 from pipeline.silver.segments import SegmentRef
@@ -66,7 +72,7 @@ def test_a_refresh_is_under_way_from_its_plan_to_its_last_batch(ledger: MemoryLe
     assert not goes_on(ledger, MICROS)
     plan = ledger.propose("silver", begun(ledger).to_body())
     assert silver_standing(ledger) == Standing(1, DECODED)
-    refresh = Refresh(2, asked(MICROS), under_way=True, maintained=1)
+    refresh = Refresh(2, asked(MICROS), under_way=True, maintained=1, upto=DECODED.end)
     assert silver_to_be(ledger) == Standing(2, None, refresh)
     assert goes_on(ledger, MICROS)
     assert not goes_on(ledger, TEXT)  # another is asked for
@@ -80,6 +86,20 @@ def test_a_refresh_is_under_way_from_its_plan_to_its_last_batch(ledger: MemoryLe
     ledger.did("silver", last.to_body())
     assert silver_to_be(ledger) == Standing(4, last, last.refresh)
     assert not goes_on(ledger, MICROS)  # given again, it is done again
+
+
+def test_other_definitions_are_another_refresh_wherever_they_are(tmp_path: Path) -> None:
+    def of(name: str) -> str:
+        return asked(Settings(source="shop", definitions=str(tmp_path / name)))
+
+    (tmp_path / "a.sql").write_text("CREATE TABLE shop.t (a INT)")
+    (tmp_path / "b.sql").write_text("CREATE TABLE shop.t (a INT)")
+    before = of("a.sql")
+    assert before == of("b.sql") != asked(TEXT)
+    (tmp_path / "a.sql").write_text("CREATE TABLE shop.t (b INT)")
+    assert of("a.sql") != before
+    with pytest.raises(SettingsError, match="cannot be read"):
+        of("c.sql")
 
 
 def test_the_types_are_those_of_the_refresh_from_its_plan_on(ledger: MemoryLedger) -> None:
@@ -116,6 +136,47 @@ def test_what_was_removed_before_a_refresh_is_there_again(ledger: MemoryLedger) 
     assert removed(ledger) == Removed(5, 7)
 
 
+def test_what_was_removed_before_a_batch_that_is_spared_stays_so(ledger: MemoryLedger) -> None:
+    for _ in range(2):
+        plan = ledger.propose("maintenance", {"removed": {"lsn": 9, "committed_at": 9}})
+        assert removed(ledger) == Removed(9, 9)
+        ledger.finish(plan, spared(ledger, plan))
+        assert removed(ledger) == Removed(5, 7)
+    begins = begun(ledger).begins
+    assert begins is not None
+    assert begins.maintained == 3
+    # What the first batch removed is there again, though later ones tell of it.
+    ledger.did("silver", replace(DECODED, refresh=Refresh(2, maintained=1)).to_body())
+    assert removed(ledger) == Removed()
+
+
+def test_a_batch_of_a_run_that_died_may_have_removed_before_it_was_spared(
+    ledger: MemoryLedger,
+) -> None:
+    plan = ledger.propose("maintenance", {"removed": {"lsn": 9, "committed_at": 9}})
+    other = MemoryLedger(ledger.kept)
+    other.run_id = "another"
+    other.finish(plan, spared(other, plan))
+    assert removed(other) == Removed(9, 9)
+
+
+def test_maintenance_between_the_plan_and_its_beginning_counts_as_before_it(
+    ledger: MemoryLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(anew, "read_files", lambda *_: FILES)
+    monkeypatch.setattr(anew, "ordinals", lambda *_: {1, 2, 3})
+    monkeypatch.setattr(anew.delta, "exists", lambda *_: False)
+    body = begun(ledger)
+    MemoryLedger(ledger.kept).did("maintenance", GONE)
+    plan = ledger.propose("silver", body.to_body())
+    begin(SimpleNamespace(createDataFrame=lambda *_: None), MICROS, ledger, plan, body)
+    assert removed(ledger) == Removed()
+    refresh = silver_standing(ledger).refresh
+    assert refresh.maintained == 2
+    ledger.did("silver", replace(DECODED, refresh=refresh).to_body())
+    assert removed(ledger) == Removed()
+
+
 def test_maintenance_that_is_not_done_keeps_a_refresh_from_beginning(ledger: MemoryLedger) -> None:
     require_no_maintenance(ledger)
     ledger.propose("maintenance", GONE)
@@ -132,6 +193,53 @@ def test_a_second_beginning_empties_what_the_first_was_to(ledger: MemoryLedger) 
     second = begun(ledger)
     assert second.begins is not None
     assert second.begins.tables == tables
+
+
+def test_it_is_not_over_at_a_gap_before_where_silver_stood() -> None:
+    refresh = Refresh(2, "asked", under_way=True, upto=(3, 900))
+    for end, more, under_way in (
+        ((2, 100), True, True),
+        ((2, 100), False, True),
+        ((3, 899), False, True),
+        ((3, 900), True, True),
+        ((3, 900), False, False),
+        ((4, 0), False, False),
+    ):
+        assert refresh.behind(end, more=more).under_way is under_way
+    done = replace(refresh, under_way=False)
+    assert done.behind((4, 0), more=True) == done
+    part = replace(DECODED, end=(2, 100), refresh=refresh)
+    assert SilverPlan.from_body(json.loads(json.dumps(part.to_body()))) == part
+
+
+def test_silver_says_where_it_waits_though_no_gap_tells(
+    ledger: MemoryLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planning, "what_is_new", lambda *_: Recognised((), (), ()))
+    assert next_plan(None, MICROS, ledger, QuietProgress()) == Next(None, ())
+    ledger.did("silver", begun(ledger).to_body())
+    (told,) = next_plan(None, MICROS, ledger, QuietProgress()).gaps
+    assert "had come to byte 900 of file number 3" in told
+    monkeypatch.setattr(planning, "what_is_new", lambda *_: Recognised((), (), ("lacks",)))
+    assert next_plan(None, MICROS, ledger, QuietProgress()).gaps == ("lacks",)
+
+
+def test_one_in_place_of_another_goes_to_where_silver_stood_before_both(
+    ledger: MemoryLedger,
+) -> None:
+    ledger.did("silver", begun(ledger).to_body())
+    for _ in range(2):
+        refresh = silver_standing(ledger).refresh
+        ledger.did("silver", replace(DECODED, end=(2, 100), refresh=refresh).to_body())
+        again = begun(ledger, TEXT)
+        assert again.begins is not None
+        assert again.begins.upto == DECODED.end
+        ledger.did("silver", again.to_body())
+    over = replace(silver_standing(ledger).refresh, under_way=False)
+    ledger.did("silver", replace(DECODED, end=(4, 5), refresh=over).to_body())
+    begins = begun(ledger).begins
+    assert begins is not None
+    assert begins.upto == (4, 5)
 
 
 def segment(ordinal: int, start: int, end: int) -> SegmentRef:

@@ -1,0 +1,66 @@
+"""Whose a table is: no other source may have it, though its full refresh has emptied the timeline.
+
+The timeline tells which tables a source has. While a full refresh is under way it is being filled
+again; until then the batch that began that tells.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from pyspark.sql import SparkSession, functions as sf
+
+from pipeline import delta
+from pipeline.catalog.definitions import no_own_table, require_own_tables
+from pipeline.catalog.effects import TableName
+from pipeline.lake import Lake
+from pipeline.ledger import PLANNED, Ledger
+from pipeline.silver.refresh import Begins, Refresh
+from pipeline.silver.standing import silver_to_be
+
+
+def require_unclaimed(
+    spark: SparkSession, lake: Lake, source: str, names: Collection[TableName]
+) -> None:
+    """Raise SettingsError if another source has one of these tables in this lake, or is about to
+    have it again."""
+    # In this order: a timeline is emptied once the ledger says that it will be.
+    require_own_tables(spark, lake, source, names)
+    if not names:
+        return
+    for other, begun in sorted(begun_by_others(spark, lake, source).items()):
+        refresh = silver_to_be(Ledger(spark, lake, other)).refresh
+        if taken := sorted(claimed(refresh, begun).intersection(names)):
+            raise no_own_table(taken[0], other, source)
+
+
+def claimed(refresh: Refresh, begun: Iterable[Begins]) -> set[TableName]:
+    """The tables that a source had before a full refresh that is under way; `begun`: all of its.
+
+    One that came in place of another, of which it kept the end, finds not all of them.
+    """
+    if not refresh.under_way:
+        return set()
+    return {
+        TableName(schema, table)
+        for one in begun
+        if one.upto == refresh.upto
+        for schema, table, _ in one.tables
+    }
+
+
+def begun_by_others(spark: SparkSession, lake: Lake, source: str) -> Mapping[str, Sequence[Begins]]:
+    """The full refreshes that other sources have ever begun."""
+    path = lake.ledger("batches")
+    if not delta.exists(spark, path):
+        return {}
+    begins = sf.get_json_object("body", "$.begins").alias("begins")
+    planned = delta.read(spark, path).where(
+        (sf.col("source") != source) & (sf.col("layer") == "silver") & (sf.col("state") == PLANNED)
+    )
+    found: dict[str, list[Begins]] = defaultdict(list)
+    for row in planned.select("source", begins).where("begins IS NOT NULL").coalesce(1).collect():
+        found[row["source"]].append(Begins.from_dict(json.loads(row["begins"])))
+    return found
