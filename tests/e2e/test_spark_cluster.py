@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeAlias
 
 import pyarrow as pa
 import pytest
@@ -35,7 +36,11 @@ CONF = {
 }
 SAVED = re.compile(r"\[cache\] data saved to '(.+)'")
 LOADED = "[cache] data loaded from"
+# Of each job: on two cores beside other tests, a session with its executors takes a minute or two.
+JOB_SECONDS = 600.0
 RUNNING = re.compile(r"Running task \d+\.(\d+) in stage (\d+)\.(\d+)")
+
+Job: TypeAlias = subprocess.Popen[bytes]
 
 
 @pytest.fixture(scope="module")
@@ -76,8 +81,8 @@ class Jobs:
             "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         }
 
-    def run(self, layer: str, meanwhile: Callable[[], None] = lambda: None) -> str:
-        """Submit a layer's job and wait for it; what it said."""
+    def run(self, layer: str, meanwhile: Callable[[Job], None] = lambda _: None) -> None:
+        """Submit a layer's job, and wait for it while something is done to the cluster."""
         log = self._folder / f"{layer}.log"
         told = ("--source", "shop", "--binlogs", DEMO / "binlogs", "--lake", self.lake)
         job = self._cluster.submit(
@@ -88,13 +93,13 @@ class Jobs:
             log=log,
         )
         try:
-            meanwhile()
-            code = job.wait(timeout=300)
+            meanwhile(job)
+            code: object = job.wait(timeout=JOB_SECONDS)
+        except (TimeoutError, subprocess.TimeoutExpired) as error:
+            code = error
         finally:
             kill(job)
-        said = log.read_text(errors="replace")
-        assert code == 0, said[-4000:]
-        return said
+        assert code == 0, f"{layer}: {code}\n{log.read_text(errors='replace')[-4000:]}"
 
     def compiled(self) -> Path:
         """The folder of compiled kernels, which is called as it is for this very source."""
@@ -156,14 +161,20 @@ def test_the_layers_on_a_cluster_that_loses_a_worker(
 
     lost, other = cluster.workers
 
-    def kill_a_worker() -> None:
+    def kill_a_worker(job: Job) -> None:
         before = jobs.plans()
+
+        def wait(found: Callable[[], bool], what: str) -> None:
+            until(
+                lambda: found() or job.poll() is not None, what, patience=JOB_SECONDS, pause=0.005
+            )
+
         with held(jobs.compiled() / "lock") as waiting:
             # The survey is over when there is a plan. Who decodes then finds no mark that kernels
             # are compiled, and waits as if somebody did it.
-            until(lambda: jobs.plans() > before, "silver's plan is committed", pause=0.005)
+            wait(lambda: jobs.plans() > before, "silver's plan is committed")
             (jobs.compiled() / "warm").unlink()
-            until(lambda: waiting() == 2, "both workers decode")
+            wait(lambda: waiting() == 2, "both workers decode")
             lost.kill()
 
     jobs.run("silver", meanwhile=kill_a_worker)
