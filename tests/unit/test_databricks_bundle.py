@@ -13,6 +13,7 @@ from databricks.bundles.jobs import Job
 
 from pipeline.cli import app
 from pipeline.settings import Settings
+from pipeline.task import arguments
 
 ROOT = Path(__file__).parent.parent.parent
 BUNDLE = yaml.safe_load((ROOT / "databricks.yml").read_text())
@@ -21,6 +22,8 @@ JOBS: dict[str, Any] = {
     name: job for found in RESOURCES for name, job in found["resources"]["jobs"].items()
 }
 TASKS = {task["task_key"]: task for task in JOBS["binlake"]["tasks"]}
+DEFAULTS = {one["name"]: one["default"] for one in JOBS["binlake"]["parameters"]}
+PARAMETER = re.compile(r"\{\{job\.parameters\.(\w+)\}\}")
 VARIABLE = re.compile(r"\$\{var\.(\w+)\}")
 
 
@@ -52,10 +55,27 @@ def test_a_task_calls_a_command_with_options_that_it_has(key: str) -> None:
     task = TASKS[key]["python_wheel_task"]
     assert task["package_name"] == "binlake"
     assert f'{task["entry_point"]} = "pipeline.' in (ROOT / "pyproject.toml").read_text()
-    name, *arguments = task["parameters"]
+    params = _params(task["parameters"], DEFAULTS)
+    assert str(params["conf"]).endswith("/conf/databricks/${bundle.target}.yml")
+    assert not any(params.get(name) for name in DEFAULTS), "nothing but what is new, and all of it"
+
+
+def test_parameters_of_the_job_reach_the_layers_that_know_them() -> None:
+    given = {"until": "uuid:7", "full_refresh": "true"}
+    assert given.keys() == DEFAULTS.keys()
+    parameters = {key: task["python_wheel_task"]["parameters"] for key, task in TASKS.items()}
+    reached = {key: _params(found, given) for key, found in parameters.items()}
+    full = {key for key, params in reached.items() if params.get("full_refresh")}
+    until = {key for key, params in reached.items() if params.get("until") == "uuid:7"}
+    assert (full, until) == ({"silver", "gold"}, {"gold"})
+
+
+def _params(parameters: list[str], given: dict[str, str]) -> dict[str, Any]:
+    """What the command of a task takes for its options, where the job is given these values."""
+    said = [PARAMETER.sub(lambda found: given[found[1]], one) for one in parameters]
+    name, *options = arguments(said)
     command = typer.main.get_command(app).commands[name]
-    context = command.make_context(name, [*arguments])
-    assert str(context.params["conf"]).endswith("/conf/databricks/${bundle.target}.yml")
+    return command.make_context(name, options).params
 
 
 @pytest.mark.parametrize("target", BUNDLE["targets"])

@@ -32,3 +32,25 @@ def test_a_task_fails_by_what_must_not_go_on(
     with pytest.raises(SystemExit) as ended:
         task.main()
     assert ended.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (["apply", "--conf=shop.yml"], ["apply", "--conf=shop.yml"]),
+        (["apply", "--conf", "shop.yml", "--check"], ["apply", "--conf", "shop.yml", "--check"]),
+        (["apply", "--full-refresh=true"], ["apply", "--full-refresh"]),
+        (["apply", "--full-refresh=False", "--until="], ["apply"]),
+        (["apply", "--until=false alarm", "true"], ["apply", "--until=false alarm", "true"]),
+    ],
+)
+def test_a_jobs_parameters_are_options_or_none(given: list[str], meant: list[str]) -> None:
+    assert task.arguments(given) == meant
+
+
+def test_the_command_is_given_what_is_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["binlake-task", "apply", "--full-refresh=true", "--until="])
+    seen: list[str] = []
+    monkeypatch.setattr(task, "command", lambda: seen.extend(sys.argv))
+    task.main()
+    assert seen == ["binlake-task", "apply", "--full-refresh"]
