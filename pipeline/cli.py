@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from rich.console import Console
@@ -143,24 +143,18 @@ def maintain(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what would be done, and why no more.")
     ] = False,
+    log: Log = None,
 ) -> None:
     """Remove what nothing needs any more, and lay out the lake's tables anew where that pays."""
-    from pipeline.maintenance.job import of_source, run as run_maintenance
+    if not dry_run:
+        _run("maintain", conf, source=source, lake=lake, log=log)
+    from pipeline.maintenance.job import run as look
     from pipeline.progress import for_terminal
-    from pipeline.run import require_source
-    from pipeline.show import show_preview, show_problems, show_reports
-    from pipeline.spark import session
+    from pipeline.show import show_preview
 
-    settings = _settings(conf, source=source, lake=lake).require("lake")
-    spark = session(settings)
-    settings = of_source(spark, settings)
-    require_source(spark, settings)
-    report = run_maintenance(spark, settings, for_terminal(), dry_run=dry_run)
-    if dry_run:
-        show_preview(report, settings, Console())
-    else:
-        show_reports([report], settings, Console())
-        show_problems([report], Console(stderr=True))
+    spark, settings = _session("maintain", _settings(conf, source=source, lake=lake, log=log))
+    report = look(spark, settings, for_terminal(), dry_run=True)
+    show_preview(report, settings, Console())
 
 
 @app.command()
@@ -295,7 +289,7 @@ def _settings(conf: Path | None, **options: str | list[str] | None) -> Settings:
     return settings
 
 
-def _run(command: str, conf: Path | None, **options: str | list[str] | None) -> None:
+def _run(command: str, conf: Path | None, **options: str | list[str] | None) -> NoReturn:
     """Carry out a command, record it, and leave with the exit code that tells how it went."""
     from pipeline.log_lines import set_up
     from pipeline.log_progress import LogProgress
@@ -309,7 +303,7 @@ def _run(command: str, conf: Path | None, **options: str | list[str] | None) -> 
     settings = _settings(conf, **options)
     told = set_up(settings.log)
     with _interrupted_in_a_line():
-        spark = _session(command, settings)
+        spark, settings = _session(command, settings)
         progress = LogProgress() if told else for_terminal()
         try:
             reports = run_command(spark, settings, progress, command)
@@ -337,19 +331,25 @@ def _interrupted_in_a_line() -> Iterator[None]:
         raise
 
 
-def _session(command: str, settings: Settings) -> SparkSession:
-    """A session for a command that has what it needs: a lake to write, or a source in it."""
+def _session(command: str, settings: Settings) -> tuple[SparkSession, Settings]:
+    """A session for a command that has what it needs: a lake to write, or a source in it.
+
+    Maintenance is of the only source, where settings name none.
+    """
     from pipeline.lake import require_writable
+    from pipeline.maintenance.job import of_source
     from pipeline.run import COMMANDS, require_source
     from pipeline.spark import session
 
     if "bronze" in COMMANDS[command]:
         settings.require("lake", "binlogs")
         require_writable(settings.lake)
-        return session(settings)
+        return session(settings), settings
     spark = session(settings.require("lake"))
+    if command == "maintain":
+        settings = of_source(spark, settings)
     require_source(spark, settings)
-    return spark
+    return spark, settings
 
 
 def main(*command: str) -> None:

@@ -22,6 +22,7 @@ from pipeline.hold import require_held
 from pipeline.lease import only_writer
 from pipeline.ledger import Ledger
 from pipeline.log_lines import say
+from pipeline.maintenance import job as maintenance
 from pipeline.progress import Progress
 from pipeline.report import LayerReport
 from pipeline.runs.recorder import Recorder
@@ -70,6 +71,7 @@ COMMANDS: Mapping[str, Mapping[str, Job]] = MappingProxyType(
         "decode": {"silver": silver.run},
         "apply": {"gold": gold.run},
         "retry": {"silver": silver.retry, "gold": gold.retry},
+        "maintain": {"maintenance": maintenance.run},
         "run --full-refresh": {
             "bronze": _ingest_first,
             "silver": _decode_anew,

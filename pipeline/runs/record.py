@@ -33,7 +33,7 @@ RUNS = pa.schema(
         # also of its plans and batches in ledger/batches, and of its log lines
         pa.field("run_id", pa.string()),
         pa.field("source", pa.string()),
-        # run | ingest | decode | apply | retry
+        # run | ingest | decode | apply | retry | maintain
         pa.field("command", pa.string()),
         pa.field("layers", pa.list_(pa.string())),
         # of started_at, in UTC: the table's partitions

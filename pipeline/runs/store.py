@@ -65,12 +65,13 @@ def read_runs(
 
 
 def last_runs(spark: SparkSession, lake: Lake, known: Collection[str] = ()) -> dict[str, RunRecord]:
-    """The last run of each source; of those `known`, however long ago it was."""
+    """The last run of each source that looked for changes; of those `known`, however long ago it
+    was."""
     if not delta.exists(spark, path(lake)):
         return {}
     found: dict[str, RunRecord] = {}
     for days in WINDOWS:
-        rows = _since(delta.read(spark, path(lake)), days)
+        rows = _since(delta.read(spark, path(lake)), days).where("command <> 'maintain'")
         found = {record.source: record for record in _records(latest(rows))}
         if set(known) <= found.keys():
             break

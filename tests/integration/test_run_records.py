@@ -19,10 +19,10 @@ from pipeline.cli import app
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger
-from pipeline.maintenance.job import run as maintain
+from pipeline.maintenance.job import run as look
 from pipeline.progress import QuietProgress
 from pipeline.run import run_command
-from pipeline.runs.record import RunRecord
+from pipeline.runs.record import Batch, RunRecord
 from pipeline.runs.store import append_run, read_runs
 from pipeline.settings import Settings
 from tests.support.kills import Killed
@@ -158,12 +158,16 @@ def test_every_run_leaves_a_record_of_what_it_did(
     kept = [source.last().run_id, *(record.run_id for record in records)]
     assert [r.run_id for r in read_runs(spark, source.lake)] == [*kept, "old"]
     settings = Settings.load(None, source="shop", lake=source.lake.root, keep_runs=2)
-    preview = maintain(spark, settings, QuietProgress(), dry_run=True)
+    preview = look(spark, settings, QuietProgress(), dry_run=True)
     assert "ledger/runs: remove 1 rows" in preview.notes
-    maintained = maintain(spark, settings, QuietProgress())
-    assert maintained.counts["records of runs removed"] == 1
-    assert [r.run_id for r in read_runs(spark, source.lake)] == kept
-    # Its own batches are of no run.
+    source.run("maintain", keep_runs=2)
+    maintained = source.last()
+    assert (maintained.command, maintained.layers) == ("maintain", ("maintenance",))
+    assert (maintained.outcome, maintained.batches) == ("done", (Batch("maintenance", 1),))
+    assert [r.run_id for r in read_runs(spark, source.lake)] == [maintained.run_id, *kept]
+    (told_source,) = json.loads(binlake(source, "status", "--json"))["sources"]
+    assert told_source["last_run"]["run_id"] == kept[0]
+    # Its batch is of a run that has ended.
     killed_runs = spark.sql(documented()[-1].replace("/data/lake", source.lake.root))
     assert [row["run_id"] for row in killed_runs.collect()] == [silver.run_id]
 

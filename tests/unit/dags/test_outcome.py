@@ -58,8 +58,8 @@ def test_an_error_is_told_in_its_own_words() -> None:
     [
         (("ingest",), {}, ["ingest", "--conf=c", "--log=json"]),
         (("status", "--check"), {}, ["status", "--check", "--conf=c"]),
-        (("maintain",), {"--dry-run": "True"}, ["maintain", "--conf=c", "--dry-run"]),
-        (("maintain",), {"--dry-run": "False"}, ["maintain", "--conf=c"]),
+        (("maintain",), {"--dry-run": "True"}, ["maintain", "--conf=c", "--log=json", "--dry-run"]),
+        (("maintain",), {"--dry-run": "False"}, ["maintain", "--conf=c", "--log=json"]),
         (("apply",), {"--until": ""}, ["apply", "--conf=c", "--log=json"]),
         (("apply",), {"--until": None}, ["apply", "--conf=c", "--log=json"]),
         (

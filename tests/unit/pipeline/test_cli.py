@@ -12,6 +12,7 @@ import pytest
 
 from pipeline import cli, spark as starting
 from pipeline.errors import MissingRequirementError
+from pipeline.report import LayerReport
 from pipeline.run import COMMANDS
 from pipeline.status import Status
 from tests.support.said_lines import listening
@@ -102,6 +103,28 @@ def test_a_lake_that_has_records_of_runs_and_nothing_else_is_none(
     monkeypatch.setattr("pipeline.status.read_status", lambda *_: nothing)
     assert ended(monkeypatch, "status", "--conf", str(conf)) == 2
     assert "there is no lake in this folder" in capsys.readouterr().err
+
+
+def test_maintenance_is_a_run_like_others_and_its_dry_run_is_none(
+    conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done: list[object] = []
+
+    def run(_spark: object, _settings: object, _progress: object, command: str) -> list[object]:
+        done.append(command)
+        return []
+
+    def look(*_: object, dry_run: bool) -> LayerReport:
+        done.append(dry_run)
+        return LayerReport("maintenance", notes=("bronze/segments: remove 7 rows",))
+
+    monkeypatch.setattr(cli, "_session", lambda _, settings: (None, settings))
+    monkeypatch.setattr("pipeline.run.run_command", run)
+    monkeypatch.setattr("pipeline.maintenance.job.run", look)
+    assert ended(monkeypatch, "maintain", "--conf", str(conf)) == 0
+    assert ended(monkeypatch, "maintain", "--conf", str(conf), "--dry-run") == 0
+    assert done == ["maintain", True]
+    assert "remove 7 rows" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("layer", ["run", "decode", "apply"])

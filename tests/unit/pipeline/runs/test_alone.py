@@ -1,4 +1,4 @@
-"""Whoever runs a command or maintenance holds the lake: the command line, and callers in Python."""
+"""Whoever runs a command holds the lake: the command line, and callers in Python."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 
 from pipeline import run as runs
 from pipeline.errors import ConcurrentRunError
-from pipeline.maintenance import job as maintenance
 from pipeline.progress import QuietProgress
 from pipeline.report import LayerReport
 from pipeline.runs import recorder
@@ -36,7 +35,7 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return steps
 
 
-def refuse_at(monkeypatch: pytest.MonkeyPatch, module: Any, done: list[str], *, end: bool) -> None:
+def refuse_at(monkeypatch: pytest.MonkeyPatch, done: list[str], *, end: bool) -> None:
     """Another run is there from the start, or takes the lake over until the end."""
 
     @contextmanager
@@ -48,30 +47,17 @@ def refuse_at(monkeypatch: pytest.MonkeyPatch, module: Any, done: list[str], *, 
         yield
         raise ConcurrentRunError("another run took it over.")
 
-    monkeypatch.setattr(module, "only_writer", only_writer)
+    monkeypatch.setattr(runs, "only_writer", only_writer)
 
 
 @pytest.mark.parametrize(("end", "steps"), [(False, []), (True, ["held", "bronze", "record"])])
 def test_a_run_without_the_lake_writes_nothing_there_and_says_so(
     monkeypatch: pytest.MonkeyPatch, done: list[str], end: bool, steps: list[str]
 ) -> None:
-    refuse_at(monkeypatch, runs, done, end=end)
+    refuse_at(monkeypatch, done, end=end)
     with listening() as said, pytest.raises(ConcurrentRunError, match="another run"):
         runs.run_command(SPARK, SETTINGS, QuietProgress(), "ingest")
     assert done == steps
     (line,) = said.of("run_failed")
     assert (line["retryable"], line["exit_code"]) == (True, 1)
     assert "another run" in line["error"]
-
-
-def test_maintenance_without_the_lake_does_nothing(
-    monkeypatch: pytest.MonkeyPatch, done: list[str]
-) -> None:
-    def work(*_: object, **__: object) -> Iterator[Any]:
-        pytest.fail("it worked")
-
-    monkeypatch.setattr(maintenance, "Ledger", lambda *_: None)
-    monkeypatch.setattr(maintenance, "_batches", work)
-    refuse_at(monkeypatch, maintenance, done, end=False)
-    with pytest.raises(ConcurrentRunError, match="is writing it"):
-        maintenance.run(SPARK, SETTINGS, QuietProgress())

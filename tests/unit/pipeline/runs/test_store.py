@@ -42,18 +42,21 @@ def test_records_are_kept_by_day(spark: SparkSession, tmp_path: Path) -> None:
     lake = Lake(str(tmp_path))
     assert read_runs(spark, lake) == []
     assert last_runs(spark, lake) == {}
-    for record in (ran("new", 0), ran("old", 40), ran("month", 20, "blog"), ran("same", 0)):
+    upkeep = replace(ran("upkeep", 10, "blog"), command="maintain")
+    records = (ran("new", 0), ran("old", 40), ran("month", 20, "blog"), ran("same", 0), upkeep)
+    for record in records:
         append_run(spark, lake, record)
     table = DeltaTable.forPath(spark, path(lake))
-    assert table.history().count() == 4  # one commit each
+    assert table.history().count() == len(records)  # one commit each
     assert table.detail().first()["partitionColumns"] == ["day"]
     log = "".join(file.read_text() for file in tmp_path.rglob("*.json"))
     assert '"txn"' not in log
 
     # Started at the same time or not, none displaces another.
     assert sorted(ids(read_runs(spark, lake, last=2))) == ["new", "same"]
-    assert ids(read_runs(spark, lake, last=9))[2:] == ["month", "old"]
-    assert read_runs(spark, lake, source="blog", last=1) == [ran("month", 20, "blog")]
+    assert ids(read_runs(spark, lake, last=9))[2:] == ["upkeep", "month", "old"]
+    assert read_runs(spark, lake, source="blog", last=1) == [upkeep]
     # A source is looked for further back only if it is known to be there.
     assert last_runs(spark, lake).keys() == {"shop"}
+    # Maintenance looks for no changes.
     assert last_runs(spark, lake, ["blog", "shop"])["blog"].run_id == "month"
