@@ -44,14 +44,7 @@ from pyspark.sql import (
 from pipeline.errors import ConcurrentRunError
 from pipeline.hold import require_held
 from pipeline.lock import exclusive
-from pipeline.sessions import (
-    condition,
-    is_connected,
-    let_go,
-    own_session,
-    set_if_allowed,
-    unset_if_allowed,
-)
+from pipeline.sessions import condition, is_connected, let_go, own_session, set_if_allowed
 from pipeline.sql_text import in_sql, is_name, quoted
 
 ATTEMPTS = 8
@@ -185,11 +178,12 @@ def append_once(
 def committed(session: SparkSession, step: Callable[[], None]) -> bool:
     """Do a step in a session in which nothing else is committed; True where it committed.
 
-    False where it was done already, and where that cannot be told: who has to know looks then.
+    False where it was done already, and where nothing tells: who has to know looks then. Not behind
+    Spark Connect, where servers need not let settings be unset or read.
     """
-    told = unset_if_allowed(session, _LAST_COMMIT)
+    session.conf.unset(_LAST_COMMIT)
     step()
-    return told and session.conf.get(_LAST_COMMIT, None) is not None
+    return (session.conf.get(_LAST_COMMIT, None) or "").isdecimal()
 
 
 def append(

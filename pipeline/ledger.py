@@ -25,6 +25,7 @@ from pipeline.errors import ConcurrentRunError
 from pipeline.interpreted import interpreted, make_active
 from pipeline.lake import Lake
 from pipeline.log_lines import say
+from pipeline.sessions import is_connected
 from pipeline.under_way import FinishedBatch, run_id, under_way
 
 Layer = Literal["bronze", "silver", "gold", "maintenance"]
@@ -149,7 +150,7 @@ class Ledger:
             plan = Plan(self.source, layer, batch, json.loads(text), self.run_id)
         else:
             plan = self._read_plan(layer, batch)
-        self._follow(layer, replace(self._state(layer), planned=plan))
+        self._states = {**(self._states or {}), layer: replace(self._state(layer), planned=plan)}
         self._say("plan_committed", plan, "planned")
         return plan
 
@@ -162,16 +163,13 @@ class Ledger:
 
         Then the batch is that run's, to tell what it did: each is told once.
         """
-        text = _text(record)
-        if self._write(plan.layer, plan.batch, FINISHED, text):
-            by = {plan.batch: self.run_id}
-            self._follow(plan.layer, _State(plan, plan, json.loads(text), by))
-        else:
-            self.refresh()
+        own = self._write(plan.layer, plan.batch, FINISHED, _text(record))
+        # What comes next depends on other layers too, of which other runs may have written.
+        self.refresh()
         began = self._began.pop((plan.layer, plan.batch), None)
         seconds = None if began is None else round(time.monotonic() - began, 3)
         run = under_way()
-        if run and self._state(plan.layer).finished_by.get(plan.batch) != self.run_id:
+        if run and not own and not self._finished(plan):
             self._say("batch_finished", plan, "done by another run too", seconds=seconds)
             return
         if run:
@@ -207,14 +205,18 @@ class Ledger:
             self._states = self._read_states()
         return self._states.get(layer, _State())
 
-    def _follow(self, layer: Layer, state: _State) -> None:
-        if self._states is not None:  # else it is read anew anyway, with the other layers'
-            self._states = {**self._states, layer: state}
+    def _finished(self, plan: Plan) -> bool:
+        """Whether the record of a batch is this run's."""
+        return self._state(plan.layer).finished_by.get(plan.batch) == self.run_id
 
     def _own_session(self) -> SparkSession:
-        """One in which nothing is compiled, for so few rows, and nothing else is committed."""
+        """One in which nothing is compiled, for so few rows, and nothing else is committed.
+
+        Behind Spark Connect, where a session more costs more than that saves, there is none.
+        """
         if self._session is None:
-            self._session = interpreted(self.spark)
+            connected = is_connected(self.spark)
+            self._session = self.spark if connected else interpreted(self.spark)
         return self._session
 
     def _rows(self) -> DataFrame:
@@ -276,7 +278,10 @@ class Ledger:
         say(event, told, layer=plan.layer, batch=plan.batch, planned_by=other, **fields)
 
     def _write(self, layer: Layer, batch: int, state: str, body: str) -> bool:
-        """Add a row, unless there is one for it; True where this is known to be the one."""
+        """Add a row, unless there is one for it; True where this is known to be the one.
+
+        False where that is not known, so that who asks has to look.
+        """
         row = {
             "source": self.source,
             "layer": layer,
@@ -286,13 +291,19 @@ class Ledger:
             "run_id": self.run_id,
             "at": datetime.now(timezone.utc),
         }
-        session = self._own_session()
-        rows = session.createDataFrame(pa.Table.from_pylist([row], schema=BATCHES)).coalesce(1)
+        table = pa.Table.from_pylist([row], schema=BATCHES)
         app = f"ledger/{self.source}/{layer}/{state}"
+        session = self._own_session()
+
+        def append() -> None:
+            rows = session.createDataFrame(table).coalesce(1)
+            delta.append_once(rows, self.path, app=app, version=batch)
+
+        if session is self.spark:
+            append()
+            return False
         try:
-            return delta.committed(
-                session, lambda: delta.append_once(rows, self.path, app=app, version=batch)
-            )
+            return delta.committed(session, append)
         finally:
             make_active(self.spark)
 

@@ -52,29 +52,28 @@ def test_a_plan_is_open_until_it_is_finished(spark: SparkSession, lake: Lake) ->
     assert after.last("bronze") == plan
 
 
-def test_what_a_run_has_committed_itself_it_does_not_read_again(
+def test_what_a_run_has_committed_itself_it_does_not_read_back(
     spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = Ledger(spark, lake, "shop")
-    other.finish(other.propose("bronze", {"n": 1}), {"rows": 1})
-    ledger = Ledger(spark, lake, "shop")
-    assert ledger.last("silver") is None
-    with monkeypatch.context() as patched:
-        patched.setattr(delta, "read", None)
-        plan = ledger.propose("silver", {"to": (1, 2)})
-        assert plan.body == {"to": [1, 2]}, "as one that was read"
-        ledger.finish(plan, {"rows": 2})
-        assert (ledger.last("silver"), ledger.record("silver")) == (plan, {"rows": 2})
-        assert ledger.record("bronze") == {"rows": 1}
-    assert Ledger(spark, lake, "shop").last("silver") == plan
+    with begin("shop") as run:
+        ledger = Ledger(spark, lake, "shop")
+        assert ledger.last("silver") is None
+        with monkeypatch.context() as patched:
+            patched.setattr(delta, "read", None)
+            plan = ledger.propose("silver", {"to": (1, 2)})
+            assert plan.body == {"to": [1, 2]}, "as one that was read"
+            ledger.finish(plan, {"rows": 2})
+    assert [batch.record for batch in run.finished] == [{"rows": 2}]
+    assert ledger.last("silver") == Ledger(spark, lake, "shop").last("silver") == plan
 
 
-def test_a_ledger_that_was_to_be_read_anew_is(spark: SparkSession, lake: Lake) -> None:
+def test_behind_a_finished_batch_all_layers_are_looked_at_anew(
+    spark: SparkSession, lake: Lake
+) -> None:
     ledger = Ledger(spark, lake, "shop")
     plan = ledger.propose("bronze", {"n": 1})
-    other = Ledger(spark, lake, "shop")
-    silver = other.propose("silver", {"n": 2})
-    ledger.refresh()
+    silver = Ledger(spark, lake, "shop").propose("silver", {"n": 2})
+    assert ledger.open("silver") is None
     ledger.finish(plan, {})
     assert ledger.open("silver") == silver
 

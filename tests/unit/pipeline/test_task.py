@@ -42,6 +42,7 @@ def test_a_task_fails_by_what_must_not_go_on(
         (["apply", "--full-refresh=true"], ["apply", "--full-refresh"]),
         (["apply", "--full-refresh=False", "--until="], ["apply"]),
         (["apply", "--until=false alarm", "true"], ["apply", "--until=false alarm", "true"]),
+        (["apply", "--source=true", "--lake="], ["apply", "--source=true", "--lake="]),
     ],
 )
 def test_a_jobs_parameters_are_options_or_none(given: list[str], meant: list[str]) -> None:
