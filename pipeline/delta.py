@@ -44,7 +44,14 @@ from pyspark.sql import (
 from pipeline.errors import ConcurrentRunError
 from pipeline.hold import require_held
 from pipeline.lock import exclusive
-from pipeline.sessions import condition, is_connected, let_go, own_session, set_if_allowed
+from pipeline.sessions import (
+    condition,
+    is_connected,
+    let_go,
+    own_session,
+    set_if_allowed,
+    unset_if_allowed,
+)
 from pipeline.sql_text import in_sql, is_name, quoted
 
 ATTEMPTS = 8
@@ -87,6 +94,8 @@ NO_TABLE_CONDITIONS = frozenset(
 
 TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
 TXN_VERSION = "spark.databricks.delta.write.txnVersion"
+_LAST_COMMIT = "spark.databricks.delta.lastCommitVersionInSession"
+"""The version of what a session committed last, whatever the table, as Delta tells it there."""
 MATERIALIZE = "spark.databricks.delta.merge.materializeSource"
 """Whether a MERGE keeps its rows, which it reads twice: `all`, `none`, `auto`."""
 MARKED = 200
@@ -171,6 +180,16 @@ def append_once(
     _write_once(
         writer, table, spark=rows.sparkSession, app=app, version=version, partition_by=partition_by
     )
+
+
+def committed(session: SparkSession, step: Callable[[], None]) -> bool:
+    """Do a step in a session in which nothing else is committed; True where it committed.
+
+    False where it was done already, and where that cannot be told: who has to know looks then.
+    """
+    told = unset_if_allowed(session, _LAST_COMMIT)
+    step()
+    return told and session.conf.get(_LAST_COMMIT, None) is not None
 
 
 def append(

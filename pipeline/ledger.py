@@ -22,6 +22,7 @@ from pyspark.sql import DataFrame, Row, SparkSession, Window, functions as sf
 
 from pipeline import delta
 from pipeline.errors import ConcurrentRunError
+from pipeline.interpreted import interpreted, make_active
 from pipeline.lake import Lake
 from pipeline.log_lines import say
 from pipeline.under_way import FinishedBatch, run_id, under_way
@@ -100,6 +101,7 @@ class Ledger:
     source: str
     run_id: str = field(default_factory=run_id)
     _states: dict[Layer, _State] | None = None
+    _session: SparkSession | None = None
     _began: dict[tuple[str, int], float] = field(default_factory=dict)
 
     @property
@@ -142,10 +144,12 @@ class Ledger:
             return plan
         last = self.last(layer)
         batch = last.batch + 1 if last else 1
-        self._write(layer, batch, PLANNED, body)
-        plan = self._read_plan(layer, batch)
-        state = self._state(layer)
-        self._states = {**(self._states or {}), layer: replace(state, planned=plan)}
+        text = _text(body)
+        if self._write(layer, batch, PLANNED, text):
+            plan = Plan(self.source, layer, batch, json.loads(text), self.run_id)
+        else:
+            plan = self._read_plan(layer, batch)
+        self._follow(layer, replace(self._state(layer), planned=plan))
         self._say("plan_committed", plan, "planned")
         return plan
 
@@ -158,8 +162,12 @@ class Ledger:
 
         Then the batch is that run's, to tell what it did: each is told once.
         """
-        self._write(plan.layer, plan.batch, FINISHED, record)
-        self.refresh()
+        text = _text(record)
+        if self._write(plan.layer, plan.batch, FINISHED, text):
+            by = {plan.batch: self.run_id}
+            self._follow(plan.layer, _State(plan, plan, json.loads(text), by))
+        else:
+            self.refresh()
         began = self._began.pop((plan.layer, plan.batch), None)
         seconds = None if began is None else round(time.monotonic() - began, 3)
         run = under_way()
@@ -181,7 +189,7 @@ class Ledger:
 
         Of all sources, if the ledger was opened with an empty one.
         """
-        if not delta.exists(self.spark, self.path):
+        if not delta.exists(self._own_session(), self.path):
             return []
         rows = self._rows()
         if layer is not None:
@@ -199,14 +207,24 @@ class Ledger:
             self._states = self._read_states()
         return self._states.get(layer, _State())
 
+    def _follow(self, layer: Layer, state: _State) -> None:
+        if self._states is not None:  # else it is read anew anyway, with the other layers'
+            self._states = {**self._states, layer: state}
+
+    def _own_session(self) -> SparkSession:
+        """One in which nothing is compiled, for so few rows, and nothing else is committed."""
+        if self._session is None:
+            self._session = interpreted(self.spark)
+        return self._session
+
     def _rows(self) -> DataFrame:
-        rows = delta.read(self.spark, self.path)
+        rows = delta.read(self._own_session(), self.path)
         if self.source:
             rows = rows.where(sf.col("source") == self.source)
         return rows.coalesce(1)  # small enough that a shuffle would cost more than it gives
 
     def _read_states(self) -> dict[Layer, _State]:
-        if not delta.exists(self.spark, self.path):
+        if not delta.exists(self._own_session(), self.path):
             return {}
         latest = Window.partitionBy("layer", "state").orderBy(sf.col("batch").desc())
         ends = (
@@ -257,19 +275,30 @@ class Ledger:
         other = None if self.wrote(plan) else plan.run_id
         say(event, told, layer=plan.layer, batch=plan.batch, planned_by=other, **fields)
 
-    def _write(self, layer: Layer, batch: int, state: str, body: dict[str, Any]) -> None:
+    def _write(self, layer: Layer, batch: int, state: str, body: str) -> bool:
+        """Add a row, unless there is one for it; True where this is known to be the one."""
         row = {
             "source": self.source,
             "layer": layer,
             "batch": batch,
             "state": state,
-            "body": json.dumps(body, separators=(",", ":"), sort_keys=True),
+            "body": body,
             "run_id": self.run_id,
             "at": datetime.now(timezone.utc),
         }
-        frame = self.spark.createDataFrame(pa.Table.from_pylist([row], schema=BATCHES))
+        session = self._own_session()
+        rows = session.createDataFrame(pa.Table.from_pylist([row], schema=BATCHES)).coalesce(1)
         app = f"ledger/{self.source}/{layer}/{state}"
-        delta.append_once(frame.coalesce(1), self.path, app=app, version=batch)
+        try:
+            return delta.committed(
+                session, lambda: delta.append_once(rows, self.path, app=app, version=batch)
+            )
+        finally:
+            make_active(self.spark)
+
+
+def _text(body: Mapping[str, Any]) -> str:
+    return json.dumps(body, separators=(",", ":"), sort_keys=True)
 
 
 def figures(record: Mapping[str, Any]) -> dict[str, int]:

@@ -6,7 +6,7 @@ In this process a copy of the Java session, behind Spark Connect a copy that the
 from __future__ import annotations
 
 import atexit
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from pyspark.errors import PySparkException
@@ -36,8 +36,17 @@ def own_session(spark: SparkSession, conf: Mapping[str, str]) -> SparkSession:
 
 def set_if_allowed(session: SparkSession, key: str, value: str) -> bool:
     """Set it; False where the server does not let it be set, as Databricks' serverless compute."""
+    return _is_allowed(lambda: session.conf.set(key, value))
+
+
+def unset_if_allowed(session: SparkSession, key: str) -> bool:
+    """Unset it; False where the server does not let that be."""
+    return _is_allowed(lambda: session.conf.unset(key))
+
+
+def _is_allowed(change: Callable[[], None]) -> bool:
     try:
-        session.conf.set(key, value)
+        change()
     except PySparkException as error:
         if condition(error) not in NOT_SETTABLE:
             raise

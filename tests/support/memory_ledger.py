@@ -26,11 +26,12 @@ class MemoryLedger(Ledger):
         self.finish(plan, record or {})
         return plan
 
-    def _write(self, layer: Layer, batch: int, state: str, body: dict[str, Any]) -> None:
-        if not self._found(layer, batch, state):
-            text = json.dumps(body)
-            told = {"layer": layer, "batch": batch, "state": state, "body": text}
-            self.kept.append({**told, "run_id": self.run_id})
+    def _write(self, layer: Layer, batch: int, state: str, body: str) -> bool:
+        if self._found(layer, batch, state):
+            return False
+        told = {"layer": layer, "batch": batch, "state": state, "body": body}
+        self.kept.append({**told, "run_id": self.run_id})
+        return True
 
     def _found(self, layer: str, batch: int, state: str) -> list[dict[str, Any]]:
         place = (layer, batch, state)

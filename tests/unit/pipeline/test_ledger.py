@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from pipeline import delta
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger, Plan, figures
 from pipeline.under_way import begin
@@ -49,6 +50,43 @@ def test_a_plan_is_open_until_it_is_finished(spark: SparkSession, lake: Lake) ->
     after = Ledger(spark, lake, "shop")
     assert after.open("bronze") == second
     assert after.last("bronze") == plan
+
+
+def test_what_a_run_has_committed_itself_it_does_not_read_again(
+    spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Ledger(spark, lake, "shop")
+    other.finish(other.propose("bronze", {"n": 1}), {"rows": 1})
+    ledger = Ledger(spark, lake, "shop")
+    assert ledger.last("silver") is None
+    with monkeypatch.context() as patched:
+        patched.setattr(delta, "read", None)
+        plan = ledger.propose("silver", {"to": (1, 2)})
+        assert plan.body == {"to": [1, 2]}, "as one that was read"
+        ledger.finish(plan, {"rows": 2})
+        assert (ledger.last("silver"), ledger.record("silver")) == (plan, {"rows": 2})
+        assert ledger.record("bronze") == {"rows": 1}
+    assert Ledger(spark, lake, "shop").last("silver") == plan
+
+
+def test_a_ledger_that_was_to_be_read_anew_is(spark: SparkSession, lake: Lake) -> None:
+    ledger = Ledger(spark, lake, "shop")
+    plan = ledger.propose("bronze", {"n": 1})
+    other = Ledger(spark, lake, "shop")
+    silver = other.propose("silver", {"n": 2})
+    ledger.refresh()
+    ledger.finish(plan, {})
+    assert ledger.open("silver") == silver
+
+
+def test_the_session_stays_the_active_one(spark: SparkSession, lake: Lake) -> None:
+    ledger = Ledger(spark, lake, "shop")
+    ledger.finish(ledger.propose("bronze", {}), {})
+    active = SparkSession.getActiveSession()
+    assert active is not None
+    assert active.conf.get("spark.sql.adaptive.enabled") == spark.conf.get(
+        "spark.sql.adaptive.enabled"
+    )
 
 
 def test_finishing_again_keeps_the_first_record(spark: SparkSession, lake: Lake) -> None:
