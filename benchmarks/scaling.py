@@ -39,7 +39,7 @@ GB = 1e9
 class Load:
     """A multiple of the bench workload in files of a size, and how it is taken in."""
 
-    scale: str = "1"
+    scale: str = "1/2"
     file_size: str = "64M"
     segment: str = "16 MiB"
     tasks: int = 2
@@ -60,11 +60,11 @@ class Cost:
 
 LOADS: Mapping[str, Sequence[Load]] = MappingProxyType(
     {
-        "bytes": (Load(scale="1/4"), Load(), Load(scale="2")),
+        "bytes": (Load(scale="1/8"), Load(), Load(scale="1")),
         "files": (
-            Load(scale="1/4", file_size="16M"),
-            Load(scale="1/4", file_size="1M"),
-            Load(scale="1/4", file_size="128K"),
+            Load(scale="1/8"),
+            Load(scale="1/8", file_size="1M"),
+            Load(scale="1/8", file_size="128K"),
         ),
         "segments": (Load(segment="4 MiB"), Load(), Load(segment="64 MiB")),
         "tasks": (Load(tasks=1), Load()),

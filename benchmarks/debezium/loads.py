@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
 
 from benchmarks import bulk, workload
 from benchmarks.figures import Tables
@@ -20,7 +22,14 @@ class Load:
     tables: Tables
 
 
+BACKLOG = "backlog"
+"""Several times the mixed one: what there is to catch up with after an outage."""
+_BACKLOG_SCALE = Fraction(4)
+
 LOADS: Mapping[str, Load] = {
     MIXED: Load(workload.workload, workload.SCHEMA, workload.TABLES),
+    BACKLOG: Load(
+        partial(workload.workload, _BACKLOG_SCALE), workload.SCHEMA, workload.TABLES
+    ),
     BULK: Load(bulk.bulk, bulk.SCHEMA, bulk.TABLES),
 }
