@@ -52,7 +52,7 @@ bench: $(READY)  ## time the decoder, and files to gold, on a workload recorded 
 bench-gold: $(READY)  ## time batches on a table of 20 million rows, and 100 tables in one run (ARGS="--rows 1000000")
 	$(BIN)/python -m benchmarks.gold $(ARGS)
 
-bench-scaling: $(READY)  ## time how each layer grows with bytes, files, segments, tasks at once (an hour; ARGS="bytes")
+bench-scaling: $(READY)  ## time how each layer grows with bytes, files, segments, tasks at once (20 minutes; ARGS="bytes")
 	$(BIN)/python -m benchmarks.scaling $(ARGS)
 
 bench-peers: $(READY)  ## time the decoder against others, built at pinned versions where their tools are
