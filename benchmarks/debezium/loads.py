@@ -28,8 +28,6 @@ _BACKLOG_SCALE = Fraction(4)
 
 LOADS: Mapping[str, Load] = {
     MIXED: Load(workload.workload, workload.SCHEMA, workload.TABLES),
-    BACKLOG: Load(
-        partial(workload.workload, _BACKLOG_SCALE), workload.SCHEMA, workload.TABLES
-    ),
+    BACKLOG: Load(partial(workload.workload, _BACKLOG_SCALE), workload.SCHEMA, workload.TABLES),
     BULK: Load(bulk.bulk, bulk.SCHEMA, bulk.TABLES),
 }
