@@ -18,6 +18,7 @@ from pipeline.errors import SettingsError, exit_code_of, has_sentence, sentence_
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from pipeline.progress import Progress
     from pipeline.settings import Settings
 
 app = typer.Typer(
@@ -148,13 +149,19 @@ def maintain(
     """Remove what nothing needs any more, and lay out the lake's tables anew where that pays."""
     if not dry_run:
         _run("maintain", conf, source=source, lake=lake, log=log)
+    from pipeline.log_lines import say
     from pipeline.maintenance.job import run as look
-    from pipeline.progress import for_terminal
     from pipeline.show import show_preview
 
-    spark, settings = _session("maintain", _settings(conf, source=source, lake=lake, log=log))
-    report = look(spark, settings, for_terminal(), dry_run=True)
-    show_preview(report, settings, Console())
+    settings, progress, _ = _set_up(conf, source=source, lake=lake, log=log)
+    with _interrupted_in_a_line():
+        spark, settings = _session("maintain", settings)
+        report = look(spark, settings, progress, dry_run=True)
+    if settings.log == "text":
+        show_preview(report, settings, Console())
+        return
+    for line in report.notes:
+        say("note", line, layer=report.layer)
 
 
 @app.command()
@@ -291,20 +298,12 @@ def _settings(conf: Path | None, **options: str | list[str] | None) -> Settings:
 
 def _run(command: str, conf: Path | None, **options: str | list[str] | None) -> NoReturn:
     """Carry out a command, record it, and leave with the exit code that tells how it went."""
-    from pipeline.log_lines import set_up
-    from pipeline.log_progress import LogProgress
-    from pipeline.progress import for_terminal
     from pipeline.run import exit_code, run_command
     from pipeline.show import show_problems, show_reports
 
-    # Before the settings are read: what is wrong with them is said as it was asked for.
-    if options["log"] == "json":
-        set_up("json")
-    settings = _settings(conf, **options)
-    told = set_up(settings.log)
+    settings, progress, told = _set_up(conf, **options)
     with _interrupted_in_a_line():
         spark, settings = _session(command, settings)
-        progress = LogProgress() if told else for_terminal()
         try:
             reports = run_command(spark, settings, progress, command)
         except (Exception, KeyboardInterrupt) as error:
@@ -316,6 +315,22 @@ def _run(command: str, conf: Path | None, **options: str | list[str] | None) -> 
     if not told:
         show_problems(reports, Console(stderr=True))
     raise typer.Exit(exit_code(reports))
+
+
+def _set_up(
+    conf: Path | None, **options: str | list[str] | None
+) -> tuple[Settings, Progress, bool]:
+    """The settings, with the log as they ask for it; whether its lines tell everything."""
+    from pipeline.log_lines import set_up
+    from pipeline.log_progress import LogProgress
+    from pipeline.progress import for_terminal
+
+    # Before the settings are read: what is wrong with them is said as it was asked for.
+    if options["log"] == "json":
+        set_up("json")
+    settings = _settings(conf, **options)
+    told = set_up(settings.log)
+    return settings, LogProgress() if told else for_terminal(), told
 
 
 @contextmanager

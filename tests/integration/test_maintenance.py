@@ -28,6 +28,7 @@ from tests.support.aged import age
 from tests.support.kills import AfterEachCommit, Killed
 from tests.support.made_lake import MadeLake
 from tests.support.made_silver import SOURCE, MadeTransaction as Tx, definition, item, lsn
+from tests.support.said_lines import listening
 
 T, U = definition("t"), definition("u")
 ENFORCE = "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration"
@@ -158,10 +159,13 @@ def test_a_maintenance_killed_after_each_commit_in_turn_ends_as_if_it_had_not_be
     expected = lake.rows("t"), lake.rows("u")
     executioner = AfterEachCommit()
     monkeypatch.setattr(delta, "commit", executioner)
-    while not lake.record():
-        with pytest.raises(Killed):
-            lake.maintain(**AT_ONCE)
-        assert all(lake.states().values())  # every cut that there is can be read
+    with listening() as said:
+        while not lake.record():
+            with pytest.raises(Killed):
+                lake.maintain(**AT_ONCE)
+            assert all(lake.states().values())  # every cut that there is can be read
+    (planner,) = {line["planned_by"] for line in said.of("plan_taken_up")}
+    assert planner is not None
     kinds = [Path(table).relative_to(lake.root).as_posix() for table in executioner.commits]
     assert kinds[:2] == ["ledger/batches", "gold/_cuts"]
     assert sorted(kinds[2:4]) == ["silver/changes/shop/t/v1", "silver/changes/shop/u/v1"]

@@ -126,6 +126,23 @@ def test_maintenance_is_a_run_like_others_and_its_dry_run_is_none(
     assert done == ["maintain", True]
     assert "remove 7 rows" in capsys.readouterr().out
 
+    assert ended(monkeypatch, "maintain", "--conf", str(conf), "--dry-run", "--log=json") == 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    told = [json.loads(line) for line in said.err.splitlines()]
+    assert [(line["event"], line["message"]) for line in told] == [
+        ("note", "bronze/segments: remove 7 rows")
+    ]
+
+
+def test_what_is_wrong_with_a_dry_run_is_said_as_it_was_asked_for(
+    conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    conf.write_text("no_such_setting: 1\n")
+    assert ended(monkeypatch, "maintain", "--conf", str(conf), "--dry-run", "--log=json") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert json.loads(line)["event"] == "failed"
+
 
 @pytest.mark.parametrize("layer", ["run", "decode", "apply"])
 def test_a_full_refresh_is_a_command_with_jobs_of_its_own(

@@ -41,6 +41,7 @@ def test_a_task_fails_by_what_must_not_go_on(
         (["apply", "--conf", "shop.yml", "--check"], ["apply", "--conf", "shop.yml", "--check"]),
         (["apply", "--full-refresh=true"], ["apply", "--full-refresh"]),
         (["apply", "--full-refresh=False", "--until="], ["apply"]),
+        (["decode", "--full-refresh="], ["decode"]),
         (["apply", "--until=false alarm", "true"], ["apply", "--until=false alarm", "true"]),
         (["apply", "--source=true", "--lake="], ["apply", "--source=true", "--lake="]),
     ],
