@@ -83,6 +83,16 @@ def exists(path: str) -> bool:
     return bool(filesystem.exists(place))
 
 
+def content(path: str) -> bytes | None:
+    """A small file's bytes as they are now; None where there is no such file."""
+    filesystem, place = _fresh(path)
+    try:
+        found: bytes = filesystem.cat_file(place)
+    except FileNotFoundError:
+        return None
+    return found
+
+
 def names_in(folder: str) -> list[str]:
     """The names of what is in a folder; none where there is no such folder."""
     filesystem, path = _fresh(folder)
