@@ -1,8 +1,8 @@
 """Which version a Delta table is at, told by the files of its log: without a Spark job.
 
 A commit is one file, `_delta_log/<version in 20 digits>.json`, and versions follow each other
-without a gap; `_last_checkpoint` names one that is not far back. Source: Delta's PROTOCOL.md, "Delta
-Log Entries" and "Last Checkpoint File".
+without a gap; `_last_checkpoint` names one that is not far back. Source: Delta's PROTOCOL.md,
+"Delta Log Entries" and "Last Checkpoint File".
 """
 
 from __future__ import annotations
