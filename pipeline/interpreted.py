@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from pyspark.sql import SparkSession
 
 from pipeline.sessions import own_session
@@ -22,9 +25,11 @@ def interpreted(spark: SparkSession) -> SparkSession:
     return own_session(spark, INTERPRETED)
 
 
-def make_active(spark: SparkSession) -> None:
-    """Put a session back: whoever creates rows makes theirs the active one, which others take up.
-
-    PySpark has no other way to say so.
-    """
-    spark.createDataFrame([], "nothing int")
+@contextmanager
+def staying_active(spark: SparkSession) -> Iterator[None]:
+    """That session is the active one again behind the block, whatever rows are created in it."""
+    try:
+        yield
+    finally:
+        # Whoever creates rows makes theirs the active one: PySpark has no other way to say so.
+        spark.createDataFrame([], "nothing int")

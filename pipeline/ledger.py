@@ -24,7 +24,7 @@ from pyspark.sql import DataFrame, Row, SparkSession, Window, functions as sf
 from pipeline import delta
 from pipeline.delta_log import is_latest, latest_version
 from pipeline.errors import ConcurrentRunError
-from pipeline.interpreted import interpreted, make_active
+from pipeline.interpreted import interpreted, staying_active
 from pipeline.lake import Lake
 from pipeline.log_lines import say
 from pipeline.sessions import is_connected
@@ -352,10 +352,8 @@ class Ledger:
             append()
             self._follow(None)
             return False
-        try:
+        with staying_active(self.spark):
             version = delta.committed(session, append)
-        finally:
-            make_active(self.spark)
         self._follow(version)
         return version is not None
 

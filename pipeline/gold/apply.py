@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -27,7 +28,7 @@ from pipeline.gold.state import TableState
 from pipeline.gold.stops import Stop, stops
 from pipeline.gold.write import Write
 from pipeline.gold.xa import Prepared
-from pipeline.interpreted import make_active
+from pipeline.interpreted import staying_active
 from pipeline.settings import Settings
 
 STEPS = 1_000_000
@@ -171,11 +172,8 @@ def _taking(
 
     def take(session: SparkSession) -> DataFrame | None:
         skipped, prepared = batch.skipped, batch.prepared
-        try:
+        with nullcontext() if session is spark else staying_active(spark):
             return read_changes(session, lake, state.name, part, skipped, prepared, cascaded)
-        finally:
-            if session is not spark:
-                make_active(spark)
 
     return take
 

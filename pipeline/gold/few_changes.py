@@ -17,7 +17,7 @@ from decoder.constants import ColumnType
 from decoder.definition import ColumnDefinition, TableDefinition
 from pipeline import delta
 from pipeline.gold.facts import Facts
-from pipeline.interpreted import FEW, INTERPRETED, make_active
+from pipeline.interpreted import FEW, INTERPRETED, staying_active
 from pipeline.sessions import is_connected, own_session
 from pipeline.settings import MIB
 
@@ -143,7 +143,5 @@ def local(
     session: SparkSession, parent: SparkSession, rows: pa.Table, schema: st.StructType
 ) -> DataFrame:
     """The `rows` as rows at hand, of a session that `parent` stays the active one beside."""
-    try:
+    with staying_active(parent):
         return session.createDataFrame(rows, schema)
-    finally:
-        make_active(parent)
