@@ -225,8 +225,17 @@ def verify(
     ] = None,
     against: Annotated[
         str | None,
-        typer.Option("--against", help="Compare with this file, which the script made."),
+        typer.Option(
+            "--against",
+            help="Compare with a server (mysql://user@host:port), or with a file of the script's.",
+        ),
     ] = None,
+    wait: Annotated[
+        int,
+        typer.Option(
+            "--wait", min=0, help="Seconds to wait for gold's cut to come to where the server is."
+        ),
+    ] = 600,
     script: Annotated[
         Path | None,
         typer.Option("--script", help="Write the script that makes such a file, and do no more."),
@@ -239,16 +248,23 @@ def verify(
 
         write_script(script)
         return
+    from pipeline.progress import for_terminal
     from pipeline.run import DONE, DONE_WITH_FAULTS, require_source
+    from pipeline.server_settings import is_server
     from pipeline.spark import session
     from pipeline.verify.report import show
-    from pipeline.verify.run import verify as verify_gold, with_source
+    from pipeline.verify.run import verify as verify_gold, verify_with_server, with_source
 
-    settings = settings_of(conf, source=source, lake=lake).require("lake")
+    server = against if against is not None and is_server(against) else None
+    settings = settings_of(conf, source=source, lake=lake, server=server).require("lake")
     spark = session(settings)
     settings = with_source(spark, settings)
     require_source(spark, settings)
-    found = verify_gold(spark, settings, tables=tables or (), against=against)
+    chosen = tuple(tables or ())
+    if server is None:
+        found = verify_gold(spark, settings, tables=chosen, against=against)
+    else:
+        found = verify_with_server(spark, settings, for_terminal(), tables=chosen, patience=wait)
     if json:
         print(found.to_json())
     else:

@@ -115,6 +115,11 @@ class ServerSettings(Model):
     tls: TlsSettings = TlsSettings()
 
 
+def is_server(text: str) -> bool:
+    """Whether that is a server's URL, and not a file."""
+    return text.partition("://")[0] in SCHEMES
+
+
 def with_url(section: Any, url: str) -> Any:
     """The section `server` of a settings file, with the URL of the command line in it.
 
