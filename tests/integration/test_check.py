@@ -267,6 +267,38 @@ def test_a_user_without_grants_is_told_them_and_they_make_it_fit(
     assert finding(report, "tables").has == "2 tables"
 
 
+@pytest.mark.parametrize("partial_revokes", ["ON", "OFF"])
+def test_a_schema_is_granted_by_its_own_name(source: MySQLServer, partial_revokes: str) -> None:
+    source.execute(f"SET GLOBAL partial_revokes = {partial_revokes}; CREATE DATABASE a_b")
+    try:
+        source.execute("DROP USER IF EXISTS reader")
+        source.execute("CREATE USER reader IDENTIFIED BY %s", [PASSWORD])
+        found = finding(checked(source, reader(source), include=["a_b.*"]), "grant SELECT")
+        for statement in found.change.statements:
+            source.execute(statement)
+        report = checked(source, reader(source), include=["a_b.*"])
+        other = checked(source, reader(source), include=["axb.*"])
+    finally:
+        source.execute("DROP USER reader; DROP DATABASE a_b; SET GLOBAL partial_revokes = OFF")
+    assert finding(report, "grant SELECT").verdict == "fit"
+    assert finding(other, "grant SELECT").verdict == "unfit"
+
+
+def test_what_is_revoked_in_part_lacks(source: MySQLServer) -> None:
+    source.execute("SET GLOBAL partial_revokes = ON; DROP USER IF EXISTS reader")
+    try:
+        source.execute("CREATE USER reader IDENTIFIED BY %s", [PASSWORD])
+        source.execute("GRANT SELECT ON *.* TO reader; REVOKE SELECT ON shop.* FROM reader")
+        found = finding(checked(source, reader(source)), "grant SELECT")
+        for statement in found.change.statements:
+            source.execute(statement)
+        report = checked(source, reader(source))
+    finally:
+        source.execute("DROP USER reader; SET GLOBAL partial_revokes = OFF")
+    assert found.verdict == "unfit"
+    assert finding(report, "grant SELECT").verdict == "fit"
+
+
 @pytest.mark.parametrize(("which", "to"), [("source", "TO"), ("mariadb_source", "FOR")])
 def test_what_an_active_role_has_the_user_has(
     request: pytest.FixtureRequest, which: str, to: str

@@ -40,9 +40,10 @@ class Need:
         if not missing:
             yield Finding(check, f"{facts.user} has it", "fit", self.why)
             return
-        where = ", ".join(map(str, missing))
-        statements = tuple(f"GRANT {name} ON {s} TO {_account(facts.user)}" for s in missing)
-        has = f"{facts.user} has it not on {where}"
+        wildcards = facts.privileges.wildcards
+        places = [scope.granted(wildcards=wildcards) for scope in missing]
+        statements = tuple(f"GRANT {name} ON {p} TO {_account(facts.user)}" for p in places)
+        has = f"{facts.user} has it not on {', '.join(places)}"
         yield Finding(check, has, self.otherwise, self.why, Change(statements))
 
 

@@ -26,13 +26,13 @@ class Scope:
     schema: str | None = None
     table: str | None = None
 
-    def __str__(self) -> str:
-        """As GRANT has it, in which `_` and `%` of a schema's name would be wildcards."""
+    def granted(self, *, wildcards: bool = True) -> str:
+        """As GRANT has it, in which `_` and `%` of a schema's name may be wildcards."""
         if self.schema is None:
             return "*.*"
         if self.table is not None:
             return f"{_quoted(self.schema)}.{_quoted(self.table)}"
-        pattern = re.sub(r"([_%])", r"\\\1", self.schema)
+        pattern = re.sub(r"([\\_%])", r"\\\1", self.schema) if wildcards else self.schema
         return f"{_quoted(pattern)}.*"
 
 
@@ -44,32 +44,45 @@ class Grant:
     scope: Scope
     revoked: bool = False
 
-    def covers(self, names: frozenset[str], scope: Scope) -> bool:
+    def covers(self, names: frozenset[str], scope: Scope, *, wildcards: bool) -> bool:
         """Whether it has one of these privileges, wherever `scope` is."""
         if not self.privileges & (names | {ALL}):
             return False
         if self.scope.schema is None:
             return True
-        if scope.schema is None or not _matches(self.scope.schema, scope.schema):
+        if scope.schema is None:
+            return False
+        is_pattern = wildcards and self.scope.table is None
+        if not (_matches if is_pattern else str.__eq__)(self.scope.schema, scope.schema):
             return False
         return self.scope.table in (None, scope.table)
 
 
 @dataclass(frozen=True, slots=True)
 class Privileges:
-    """All of a user's, those of active roles among them."""
+    """All of a user's, those of active roles among them.
+
+    `wildcards`: whether schemas in grants are LIKE patterns; with MySQL's `partial_revokes` they
+    are names.
+    """
 
     grants: tuple[Grant, ...] = ()
+    wildcards: bool = True
 
     @classmethod
-    def read(cls, lines: Iterable[str]) -> Privileges:
+    def read(cls, lines: Iterable[str], *, wildcards: bool = True) -> Privileges:
         """From the lines of SHOW GRANTS; what is no privilege on tables is passed over."""
-        return cls(tuple(grant for line in lines if (grant := _grant(line)) is not None))
+        grants = tuple(grant for line in lines if (grant := _grant(line)) is not None)
+        return cls(grants, wildcards)
 
     def has(self, names: frozenset[str], scope: Scope) -> bool:
         """Whether any privilege of these names is given there, and not taken away (MySQL's
         partial revokes: from a schema, of a privilege that is given for all)."""
-        given = [g for g in self.grants if not g.revoked and g.covers(names, scope)]
+        given = [
+            grant
+            for grant in self.grants
+            if not grant.revoked and grant.covers(names, scope, wildcards=self.wildcards)
+        ]
         if any(grant.scope.schema is not None for grant in given):
             return True
         return bool(given) and not any(

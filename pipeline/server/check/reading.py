@@ -46,13 +46,13 @@ def read_facts(connection: Connection[Any]) -> ServerFacts:
         connection, "SELECT CURRENT_USER(), TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), NOW())"
     )
     grants = _rows(connection, "SHOW GRANTS")
+    variables = {name.lower(): value for name, value in _rows(connection, "SHOW GLOBAL VARIABLES")}
+    wildcards = variables.get("partial_revokes", "OFF").upper() != "ON"
     return ServerFacts(
         version=version,
-        variables={
-            name.lower(): value for name, value in _rows(connection, "SHOW GLOBAL VARIABLES")
-        },
+        variables=variables,
         user=user,
-        privileges=Privileges.read(line for (line,) in grants),
+        privileges=Privileges.read((line for (line,) in grants), wildcards=wildcards),
         at=datetime.now(timezone.utc),
         utc_offset=int(offset),
         log_filter=_log_filter(connection, version),

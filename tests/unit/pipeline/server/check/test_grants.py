@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, strategies as st
 
 from pipeline.server.check.grants import NEEDS
 from pipeline.server.check.privileges import Privileges, Scope
@@ -58,6 +59,40 @@ SELECT = frozenset({"SELECT"})
 )
 def test_privileges_count_where_they_are_given(lines: list[str], scope: Scope, has: bool) -> None:
     assert Privileges.read(lines).has(SELECT, scope) is has
+
+
+# A name of a schema may be of any characters but NUL; of blanks at its end MySQL takes none.
+NAMES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1)
+
+
+@given(NAMES, st.booleans())
+def test_what_is_granted_on_a_schema_is_had_on_it(schema: str, wildcards: bool) -> None:
+    scope = Scope(schema)
+    line = f"GRANT SELECT ON {scope.granted(wildcards=wildcards)} TO `u`@`%`"
+    privileges = Privileges.read([line], wildcards=wildcards)
+    assert privileges.has(SELECT, scope)
+    assert not privileges.has(SELECT, Scope(schema + "x"))
+    assert not privileges.has(frozenset({"RELOAD"}), scope)
+
+
+@given(NAMES, NAMES)
+def test_what_is_granted_on_a_table_is_had_on_it(schema: str, table: str) -> None:
+    scope = Scope(schema, table)
+    privileges = Privileges.read([f"GRANT SELECT ON {scope.granted()} TO `u`@`%`"])
+    assert privileges.has(SELECT, scope)
+    assert not privileges.has(SELECT, Scope(schema))
+
+
+@given(st.text())
+def test_any_text_is_read_as_some_privileges_or_none(text: str) -> None:
+    for line in (text, f"GRANT {text}", f"GRANT {text} ON `a`.* TO `u`@`%`"):
+        assert not Privileges.read([line]).has(frozenset({"NO SUCH PRIVILEGE"}), Scope("b"))
+
+
+def test_where_schemas_are_names_they_are_no_patterns() -> None:
+    privileges = Privileges.read(["GRANT SELECT ON `sh_p`.* TO `u`@`%`"], wildcards=False)
+    assert privileges.has(SELECT, Scope("sh_p"))
+    assert not privileges.has(SELECT, SHOP)
 
 
 def statements(
