@@ -175,15 +175,16 @@ def append_once(
     )
 
 
-def committed(session: SparkSession, step: Callable[[], None]) -> bool:
-    """Do a step in a session in which nothing else is committed; True where it committed.
+def committed(session: SparkSession, step: Callable[[], None]) -> int | None:
+    """Do a step in a session in which nothing else is committed; the version that it committed.
 
-    False where it was done already, and where nothing tells: who has to know looks then. Not behind
+    None where it was done already, and where nothing tells: who has to know looks then. Not behind
     Spark Connect, where servers need not let settings be unset or read.
     """
     session.conf.unset(_LAST_COMMIT)
     step()
-    return (session.conf.get(_LAST_COMMIT, None) or "").isdecimal()
+    told = session.conf.get(_LAST_COMMIT, None) or ""
+    return int(told) if told.isdecimal() else None
 
 
 def append(

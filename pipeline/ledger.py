@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any, Literal
@@ -21,6 +22,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Row, SparkSession, Window, functions as sf
 
 from pipeline import delta
+from pipeline.delta_log import is_latest, latest_version
 from pipeline.errors import ConcurrentRunError
 from pipeline.interpreted import interpreted, make_active
 from pipeline.lake import Lake
@@ -94,7 +96,9 @@ class _State:
 class Ledger:
     """The ledger of one source as one run sees it: read once, then followed through its own writes.
 
-    What another run adds meanwhile shows at the next `propose`, or after `refresh`.
+    What another run adds meanwhile shows behind a batch that this one finishes, or after `refresh`.
+    Invariant: `_states`, and what is known of other sources, is what the table has at version
+    `_version`, or at a later one; where that is not known (None), nothing is kept for long.
     """
 
     spark: SparkSession
@@ -102,6 +106,8 @@ class Ledger:
     source: str
     run_id: str = field(default_factory=run_id)
     _states: dict[Layer, _State] | None = None
+    _begun_by_others: Mapping[str, Sequence[str]] | None = None
+    _version: int | None = None
     _session: SparkSession | None = None
     _began: dict[tuple[str, int], float] = field(default_factory=dict)
 
@@ -111,8 +117,13 @@ class Ledger:
         return self.lake.ledger("batches")
 
     def refresh(self) -> None:
-        """Forget what was read: the next question reads the table again."""
-        self._states = None
+        """Forget what was read, unless nothing was committed since: the next question reads the
+        table again."""
+        if self._version is None or not is_latest(self.path, self._version):
+            self._forget()
+
+    def _forget(self) -> None:
+        self._states = self._begun_by_others = self._version = None
 
     def open(self, layer: Layer) -> Plan | None:
         """The plan that was committed and not finished."""
@@ -180,9 +191,13 @@ class Ledger:
 
         Then the batch is that run's, to tell what it did: each is told once.
         """
-        own = self._write(plan.layer, plan.batch, FINISHED, _text(record))
-        # What comes next depends on other layers too, of which other runs may have written.
-        self.refresh()
+        text = _text(record)
+        own = self._write(plan.layer, plan.batch, FINISHED, text)
+        if self._version is None:
+            # What comes next depends on other layers too, of which other runs may have written.
+            self._forget()
+        else:
+            self._note_finished(plan, json.loads(text))
         began = self._began.pop((plan.layer, plan.batch), None)
         seconds = None if began is None else round(time.monotonic() - began, 3)
         run = under_way()
@@ -192,6 +207,13 @@ class Ledger:
         if run:
             run.finished.append(FinishedBatch(plan.layer, plan.batch, plan.run_id, record))
         self._say("batch_finished", plan, "done", seconds=seconds, **figures(record))
+
+    def _note_finished(self, plan: Plan, record: dict[str, Any]) -> None:
+        """Take up a record that was the next commit behind what is known."""
+        before = self._state(plan.layer)
+        by = {**before.finished_by, plan.batch: self.run_id}
+        after = replace(before, finished=plan, record=record, finished_by=by)
+        self._states = {**(self._states or {}), plan.layer: after}
 
     def finished_by_another(self, plan: Plan) -> bool:
         """Whether a plan that this run could not carry out is done: looked up anew."""
@@ -217,10 +239,23 @@ class Ledger:
             for row in rows.select(*columns).orderBy("at", "batch").collect()
         ]
 
+    def begun_by_others(self) -> Mapping[str, Sequence[str]]:
+        """What plans of silver begin (their `begins`, as JSON text), by source, of all others."""
+        if self._begun_by_others is None:
+            self._read_version()
+            self._begun_by_others = self._read_begun_by_others()
+        return self._begun_by_others
+
     def _state(self, layer: Layer) -> _State:
         if self._states is None:
+            self._read_version()
             self._states = self._read_states()
         return self._states.get(layer, _State())
+
+    def _read_version(self) -> None:
+        """Before anything else is read: what is committed meanwhile then shows as newer."""
+        if self._states is None and self._begun_by_others is None:
+            self._version = latest_version(self.path)
 
     def _finished(self, plan: Plan) -> bool:
         """Whether the record of a batch is this run's."""
@@ -241,6 +276,20 @@ class Ledger:
         if self.source:
             rows = rows.where(sf.col("source") == self.source)
         return rows.coalesce(1)  # small enough that a shuffle would cost more than it gives
+
+    def _read_begun_by_others(self) -> Mapping[str, Sequence[str]]:
+        session = self._own_session()
+        if not delta.exists(session, self.path):
+            return {}
+        begins = sf.get_json_object("body", "$.begins").alias("begins")
+        silver = (sf.col("layer") == "silver") & (sf.col("state") == PLANNED)
+        planned = delta.read(session, self.path).where((sf.col("source") != self.source) & silver)
+        found: dict[str, list[str]] = defaultdict(list)
+        for row in (
+            planned.select("source", begins).where("begins IS NOT NULL").coalesce(1).collect()
+        ):
+            found[row["source"]].append(row["begins"])
+        return found
 
     def _read_states(self) -> dict[Layer, _State]:
         if not delta.exists(self._own_session(), self.path):
@@ -318,11 +367,19 @@ class Ledger:
 
         if session is self.spark:
             append()
+            self._follow(None)
             return False
         try:
-            return delta.committed(session, append)
+            version = delta.committed(session, append)
         finally:
             make_active(self.spark)
+        self._follow(version)
+        return version is not None
+
+    def _follow(self, version: int | None) -> None:
+        """Where what is known stands behind an own commit: there, if that was the next one."""
+        known = self._version is not None and version == self._version + 1
+        self._version = version if known else None
 
 
 def _text(body: Mapping[str, Any]) -> str:

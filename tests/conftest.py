@@ -69,13 +69,16 @@ def _fixtures_of(item: pytest.Item) -> set[str]:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """One Spark session with Delta for the whole run, on two cores."""
+    from pipeline.interpreted import INTERPRETED
     from pipeline.settings import Settings
     from pipeline.spark import session
 
     conf = {
         "spark.sql.shuffle.partitions": "2",
-        # Many queries over a few rows: generating code for each takes a fifth of the time.
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        # Many queries over a few rows each: compiling them, or Java's own code a second time, takes
+        # longer than they do. Runs of the command line in tests are as they are for users.
+        **INTERPRETED,
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
         # No table is met again in another test: what is known of it is let go.
         "spark.databricks.delta.delta.log.cacheSize": "32",
     }

@@ -19,12 +19,12 @@ class SourceError(ValueError):
 
 
 def _duration(value: Any) -> Any:
-    """`30 minutes`, `4 hours` or `2 days`."""
+    """`30 seconds`, `5 minutes`, `4 hours` or `2 days`."""
     if isinstance(value, timedelta):
         return value
-    written = re.fullmatch(r"\s*(\d{1,5})\s*(minute|hour|day)s?\s*", str(value))
+    written = re.fullmatch(r"\s*(\d{1,5})\s*(second|minute|hour|day)s?\s*", str(value))
     if written is None:
-        raise ValueError("is no duration, such as 30 minutes, 4 hours or 2 days")
+        raise ValueError("is no duration, such as 30 seconds, 5 minutes, 4 hours or 2 days")
     return timedelta(**{f"{written[2]}s": int(written[1])})
 
 

@@ -93,7 +93,7 @@ class _Batch:
         batch, source = self.plan.batch, self.settings.source
         append_items(self.spark, self.lake, source, batch, self.body.items)
         # Once more: another source's run may have planned the same table at the same time.
-        require_unclaimed(self.spark, self.lake, source, self.body.table_names)
+        require_unclaimed(self.spark, self.ledger, self.body.table_names)
         with staging(self.spark, self.lake, source, batch) as staged:
             decoded = self._decode(staged)
             counts = staged.counts() if decoded else {}

@@ -7,30 +7,26 @@ again; until then the batch that began that tells.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from pyspark.sql import SparkSession, functions as sf
+from pyspark.sql import SparkSession
 
-from pipeline import delta
 from pipeline.catalog.definitions import no_own_table, require_own_tables
 from pipeline.catalog.effects import TableName
-from pipeline.lake import Lake
-from pipeline.ledger import PLANNED, Ledger
+from pipeline.ledger import Ledger
 from pipeline.silver.refresh import Begins, Refresh
 from pipeline.silver.standing import silver_to_be
 
 
-def require_unclaimed(
-    spark: SparkSession, lake: Lake, source: str, names: Collection[TableName]
-) -> None:
+def require_unclaimed(spark: SparkSession, ledger: Ledger, names: Collection[TableName]) -> None:
     """Raise SettingsError if another source has one of these tables in this lake, or is about to
     have it again."""
+    lake, source = ledger.lake, ledger.source
     # In this order: a timeline is emptied once the ledger says that it will be.
     require_own_tables(spark, lake, source, names)
     if not names:
         return
-    for other, begun in sorted(begun_by_others(spark, lake, source).items()):
+    for other, begun in sorted(begun_by_others(ledger).items()):
         refresh = silver_to_be(Ledger(spark, lake, other)).refresh
         if taken := sorted(claimed(refresh, begun).intersection(names)):
             raise no_own_table(taken[0], other, source)
@@ -51,16 +47,10 @@ def claimed(refresh: Refresh, begun: Iterable[Begins]) -> set[TableName]:
     }
 
 
-def begun_by_others(spark: SparkSession, lake: Lake, source: str) -> Mapping[str, Sequence[Begins]]:
-    """The full refreshes that other sources have ever begun."""
-    path = lake.ledger("batches")
-    if not delta.exists(spark, path):
-        return {}
-    begins = sf.get_json_object("body", "$.begins").alias("begins")
-    planned = delta.read(spark, path).where(
-        (sf.col("source") != source) & (sf.col("layer") == "silver") & (sf.col("state") == PLANNED)
-    )
-    found: dict[str, list[Begins]] = defaultdict(list)
-    for row in planned.select("source", begins).where("begins IS NOT NULL").coalesce(1).collect():
-        found[row["source"]].append(Begins.from_dict(json.loads(row["begins"])))
-    return found
+def begun_by_others(ledger: Ledger) -> Mapping[str, Sequence[Begins]]:
+    """The full refreshes that other sources have ever begun: looked up anew."""
+    ledger.refresh()
+    return {
+        source: [Begins.from_dict(json.loads(text)) for text in texts]
+        for source, texts in ledger.begun_by_others().items()
+    }

@@ -81,7 +81,7 @@ def next_plan(spark: SparkSession, settings: Settings, ledger: Ledger, progress:
         executed=new.executed,
         refresh=refresh.behind(new.end, more=new.more),
     )
-    require_unclaimed(spark, lake, settings.source, plan.table_names)
+    require_unclaimed(spark, ledger, plan.table_names)
     gaps = new.gaps if new.more else new.gaps or _waits(plan.refresh, plan)
     return Next(plan, gaps, new.more)
 

@@ -15,6 +15,7 @@ from pipeline import delta
 from pipeline.interpreted import FEW, interpreted
 from pipeline.lake import Lake
 from pipeline.progress import Task
+from pipeline.sessions import own_session
 from pipeline.settings import Settings
 from pipeline.silver.decode import table_target
 from pipeline.silver.plan import PlannedTable, SilverPlan, by_table_id
@@ -27,6 +28,13 @@ PROPERTIES = {
     "delta.dataSkippingStatsColumns": "__lsn,__pos",
 }
 """Of every table of changes, from its first commit on."""
+
+WRITING = {
+    # Images of changed rows repeat little: to look for what does takes a fifth of the time, and
+    # zstd finds the rest (docs/benchmarks.md).
+    "parquet.enable.dictionary": "false",
+}
+"""Settings of the session in which tables of changes are written."""
 
 
 def write_tables(
@@ -45,8 +53,9 @@ def write_tables(
         if counts.get(table_target(table_id))
     }
 
-    if sum(counts[table_target(table_id)] for table_id in touched) <= FEW:
-        staging = replace(staging, spark=interpreted(staging.spark))
+    few = sum(counts[table_target(table_id)] for table_id in touched) <= FEW
+    spark = interpreted(staging.spark) if few else own_session(staging.spark, WRITING)
+    staging = replace(staging, spark=spark)
 
     merging = "true" if plan.refresh.batch else "false"
 

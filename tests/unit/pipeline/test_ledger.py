@@ -67,6 +67,44 @@ def test_what_a_run_has_committed_itself_it_does_not_read_back(
     assert ledger.last("silver") == Ledger(spark, lake, "shop").last("silver") == plan
 
 
+def test_what_nobody_else_has_committed_to_is_not_read_again(
+    spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Ledger(spark, lake, "blog").propose("silver", {"begins": {"asked": "b"}})
+    Ledger(spark, lake, "shop").propose("silver", {"begins": {"asked": "a"}})
+    ledger = Ledger(spark, lake, "shop")
+    open_plan = ledger.open("silver")
+    assert open_plan is not None
+    assert ledger.begun_by_others() == {"blog": ['{"asked":"b"}']}
+    with monkeypatch.context() as patched:
+        patched.setattr(delta, "read", None)
+        ledger.finish(open_plan, {"rows": (2,)})
+        plan = ledger.propose("gold", {"n": 1})
+        ledger.refresh()
+        assert ledger.record("silver") == {"rows": [2]}, "as one that was read"
+        assert ledger.open("gold") == plan
+        assert [*ledger.begun_by_others()] == ["blog"]
+
+
+@pytest.mark.parametrize("when", ["before its own commit", "behind it"])
+def test_what_another_run_commits_is_found(spark: SparkSession, lake: Lake, when: str) -> None:
+    Ledger(spark, lake, "shop").propose("bronze", {"n": 1})
+    ledger, other = Ledger(spark, lake, "shop"), Ledger(spark, lake, "blog")
+    assert ledger.open("gold") is None
+    assert ledger.begun_by_others() == {}
+    if when == "behind it":
+        ledger.propose("gold", {"n": 2})
+    other.propose("silver", {"begins": {"asked": "b"}})
+    Ledger(spark, lake, "shop").propose("silver", {"n": 3})
+    if when == "before its own commit":
+        ledger.propose("gold", {"n": 2})
+    ledger.refresh()
+    silver = ledger.open("silver")
+    assert silver is not None
+    assert silver.body == {"n": 3}
+    assert [*ledger.begun_by_others()] == ["blog"]
+
+
 def test_behind_a_finished_batch_all_layers_are_looked_at_anew(
     spark: SparkSession, lake: Lake
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 from pipeline.catalog.effects import TableName
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake
+from pipeline.ledger import Ledger
 from pipeline.settings import Settings
 from pipeline.silver import claims
 from pipeline.silver.claims import claimed, require_unclaimed
@@ -35,14 +36,14 @@ def test_a_second_refresh_keeps_what_the_first_one_emptied() -> None:
 def test_another_source_does_not_get_a_table_before_the_refresh_is_over(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    shop = MemoryLedger()
+    shop, crm = MemoryLedger(), Ledger(None, Lake("/lake"), "crm")
     shop.did("silver", DECODED.to_body())
     monkeypatch.setattr(claims, "require_own_tables", lambda *_: None)
     monkeypatch.setattr(claims, "begun_by_others", lambda *_: {"shop": [FIRST]})
     monkeypatch.setattr(claims, "Ledger", lambda *_: shop)
 
     def require(name: TableName) -> None:
-        require_unclaimed(None, Lake("/lake"), "crm", [name])
+        require_unclaimed(None, crm, [name])
 
     require(PAYMENTS)
     plan = shop.propose("silver", replace(DECODED, begins=FIRST).to_body())

@@ -1,0 +1,43 @@
+"""Which version a Delta table is at, told by the files of its log: without a Spark job.
+
+A commit is one file, `_delta_log/<version in 20 digits>.json`, and versions follow each other
+without a gap; `_last_checkpoint` names one that is not far back. Source: Delta's PROTOCOL.md,
+"Delta Log Entries" and "Last Checkpoint File".
+"""
+
+from __future__ import annotations
+
+import json
+
+from pipeline import stores
+from pipeline.sql_text import is_name
+
+_CHECKPOINT = "_last_checkpoint"
+
+
+def latest_version(table: str) -> int | None:
+    """The table's version now; None where there is none, or where nothing tells: a catalog has it,
+    or old commits were cleaned away behind a checkpoint that nothing names."""
+    if is_name(table):
+        return None
+    found = _last_checkpoint(table)
+    if not _has(table, found):
+        return None
+    while _has(table, found + 1):
+        found += 1
+    return found
+
+
+def is_latest(table: str, version: int) -> bool:
+    """Whether nothing was committed behind this version, which the table has had."""
+    return not _has(table, version + 1)
+
+
+def _has(table: str, version: int) -> bool:
+    return stores.exists(f"{table}/_delta_log/{version:020d}.json")
+
+
+def _last_checkpoint(table: str) -> int:
+    """The version of a checkpoint; 0 where there is none yet, since the first commit is that."""
+    text = stores.content(f"{table}/_delta_log/{_CHECKPOINT}")
+    return 0 if text is None else int(json.loads(text)["version"])

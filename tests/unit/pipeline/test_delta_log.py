@@ -1,0 +1,57 @@
+"""Which version a table is at, by the files of its log alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline import delta
+from pipeline.delta_log import is_latest, latest_version
+
+
+def test_a_table_and_its_log_agree_across_checkpoints(spark: SparkSession, tmp_path: Path) -> None:
+    table = str(tmp_path / "table")
+    assert latest_version(table) is None
+    for version in range(12):  # Delta writes a checkpoint at the tenth
+        delta.append(spark.range(1), table, app="test")
+        assert latest_version(table) == version
+        assert is_latest(table, version)
+        assert version == 0 or not is_latest(table, version - 1)
+    assert (tmp_path / "table" / "_delta_log" / "_last_checkpoint").exists()
+    newest = delta.history(spark, table, 1).select("version").first()
+    assert newest is not None
+    assert newest["version"] == 11
+
+
+@pytest.mark.parametrize(
+    ("commits", "checkpoint", "expected"),
+    [
+        ([], None, None),
+        ([0], None, 0),
+        ([0, 1, 2], None, 2),
+        ([0, 1, 2], 1, 2),
+        ([7, 8], 7, 8),
+        ([7, 8], None, None),
+        ([9], 7, None),
+    ],
+    ids=[
+        *("no log", "one commit", "several", "from a checkpoint", "cleaned up"),
+        *("a checkpoint that nothing names", "one whose commit is gone"),
+    ],
+)
+def test_what_the_files_tell(
+    tmp_path: Path, commits: list[int], checkpoint: int | None, expected: int | None
+) -> None:
+    log = tmp_path / "_delta_log"
+    log.mkdir()
+    for version in commits:
+        (log / f"{version:020d}.json").touch()
+    if checkpoint is not None:
+        (log / "_last_checkpoint").write_text(f'{{"version": {checkpoint}, "size": 4}}')
+    assert latest_version(str(tmp_path)) == expected
+
+
+def test_of_a_table_in_a_catalog_nothing_is_told() -> None:
+    assert latest_version("`main`.`lake`.`batches`") is None
