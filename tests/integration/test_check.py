@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from pipeline.server.check.run import check_server
 from pipeline.server.connection import asked, connect
 from pipeline.server.errors import ServerError, ServerUnreachableError
 from pipeline.server.login import Login
+from pipeline.server.version import server_version
 from pipeline.settings import Settings
 from tests.support.mariadb import MariaDBFactory, MariaDBServer, NewestMariaDBServer
 from tests.support.mysql import MySQLFactory, MySQLServer
@@ -123,6 +125,7 @@ MARIADBS = (
 )
 NEWEST = (
     *MARIADBS,
+    ("SET GLOBAL binlog_row_image = FULL_NODUP", "binlog_row_image", "advice"),
     ("SET GLOBAL max_binlog_total_size = 1073741824", "max_binlog_total_size", "advice"),
 )
 
@@ -179,6 +182,16 @@ def test_foreign_keys_that_the_server_does_not_log_are_advice_until_it_does(
     assert alone.verdict == "unfit"
     restarted(server, finding(report, "foreign keys"))
     assert not_fit(checked(server)) == []
+
+
+def test_encrypted_logs_are_advice_until_conf_has_the_keyring(
+    mysql_factory: MySQLFactory, tmp_path: Path
+) -> None:
+    keyring = tmp_path / "keyring"
+    server = mysql_factory("--binlog-encryption=ON", keyring=keyring)
+    server.execute(TABLES)
+    assert not_fit(checked(server)) == ["binlog_encryption"]
+    assert not_fit(checked(server, encryption={"keyring": str(keyring)})) == []
 
 
 def test_what_conf_must_say_makes_it_fit(mariadb_factory: MariaDBFactory) -> None:
@@ -265,6 +278,11 @@ def test_a_user_without_grants_is_told_them_and_they_make_it_fit(
     report = checked(server, reader(server))
     assert not_fit(report) == []
     assert finding(report, "tables").has == "2 tables"
+    # It is what a seed and a capture ask.
+    with connect(reader(server)) as connection, connection.cursor() as cursor:
+        cursor.execute(server_version(connection).log_status_statement)
+        for statement in ("FLUSH TABLES WITH READ LOCK", "SELECT * FROM shop.orders"):
+            cursor.execute(statement)
 
 
 @pytest.mark.parametrize("partial_revokes", ["ON", "OFF"])
