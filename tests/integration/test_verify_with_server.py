@@ -41,19 +41,21 @@ WRITES = (
 
 @contextmanager
 def written(server: Server) -> Iterator[None]:
-    """Somebody writes meanwhile, and does not stop."""
-    done = threading.Event()
+    """Somebody writes meanwhile, has written before, and does not stop."""
+    begun, done = threading.Event(), threading.Event()
 
     def write() -> None:
         with server.connect(database=SCHEMA) as connection, connection.cursor() as cursor:
             while not done.is_set():
                 for statement in WRITES:
                     cursor.execute(statement)
+                begun.set()
                 done.wait(0.005)
 
     with ThreadPoolExecutor(1) as pool:
         writer = pool.submit(write)
         try:
+            assert begun.wait(60)
             yield
         finally:
             done.set()

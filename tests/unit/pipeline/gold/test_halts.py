@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import cast
 
@@ -52,10 +53,11 @@ def asked(settings: Settings) -> list[str]:
 def test_gold_stops_at_the_first_place_behind_it(
     settings: Settings, places: list[int], expected: int
 ) -> None:
-    for place in places:
-        halt(settings.layout, "shop", "binlog.000001", place).__enter__()
-    assert next_halt(NO_SPARK, settings, LOW, HIGH) == expected
-    assert len(asked(settings)) == sum(place > LOW for place in places)
+    with ExitStack() as waiting:
+        for place in places:
+            waiting.enter_context(halt(settings.layout, "shop", "binlog.000001", place))
+        assert next_halt(NO_SPARK, settings, LOW, HIGH) == expected
+        assert len(asked(settings)) == sum(place > LOW for place in places)
 
 
 def test_a_place_is_asked_for_as_long_as_somebody_waits(settings: Settings) -> None:
