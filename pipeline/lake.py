@@ -124,6 +124,10 @@ class Lake:
         """Scratch space of silver's runs, one sub-folder per run; safe to delete between runs."""
         return self._path("silver", "_staging")
 
+    def halts(self, source: str) -> str:
+        """Places at which gold of a source is to publish a cut on its way, a small file each."""
+        return self._path("gold", "_halts", source)
+
     def gold(self, schema: str, table: str) -> str:
         """Gold: the replicated table."""
         return self._path("gold", encode_part(schema), encode_part(table))

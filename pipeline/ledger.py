@@ -146,6 +146,23 @@ class Ledger:
         """What the last finished batch recorded."""
         return self._state(layer).record
 
+    def finished(self, layer: Layer, batch: int) -> tuple[Plan, dict[str, Any]] | None:
+        """The plan and the record of any batch that is finished; of the ledger as it is now."""
+        rows = self._rows().where((sf.col("layer") == layer) & (sf.col("batch") == batch))
+        body = {row["state"]: row for row in rows.select("state", "body", "run_id").collect()}
+        if FINISHED not in body:
+            return None
+        planned, record = body[PLANNED], json.loads(body[FINISHED]["body"])
+        plan = Plan(self.source, layer, batch, json.loads(planned["body"]), planned["run_id"])
+        return plan, record
+
+    def batch_with(self, layer: Layer, name: str, value: int) -> int | None:
+        """The last finished batch whose record has this number under a name."""
+        kept = sf.get_json_object("body", f"$.{name}").cast("bigint") == value
+        done = (sf.col("layer") == layer) & (sf.col("state") == FINISHED)
+        row = self._rows().where(done & kept).agg(sf.max("batch")).first()
+        return None if row is None else row[0]
+
     def propose(self, layer: Layer, body: dict[str, Any]) -> Plan:
         """Commit `body` as the layer's next batch; gives the plan that the ledger holds for it.
 

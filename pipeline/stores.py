@@ -7,10 +7,11 @@ to fsspec and to Spark alike, and never passes through here.
 
 from __future__ import annotations
 
+import gzip
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TextIO
 
 from fsspec.core import url_to_fs
 
@@ -77,6 +78,10 @@ def require_reachable(location: str, *, key: str) -> None:
         filesystem.exists(path)
 
 
+ASIDE = ".aside"
+"""At the end of the name of a file that is being written."""
+
+
 def exists(path: str) -> bool:
     """Whether there is a file or folder now, whoever put it there."""
     filesystem, place = _fresh(path)
@@ -91,6 +96,26 @@ def content(path: str) -> bytes | None:
     except FileNotFoundError:
         return None
     return found
+
+
+def write(path: str, content: bytes) -> None:
+    """Put a small file there, whole: nobody sees half of it. Its folder is made."""
+    filesystem, place = _fresh(path)
+    filesystem.makedirs(place.rpartition("/")[0], exist_ok=True)
+    filesystem.pipe_file(f"{place}{ASIDE}", content)
+    filesystem.mv(f"{place}{ASIDE}", place)
+
+
+@contextmanager
+def gzipped(path: str) -> Iterator[TextIO]:
+    """A text file (ASCII), compressed as it is written. Its folder is made."""
+    filesystem, place = _fresh(path)
+    filesystem.makedirs(place.rpartition("/")[0], exist_ok=True)
+    with (
+        filesystem.open(place, "wb") as raw,
+        gzip.open(raw, "wt", encoding="ascii", newline="\n") as out,
+    ):
+        yield out
 
 
 def names_in(folder: str) -> list[str]:

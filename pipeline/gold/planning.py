@@ -22,6 +22,7 @@ from pipeline.gold.cut import published
 from pipeline.gold.evolve import taken
 from pipeline.gold.facts import Facts, gather
 from pipeline.gold.faults import open_faults
+from pipeline.gold.halts import next_halt
 from pipeline.gold.names import gold_name, why_no_name
 from pipeline.gold.plan import Known, cascading, plan_batch, same, touch
 from pipeline.gold.rebuild import (
@@ -91,8 +92,10 @@ def plan_next(
     if ledger.last("gold") is None:
         previous = replace(previous, rebuild=first(silver))
     decoded = silver.plan.cut_lsn
-    cut = last_wanted(spark, settings, previous.cut_lsn, decoded)
-    waits = cut < decoded
+    wanted = last_wanted(spark, settings, previous.cut_lsn, decoded)
+    waits = wanted < decoded
+    building = previous.rebuild.under_way
+    cut = wanted if building else next_halt(spark, settings, previous.cut_lsn, wanted)
     # Where the first table waits: a transaction that holds one holds it until it is decided.
     waiting = [table.to_lsn for table in previous.tables.values() if table.held]
     low = min([previous.cut_lsn, *waiting])
@@ -123,7 +126,7 @@ def plan_next(
     last = ledger.last("gold")
     batch = last.batch + 1 if last else 1
     name = keep(spark, settings.layout, settings.source, batch, foreseen.changes)
-    partly = foreseen.again or state.cut_lsn < cut
+    partly = foreseen.again or state.cut_lsn < wanted
     ends = not partly or (not foreseen.again and state.cut_held is not None)
     state = replace(state, rebuild=following(previous.rebuild, ends=ends))
     return Planned(previous, cascading(state, foreseen.changes, name), seen, partly, waits)

@@ -12,7 +12,7 @@ from typing import Any
 
 from pipeline.catalog.effects import TableName
 from pipeline.gold.refusal import Refusal
-from pipeline.ledger import Ledger
+from pipeline.ledger import Ledger, Plan
 
 NO_LSN = 0
 """Before every transaction: an LSN is never 0, since a file begins with its magic number."""
@@ -131,10 +131,13 @@ class GoldState:
     @classmethod
     def of(cls, ledger: Ledger) -> GoldState:
         """Where gold stands after the last finished batch."""
-        last, record = ledger.last("gold"), ledger.record("gold")
-        if last is None:
-            return cls()
-        return cls.from_body({**last.body, **((record or {}).get("standing") or {})})
+        last = ledger.last("gold")
+        return cls() if last is None else cls.after(last, ledger.record("gold") or {})
+
+    @classmethod
+    def after(cls, plan: Plan, record: Mapping[str, Any]) -> GoldState:
+        """Where gold stood after a batch."""
+        return cls.from_body({**plan.body, **(record.get("standing") or {})})
 
     def without_refusals(self) -> GoldState:
         """The state in which nothing was refused."""

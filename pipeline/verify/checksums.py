@@ -76,19 +76,25 @@ class PublishedCut:
 
 
 def published_cut(
-    spark: SparkSession, settings: Settings, patterns: Sequence[str] = ()
+    spark: SparkSession,
+    settings: Settings,
+    patterns: Sequence[str] = (),
+    *,
+    batch: int | None = None,
 ) -> PublishedCut:
-    """The cut in the record of gold's last batch; `patterns` over `schema.table` choose tables.
+    """The cut in the record of gold's last batch, or of a `batch`; `patterns` over `schema.table`
+    choose tables.
 
     Raises SettingsError where the source has none.
     """
     ledger = Ledger(spark, settings.layout, settings.source)
-    record = ledger.record("gold")
-    if record is None:
+    last = ledger.last("gold")
+    done = ledger.finished("gold", batch or last.batch) if last else None
+    if done is None:
         remedy = "Give the source's name, and the folder that binlake run was given."
         reason = f"{settings.source} has no published cut in {settings.lake}."
         raise SettingsError(reason, key="source", remedy=remedy)
-    state, cut = GoldState.of(ledger), Cut.of(record)
+    state, cut = GoldState.after(*done), Cut.of(done[1])
     if refresh_under_way(ledger):
         reason = f"a full refresh of {settings.source} is under way."
         remedy = "Run binlake run to its end first; the cut of before stays readable until then."

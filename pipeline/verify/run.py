@@ -7,10 +7,14 @@ from collections.abc import Sequence
 from pyspark.sql import SparkSession
 
 from pipeline.ledger import Ledger
+from pipeline.progress import Progress
 from pipeline.settings import Settings
 from pipeline.verify.against import compare
 from pipeline.verify.checksums import checksums, published_cut
+from pipeline.verify.cut_at import batch_at
+from pipeline.verify.live import snapshot_of
 from pipeline.verify.report import Verification
+from pipeline.verify.server_file import read_server_file
 
 
 def with_source(spark: SparkSession, settings: Settings) -> Settings:
@@ -21,19 +25,38 @@ def with_source(spark: SparkSession, settings: Settings) -> Settings:
     return settings.model_copy(update={"source": known.pop()})
 
 
+def verify_with_server(
+    spark: SparkSession,
+    settings: Settings,
+    progress: Progress,
+    *,
+    tables: Sequence[str] = (),
+    patience: float = 0,
+) -> Verification:
+    """Compare with the server that settings name, as it is now, at the cut that gold publishes of
+    that state; with the last one where it comes to none within so many seconds.
+
+    Raises ServerError, and what `verify` raises.
+    """
+    with snapshot_of(settings, tables, progress) as file:
+        batch = batch_at(spark, settings, read_server_file(spark, file), patience, progress)
+        return verify(spark, settings, tables=tables, against=file, batch=batch)
+
+
 def verify(
     spark: SparkSession,
     settings: Settings,
     *,
     tables: Sequence[str] = (),
     against: str | None = None,
+    batch: int | None = None,
 ) -> Verification:
-    """Read every table at the cut that was published last; writes nothing.
+    """Read every table at the cut that was published last, or by a `batch`; writes nothing.
 
     `tables`: patterns over `schema.table`; `against`: the path or URL of a server's file. Raises
     SettingsError for a source without a cut, and for a file that is none.
     """
-    cut = published_cut(spark, settings, tables)
+    cut = published_cut(spark, settings, tables, batch=batch)
     found = checksums(settings, cut)
     compared = compare(spark, settings, cut, found, against) if against else None
     return Verification(settings.lake, cut.source, cut.lsn, cut.gtid_set, found, compared)

@@ -58,17 +58,22 @@ def write_snapshot(
     keys: bool = True,
     zero_dates: str = "null",
     stream: Callable[[], Any] | None = None,
+    begun: Callable[[str | None, int | None], None] | None = None,
 ) -> int:
     """Write the file of a DB-API connection's server; how many tables it has.
 
     `tables`: patterns over `schema.table`, all if there is none; `zero_dates` as in the lake's
-    conf; `stream` gives a cursor that does not hold all rows at once.
+    conf; `stream` gives a cursor that does not hold all rows at once; `begun` is told the place in
+    the log (file, position) before any row is read.
     """
     cursor = connection.cursor()
     for statement in SESSION:
         cursor.execute(statement)
     header = {HEADER: FORMAT, "zero_dates": zero_dates, "patterns": list(tables)}
-    _write(out, {**header, **_begin(cursor)})
+    place = _begin(cursor)
+    _write(out, {**header, **place})
+    if begun is not None:
+        begun(place["file"], place["position"])
     chosen = [t for t in source_tables(cursor) if _is_wanted(t, tables)]
     for number, table in enumerate(chosen):
         reader = stream() if stream else connection.cursor()

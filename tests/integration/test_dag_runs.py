@@ -74,7 +74,9 @@ def _called(file: Path) -> list[list[str]]:
 def _source(airflow: Airflow, folder: Path, name: str, cases: list[str]) -> None:
     folder.mkdir()
     program = folder / "binlake-task"
-    program.write_text(PROGRAM.format(folder=folder, cases="\n".join(cases).replace("{folder}", str(folder))))
+    program.write_text(
+        PROGRAM.format(folder=folder, cases="\n".join(cases).replace("{folder}", str(folder)))
+    )
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     options = {
         "command": str(program),
