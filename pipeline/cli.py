@@ -13,6 +13,18 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 from rich.console import Console
 
+from pipeline import cli_server
+from pipeline.cli_options import (
+    Binlogs,
+    Conf,
+    FullRefresh,
+    Json,
+    LakeFolder,
+    Log,
+    Source,
+    Until,
+    settings_of,
+)
 from pipeline.errors import SettingsError, exit_code_of, has_sentence, sentence_of
 
 if TYPE_CHECKING:
@@ -29,43 +41,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-
-Source = Annotated[
-    str | None, typer.Option("--source", help="A name for the server that the binlogs are of.")
-]
-Binlogs = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--binlogs", help="A binlog file, a folder of them, or a glob; a path or URL. Or several."
-    ),
-]
-LakeFolder = Annotated[str | None, typer.Option("--lake", help="The lake's root folder.")]
-Conf = Annotated[
-    Path | None, typer.Option("--conf", help="Settings in YAML; options here win over them.")
-]
-Log = Annotated[
-    str | None,
-    typer.Option(
-        "--log",
-        envvar="BINLAKE_LOG",
-        help="Lines on standard error: text (bars on a terminal), or json, an object a line.",
-    ),
-]
-Until = Annotated[
-    str | None,
-    typer.Option(
-        "--until",
-        help="Gold stops there: a time (2026-11-22T10:00:00Z), a GTID, FILE:POSITION, or an LSN.",
-    ),
-]
-FullRefresh = Annotated[
-    bool,
-    typer.Option(
-        "--full-refresh",
-        help="Make all anew from what the layer before has; goes on with one that is under way.",
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="JSON instead of a table.")]
 
 
 @app.command()
@@ -179,7 +154,7 @@ def status(
     from pipeline.spark import session
     from pipeline.status import read_status
 
-    settings = _settings(conf, lake=lake).require("lake")
+    settings = settings_of(conf, lake=lake).require("lake")
     found = read_status(session(settings), settings)
     if not found.layers:
         # Runs may have left their records; nothing was ever ingested.
@@ -208,7 +183,7 @@ def runs(
     from pipeline.runs.store import read_runs
     from pipeline.spark import session
 
-    settings = _settings(conf, lake=lake).require("lake")
+    settings = settings_of(conf, lake=lake).require("lake")
     spark, place = session(settings), settings.layout
     found = read_runs(spark, place, source=source, last=last)
     if not found and not exists(spark, place.ledger("batches")):
@@ -234,7 +209,7 @@ def inspect(
     from pipeline.bronze.encrypted import read_keys
     from pipeline.inspect import inspect_files
 
-    encryption = _settings(conf).encryption
+    encryption = settings_of(conf).encryption
     if keyring is not None:
         encryption = encryption.model_copy(update={"keyring": keyring})
     raise typer.Exit(inspect_files(files, rows=rows, json=json, keys=read_keys(encryption)))
@@ -269,7 +244,7 @@ def verify(
     from pipeline.verify.report import show
     from pipeline.verify.run import verify as verify_gold, with_source
 
-    settings = _settings(conf, source=source, lake=lake).require("lake")
+    settings = settings_of(conf, source=source, lake=lake).require("lake")
     spark = session(settings)
     settings = with_source(spark, settings)
     require_source(spark, settings)
@@ -281,19 +256,12 @@ def verify(
     raise typer.Exit(DONE if found.equal else DONE_WITH_FAULTS)
 
 
+cli_server.register(app)
+
+
 def _no_lake() -> SettingsError:
     remedy = "Give the folder that binlake run was given."
     return SettingsError("there is no lake in this folder.", key="lake", remedy=remedy)
-
-
-def _settings(conf: Path | None, **options: str | list[str] | None) -> Settings:
-    """The settings, whose secrets nothing shows from now on."""
-    from pipeline.redaction import redact
-    from pipeline.settings import Settings
-
-    settings = Settings.load(conf, **options)
-    redact.learn(settings.secrets)
-    return settings
 
 
 def _run(command: str, conf: Path | None, **options: str | list[str] | None) -> NoReturn:
@@ -328,7 +296,7 @@ def _set_up(
     # Before the settings are read: what is wrong with them is said as it was asked for.
     if options["log"] == "json":
         set_up("json")
-    settings = _settings(conf, **options)
+    settings = settings_of(conf, **options)
     told = set_up(settings.log)
     return settings, LogProgress() if told else for_terminal(), told
 

@@ -15,7 +15,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
     ByteSize,
     ConfigDict,
@@ -29,7 +28,9 @@ from decoder.options import TypeOptions
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake
 from pipeline.redaction import secrets_in
+from pipeline.server_settings import ServerSettings, with_url
 from pipeline.settings_file import SettingsFile, explain
+from pipeline.settings_model import Model
 from pipeline.sql_text import quoted
 from pipeline.time_zone import zone
 from pipeline.until import Until
@@ -111,12 +112,6 @@ OrForever = Annotated[timedelta | None, BeforeValidator(_duration)]
 """A duration, or None for what is never removed."""
 
 
-class Model(BaseModel):
-    """Frozen, strict about keys: the base of every settings model."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
 class SegmentSettings(Model):
     """Sizes of bronze's segments, and of batches of them, in bytes (`16 MiB` is understood).
 
@@ -182,7 +177,8 @@ class SparkSettings(Model):
 class Settings(Model):
     """All settings of a run.
 
-    `source` names the server that the binlogs are of; `binlogs` is a file, a folder, or a glob (or
+    `source` names the server that the binlogs are of, and `server` is where it answers, for what
+    asks it; `binlogs` is a file, a folder, or a glob (or
     several, whose files are taken together in the log's order), as
     a path or an fsspec URL; `lake` is the root folder of bronze, silver, gold and the ledger. With
     `catalog`, gold tables are `catalog.schema.table` instead of paths, and with `lake_schema` all
@@ -202,6 +198,7 @@ class Settings(Model):
     """
 
     source: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")] = "mysql"
+    server: ServerSettings = ServerSettings()
     binlogs: Annotated[str | tuple[str, ...], BeforeValidator(_one_or_several)] = ""
     lake: str = ""
     catalog: str | None = None
@@ -233,10 +230,13 @@ class Settings(Model):
     def load(cls, file: Path | None = None, **overrides: Any) -> Settings:
         """The settings in `file`, with every override that is not None on top.
 
+        `server` may be a URL, which goes into that section of the file.
         Raises SettingsError for a file that cannot be read, and for a wrong or unknown key.
         """
         given = {key: value for key, value in overrides.items() if value is not None}
         document = SettingsFile.read(file) if file is not None else SettingsFile.empty()
+        if isinstance(url := given.get("server"), str):
+            given["server"] = with_url(document.values.get("server"), url)
         values: Mapping[str, Any] = {**document.values, **given}
         try:
             return cls.model_validate(values)

@@ -12,7 +12,7 @@ from decoder.statements import may_change_tables
 from pipeline.catalog.ddl import Session
 from pipeline.catalog.dml import targets
 from pipeline.catalog.letter_case import lower
-from pipeline.silver.server_version import server_number
+from pipeline.server.version import server_number
 
 _NEEDED = ("__lsn", "__pos", "query", "schema", "sql_mode")
 Place = tuple[int, int]

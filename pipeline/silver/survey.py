@@ -15,6 +15,7 @@ from pipeline.catalog.items import Position, TimelineItem
 from pipeline.catalog.timeline import CatalogOptions, LoggedStatement, Timeline
 from pipeline.kernels import warm_first
 from pipeline.progress import Progress
+from pipeline.server.version import server_number
 from pipeline.sessions import tasks_of_a_job
 from pipeline.settings import Settings
 from pipeline.silver import segments
@@ -22,7 +23,6 @@ from pipeline.silver.beginning import Beginning
 from pipeline.silver.decode import FOUND, OFFSET_BITS, Survey
 from pipeline.silver.plan import PlannedTable, planned_tables
 from pipeline.silver.segments import Mark, SegmentRef
-from pipeline.silver.server_version import server_number
 from pipeline.silver.spark_types import spark_schema
 from pipeline.silver.table_names import TableNames
 

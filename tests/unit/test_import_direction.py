@@ -52,7 +52,10 @@ PIPELINE_ORDER = (
         "log_lines",
         "log_progress",
     ),
+    ("settings_model",),
+    ("server_settings",),
     ("settings", "sessions", "spark", "delta", "ledger"),
+    ("server",),
     ("removed",),
     ("bronze",),
     ("catalog",),
@@ -61,6 +64,8 @@ PIPELINE_ORDER = (
     ("verify", "maintenance"),
     ("runs",),
     ("run", "source_status", "status", "show", "inspect"),
+    ("cli_options",),
+    ("cli_server",),
     ("cli",),
 )
 """The pipeline's layers; what is not named may stand anywhere, as long as there is no circle."""

@@ -1,0 +1,16 @@
+"""Commands that ask the source server itself. What they need is imported inside of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add them to the `binlake` command."""
+    for command in COMMANDS:
+        app.command()(command)
+
+
+COMMANDS: tuple[Callable[..., None], ...] = ()

@@ -1,0 +1,192 @@
+"""A connection to the source server, through PyMySQL.
+
+`required` depends on PyMySQL 1.2: earlier ones go on in plain text where TLS was asked for and the
+server has none. Passwords go to caching_sha2_password and mysql_native_password: a server that asks
+for them in the clear gets nothing.
+
+Source: https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase.html
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from pipeline.errors import SettingsError
+from pipeline.server.errors import (
+    AccessDeniedError,
+    ServerError,
+    ServerUnreachableError,
+    TlsError,
+)
+from pipeline.server.login import Login
+from pipeline.server_settings import ALWAYS, VERIFYING, TlsSettings
+
+if TYPE_CHECKING:
+    from pymysql.connections import Connection
+
+Loaded = TypeVar("Loaded")
+
+CONNECT_SECONDS = 10
+ANSWER_SECONDS = 60
+"""The longest that the server may be silent, and may take nothing; an option of `connect`."""
+
+CLEAR_TEXT_PLUGINS = ("mysql_clear_password", "dialog", "mysql_old_password")
+"""Authentication plugins to which PyMySQL would give the password as it is, or nearly so."""
+
+
+class ClearTextRefusedError(Exception):
+    """The server asked for the password in the clear."""
+
+
+class _Refusal:
+    """Stands for an authentication plugin that gets nothing."""
+
+    def __init__(self, connection: Connection[Any]) -> None:
+        del connection
+
+    def authenticate(self, packet: object) -> NoReturn:
+        """Raises ClearTextRefusedError."""
+        del packet
+        raise ClearTextRefusedError
+
+
+def connect(login: Login, **options: Any) -> Connection[Any]:
+    """A connection with utf8mb4, autocommit and bounded waits; `options` are PyMySQL's, and win.
+
+    Raises ServerUnreachableError, AccessDeniedError or TlsError, and SettingsError for files of
+    `server.tls` that cannot be used.
+    """
+    import pymysql
+
+    given: dict[str, Any] = {
+        "host": login.host,
+        "port": login.port,
+        "unix_socket": login.socket,
+        "user": login.user,
+        # As bytes: the server keeps the hash of UTF-8, PyMySQL would take Latin 1.
+        "password": login.password.get_secret_value().encode(),
+        "charset": "utf8mb4",
+        "autocommit": True,
+        "connect_timeout": CONNECT_SECONDS,
+        "read_timeout": ANSWER_SECONDS,
+        "write_timeout": ANSWER_SECONDS,
+        "program_name": "binlake",
+        "auth_plugin_map": dict.fromkeys(CLEAR_TEXT_PLUGINS, _Refusal),
+        **_tls_options(login.tls),
+        **options,
+    }
+    try:
+        return pymysql.connect(**given)
+    except ClearTextRefusedError:
+        problem: ServerError = AccessDeniedError(
+            "the server asks for the password in the clear, and does not get it.",
+            address=login.address,
+            user=login.user,
+            remedy=f"Let the user have another plugin: ALTER USER {login.user!r} IDENTIFIED WITH"
+            " caching_sha2_password BY … (mysql_native_password on MariaDB).",
+        )
+    except (pymysql.MySQLError, OSError, RuntimeError) as error:
+        # RuntimeError: what PyMySQL raises where the package cryptography is missing.
+        problem = _explained(error, login)
+    # Outside of the handler: PyMySQL's own error is not chained, whatever it quotes.
+    raise problem
+
+
+def _tls_options(tls: TlsSettings) -> Mapping[str, Any]:
+    """PyMySQL's options for a mode: without any it uses TLS where the server has it."""
+    if tls.mode == "disabled":
+        return {"ssl_disabled": True}
+    return {"ssl": _context(tls)} if tls.mode in ALWAYS else {}
+
+
+def _context(tls: TlsSettings) -> ssl.SSLContext:
+    context = _loaded("ca", tls.ca, partial(ssl.create_default_context, cafile=tls.ca))
+    # Certificates that MySQL makes by itself lack what Python 3.13 asks for by default.
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    context.check_hostname = tls.mode == "verify_identity"
+    if tls.mode not in VERIFYING:
+        context.verify_mode = ssl.CERT_NONE
+    if tls.cert is not None:
+        _loaded("cert", tls.cert, partial(context.load_cert_chain, tls.cert, tls.key, _passphrase))
+    return context
+
+
+def _passphrase() -> str:
+    """Else OpenSSL would ask for it on the terminal."""
+    raise ValueError("is encrypted: give a key without a passphrase")
+
+
+def _loaded(key: str, file: str | None, load: Callable[[], Loaded]) -> Loaded:
+    try:
+        return load()
+    except ssl.SSLError as error:
+        reason = f"{file} cannot be used: {error.reason or 'it is no PEM file'}."
+        raise SettingsError(reason, key=f"server.tls.{key}") from error
+    except (OSError, ValueError) as error:
+        said = error.strerror if isinstance(error, OSError) else str(error)
+        raise SettingsError(f"{file} cannot be read: {said}.", key=f"server.tls.{key}") from error
+
+
+_DENIED = (
+    "Look at the password (server.password_file, BINLAKE_SERVER_PASSWORD), and at the user on the"
+    " server: for which hosts it is, and with which authentication plugin."
+)
+_TLS_REMEDY = (
+    "Look at server.tls: mode, and ca, the file of the authority that signed the server's"
+    " certificate."
+)
+
+BY_CODE: Mapping[int, tuple[type[ServerError], str]] = MappingProxyType(
+    {
+        1040: (ServerUnreachableError, "Run it again later, or raise max_connections."),
+        1044: (AccessDeniedError, "Grant the user what it needs: binlake check says what."),
+        1045: (AccessDeniedError, _DENIED),
+        1053: (ServerUnreachableError, "Run it again once the server is up."),
+        1129: (ServerUnreachableError, "Let the server run FLUSH HOSTS, or wait."),
+        1130: (AccessDeniedError, "Create the user for the host that Binlake runs on."),
+        1203: (ServerUnreachableError, "Run it again later, or raise the user's connections."),
+        1226: (ServerUnreachableError, "Run it again later, or raise the user's limits."),
+        1251: (AccessDeniedError, _DENIED),
+        1524: (AccessDeniedError, _DENIED),
+        1698: (AccessDeniedError, _DENIED),
+        1820: (AccessDeniedError, "Give the user a new password: ALTER USER … IDENTIFIED BY …."),
+        1862: (AccessDeniedError, "Give the user a new password: ALTER USER … IDENTIFIED BY …."),
+        2026: (TlsError, _TLS_REMEDY),
+        2059: (AccessDeniedError, _DENIED),
+        3118: (AccessDeniedError, "Unlock it: ALTER USER … ACCOUNT UNLOCK."),
+        3159: (TlsError, "Set server.tls.mode to required, or to one that verifies."),
+        4151: (AccessDeniedError, "Unlock it: ALTER USER … ACCOUNT UNLOCK."),
+    }
+)
+"""What codes of the server and of PyMySQL mean, and what to do.
+
+Source: https://dev.mysql.com/doc/mysql-errors/9.7/en/server-error-reference.html
+"""
+
+
+def _explained(error: Exception, login: Login) -> ServerError:
+    """One of ours, for what PyMySQL raised."""
+    cause = getattr(error, "original_exception", error)
+    named = {"address": login.address, "user": login.user}
+    if isinstance(cause, ssl.SSLError):
+        said = getattr(cause, "verify_message", "") or cause.reason or "it broke off"
+        return TlsError(f"there is no TLS with the server: {said}.", remedy=_TLS_REMEDY, **named)
+    code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
+    if code in BY_CODE:
+        kind, remedy = BY_CODE[code]
+        return kind(f"{_said(error)}.", remedy=remedy, **named)
+    if isinstance(cause, OSError):
+        remedy = "Look at server.host and port, whether the server runs, and what is between."
+        said = cause.strerror or str(cause)
+        return ServerUnreachableError(f"nobody answers: {said}.", remedy=remedy, **named)
+    remedy = "Look at the server's error log, and run it again."
+    return ServerUnreachableError(f"the login broke off: {_said(error)}.", remedy=remedy, **named)
+
+
+def _said(error: Exception) -> str:
+    """The error's text, without its number."""
+    return str(error.args[-1]).rstrip(". ") if error.args else type(error).__name__

@@ -1,0 +1,67 @@
+"""Which server it is: what VERSION() and the first event of a log say, as numbers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pymysql.connections import Connection
+
+_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+_MARIADB_PREFIX = "5.5.5-"
+"""What MariaDB puts before its version, for clients that know none above 5."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerVersion:
+    """A server's kind and its version: major, minor, patch. `text` is as the server says it."""
+
+    number: tuple[int, int, int]
+    is_mariadb: bool = False
+    text: str = ""
+
+    @classmethod
+    def read(cls, text: str) -> ServerVersion:
+        """What a text such as `8.0.45-log` or `10.11.8-MariaDB` says. Raises ValueError."""
+        number, is_mariadb = _numbers(text)
+        if number is None:
+            raise ValueError(f"{text!r} is no version of a server")
+        return cls(number, is_mariadb, text)
+
+    @property
+    def name(self) -> str:
+        """`MySQL 9.7.0`, or `MariaDB 10.11.8`."""
+        return f"{'MariaDB' if self.is_mariadb else 'MySQL'} {'.'.join(map(str, self.number))}"
+
+    def since(self, *, mysql: tuple[int, ...] | None, mariadb: tuple[int, ...] | None) -> bool:
+        """Whether it is of this version or newer, of its own kind; None: no version of that is."""
+        first = mariadb if self.is_mariadb else mysql
+        return first is not None and self.number >= first
+
+
+def server_number(version: str) -> tuple[int | None, bool]:
+    """MySQL's number for a version (`8.0.45-log` is 80045), and whether it is MariaDB's."""
+    number, is_mariadb = _numbers(version)
+    if number is None:
+        return None, is_mariadb
+    major, minor, patch = number
+    return major * 10000 + minor * 100 + patch, is_mariadb
+
+
+def server_version(connection: Connection[Any]) -> ServerVersion:
+    """The version of the server at the other end."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT VERSION()")
+        ((text,),) = cursor.fetchall()
+    return ServerVersion.read(text)
+
+
+def _numbers(text: str) -> tuple[tuple[int, int, int] | None, bool]:
+    is_mariadb = "mariadb" in text.lower()
+    match = _VERSION.match(text.removeprefix(_MARIADB_PREFIX) if is_mariadb else text)
+    if match is None:
+        return None, is_mariadb
+    major, minor, patch = map(int, match.groups())
+    return (major, minor, patch), is_mariadb
