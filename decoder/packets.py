@@ -93,25 +93,26 @@ def unpack(packets: Bytes, start: int, end: int, sequence: int, limit: int) -> U
 def _unpack(packets: Bytes, end: int, limit: int, events: Bytes, state: Array) -> int:
     at, to, sequence = item(state, _AT), item(state, _TO), item(state, _SEQUENCE)
     stop = 0
-    while stop == 0 and at + PACKET_HEADER_LENGTH <= end:
+    whole = True
+    while stop == 0 and whole and at + PACKET_HEADER_LENGTH <= end:
         length = load_u24(packets, at)
         body = at + PACKET_HEADER_LENGTH
+        whole = body + length <= end
         if load_u8(packets, at + 3) != sequence:
             stop = 3
         elif length >= limit:
             stop = 2
-        elif body + length > end:
-            break
-        elif (prefix := prefix_of(packets, body, length)) == 0 or _is_other(packets, body + prefix):
-            stop = 1
-        else:
-            if prefix == _SEMI_SYNC_PREFIX and load_u8(packets, body + 2) & 1 != 0:
-                set_item(state, _ASKED, 1)
-            for k in range(prefix, length, SLACK):
-                copy_32(events, to + k - prefix, packets, body + k)
-            to += length - prefix
-            at = body + length
-            sequence = (sequence + 1) & 0xFF
+        elif whole:
+            prefix = prefix_of(packets, body, length)
+            if prefix == 0 or _is_other(packets, body + prefix):
+                stop = 1
+            else:
+                _copy(packets, body + prefix, length - prefix, events, to)
+                if prefix == _SEMI_SYNC_PREFIX and load_u8(packets, body + 2) & 1 != 0:
+                    set_item(state, _ASKED, 1)
+                to += length - prefix
+                at = body + length
+                sequence = (sequence + 1) & 0xFF
     set_item(state, _AT, at)
     set_item(state, _TO, to)
     set_item(state, _SEQUENCE, sequence)
@@ -119,6 +120,12 @@ def _unpack(packets: Bytes, end: int, limit: int, events: Bytes, state: Array) -
 
 
 @inline_kernel
+def _copy(source: Bytes, position: int, size: int, target: Bytes, to: int) -> None:
+    for k in range(0, size, SLACK):
+        copy_32(target, to + k, source, position + k)
+
+
+@kernel
 def prefix_of(packets: Bytes, body: int, length: int) -> int:
     """Bytes before the event in a packet whose content starts at `body`; 0: it holds no event.
 
@@ -135,14 +142,12 @@ def prefix_of(packets: Bytes, body: int, length: int) -> int:
     return 0
 
 
-@inline_kernel
+@kernel
 def _is_other(packets: Bytes, event: int) -> bool:
     """Whether the event may not be in the log itself, or tells how the rest is laid out."""
     event_type = load_u8(packets, event + _TYPE_AT)
     return (
-        event_type == _FORMAT_DESCRIPTION
-        or event_type == _HEARTBEAT
-        or event_type == _HEARTBEAT_V2
+        event_type in (_FORMAT_DESCRIPTION, _HEARTBEAT, _HEARTBEAT_V2)
         or load_u32(packets, event + _LOG_POS_AT) == 0
         or load_u16(packets, event + _FLAGS_AT) & _ARTIFICIAL != 0
     )

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import typer
 
+from pipeline.cli_capture import capture
+
 
 def register(app: typer.Typer) -> None:
     """Add them to the `binlake` command."""
@@ -13,4 +15,4 @@ def register(app: typer.Typer) -> None:
         app.command()(command)
 
 
-COMMANDS: tuple[Callable[..., None], ...] = ()
+COMMANDS: tuple[Callable[..., None], ...] = (capture,)

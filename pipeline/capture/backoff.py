@@ -20,7 +20,7 @@ class Backoff:
     def next(self) -> float:
         """Seconds to wait now: between half of and all of a time that doubles with each try, so
         that many who lost the same server do not come back at once."""
-        time = min(self.longest, FIRST_SECONDS * 2 ** min(self.tries, 32))
+        time = min(self.longest, FIRST_SECONDS * 2.0 ** min(self.tries, 32))
         self.tries += 1
         return time * (0.5 + self.chance() / 2)
 

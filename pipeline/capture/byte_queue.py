@@ -41,6 +41,11 @@ class ByteQueue(Generic[Item]):
             self.most = max(self.most, self._bytes)
             self._changed.notify_all()
 
+    @property
+    def empty(self) -> bool:
+        """Whether nothing waits to be taken."""
+        return not self._items
+
     def end(self, error: BaseException | None = None) -> None:
         """Nothing more is put; `error` is raised to who takes, behind the last item."""
         with self._changed:

@@ -96,7 +96,8 @@ class DumpConnection:
         semi_sync: bool = False,
     ) -> None:
         self._address = login.address
-        self._connection: Any = connect(login)
+        # As anything: a dump is read past what PyMySQL has in public.
+        self._connection = cast(Any, connect(login))
         self._wake, self._woken = socket.socketpair()
         self._acknowledged: LogPosition | None = None
         try:
@@ -106,7 +107,7 @@ class DumpConnection:
         except (pymysql.MySQLError, OSError) as error:
             self.close()
             raise self._lost(error) from error
-        self._socket = cast(_Socket, self._connection._sock)
+        self._socket: _Socket = self._connection._sock
         self._socket.settimeout(SILENT_SECONDS)
 
     def receive_into(self, room: memoryview) -> int:

@@ -31,8 +31,8 @@ from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.gtid import GtidEvent
 from decoder.events.mariadb_gtid import MariadbGtidEvent
 from decoder.events.registry import parse
-from decoder.head import read_description
 from decoder.framing import Frames, frame
+from decoder.head import read_description
 from decoder.header import EventHeader
 from decoder.large_event import LargeEvent, Mark
 from decoder.layout import V4
@@ -79,8 +79,8 @@ class LogBytes:
     """Bytes of a log file, from `position` on.
 
     `whole`: they end behind a whole event. `events` and `transactions` are those that end, or
-    begin, in them; `timestamp` the last event's, in seconds since 1970; `gtid` the last GTID among them.
-    `ended`: the last event is one that closes a file. `asked`: the server waits for an
+    begin, in them; `timestamp` the last event's, in seconds since 1970; `gtid` the last GTID among
+    them. `ended`: the last event is one that closes a file. `asked`: the server waits for an
     acknowledgement of them.
     """
 

@@ -82,6 +82,19 @@ class DamagedFolderError(CaptureError):
         self.file = file
 
 
+class NotLandedError(CaptureError):
+    """The folder does not take what was captured: a full or a failing disk."""
+
+    retryable = True
+
+    def __init__(self, reason: str, *, folder: str) -> None:
+        super().__init__(
+            f"{folder} cannot be written: {reason}.",
+            remedy="Make room or mend it, and run again: it goes on behind what is durable.",
+        )
+        self.folder = folder
+
+
 class FolderInUseError(CaptureError):
     """Another capture writes this folder."""
 

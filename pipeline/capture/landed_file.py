@@ -7,9 +7,9 @@ when the file has its end. Whoever reads it sees by that whether it still grows.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from decoder.constants import EventFlag, EventType
 from decoder.errors import BinlogError
@@ -34,10 +34,8 @@ class Recovered:
     ended: bool
 
 
-class Writes(Protocol):
-    """Where bytes go: a test stands in for a slow or a full disk."""
-
-    def __call__(self, descriptor: int, data: memoryview, position: int) -> int: ...
+Writes = Callable[[int, memoryview, int], int]
+"""Writes bytes at a position of an open file, and says how many: `os.pwrite`."""
 
 
 def recover(path: Path, durable: int | None) -> Recovered:

@@ -150,8 +150,8 @@ class Source:
                 f"{statement} is refused: {said}.",
                 address=self._login.address,
                 user=self._login.user,
-                remedy="Grant REPLICATION SLAVE and REPLICATION CLIENT (on MariaDB REPLICATION SLAVE"
-                " and BINLOG MONITOR) on *.*.",
+                remedy="Grant REPLICATION SLAVE and REPLICATION CLIENT (on MariaDB, REPLICATION"
+                " SLAVE and BINLOG MONITOR) on *.*.",
             )
         if code in _NOT_LOGGING:
             return self._no_log()

@@ -121,7 +121,9 @@ def read_state(folder: Path) -> CaptureState | None:
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError) as error:
-        raise DamagedFolderError(f"it is no state of a capture: {error}.", file=str(path)) from error
+        raise DamagedFolderError(
+            f"it is no state of a capture: {error}.", file=str(path)
+        ) from error
 
 
 def write_state(folder: Path, state: CaptureState) -> CaptureState:
