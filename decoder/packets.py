@@ -45,6 +45,7 @@ _EVENT_PREFIX, _SEMI_SYNC_PREFIX = 1, 3
 _TYPE_AT, _SIZE_AT, _LOG_POS_AT, _FLAGS_AT = 4, 9, 13, 17
 _ARTIFICIAL = int(EventFlag.ARTIFICIAL)
 _FORMAT_DESCRIPTION = int(EventType.FORMAT_DESCRIPTION)
+_ROTATE = int(EventType.ROTATE)
 _HEARTBEAT, _HEARTBEAT_V2 = int(EventType.HEARTBEAT), int(EventType.HEARTBEAT_V2)
 # Cells of the kernel's state.
 _AT, _TO, _SEQUENCE, _ASKED = range(4)
@@ -148,6 +149,6 @@ def _is_other(packets: Bytes, event: int) -> bool:
     event_type = load_u8(packets, event + _TYPE_AT)
     return (
         event_type in (_FORMAT_DESCRIPTION, _HEARTBEAT, _HEARTBEAT_V2)
-        or load_u32(packets, event + _LOG_POS_AT) == 0
+        or (event_type == _ROTATE and load_u32(packets, event + _LOG_POS_AT) == 0)
         or load_u16(packets, event + _FLAGS_AT) & _ARTIFICIAL != 0
     )

@@ -78,7 +78,8 @@ class FileNamed:
 class LogBytes:
     """Bytes of a log file, from `position` on.
 
-    `whole`: they end behind a whole event. `events` and `transactions` are those that end, or
+    `whole`: up to where they are whole events whose place in the file is certain; None where there
+    is no such. `events` and `transactions` are those that end, or
     begin, in them; `timestamp` the last event's, in seconds since 1970; `gtid` the last GTID among
     them. `ended`: the last event is one that closes a file. `asked`: the server waits for an
     acknowledgement of them.
@@ -86,7 +87,7 @@ class LogBytes:
 
     data: memoryview
     position: int
-    whole: bool
+    whole: int | None
     events: int
     transactions: int
     timestamp: int
@@ -192,7 +193,7 @@ class DumpStream:
         return LogBytes(
             memoryview(unpacked.buffer.data)[HEAD : unpacked.end],
             start,
-            whole=True,
+            whole=self._certain(frames, start),
             events=len(frames),
             transactions=len(gtids),
             timestamp=int(frames.timestamp[-1]),
@@ -214,10 +215,19 @@ class DumpStream:
             return None  # it only tells how far the capture is
         return event.gtid if isinstance(event, GtidEvent | MariadbGtidEvent) else None
 
+    def _certain(self, frames: Frames, start: int) -> int | None:
+        """Behind the last event whose header says where it is."""
+        placed = np.flatnonzero(frames.log_pos)
+        if not len(placed):
+            return None
+        last = int(placed[-1])
+        return start - HEAD + int(frames.offset[last] + frames.size[last])
+
     def _require_no_hole(self, frames: Frames) -> None:
-        """Each event ends where its header says."""
+        """Each event ends where its header says. MariaDB from 11.4 on has 0 there inside
+        transactions: the next one that has more tells of them too."""
         ends = self.position - HEAD + frames.offset + frames.size
-        wrong = np.flatnonzero(ends & _POSITIONS != frames.log_pos)
+        wrong = np.flatnonzero((ends & _POSITIONS != frames.log_pos) & (frames.log_pos != 0))
         if len(wrong):
             first = int(wrong[0])
             self.position = int(ends[first] - frames.size[first])
@@ -257,7 +267,7 @@ class DumpStream:
 
     def _rotate(self, header: EventHeader, event: bytes, asked: bool) -> Iterator[Received]:
         """Artificial: it names the file that follows. Its checksum, if it has one, is cut off."""
-        if EventFlag.ARTIFICIAL not in header.flags and header.log_pos:
+        if EventFlag.ARTIFICIAL not in header.flags and self._ends_here(header):
             yield from self._rare(header, event, asked)
             return
         covered = event[:-CHECKSUM_LENGTH]
@@ -267,6 +277,10 @@ class DumpStream:
         self.file = body[8:].decode("utf-8", "replace")
         yield FileNamed(self.file, self.position)
 
+    def _ends_here(self, header: EventHeader) -> bool:
+        """Whether it is the event that belongs at the position; before one is known, none is."""
+        return bool(self.position) and header.log_pos == (self.position + header.size) & _POSITIONS
+
     def _format(self, header: EventHeader, event: bytes, asked: bool) -> Iterator[Received]:
         """The file's own is landed; one that only tells the layout, at a later position, is not.
 
@@ -275,7 +289,14 @@ class DumpStream:
         """
         window = _window(event)
         frames = frame(
-            window, HEAD, len(window), base=self.position - HEAD, checksum=False, layout=V4
+            window,
+            HEAD,
+            len(window),
+            base=self.position - HEAD,
+            checksum=False,
+            layout=V4,
+            # One that was changed on its way has its old checksum, where the file has none.
+            verify=header.log_pos != 0,
         )
         if frames.fault is not None or len(frames) != 1:
             raise self._broken(_reason(frames.fault)) from frames.fault
@@ -289,17 +310,15 @@ class DumpStream:
         flagged = bytearray(MAGIC + event)
         flagged[len(MAGIC) + _FLAGS_AT] |= EventFlag.BINLOG_IN_USE
         self.position += len(event)
-        yield LogBytes(memoryview(flagged), 0, True, 1, 0, header.timestamp, asked=asked)
+        yield LogBytes(memoryview(flagged), 0, self.position, 1, 0, header.timestamp, asked=asked)
 
     def _heartbeat(self, header: EventHeader, event: bytes, asked: bool) -> Iterator[Received]:
         yield Heartbeat()
 
     def _rare(self, header: EventHeader, event: bytes, asked: bool) -> Iterator[Received]:
-        """An artificial event of another type, or one that ends exactly at a multiple of 4 GiB."""
+        """An artificial event of another type is in no file; a ROTATE may end at 4 GiB sharp."""
         if EventFlag.ARTIFICIAL in header.flags:
             return
-        if header.log_pos != (self.position + len(event)) & _POSITIONS:
-            raise self._hole(header.log_pos, len(event))
         window = _window(event)
         yield self._framed(Unpacked(window, len(window), 0, 0, Stop.OTHER, asked))
 
@@ -314,7 +333,8 @@ class DumpStream:
             begun = bytes(self._view[body + prefix : body + prefix + HEADER_LENGTH])
             size = int.from_bytes(begun[9:13], "little")
             log_pos = int.from_bytes(begun[13:17], "little")
-            if size >= length - prefix and (self.position + size) & _POSITIONS == log_pos:
+            ends = (self.position + size) & _POSITIONS
+            if size >= length - prefix and log_pos in (0, ends):
                 start = Mark(self.position, 0)
                 self._large = LargeEvent(begun, start, self._layout, checksum=self._checksum)
                 break
@@ -366,12 +386,12 @@ class DumpStream:
     def _piece(self, large: LargeEvent, data: bytes) -> LogBytes:
         start = self.position
         self.position += len(data)
-        whole = large.whole
-        if whole and not large.valid:
+        done, head = large.whole, large.header
+        if done and not large.valid:
             raise self._broken("the checksum does not match.")
-        asked = whole and self._asked
-        timestamp = large.header.timestamp
-        return LogBytes(memoryview(data), start, whole, int(whole), 0, timestamp, asked=asked)
+        whole = self.position if done and head.log_pos else None
+        asked = done and self._asked
+        return LogBytes(memoryview(data), start, whole, int(done), 0, head.timestamp, asked=asked)
 
     def _require_file(self) -> None:
         if not self.file or self.position < len(MAGIC):

@@ -89,8 +89,11 @@ class LandedFile:
         self._ended = False
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
-    def land(self, data: memoryview, position: int, *, whole: bool, ended: bool) -> int:
+    def land(self, data: memoryview, position: int, *, whole: int | None, ended: bool) -> int:
         """Append what is not there yet, and compare the rest; gives how many bytes are new.
+
+        `whole`: up to where what is landed then is whole events (None: as before); `ended`: whether
+        the last of them closes the file.
 
         Raises AnotherLogError where what is there differs. `position` is not behind `end`.
         """
@@ -102,8 +105,8 @@ class LandedFile:
         while done < len(new):
             done += self._write(self._descriptor, new[done:], position + known + done)
         self.end = max(self.end, position + len(data))
-        if whole and self.whole <= position + len(data):
-            self.whole, self._ended = position + len(data), ended
+        if whole is not None and whole >= self.whole:
+            self.whole, self._ended = whole, ended
         return len(new)
 
     def make_durable(self) -> None:

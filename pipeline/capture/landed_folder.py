@@ -117,7 +117,7 @@ class LandedFolder:
         if new:
             self._sync_folder()
 
-    def land(self, data: memoryview, position: int, *, whole: bool, ended: bool) -> int:
+    def land(self, data: memoryview, position: int, *, whole: int | None, ended: bool) -> int:
         """Put bytes of the file under way where they belong; gives how many are new."""
         assert self._file is not None
         return self._file.land(data, position, whole=whole, ended=ended)

@@ -39,7 +39,7 @@ from pipeline.capture.landed_file import Writes
 from pipeline.capture.landed_folder import Landed, LandedFolder, alone_in
 from pipeline.capture.log_position import LogPosition
 from pipeline.capture.source import Identity, Source
-from pipeline.capture.start import Start, where_to_begin
+from pipeline.capture.start import FIRST, Start, where_to_begin
 from pipeline.capture.state import CaptureState, Gap, Replica, now, read_state
 from pipeline.capture_settings import CaptureSettings
 from pipeline.errors import BinlakeError, SettingsError, sentence_of
@@ -81,6 +81,7 @@ class Capture:
         self._dump: DumpConnection | None = None
         self._gap = False
         self._caught_up = False
+        self._from_first = False
 
     def run(self) -> CaptureState:
         """Until it has caught up or is stopped: the state then.
@@ -123,6 +124,8 @@ class Capture:
         most = _most_tries(error, self.settings)
         if most is not None and tries >= most:
             raise error
+        # A position inside of an event may be that of another log: all of the file is compared.
+        self._from_first = isinstance(error, DumpRefusedError)
         seconds = self._backoff.next()
         state = self._checkpoints.state
         self._checkpoints.state = replace(
@@ -142,8 +145,10 @@ class Capture:
                 folder=str(self._path),
                 first_file=self.settings.first_file,
                 go_on_behind_gap=self.settings.purged == "continue",
-                gtids=gtids,
+                far=gtids,
             )
+            if self._from_first:
+                start = replace(start, at=LogPosition(start.at.file, FIRST))
             self._begin_at(start)
             if start.lost and landed is not None:
                 self._note_gap(landed, start)

@@ -30,12 +30,13 @@ def where_to_begin(
     folder: str,
     first_file: str | None,
     go_on_behind_gap: bool,
-    gtids: bool,
+    far: bool,
 ) -> Start:
     """The event from which on the server is to send.
 
     It is the last one that is landed, which the server must still have just so: by that its log is
-    known to be the folder's. `logs` are the server's, at least one.
+    known to be the folder's. `logs` are the server's, at least one. `far`: whether it takes
+    positions from 4 GiB on.
 
     Raises AnotherLogError where it cannot be, PurgedError where files in between are gone.
     """
@@ -50,7 +51,7 @@ def where_to_begin(
                 folder=folder,
             )
         # Four bytes do not hold a later position: the file is sent, and compared, from its start.
-        near = gtids or landed.last_event <= LAST_POSITION_OF_DUMP
+        near = far or landed.last_event <= LAST_POSITION_OF_DUMP
         return Start(LogPosition(end.file, landed.last_event if near else FIRST))
     return _behind_purged(landed, logs[0].name, folder, go_on_behind_gap)
 
