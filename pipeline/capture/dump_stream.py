@@ -301,7 +301,7 @@ class DumpStream:
         if frames.fault is not None or len(frames) != 1:
             raise self._broken(_reason(frames.fault)) from frames.fault
         self._checksum, self._layout = frames.checksum, frames.layout
-        self._description = read_description(event)
+        self._description = self._read_description(event)
         if self.position != len(MAGIC) or header.log_pos != len(MAGIC) + len(event):
             if header.log_pos and EventFlag.ARTIFICIAL not in header.flags:
                 raise self._hole(header.log_pos, len(event))
@@ -311,6 +311,12 @@ class DumpStream:
         flagged[len(MAGIC) + _FLAGS_AT] |= EventFlag.BINLOG_IN_USE
         self.position += len(event)
         yield LogBytes(memoryview(flagged), 0, self.position, 1, 0, header.timestamp, asked=asked)
+
+    def _read_description(self, event: bytes) -> FormatDescriptionEvent:
+        try:
+            return read_description(event)
+        except BinlogError as error:
+            raise self._broken(_reason(error)) from error
 
     def _heartbeat(self, header: EventHeader, event: bytes, asked: bool) -> Iterator[Received]:
         yield Heartbeat()
