@@ -26,9 +26,19 @@ class RetrySettings(Model):
     tries: Annotated[int, Field(ge=1)] = 8
 
 
+class PublishSettings(Model):
+    """How often a file that still grows is put into an object store, all of it each time: when it
+    has grown by that part of what is there (0.25: by a quarter), and `seconds` have passed; and
+    when the capture ends."""
+
+    seconds: Annotated[float, Field(ge=0, le=86400)] = 60
+    growth: Annotated[float, Field(ge=0, le=10)] = 0.25
+
+
 class CaptureSettings(Model):
-    """`to` is the folder that the server's logs are landed in, a local path; `server_id` what the
-    capture is registered as at the server (None: one of the folder's own, above 2**31).
+    """`to` is where the server's logs are landed: a folder, or an fsspec URL. With a URL `spool` is
+    the local folder that they are landed in on their way. `server_id` is what the capture is
+    registered as at the server (None: one of the folder's own, above 2**31).
 
     `forever`: until it is told to end, instead of until it has caught up. `semi_sync`: durable
     events are acknowledged, where the server asks for it. `purged`: what is done where the server
@@ -37,6 +47,8 @@ class CaptureSettings(Model):
     """
 
     to: str = ""
+    spool: str | None = None
+    publish: PublishSettings = PublishSettings()
     server_id: Annotated[int, Field(ge=1, le=0xFFFFFFFF)] | None = None
     first_file: str | None = None
     forever: bool = False

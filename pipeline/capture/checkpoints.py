@@ -6,12 +6,12 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 
-from pipeline.capture.dump_stream import LogBytes
 from pipeline.capture.errors import LostConnectionError
 from pipeline.capture.landed_folder import LandedFolder
 from pipeline.capture.log_position import LogPosition, number_of
+from pipeline.capture.published import Published
+from pipeline.capture.received import LogBytes
 from pipeline.capture.source import LogEnd, LogFile, Source
 from pipeline.capture.state import CaptureState, Lag, write_state
 from pipeline.capture_settings import CheckpointSettings
@@ -24,11 +24,16 @@ class Checkpoints:
     """Keeps `state` as the landed files go on, and writes it behind them."""
 
     def __init__(
-        self, folder: LandedFolder, state: CaptureState, settings: CheckpointSettings
+        self,
+        folder: LandedFolder,
+        state: CaptureState,
+        settings: CheckpointSettings,
+        published: Published | None = None,
     ) -> None:
         self.state = state
         self._folder = folder
         self._settings = settings
+        self._published = published
         self._bytes = 0
         self._last = time.monotonic()
         self._asked_at = float("-inf")
@@ -59,15 +64,15 @@ class Checkpoints:
         """Until what is landed has waited long enough; never less than zero."""
         return max(0.0, self._last + self._settings.seconds - time.monotonic())
 
-    def make(self, source: Source | None, *, ask: bool = False) -> LogPosition | None:
+    def make(self, source: Source, *, final: bool = False) -> LogPosition | None:
         """Make durable what is landed, and write that down: up to where.
 
         Of the server's own end the state says what `source` tells, which is asked every few
-        seconds, or now (`ask`).
+        seconds. `final`: it is asked now, and a store gets what is under way.
         """
         end = self._folder.make_durable()
         self._bytes, self._last = 0, time.monotonic()
-        if source is not None and (ask or self._last - self._asked_at >= ASK_SECONDS):
+        if final or self._last - self._asked_at >= ASK_SECONDS:
             self._asked_at = self._last
             with suppress(LostConnectionError):  # what was told before stays
                 self._logs, self._log_end = source.logs(), source.end()
@@ -75,11 +80,13 @@ class Checkpoints:
             self.state = replace(self.state, file=end.file, position=end.position)
         self._measure()
         self.write()
+        if self._published is not None:
+            self._published.publish(self._folder.path, self.state, final=final)
         return end
 
     def write(self) -> None:
         """Write the state as it is."""
-        self.state = write_state(Path(self._folder.path), self.state)
+        self.state = write_state(self._folder.path, self.state)
 
     def _measure(self) -> None:
         durable, told = self.state.durable, self._log_end

@@ -5,22 +5,18 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
 from pipeline.capture.log_position import LogPosition
-from pipeline.capture.run import Capture
+from pipeline.capture.run import Capture, place_of
 from pipeline.capture.state import CaptureState, read_state
 from pipeline.errors import SettingsError
-from pipeline.lock import local_path
 from pipeline.log_lines import say
 from pipeline.progress import Progress
 from pipeline.server.login import login
 from pipeline.settings import Settings
-
-_TO = "Give --to, or capture: {to: …} in the file of --conf: a folder on a local disk."
 
 
 def capture_logs(settings: Settings, progress: Progress) -> CaptureState:
@@ -28,9 +24,7 @@ def capture_logs(settings: Settings, progress: Progress) -> CaptureState:
 
     Raises BinlakeError.
     """
-    capturing = Capture(
-        settings.capture.model_copy(update={"to": _folder(settings)}), login(settings), progress
-    )
+    capturing = Capture(settings.capture, login(settings), progress)
     if not settings.capture.forever:
         state = capturing.run()
     else:
@@ -47,8 +41,8 @@ def capture_logs(settings: Settings, progress: Progress) -> CaptureState:
 
 def state_of(settings: Settings) -> CaptureState:
     """How the capture into this folder stands, as it last said. Raises SettingsError for none."""
-    folder = _folder(settings)
-    state = read_state(Path(folder))
+    folder, _ = place_of(settings.capture)
+    state = read_state(folder)
     if state is None:
         raise SettingsError(
             f"nothing was captured into {folder}.",
@@ -88,16 +82,6 @@ def _lag(state: CaptureState) -> str:
     transactions = state.lag.transactions
     behind = "" if transactions is None else f", {transactions:,} transactions"
     return f"{state.lag.seconds:.0f} s, {state.lag.bytes:,} bytes{behind} behind the server"
-
-
-def _folder(settings: Settings) -> str:
-    to = settings.capture.to
-    if not to:
-        raise SettingsError("is not set.", key="capture.to", remedy=_TO)
-    path = local_path(to)
-    if path is None:
-        raise SettingsError(f"{to} is no local path.", key="capture.to", remedy=_TO)
-    return path
 
 
 @contextmanager

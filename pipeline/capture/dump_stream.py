@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
@@ -47,6 +46,7 @@ from decoder.packets import (
     unpack,
 )
 from pipeline.capture.errors import BrokenDumpError, DumpRefusedError
+from pipeline.capture.received import FileNamed, Heartbeat, LogBytes, LogEnded, Received
 
 CAPACITY = 4 << 20
 """Bytes of packets that are held."""
@@ -64,54 +64,6 @@ _GTIDS = np.array(
 )
 _ENDS = (int(EventType.ROTATE), int(EventType.STOP))
 _FATAL_ERROR_READING_BINLOG = 1236
-
-
-@dataclass(frozen=True, slots=True)
-class FileNamed:
-    """What follows is of `file`, from `position` on."""
-
-    file: str
-    position: int
-
-
-@dataclass(frozen=True, slots=True)
-class LogBytes:
-    """Bytes of a log file, from `position` on.
-
-    `whole`: up to where they are whole events whose place in the file is certain; None where there
-    is no such. `events` and `transactions` are those that end, or
-    begin, in them; `timestamp` the last event's, in seconds since 1970; `gtid` the last GTID among
-    them. `ended`: the last event is one that closes a file. `asked`: the server waits for an
-    acknowledgement of them.
-    """
-
-    data: memoryview
-    position: int
-    whole: int | None
-    events: int
-    transactions: int
-    timestamp: int
-    gtid: str | None = None
-    ended: bool = False
-    asked: bool = False
-
-    @property
-    def end(self) -> int:
-        """The position behind them."""
-        return self.position + len(self.data)
-
-
-@dataclass(frozen=True, slots=True)
-class Heartbeat:
-    """The server had nothing to send: its log ends where it is at."""
-
-
-@dataclass(frozen=True, slots=True)
-class LogEnded:
-    """The server has sent all it has, and was not to wait for more."""
-
-
-Received = FileNamed | LogBytes | Heartbeat | LogEnded
 
 
 class DumpStream:

@@ -20,14 +20,7 @@ from pipeline.capture.backoff import Backoff
 from pipeline.capture.byte_queue import ByteQueue, ClosedError
 from pipeline.capture.checkpoints import Checkpoints, bytes_behind
 from pipeline.capture.dump_connection import DumpConnection
-from pipeline.capture.dump_stream import (
-    DumpStream,
-    FileNamed,
-    Heartbeat,
-    LogBytes,
-    LogEnded,
-    Received,
-)
+from pipeline.capture.dump_stream import DumpStream
 from pipeline.capture.errors import (
     AnotherLogError,
     BrokenDumpError,
@@ -38,11 +31,14 @@ from pipeline.capture.errors import (
 from pipeline.capture.landed_file import Writes
 from pipeline.capture.landed_folder import Landed, LandedFolder, alone_in
 from pipeline.capture.log_position import LogPosition
+from pipeline.capture.published import Published
+from pipeline.capture.received import FileNamed, Heartbeat, LogBytes, LogEnded, Received
 from pipeline.capture.source import Identity, Source
 from pipeline.capture.start import FIRST, Start, where_to_begin
 from pipeline.capture.state import CaptureState, Gap, Replica, now, read_state
 from pipeline.capture_settings import CaptureSettings
 from pipeline.errors import BinlakeError, SettingsError, sentence_of
+from pipeline.lock import local_path
 from pipeline.log_lines import say
 from pipeline.progress import Progress, QuietProgress, Task
 from pipeline.server.errors import ServerUnreachableError
@@ -50,6 +46,8 @@ from pipeline.server.login import Login
 
 TRIES_OF_A_DUMP = 3
 """A dump that the server refuses, or that is broken, is asked for so often without a byte."""
+_INTERRUPTED = (LostConnectionError, ServerUnreachableError, BrokenDumpError)
+"""What comes of a connection that is interrupted."""
 _SMALL = 64
 """Bytes that an item without data counts in the queue."""
 
@@ -74,7 +72,7 @@ class Capture:
         """The most bytes that waited to be written."""
         self._login = login
         self._progress = progress or QuietProgress()
-        self._path = Path(settings.to)
+        self._path, self._published = place_of(settings)
         self._folder = LandedFolder(self._path, write=write)
         self._backoff = Backoff(settings.retry.longest)
         self._stopped = threading.Event()
@@ -90,9 +88,14 @@ class Capture:
         many tries as the settings allow.
         """
         with alone_in(self._path):
+            if self._published is not None:
+                self._published.restore(self._path)
             known = read_state(self._path) or CaptureState(Replica.new())
             self._checkpoints = Checkpoints(
-                self._folder, replace(known, started=now()), self.settings.checkpoint
+                self._folder,
+                replace(known, started=now()),
+                self.settings.checkpoint,
+                self._published,
             )
             try:
                 while not self._done():
@@ -118,8 +121,11 @@ class Capture:
 
     def _wait_after(self, error: BinlakeError) -> None:
         """Wait before connecting anew; raises the error where that is of no use."""
+        self._caught_up = False  # what the error kept from being durable is not
         if self._stopped.is_set():
-            return
+            if isinstance(error, _INTERRUPTED):
+                return
+            raise error
         tries = self._backoff.tries + 1
         most = _most_tries(error, self.settings)
         if most is not None and tries >= most:
@@ -243,14 +249,14 @@ class Capture:
             queue.close()
             dump.interrupt()
             reader.join()
-            self._checkpoint(source, dump, ask=True)
+            self._checkpoint(source, dump, final=True)
 
     def _reached(self, target: LogPosition) -> bool:
         end = self._folder.end
         return not self.settings.forever and end is not None and end >= target
 
-    def _checkpoint(self, source: Source, dump: DumpConnection, *, ask: bool = False) -> None:
-        end = self._checkpoints.make(source, ask=ask)
+    def _checkpoint(self, source: Source, dump: DumpConnection, *, final: bool = False) -> None:
+        end = self._checkpoints.make(source, final=final)
         if end is not None and self.settings.semi_sync:
             dump.acknowledge(end)
 
@@ -293,6 +299,23 @@ _WAYS: Mapping[type, Callable[..., None]] = MappingProxyType(
 )
 
 
+def place_of(settings: CaptureSettings) -> tuple[Path, Published | None]:
+    """The local folder that is landed in, and the store that gets what is in it.
+
+    Raises SettingsError where there is no such folder.
+    """
+    if not settings.to:
+        remedy = "Give --to, or capture: {to: …} in the file of --conf: a folder, or a URL."
+        raise SettingsError("is not set.", key="capture.to", remedy=remedy)
+    folder = local_path(settings.to)
+    if folder is not None:
+        return Path(folder), None
+    if settings.spool is None:
+        remedy = "Give a local folder: stores cannot append, so files are landed there first."
+        raise SettingsError("is needed for a store.", key="capture.spool", remedy=remedy)
+    return Path(settings.spool), Published(settings.to, settings.publish)
+
+
 def _read(dump: DumpConnection, queue: ByteQueue[Received]) -> None:
     """The reader: puts what the server sends into the queue, until it ends or nobody takes it."""
     stream = DumpStream()
@@ -311,6 +334,6 @@ def _most_tries(error: BinlakeError, settings: CaptureSettings) -> int | None:
     """How often it is tried before that error ends the capture; None: for ever."""
     if isinstance(error, DumpRefusedError | BrokenDumpError):
         return TRIES_OF_A_DUMP
-    if not isinstance(error, LostConnectionError | ServerUnreachableError):
+    if not isinstance(error, LostConnectionError | ServerUnreachableError | NotLandedError):
         return 1
     return None if settings.forever else settings.retry.tries

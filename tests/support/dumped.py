@@ -7,7 +7,8 @@ import zlib
 from collections.abc import Iterable, Sequence
 
 from decoder.constants import EventFlag, EventType
-from pipeline.capture.dump_stream import DumpStream, LogBytes, Received
+from pipeline.capture.dump_stream import DumpStream
+from pipeline.capture.received import LogBytes, Received
 from tests.support.event_bytes import MAGIC, event_bytes, format_description
 
 LONGEST = 0xFFFFFF

@@ -8,14 +8,9 @@ from hypothesis import given, strategies as st
 
 from decoder.constants import EventFlag, EventType
 from decoder.framer import FLAGS_POSITION
-from pipeline.capture.dump_stream import (
-    DumpStream,
-    FileNamed,
-    Heartbeat,
-    LogBytes,
-    LogEnded,
-)
+from pipeline.capture.dump_stream import DumpStream
 from pipeline.capture.errors import BrokenDumpError, DumpRefusedError
+from pipeline.capture.received import FileNamed, Heartbeat, LogBytes, LogEnded
 from tests.support.dumped import OK, bytes_of, description, packets, placed, rotate, taken
 from tests.support.event_bytes import MAGIC, event_bytes, recorded
 
