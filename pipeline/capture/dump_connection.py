@@ -42,6 +42,9 @@ SILENT_SECONDS = 6 * HEARTBEAT_SECONDS
 WRITE_SECONDS = 24 * 60 * 60
 """For so long the server waits for a capture that takes nothing: its disk may be slow."""
 
+BATCH = 1 << 19
+"""So many bytes are taken at a time, if they are there."""
+
 _NANOSECONDS = 1_000_000_000
 _PACKET_HEADER = struct.Struct("<I")
 _SETTINGS: Mapping[bool, tuple[str, ...]] = MappingProxyType(
@@ -119,6 +122,12 @@ class DumpConnection:
         try:
             self._wait()
             count = self._socket.recv_into(room)
+            # TLS gives 16 KiB at a time, which is dear to go through one by one.
+            while 0 < count < min(BATCH, len(room)) and self._has_more():
+                more = self._socket.recv_into(room[count:])
+                if not more:
+                    break
+                count += more
         except (OSError, ValueError) as error:
             raise self._lost(error) from error
         if not count:
@@ -146,8 +155,7 @@ class DumpConnection:
     def _wait(self) -> None:
         """Until there is something to receive; sends acknowledgements meanwhile: TLS's sockets are
         for one thread alone."""
-        pending = getattr(self._socket, "pending", None)
-        while not (pending is not None and pending()):
+        while not self._has_more():
             ready, _, _ = select.select([self._socket, self._woken], [], [], SILENT_SECONDS)
             if not ready:
                 raise TimeoutError(f"it was silent for {SILENT_SECONDS} seconds")
@@ -156,6 +164,13 @@ class DumpConnection:
                 self._send_acknowledgement()
             if self._socket in ready:
                 return
+
+    def _has_more(self) -> bool:
+        """Whether something is there already."""
+        pending = getattr(self._socket, "pending", None)
+        if pending is not None and pending():
+            return True
+        return bool(select.select([self._socket], [], [], 0)[0])
 
     def _send_acknowledgement(self) -> None:
         position = self._acknowledged

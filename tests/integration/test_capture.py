@@ -258,3 +258,19 @@ def test_a_capture_may_begin_with_a_later_file(mysql: MySQLServer, tmp_path: Pat
 def test_it_shows_among_the_servers_replicas(mysql: MySQLServer, tmp_path: Path) -> None:
     with capturing(mysql, tmp_path, server_id=4_000_000_007):
         eventually(lambda: 4_000_000_007 in {row[0] for row in mysql.execute("SHOW REPLICAS")})
+
+
+def test_a_capture_with_nothing_to_do_shows_that_it_lives(
+    mysql: MySQLServer, tmp_path: Path
+) -> None:
+    mysql.reset_logs()
+    with capturing(mysql, tmp_path):
+        eventually(lambda: (tmp_path / "binlog.000001").exists())
+        eventually(lambda: (state := read_state(tmp_path)) is not None and state.position > 0)
+        before = read_state(tmp_path)
+        assert before is not None
+        eventually(lambda: (state := read_state(tmp_path)) is not None and state != before, 20)
+        after = read_state(tmp_path)
+    assert after is not None
+    assert after.updated > before.updated
+    assert after.position == before.position

@@ -118,12 +118,12 @@ def test_a_slow_store_fills_the_queue_and_no_more(
 ) -> None:
     mysql.reset_logs()
     for _ in range(4):
-        insert(mysql, 300)
+        insert(mysql, 250)
         mysql.flush_logs()
     put = Published._put
 
     def slowly(self: Published, *arguments: Any) -> None:
-        time.sleep(0.3)
+        time.sleep(0.1)
         put(self, *arguments)
 
     monkeypatch.setattr(Published, "_put", slowly)
@@ -132,7 +132,7 @@ def test_a_slow_store_fills_the_queue_and_no_more(
             {
                 "to": URL,
                 "spool": str(tmp_path),
-                "queue": 200_000,
+                "queue": 700_000,
                 "checkpoint": {"bytes": 100_000},
                 "publish": {"seconds": 0, "growth": 0},
             }
@@ -140,7 +140,7 @@ def test_a_slow_store_fills_the_queue_and_no_more(
         login_of(mysql),
     )
     running.run()
-    assert 100_000 < running.most_queued <= 200_000
+    assert 350_000 < running.most_queued <= 700_000
     logs = {log.name: log.read_bytes() for log in mysql.binlogs()}
     assert {name: found for name, found in stored(store).items() if name != STATE} == logs
 
