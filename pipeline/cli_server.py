@@ -5,14 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import typer
+from rich.console import Console
 
 from pipeline.cli_capture import capture
+from pipeline.cli_options import Conf, Json, Server, settings_of
+
+
+def check(
+    server: Server = None,
+    conf: Conf = None,
+    json: Json = False,
+) -> None:
+    """Ask the source server, setting by setting, whether it is fit, and what to change."""
+    from pipeline.server.check.report import show
+    from pipeline.server.check.run import check_server
+    from pipeline.server.login import login
+
+    settings = settings_of(conf, server=server)
+    report = check_server(login(settings), settings)
+    if json:
+        print(report.to_json())
+    else:
+        show(report, Console())
+    raise typer.Exit(report.exit_code)
+
+
+COMMANDS: tuple[Callable[..., None], ...] = (check, capture)
 
 
 def register(app: typer.Typer) -> None:
     """Add them to the `binlake` command."""
     for command in COMMANDS:
         app.command()(command)
-
-
-COMMANDS: tuple[Callable[..., None], ...] = (capture,)

@@ -50,8 +50,11 @@ _USER_INFO = re.compile(
     r"(?:(?<=s3://)|(?<=s3[an]://)|(?![^/\s:@'\"]{0,200}:\d{1,5}(?:[/,;?#\s'\"]|$)))"
     r"([^/\s:@'\"]{0,200}:[^\s'\"]{1,2000})@"
 )
-# Alone before a host it may be a token; before the host of Azure it is the container.
-_USER = re.compile(r"(?<!abfs)(?<!abfss)(?<!wasb)(?<!wasbs)(://)([^/\s:@'\"?#*]{1,2000})@")
+# Alone before a host it may be a token; before the host of Azure it is the container. What messages
+# of ours give as the form of a URL is neither.
+_USER = re.compile(
+    r"(?<!abfs)(?<!abfss)(?<!wasb)(?<!wasbs)(://)(?!user@host:)([^/\s:@'\"?#*]{1,2000})@"
+)
 _ASSIGNED = re.compile(
     r"(?<![\w.-])((?:[\w.-]{0,200}" + _NAMED + r"[\w.-]{0,200}|sig|pwd)=)"
     r"(\"[^\"]*\"|'[^']*'|[^&;,\s'\"]+)",

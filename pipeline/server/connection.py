@@ -10,7 +10,8 @@ Source: https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connecti
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -96,6 +97,23 @@ def connect(login: Login, **options: Any) -> Connection[Any]:
     raise problem
 
 
+@contextmanager
+def asked(login: Login) -> Iterator[None]:
+    """What PyMySQL raises inside becomes one of ours: the server was asked, and does not answer.
+
+    Raises ServerUnreachableError or AccessDeniedError, and for a statement that fails ServerError.
+    """
+    import pymysql
+
+    problem: ServerError | None = None
+    try:
+        yield
+    except pymysql.MySQLError as error:
+        problem = _unanswered(error, login)
+    if problem is not None:
+        raise problem
+
+
 def _tls_options(tls: TlsSettings) -> Mapping[str, Any]:
     """PyMySQL's options for a mode: without any it uses TLS where the server has it."""
     if tls.mode == "disabled":
@@ -135,6 +153,7 @@ _DENIED = (
     "Look at the password (server.password_file, BINLAKE_SERVER_PASSWORD), and at the user on the"
     " server: for which hosts it is, and with which authentication plugin."
 )
+_GRANT = "Grant the user what it needs: binlake check says what."
 _TLS_REMEDY = (
     "Look at server.tls: mode, and ca, the file of the authority that signed the server's"
     " certificate."
@@ -143,8 +162,10 @@ _TLS_REMEDY = (
 BY_CODE: Mapping[int, tuple[type[ServerError], str]] = MappingProxyType(
     {
         1040: (ServerUnreachableError, "Run it again later, or raise max_connections."),
-        1044: (AccessDeniedError, "Grant the user what it needs: binlake check says what."),
+        1044: (AccessDeniedError, _GRANT),
         1045: (AccessDeniedError, _DENIED),
+        1142: (AccessDeniedError, _GRANT),
+        1227: (AccessDeniedError, _GRANT),
         1053: (ServerUnreachableError, "Run it again once the server is up."),
         1129: (ServerUnreachableError, "Let the server run FLUSH HOSTS, or wait."),
         1130: (AccessDeniedError, "Create the user for the host that Binlake runs on."),
@@ -168,6 +189,10 @@ Source: https://dev.mysql.com/doc/mysql-errors/9.7/en/server-error-reference.htm
 """
 
 
+BROKEN_OFF = frozenset({2006, 2013, 2055, 1927, 3024, 1317, 1205})
+"""Codes of a connection that is no more, or of a statement that was stopped."""
+
+
 def _explained(error: Exception, login: Login) -> ServerError:
     """One of ours, for what PyMySQL raised."""
     cause = getattr(error, "original_exception", error)
@@ -185,6 +210,19 @@ def _explained(error: Exception, login: Login) -> ServerError:
         return ServerUnreachableError(f"nobody answers: {said}.", remedy=remedy, **named)
     remedy = "Look at the server's error log, and run it again."
     return ServerUnreachableError(f"the login broke off: {_said(error)}.", remedy=remedy, **named)
+
+
+def _unanswered(error: Exception, login: Login) -> ServerError:
+    named = {"address": login.address, "user": login.user}
+    code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
+    if code in BROKEN_OFF:
+        remedy = "Run it again once the server is reached."
+        reason = f"the connection broke off: {_said(error)}."
+        return ServerUnreachableError(reason, remedy=remedy, **named)
+    if code in BY_CODE:
+        return _explained(error, login)
+    remedy = "Look at the server's error log, and whether this version is one that Binlake knows."
+    return ServerError(f"a statement failed: {_said(error)}.", remedy=remedy, **named)
 
 
 def _said(error: Exception) -> str:

@@ -35,6 +35,12 @@ class ServerVersion:
         """`MySQL 9.7.0`, or `MariaDB 10.11.8`."""
         return f"{'MariaDB' if self.is_mariadb else 'MySQL'} {'.'.join(map(str, self.number))}"
 
+    @property
+    def log_status_statement(self) -> str:
+        """The statement that gives the log's position: MySQL 8.4 has lost the old one."""
+        is_new = self.since(mysql=(8, 2), mariadb=None)
+        return "SHOW BINARY LOG STATUS" if is_new else "SHOW MASTER STATUS"
+
     def since(self, *, mysql: tuple[int, ...] | None, mariadb: tuple[int, ...] | None) -> bool:
         """Whether it is of this version or newer, of its own kind; None: no version of that is."""
         first = mariadb if self.is_mariadb else mysql

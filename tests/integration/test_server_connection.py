@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from pipeline.server.login import Login
 from pipeline.server.version import server_version
 from pipeline.server_settings import TlsSettings
 from tests.support.certificates import Certificates, certificates
-from tests.support.mariadb import MariaDBFactory, MariaDBServer
+from tests.support.mariadb import MariaDBFactory, MariaDBServer, NewestMariaDBServer
 from tests.support.mysql import MySQLFactory, MySQLServer
 from tests.support.server import Server, free_port
 
@@ -126,6 +127,16 @@ def test_a_server_without_tls_is_spoken_to_only_where_that_is_allowed(
     for mode in ("required", "verify_ca", "verify_identity"):
         with pytest.raises(TlsError):
             connect(login(server, mode=mode))
+
+
+def test_the_newest_mariadb_has_tls_by_itself(newest_mariadb: NewestMariaDBServer) -> None:
+    who = login(newest_mariadb, mode="preferred")
+    assert is_encrypted(who)
+    # Its certificate is its own, of no authority.
+    assert is_encrypted(replace(who, tls=TlsSettings(mode="required")))
+    with pytest.raises(TlsError):
+        connect(replace(who, tls=TlsSettings(mode="verify_ca")))
+    newest_mariadb.execute("DROP USER reader")
 
 
 def test_a_server_that_insists_on_tls_is_told_so(server: MySQLServer) -> None:

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives import serialization
 from pydantic import SecretStr
 
 from pipeline.errors import SettingsError
@@ -22,6 +23,7 @@ from pipeline.server.errors import (
 )
 from pipeline.server.login import Login
 from pipeline.server_settings import ALWAYS, TlsMode, TlsSettings
+from tests.support.certificates import certificates
 
 PASSWORD = "c0rrecthorse"
 SSL = 1 << 11
@@ -148,6 +150,21 @@ def test_only_what_may_pass_is_retried() -> None:
     assert ServerUnreachableError.retryable
     assert not AccessDeniedError.retryable
     assert not TlsError.retryable
+
+
+def test_a_key_that_asks_for_a_passphrase_is_refused_and_nobody_is_asked(tmp_path: Path) -> None:
+    made = certificates(tmp_path)
+    key = serialization.load_pem_private_key(made.key.read_bytes(), None)
+    made.key.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.BestAvailableEncryption(b"passphrase"),
+        )
+    )
+    tls = TlsSettings(mode="required", cert=str(made.cert), key=str(made.key))
+    with pytest.raises(SettingsError, match="is encrypted: give a key without a passphrase"):
+        connect(Login("127.0.0.1", "reader", 1, tls=tls))
 
 
 @pytest.mark.parametrize("key", ["ca", "cert"])

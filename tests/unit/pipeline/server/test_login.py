@@ -6,8 +6,10 @@ import traceback
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
+from hypothesis import given, strategies as st
 
 from pipeline.errors import SettingsError
 from pipeline.redaction import redact
@@ -142,6 +144,33 @@ def test_what_cannot_be_used_is_said_without_the_password(
     assert str(error.value).startswith(said)
     assert "Xq7" not in shown
     assert "Zk9" not in shown
+
+
+@given(st.text(min_size=1), st.text())
+def test_any_user_and_password_come_through_a_url(user: str, password: str) -> None:
+    read = ServerUrl.read(f"mysql://{quote(user, safe='')}:{quote(password, safe='')}@db:3307")
+    assert read.password is not None
+    assert (read.user, read.password.get_secret_value()) == (user, password)
+
+
+@given(st.text())
+def test_any_text_is_a_url_or_is_refused_without_it(text: str) -> None:
+    assert "Xq7" not in said_of(f"mysql://user:Xq7{text}Zk9@db")
+
+
+def said_of(url: str) -> str:
+    """What is shown of a URL that is read, or of why it is not."""
+    try:
+        return repr(ServerUrl.read(url))
+    except ValueError as error:
+        return "".join(traceback.format_exception(error))
+
+
+def test_a_section_that_is_none_is_refused_with_the_option_too(tmp_path: Path) -> None:
+    conf = tmp_path / "conf.yml"
+    conf.write_text("server: 5\n")
+    with pytest.raises(SettingsError, match="server: "):
+        logged_in("mysql://u@h", conf)
 
 
 @pytest.mark.parametrize("text", ["", "\n", "\r\nsecond line"])

@@ -1,0 +1,80 @@
+"""What servers that are not here would say of themselves: their variables, by version.
+
+Of each version the variables that it has, well set. Sources: the reference manuals' lists of system
+variables of MySQL 5.7, 8.0, 8.4, 9.7 and MariaDB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from typing import Any
+
+from pipeline.server.check.facts import LogFilter, ServerFacts, SourceTable
+from pipeline.server.check.privileges import Privileges
+from pipeline.server.version import ServerVersion
+
+_ALL = {
+    "log_bin": "ON",
+    "server_id": "7",
+    "binlog_format": "ROW",
+    "binlog_row_image": "FULL",
+    "binlog_checksum": "CRC32",
+    "lower_case_table_names": "0",
+    "character_set_server": "latin1",
+}
+_MYSQL_57 = {**_ALL, "gtid_mode": "ON", "enforce_gtid_consistency": "ON", "expire_logs_days": "0"}
+_MYSQL_80 = {
+    **_MYSQL_57,
+    "binlog_row_metadata": "FULL",
+    "binlog_row_value_options": "",
+    "binlog_expire_logs_seconds": "2592000",
+    "binlog_expire_logs_auto_purge": "ON",
+    "binlog_transaction_compression": "OFF",
+    "binlog_encryption": "OFF",
+    "character_set_server": "utf8mb4",
+}
+_MYSQL_84 = {name: value for name, value in _MYSQL_80.items() if name != "expire_logs_days"}
+_MARIADB_103 = {
+    **_ALL,
+    "gtid_strict_mode": "ON",
+    "expire_logs_days": "0",
+    "log_bin_compress": "OFF",
+    "encrypt_binlog": "OFF",
+}
+_MARIADB_1011 = {
+    **_MARIADB_103,
+    "binlog_row_metadata": "FULL",
+    "expire_logs_days": "0.000000",
+    "binlog_expire_logs_seconds": "0",
+}
+
+VARIABLES: Mapping[str, Mapping[str, str]] = {
+    "5.7.44-log": _MYSQL_57,
+    "8.0.45": _MYSQL_80,
+    "8.4.7": _MYSQL_84,
+    "9.7.0": {**_MYSQL_84, "innodb_native_foreign_keys": "OFF"},
+    "10.3.39-MariaDB": _MARIADB_103,
+    "10.11.14-MariaDB": _MARIADB_1011,
+    "11.8.3-MariaDB": {**_MARIADB_1011, "max_binlog_total_size": "0"},
+}
+
+EVERYTHING = "GRANT ALL PRIVILEGES ON *.* TO `binlake`@`%`"
+
+
+def made_facts(
+    version: str, variables: Mapping[str, str | None] | None = None, **others: Any
+) -> ServerFacts:
+    """A well-set server of a version, but for `variables` (None: it has none of that name)."""
+    changed = {**VARIABLES[version], **(variables or {})}
+    facts: dict[str, Any] = {
+        "version": ServerVersion.read(version),
+        "variables": {name: value for name, value in changed.items() if value is not None},
+        "user": "binlake@%",
+        "privileges": Privileges.read([EVERYTHING]),
+        "at": datetime(2026, 7, 1, tzinfo=timezone.utc),
+        "log_filter": LogFilter(),
+        "tables": (SourceTable("shop", "orders"),),
+        **others,
+    }
+    return ServerFacts(**facts)
