@@ -15,7 +15,7 @@ SECONDS ?= 120
 SEED ?= 1
 COUNT ?= 100
 
-.PHONY: help demo airflow test lint types format fuzz bench bench-gold bench-peers bench-scaling bench-debezium soak soak-sizes soak-histories wheel lock setup clean distclean
+.PHONY: help demo airflow test lint types format fuzz bench bench-gold bench-peers bench-scaling bench-capture bench-debezium soak soak-sizes soak-histories wheel lock setup clean distclean
 
 help:  ## list the targets
 	@echo "make TARGET, where TARGET is one of"
@@ -57,6 +57,9 @@ bench-scaling: $(READY)  ## time how each layer grows with bytes, files, segment
 
 bench-peers: $(READY)  ## time the decoder against others, built at pinned versions where their tools are
 	$(BIN)/python -m benchmarks.peers $(ARGS)
+
+bench-capture: $(READY)  ## time binlake capture against mysqlbinlog --raw, from the same server (ARGS="--rounds 3")
+	$(BIN)/python -m benchmarks.capture $(ARGS)
 
 bench-debezium: $(READY)  ## time files to gold against Debezium capturing the same load from the server
 	$(BIN)/python -m benchmarks.debezium $(ARGS)

@@ -24,6 +24,7 @@ from decoder.definition import ColumnDefinition
 from decoder.kernel_cache import WARM, cache_folder
 from decoder.memory import INTERPRETED
 from decoder.options import TypeOptions
+from decoder.packets import unpack
 from decoder.results import Faults
 from decoder.stream import Segment, SegmentDecoder
 
@@ -84,6 +85,7 @@ def use_every_kernel() -> None:
     _faults(bytes(damaged), _OPTIONS[0])
     for column, byte in _UNRECORDED:
         reader(column, _OPTIONS[0]).read(_one_cell(byte))
+    unpack(np.zeros(SLACK, np.uint8), 0, 0, 0, limit=1)
 
 
 def _one_cell(byte: int) -> Cells:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import typer
 from rich.console import Console
 
+from pipeline.cli_capture import capture
 from pipeline.cli_options import Conf, Json, Server, settings_of
 
 
@@ -29,7 +30,7 @@ def check(
     raise typer.Exit(report.exit_code)
 
 
-COMMANDS: tuple[Callable[..., None], ...] = (check,)
+COMMANDS: tuple[Callable[..., None], ...] = (check, capture)
 
 
 def register(app: typer.Typer) -> None:

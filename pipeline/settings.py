@@ -25,6 +25,7 @@ from pydantic import (
 
 from decoder.charsets.collations import COLLATIONS
 from decoder.options import TypeOptions
+from pipeline.capture_settings import CaptureSettings
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake
 from pipeline.redaction import secrets_in
@@ -199,6 +200,7 @@ class Settings(Model):
 
     source: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")] = "mysql"
     server: ServerSettings = ServerSettings()
+    capture: CaptureSettings = CaptureSettings()
     binlogs: Annotated[str | tuple[str, ...], BeforeValidator(_one_or_several)] = ""
     lake: str = ""
     catalog: str | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,10 +23,13 @@ from decoder.header import EventHeader
 from decoder.mariadb_compression import uncompress
 from decoder.options import TypeOptions
 from decoder.plan import plan_rows
+from pipeline.capture.dump_stream import DumpStream
+from pipeline.capture.errors import BrokenDumpError, DumpRefusedError
 from tests.fuzz import corpus
 from tests.fuzz.cell_types import read_cell, seeds_of_cells
 from tests.support.binary_json import encode
 from tests.support.cells import cells, column, values
+from tests.support.dumped import packets, rotate, taken
 from tests.support.encrypted_log import KEYRING, KEYS, LOG
 from tests.support.event_bytes import (
     MARIADB_POST_HEADER_LENGTHS,
@@ -163,6 +167,20 @@ def read_encryption(data: bytes) -> None:
         Keys.of_keyring(data)
 
 
+def read_dump(data: bytes) -> None:
+    """What a server sends to a capture; refusals of its are of its own family."""
+    stream = DumpStream(capacity=1 << 14, limit=1 << 12)
+    with suppress(BrokenDumpError, DumpRefusedError):
+        taken(stream, data, 1000)
+
+
+def _seeds_of_dumps() -> Iterable[bytes]:
+    """A file's name, and the events of logs behind it."""
+    events = [b"\0" + event for event in corpus.events() if len(event) < 1 << 12]
+    yield packets([b"\0" + rotate("binlog.000001"), *events[:20]])
+    yield packets([b"\xff\xd4\x04#HY000purged"])
+
+
 TARGETS: dict[str, Target] = {
     "events": _log(read_events),
     "rows": _log(read_rows),
@@ -178,6 +196,7 @@ TARGETS: dict[str, Target] = {
     "payload": Target(
         read_payload, lambda: (head + p for p in corpus.payloads() for head in (b"\x01", b"\x80"))
     ),
+    "dump": Target(read_dump, _seeds_of_dumps),
     "mariadb_piece": Target(uncompress, lambda: map(mariadb_compressed, (b"a", b"ab" * 300))),
     "encryption": Target(read_encryption, lambda: (LOG[:600], KEYRING)),
     "gtid_set": Target(

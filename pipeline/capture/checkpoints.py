@@ -1,0 +1,115 @@
+"""When what is landed becomes durable, and what the state says then."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from pipeline.capture.errors import LostConnectionError
+from pipeline.capture.landed_folder import LandedFolder
+from pipeline.capture.log_position import LogPosition, number_of
+from pipeline.capture.published import Published
+from pipeline.capture.received import LogBytes
+from pipeline.capture.source import LogEnd, LogFile, Source
+from pipeline.capture.state import CaptureState, Lag, write_state
+from pipeline.capture_settings import CheckpointSettings
+
+ASK_SECONDS = 5.0
+"""The server is asked no more often where its log ends."""
+
+
+class Checkpoints:
+    """Keeps `state` as the landed files go on, and writes it behind them."""
+
+    def __init__(
+        self,
+        folder: LandedFolder,
+        state: CaptureState,
+        settings: CheckpointSettings,
+        published: Published | None = None,
+    ) -> None:
+        self.state = state
+        self._folder = folder
+        self._settings = settings
+        self._published = published
+        self._bytes = 0
+        self._last = time.monotonic()
+        self._asked_at = float("-inf")
+        self._timestamp = 0
+        self._logs: Sequence[LogFile] = ()
+        self._log_end: LogEnd | None = None
+
+    def count(self, landed: LogBytes, new: int) -> None:
+        """Bytes were landed, of which `new` were not there before."""
+        repeated = int(0 < new < len(landed.data))
+        self._bytes += new
+        self._timestamp = landed.timestamp or self._timestamp
+        self.state = replace(
+            self.state,
+            bytes=self.state.bytes + new,
+            events=self.state.events + (landed.events - repeated if new else 0),
+            transactions=self.state.transactions + (landed.transactions if new else 0),
+            gtid=landed.gtid or self.state.gtid,
+        )
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time for the next."""
+        return self._bytes >= self._settings.bytes or (self._bytes > 0 and self.seconds_left <= 0)
+
+    @property
+    def seconds_left(self) -> float:
+        """Until what is landed has waited long enough; never less than zero."""
+        return max(0.0, self._last + self._settings.seconds - time.monotonic())
+
+    def make(self, source: Source, *, final: bool = False) -> LogPosition | None:
+        """Make durable what is landed, and write that down: up to where.
+
+        Of the server's own end the state says what `source` tells, which is asked every few
+        seconds. `final`: it is asked now, and a store gets what is under way.
+        """
+        end = self._folder.make_durable()
+        self._bytes, self._last = 0, time.monotonic()
+        if final or self._last - self._asked_at >= ASK_SECONDS:
+            self._asked_at = self._last
+            with suppress(LostConnectionError):  # what was told before stays
+                self._logs, self._log_end = source.logs(), source.end()
+        if end is not None:
+            self.state = replace(self.state, file=end.file, position=end.position)
+        self._measure()
+        self.write()
+        if self._published is not None:
+            self._published.publish(self._folder.path, self.state, final=final)
+        return end
+
+    def write(self) -> None:
+        """Write the state as it is."""
+        self.state = write_state(self._folder.path, self.state)
+
+    def _measure(self) -> None:
+        durable, told = self.state.durable, self._log_end
+        if durable is None or told is None:
+            return
+        behind = bytes_behind(self._logs, durable)
+        self.state = replace(
+            self.state,
+            server_file=told.position.file,
+            server_position=told.position.position,
+            lag=Lag(
+                seconds=max(0.0, time.time() - self._timestamp)
+                if behind and self._timestamp
+                else 0.0,
+                bytes=behind,
+                transactions=told.transactions_behind(self.state.gtid),
+            ),
+        )
+
+
+def bytes_behind(logs: Sequence[LogFile], end: LogPosition) -> int:
+    """Bytes of the server's log that are behind a position."""
+    number = number_of(end.file)
+    later = sum(log.size for log in logs if number_of(log.name) > number)
+    own = sum(log.size - end.position for log in logs if log.name == end.file)
+    return later + max(0, own)

@@ -1,0 +1,96 @@
+"""`binlake capture`, without its options: a capture with signals and lines, and how one stands."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.table import Table
+
+from pipeline.capture.log_position import LogPosition
+from pipeline.capture.run import Capture, place_of
+from pipeline.capture.state import CaptureState, read_state
+from pipeline.errors import SettingsError
+from pipeline.log_lines import say
+from pipeline.progress import Progress
+from pipeline.server.login import login
+from pipeline.settings import Settings
+
+
+def capture_logs(settings: Settings, progress: Progress) -> CaptureState:
+    """Capture as the settings say; SIGTERM and SIGINT end one that is to run for ever.
+
+    Raises BinlakeError.
+    """
+    capturing = Capture(settings.capture, login(settings), progress)
+    if not settings.capture.forever:
+        state = capturing.run()
+    else:
+        with _ended_by_signals(capturing):
+            state = capturing.run()
+    say(
+        "capture_finished",
+        f"Captured up to {LogPosition(state.file, state.position)}, {_lag(state)}.",
+        file=state.file,
+        position=state.position,
+    )
+    return state
+
+
+def state_of(settings: Settings) -> CaptureState:
+    """How the capture into this folder stands, as it last said. Raises SettingsError for none."""
+    folder, _ = place_of(settings.capture)
+    state = read_state(folder)
+    if state is None:
+        raise SettingsError(
+            f"nothing was captured into {folder}.",
+            key="capture.to",
+            remedy="Give the folder that binlake capture was given.",
+        )
+    return state
+
+
+def show_state(state: CaptureState, console: Console) -> None:
+    """A line for each thing that the state tells."""
+    table = Table(show_header=False, box=None)
+    for name, value in _told(state):
+        table.add_row(name, value)
+    console.print(table)
+
+
+def _told(state: CaptureState) -> Iterator[tuple[str, str]]:
+    yield "server", f"{state.server_version}, {state.server_uuid or f'id {state.server_id}'}"
+    yield "durable up to", str(LogPosition(state.file, state.position))
+    yield "the server's end", f"{LogPosition(state.server_file, state.server_position)}"
+    yield "lag", _lag(state)
+    yield (
+        "captured",
+        (f"{state.bytes:,} bytes, {state.events:,} events, {state.transactions:,} transactions"),
+    )
+    yield "updated", state.updated
+    if state.reconnects:
+        yield "reconnects", f"{state.reconnects}, the last: {state.last_error}"
+    for gap in state.gaps:
+        yield "gap", f"everything between {gap.behind} and {gap.first} (noticed {gap.noticed})"
+
+
+def _lag(state: CaptureState) -> str:
+    if state.lag is None:
+        return "the server's end is not known"
+    transactions = state.lag.transactions
+    behind = "" if transactions is None else f", {transactions:,} transactions"
+    return f"{state.lag.seconds:.0f} s, {state.lag.bytes:,} bytes{behind} behind the server"
+
+
+@contextmanager
+def _ended_by_signals(capturing: Capture) -> Iterator[None]:
+    """SIGTERM and SIGINT end it in order, at a durable position."""
+    signals = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(number, lambda *_: capturing.stop()) for number in signals]
+    try:
+        yield
+    finally:
+        for number, handler in zip(signals, before, strict=True):
+            signal.signal(number, handler)

@@ -1,0 +1,108 @@
+"""What stops a capture, or makes it connect anew (`retryable`)."""
+
+from __future__ import annotations
+
+from pipeline.errors import BinlakeError
+
+
+class CaptureError(BinlakeError):
+    """Something that stops a capture; what is landed stays as it is."""
+
+
+class BrokenDumpError(CaptureError):
+    """What the server sends is not its log, at `position` of `file`: the network, or the server."""
+
+    retryable = True
+
+    def __init__(self, reason: str, *, file: str, position: int) -> None:
+        super().__init__(
+            f"{file}, position {position}: {reason}",
+            remedy="Nothing of it is landed; the capture connects anew. If it stays, look at the"
+            " server's error log.",
+        )
+        self.file = file
+        self.position = position
+
+
+class LostConnectionError(CaptureError):
+    """The connection ended, or was silent for longer than heartbeats allow."""
+
+    retryable = True
+
+
+class DumpRefusedError(CaptureError):
+    """The server ended the dump with an error: its `code` and `message`."""
+
+    def __init__(self, code: int, message: str, *, retryable: bool = False) -> None:
+        super().__init__(
+            f"the server ended the dump with error {code}: {message.rstrip('.')}.",
+            remedy="Look at the server's error log, and at the settings under capture.",
+        )
+        self.code = code
+        self.message = message
+        self.retryable = retryable
+
+
+class PurgedError(CaptureError):
+    """The server has removed files that are not landed: all before `first` are lost to capture."""
+
+    def __init__(self, *, file: str, position: int, first: str, folder: str) -> None:
+        super().__init__(
+            f"the server has purged its log: {folder} ends at {file}, position {position}, and the"
+            f" first file that is still there is {first}. What is between them is lost.",
+            remedy="Get the files in between from a backup and put them into the folder, or set"
+            " capture.purged: continue, which goes on with the gap told in the status.",
+        )
+        self.file = file
+        self.position = position
+        self.first = first
+
+
+class AnotherLogError(CaptureError):
+    """The server's log does not continue what the folder holds."""
+
+    def __init__(self, reason: str, *, folder: str) -> None:
+        super().__init__(
+            f"{folder} does not take this log: {reason}",
+            remedy="Nothing in it was changed. Check the server; to capture another log (after a"
+            " RESET, a restore or a change of servers), give capture.to another folder.",
+        )
+        self.folder = folder
+
+
+class DamagedFolderError(CaptureError):
+    """A landed file is not what was landed."""
+
+    def __init__(self, reason: str, *, file: str) -> None:
+        super().__init__(
+            f"{file}: {reason}",
+            remedy="Something else has written it. Move the file and those behind it away, and run"
+            " again: they are landed anew, if the server still has them.",
+        )
+        self.file = file
+
+
+class NotLandedError(CaptureError):
+    """The folder does not take what was captured: a full or a failing disk."""
+
+    retryable = True
+
+    def __init__(self, reason: str, *, folder: str) -> None:
+        super().__init__(
+            f"{folder} cannot be written: {reason}.",
+            remedy="Make room or mend it, and run again: it goes on behind what is durable.",
+        )
+        self.folder = folder
+
+
+class FolderInUseError(CaptureError):
+    """Another capture writes this folder."""
+
+    retryable = True
+
+    def __init__(self, folder: str) -> None:
+        super().__init__(
+            f"another capture is writing {folder}.",
+            remedy="Run one at a time for a folder, or give this one another capture.to.",
+        )
+        self.folder = folder

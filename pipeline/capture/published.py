@@ -1,0 +1,138 @@
+"""Landed files in an object store, which cannot append: whole objects, put anew as files grow.
+
+The folder on the local disk, the spool, is where a capture lands and goes on from; the store gets a
+file when it is closed, and the one under way now and then. An object appears as a whole or not at
+all, so who reads the store sees files as the server had them at some time. A closed file leaves the
+spool once it is in the store. Where the spool is lost, it is made from the store's last file.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pipeline.capture.errors import DamagedFolderError, NotLandedError
+from pipeline.capture.log_position import is_log_name, number_of
+from pipeline.capture.state import STATE, CaptureState, read_state, write_state
+from pipeline.capture_settings import PublishSettings
+from pipeline.stores import filesystem_of, said_by
+
+_PART = 16 << 20
+"""Bytes of an object that are sent at a time, and held."""
+
+
+class Published:
+    """What of a spool is in the store at `location`."""
+
+    def __init__(self, location: str, settings: PublishSettings) -> None:
+        self.location = location.rstrip("/")
+        self._settings = settings
+        self._files, path = filesystem_of(location, key="capture.to")
+        self._path = str(path).rstrip("/")
+        self._last = time.monotonic()
+        self._closed: set[str] = set()
+        self._under_way = ("", 0)
+
+    def restore(self, spool: Path) -> None:
+        """Give a spool that has less than the store what it needs to go on from there.
+
+        Raises NotLandedError where the store cannot be read.
+        """
+        with self._sentences():
+            self._files.invalidate_cache()
+            found = self._logs()
+            if not found:
+                return
+            last = max(found, key=number_of)
+            here = [name.name for name in spool.iterdir() if is_log_name(name.name)]
+            newest = max(here, key=number_of, default=None)
+            if newest is not None and (
+                (number_of(newest), (spool / newest).stat().st_size)
+                >= (number_of(last), found[last])
+            ):
+                return
+            for name in here:
+                (spool / name).unlink()
+            self._fetch(STATE, spool / STATE)
+            self._fetch(last, spool / last)
+        state = read_state(spool)
+        if state is None:
+            raise DamagedFolderError("it is not there.", file=f"{self.location}/{STATE}")
+        # The object may be older than the state: how far it is whole, the file itself tells.
+        write_state(spool, replace(state, file="", position=0))
+
+    def publish(self, spool: Path, state: CaptureState, *, final: bool) -> None:
+        """Put what is closed, and, where it is time or `final`, what is under way.
+
+        Raises NotLandedError.
+        """
+        names = sorted(
+            (path.name for path in spool.iterdir() if is_log_name(path.name)), key=number_of
+        )
+        with self._sentences():
+            for name in names[:-1]:
+                if name not in self._closed:
+                    self._put(spool / name, name)
+                    self._put(spool / STATE, STATE)
+                    self._closed.add(name)
+                # Not before there is something in the next one: the spool is what is gone on from.
+                if state.file == names[-1] and state.position:
+                    (spool / name).unlink()
+            if names and self._is_due(names[-1], state.position, final=final):
+                self._put(spool / names[-1], names[-1], state.position)
+                self._put(spool / STATE, STATE)
+                self._under_way = (names[-1], state.position)
+                self._last = time.monotonic()
+
+    def _is_due(self, name: str, position: int, *, final: bool) -> bool:
+        """Whether a file has grown enough, since it was put last, that putting it all pays."""
+        known, size = self._under_way
+        before = size if known == name else 0
+        if position <= before:
+            return False
+        waited = time.monotonic() - self._last >= self._settings.seconds
+        return final or (waited and position >= before * (1 + self._settings.growth))
+
+    def _logs(self) -> dict[str, int]:
+        """The sizes of the store's log files, by name."""
+        if not self._files.exists(self._path):
+            return {}
+        entries = self._files.ls(self._path, detail=True)
+        named = ((str(entry["name"]).rpartition("/")[2], entry) for entry in entries)
+        return {name: int(entry["size"]) for name, entry in named if is_log_name(name)}
+
+    def _fetch(self, name: str, to: Path) -> None:
+        under_way = to.with_name(f".{to.name}.fetched")
+        with self._files.open(f"{self._path}/{name}", "rb") as stored, under_way.open("wb") as file:
+            shutil.copyfileobj(stored, file, _PART)
+        under_way.replace(to)
+
+    def _put(self, file: Path, name: str, size: int | None = None) -> None:
+        """A file's first `size` bytes, or all of it, as an object: whole, or not at all."""
+        left = file.stat().st_size if size is None else size
+        target: Any = self._files.open(f"{self._path}/{name}", "wb", block_size=_PART)
+        try:
+            with file.open("rb") as content:
+                while left and (data := content.read(min(_PART, left))):
+                    target.write(data)
+                    left -= len(data)
+        except BaseException:
+            with suppress(Exception):
+                target.discard()
+            raise
+        target.close()
+
+    @contextmanager
+    def _sentences(self) -> Iterator[None]:
+        """NotLandedError for whatever the store's client raises: each has errors of its own."""
+        try:
+            yield
+        except DamagedFolderError:
+            raise
+        except Exception as error:
+            raise NotLandedError(said_by(error), folder=self.location) from error

@@ -1,0 +1,339 @@
+"""A capture: a thread reads the server's log, this one lands it, and it connects anew as needed.
+
+Between the two is a queue that is bounded by bytes. When the disk is slow it fills, the reader
+waits, and so do TCP and the server: memory stays flat. What is durable moves on only over whole
+events; whatever happens in between is sent again, and compared with what is there.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from pipeline.capture.backoff import Backoff
+from pipeline.capture.byte_queue import ByteQueue, ClosedError
+from pipeline.capture.checkpoints import Checkpoints, bytes_behind
+from pipeline.capture.dump_connection import DumpConnection
+from pipeline.capture.dump_stream import DumpStream
+from pipeline.capture.errors import (
+    AnotherLogError,
+    BrokenDumpError,
+    DumpRefusedError,
+    LostConnectionError,
+    NotLandedError,
+)
+from pipeline.capture.landed_file import Writes
+from pipeline.capture.landed_folder import Landed, LandedFolder, alone_in
+from pipeline.capture.log_position import LogPosition
+from pipeline.capture.published import Published
+from pipeline.capture.received import FileNamed, Heartbeat, LogBytes, LogEnded, Received
+from pipeline.capture.source import Identity, Source
+from pipeline.capture.start import FIRST, Start, where_to_begin
+from pipeline.capture.state import CaptureState, Gap, Replica, now, read_state
+from pipeline.capture_settings import CaptureSettings
+from pipeline.errors import BinlakeError, SettingsError, sentence_of
+from pipeline.lock import local_path
+from pipeline.log_lines import say
+from pipeline.progress import Progress, QuietProgress, Task
+from pipeline.server.errors import ServerUnreachableError
+from pipeline.server.login import Login
+
+TRIES_OF_A_DUMP = 3
+"""A dump that the server refuses, or that is broken, is asked for so often without a byte."""
+_INTERRUPTED = (LostConnectionError, ServerUnreachableError, BrokenDumpError)
+"""What comes of a connection that is interrupted."""
+_SMALL = 64
+"""Bytes that an item without data counts in the queue."""
+
+
+class Capture:
+    """Lands the log of the server that `login` leads to, as the settings say.
+
+    `run` may be called once; `stop` ends it from another thread or a signal's handler, with what is
+    landed made durable. `write` stands for the disk.
+    """
+
+    def __init__(
+        self,
+        settings: CaptureSettings,
+        login: Login,
+        progress: Progress | None = None,
+        *,
+        write: Writes = os.pwrite,
+    ) -> None:
+        self.settings = settings
+        self.most_queued = 0
+        """The most bytes that waited to be written."""
+        self._login = login
+        self._progress = progress or QuietProgress()
+        self._path, self._published = place_of(settings)
+        self._folder = LandedFolder(self._path, write=write)
+        self._backoff = Backoff(settings.retry.longest)
+        self._stopped = threading.Event()
+        self._dump: DumpConnection | None = None
+        self._gap = False
+        self._caught_up = False
+        self._from_first = False
+
+    def run(self) -> CaptureState:
+        """Until it has caught up or is stopped: the state then.
+
+        Raises BinlakeError for what cannot be gone on from; one whose `retryable` is set after as
+        many tries as the settings allow.
+        """
+        with alone_in(self._path):
+            if self._published is not None:
+                self._published.restore(self._path)
+            known = read_state(self._path) or CaptureState(Replica.new())
+            self._checkpoints = Checkpoints(
+                self._folder,
+                replace(known, started=now()),
+                self.settings.checkpoint,
+                self._published,
+            )
+            try:
+                while not self._done():
+                    try:
+                        self._connect_and_follow()
+                    except BinlakeError as error:
+                        self._wait_after(error)
+            except OSError as error:
+                reason = error.strerror or str(error)
+                raise NotLandedError(reason, folder=str(self._path)) from error
+            finally:
+                self._folder.leave()
+        return self._checkpoints.state
+
+    def stop(self) -> None:
+        """Let it end, at a durable position."""
+        self._stopped.set()
+        if self._dump is not None:
+            self._dump.interrupt()
+
+    def _done(self) -> bool:
+        return self._stopped.is_set() or self._caught_up
+
+    def _wait_after(self, error: BinlakeError) -> None:
+        """Wait before connecting anew; raises the error where that is of no use."""
+        self._caught_up = False  # what the error kept from being durable is not
+        if self._stopped.is_set():
+            if isinstance(error, _INTERRUPTED):
+                return
+            raise error
+        tries = self._backoff.tries + 1
+        most = _most_tries(error, self.settings)
+        if most is not None and tries >= most:
+            raise error
+        # A position inside of an event may be that of another log: all of the file is compared.
+        self._from_first = isinstance(error, DumpRefusedError)
+        seconds = self._backoff.next()
+        state = self._checkpoints.state
+        self._checkpoints.state = replace(
+            state, reconnects=state.reconnects + 1, last_error=sentence_of(error)
+        )
+        say("capture_reconnects", f"{error} Connecting anew in {seconds:.1f} s.", tries=tries)
+        self._stopped.wait(seconds)
+
+    def _connect_and_follow(self) -> None:
+        with Source(self._login) as source:
+            replica = self._known_as(source.identity)
+            landed = self._folder.recover(self._checkpoints.state.durable)
+            logs, end, gtids = source.logs(), source.end(), source.has_gtids()
+            start = where_to_begin(
+                landed,
+                logs,
+                folder=str(self._path),
+                first_file=self.settings.first_file,
+                go_on_behind_gap=self.settings.purged == "continue",
+                far=gtids,
+            )
+            if self._from_first:
+                start = replace(start, at=LogPosition(start.at.file, FIRST))
+            self._begin_at(start)
+            if start.lost and landed is not None:
+                self._note_gap(landed, start)
+            semi_sync = self.settings.semi_sync and source.is_semi_sync()
+            self._dump = DumpConnection(
+                self._login,
+                replica,
+                start.at,
+                mariadb=source.identity.version.is_mariadb,
+                wait=self.settings.forever,
+                gtids=gtids,
+                semi_sync=semi_sync,
+            )
+            behind = bytes_behind(logs, landed.end if landed else start.at)
+            try:
+                with self._progress.task("capture", behind, "bytes") as task:
+                    self._follow(source, self._dump, landed, end.position, task)
+            finally:
+                self._dump.close()
+                self._dump = None
+
+    def _known_as(self, identity: Identity) -> Replica:
+        """Who the capture is to this server. Raises AnotherLogError for one that is another."""
+        state = self._checkpoints.state
+        if state.server_uuid is not None and state.server_uuid != identity.uuid:
+            raise AnotherLogError(
+                f"it holds that of server {state.server_uuid}, and this is {identity.uuid}.",
+                folder=str(self._path),
+            )
+        replica = state.replica
+        if self.settings.server_id is not None:
+            replica = replace(replica, server_id=self.settings.server_id)
+        if replica.server_id == identity.server_id:
+            raise SettingsError(
+                f"{replica.server_id} is the server's own server_id.",
+                key="capture.server_id",
+                remedy="Give one that no server and no other replica has.",
+            )
+        self._checkpoints.state = replace(
+            state,
+            replica=replica,
+            server_uuid=identity.uuid,
+            server_id=identity.server_id,
+            server_version=identity.version.text,
+        )
+        self._checkpoints.write()  # before the first byte: it says whose log this is
+        return replica
+
+    def _begin_at(self, start: Start) -> None:
+        state = self._checkpoints.state
+        first = next(iter(self._folder.names()), start.at.file)
+        self._checkpoints.state = replace(state, first_file=state.first_file or first)
+
+    def _note_gap(self, landed: Landed, start: Start) -> None:
+        gap = Gap(str(landed.end), start.at.file, now())
+        state = self._checkpoints.state
+        if gap.behind not in {known.behind for known in state.gaps}:
+            self._checkpoints.state = replace(state, gaps=(*state.gaps, gap))
+            say("gap", f"The server has purged what is between {gap.behind} and {gap.first}.")
+        self._folder.close_recovered(landed.end.file)
+        self._gap = True
+
+    def _follow(
+        self,
+        source: Source,
+        dump: DumpConnection,
+        landed: Landed | None,
+        target: LogPosition,
+        task: Task,
+    ) -> None:
+        """Land what the server sends, until it is at `target` where the capture is not for ever."""
+        queue: ByteQueue[Received] = ByteQueue(int(self.settings.queue))
+        reader = threading.Thread(target=_read, args=(dump, queue), name="binlog dump", daemon=True)
+        say(
+            "capture_follows",
+            f"Capturing {self._login.address} into {self._path}, behind"
+            f" {landed.end if landed else 'nothing'}; the server's log ends at {target}.",
+        )
+        reader.start()
+        try:
+            while not self._done():
+                item = queue.get(self._checkpoints.seconds_left or self.settings.checkpoint.seconds)
+                if item is not None:
+                    _WAYS[type(item)](self, item, dump, queue, source, task)
+                if self._checkpoints.due:
+                    self._checkpoint(source, dump)
+                self._caught_up = self._caught_up or self._reached(target)
+        except EOFError:
+            raise LostConnectionError("the server ended the dump.") from None
+        finally:
+            self.most_queued = max(self.most_queued, queue.most)
+            queue.close()
+            dump.interrupt()
+            reader.join()
+            self._checkpoint(source, dump, final=True)
+
+    def _reached(self, target: LogPosition) -> bool:
+        end = self._folder.end
+        return not self.settings.forever and end is not None and end >= target
+
+    def _checkpoint(self, source: Source, dump: DumpConnection, *, final: bool = False) -> None:
+        end = self._checkpoints.make(source, final=final)
+        if end is not None and self.settings.semi_sync:
+            dump.acknowledge(end)
+
+    def _on_file(self, item: FileNamed, *_: Any) -> None:
+        self._folder.begin(item.file, item.position, gap=self._gap)
+        self._gap = False
+
+    def _on_bytes(
+        self,
+        item: LogBytes,
+        dump: DumpConnection,
+        queue: ByteQueue[Received],
+        source: Source,
+        task: Task,
+    ) -> None:
+        new = self._folder.land(item.data, item.position, whole=item.whole, ended=item.ended)
+        self._checkpoints.count(item, new)
+        if new:
+            self._backoff.progress()
+            task.advance(new)
+        if item.asked and queue.empty:
+            self._checkpoint(source, dump)
+
+    def _on_heartbeat(
+        self, item: Heartbeat, dump: DumpConnection, queue: object, source: Source, task: Task
+    ) -> None:
+        self._checkpoint(source, dump)
+
+    def _on_end(self, item: LogEnded, *_: Any) -> None:
+        self._caught_up = True
+
+
+_WAYS: Mapping[type, Callable[..., None]] = MappingProxyType(
+    {
+        FileNamed: Capture._on_file,
+        LogBytes: Capture._on_bytes,
+        Heartbeat: Capture._on_heartbeat,
+        LogEnded: Capture._on_end,
+    }
+)
+
+
+def place_of(settings: CaptureSettings) -> tuple[Path, Published | None]:
+    """The local folder that is landed in, and the store that gets what is in it.
+
+    Raises SettingsError where there is no such folder.
+    """
+    if not settings.to:
+        remedy = "Give --to, or capture: {to: …} in the file of --conf: a folder, or a URL."
+        raise SettingsError("is not set.", key="capture.to", remedy=remedy)
+    folder = local_path(settings.to)
+    if folder is not None:
+        return Path(folder), None
+    if settings.spool is None:
+        remedy = "Give a local folder: stores cannot append, so files are landed there first."
+        raise SettingsError("is needed for a store.", key="capture.spool", remedy=remedy)
+    return Path(settings.spool), Published(settings.to, settings.publish)
+
+
+def _read(dump: DumpConnection, queue: ByteQueue[Received]) -> None:
+    """The reader: puts what the server sends into the queue, until it ends or nobody takes it."""
+    stream = DumpStream()
+    with suppress(ClosedError):
+        try:
+            while True:
+                for item in stream.received(dump.receive_into(stream.room())):
+                    queue.put(item, len(item.data) if isinstance(item, LogBytes) else _SMALL)
+        except ClosedError:
+            raise
+        except Exception as error:
+            queue.end(error)
+
+
+def _most_tries(error: BinlakeError, settings: CaptureSettings) -> int | None:
+    """How often it is tried before that error ends the capture; None: for ever."""
+    if isinstance(error, DumpRefusedError | BrokenDumpError):
+        return TRIES_OF_A_DUMP
+    if not isinstance(error, LostConnectionError | ServerUnreachableError | NotLandedError):
+        return 1
+    return None if settings.forever else settings.retry.tries

@@ -1,0 +1,164 @@
+"""What a source server says of itself and of its log, on a connection of its own.
+
+Statements: MySQL manual "SHOW BINARY LOGS", "SHOW BINARY LOG STATUS" (from 8.2; SHOW MASTER STATUS
+before, and on MariaDB).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+import pymysql
+from pymysql.connections import Connection
+from typing_extensions import Self
+
+from decoder.encryption.header import HEADER_LENGTH as ENCRYPTION_HEADER_LENGTH
+from pipeline.bronze.gtids import GtidSet
+from pipeline.capture.errors import CaptureError, LostConnectionError
+from pipeline.capture.log_position import LogPosition
+from pipeline.server.connection import connect
+from pipeline.server.errors import AccessDeniedError
+from pipeline.server.login import Login
+from pipeline.server.version import ServerVersion
+
+_NOT_LOGGING = (1381, 1236)
+_DENIED = (1044, 1142, 1227)
+
+
+class NoLogError(CaptureError):
+    """The server writes no binary logs."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """One of the server's logs: its name, and its size in bytes without an encryption header."""
+
+    name: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Which server it is; `uuid` is None on MariaDB, which has none."""
+
+    version: ServerVersion
+    server_id: int
+    uuid: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LogEnd:
+    """Where the server's log ends, and the GTIDs of all that it has executed (in text)."""
+
+    position: LogPosition
+    gtids: str
+
+    def transactions_behind(self, gtid: str | None) -> int | None:
+        """How many there are of that GTID's source behind it; None where GTIDs do not tell."""
+        if gtid is None or not self.gtids:
+            return None
+        source, colon, number = gtid.rpartition(":")
+        executed = GtidSet.of(self.gtids)
+        if colon:
+            intervals = executed.intervals.get(source, ())
+            return sum(max(0, last - max(first - 1, int(number))) for first, last in intervals)
+        domain, _, sequence = map(int, gtid.split("-"))
+        ends = (end for (other, _), end in executed.last.items() if other == domain)
+        return max(0, max(ends, default=0) - sequence)
+
+
+class Source:
+    """A connection to ask with: `with Source(login) as source`.
+
+    Every question raises LostConnectionError where the connection is gone, AccessDeniedError where
+    the user may not ask it.
+    """
+
+    def __init__(self, login: Login) -> None:
+        self._login = login
+        self._connection: Connection[Any] = connect(login)
+        self.identity = self._identity()
+
+    def logs(self) -> list[LogFile]:
+        """Its binary logs, in order. Raises NoLogError."""
+        logs = []
+        for name, size, *encrypted in self._rows("SHOW BINARY LOGS"):
+            header = ENCRYPTION_HEADER_LENGTH if encrypted and encrypted[0] == "Yes" else 0
+            logs.append(LogFile(name, size - header))
+        return logs
+
+    def end(self) -> LogEnd:
+        """Where its log ends now. Raises NoLogError."""
+        version = self.identity.version
+        new = version.since(mysql=(8, 2, 0), mariadb=None)
+        rows = self._rows("SHOW BINARY LOG STATUS" if new else "SHOW MASTER STATUS")
+        if not rows:
+            raise self._no_log()
+        file, position, *rest = rows[0]
+        gtids = rest[2] if len(rest) > 2 else ""
+        if version.is_mariadb:
+            gtids = self._rows("SELECT @@global.gtid_binlog_state")[0][0]
+        return LogEnd(LogPosition(file, position), (gtids or "").replace("\n", ""))
+
+    def has_gtids(self) -> bool:
+        """Whether COM_BINLOG_DUMP_GTID may be used: MySQL with `gtid_mode=ON`."""
+        rows = self._rows("SHOW GLOBAL VARIABLES LIKE 'gtid_mode'")
+        return bool(rows) and rows[0][1] == "ON"
+
+    def is_semi_sync(self) -> bool:
+        """Whether the server waits for replicas to acknowledge what they get."""
+        rows = self._rows("SHOW GLOBAL VARIABLES LIKE 'rpl_semi_sync_%enabled'")
+        sources = ("rpl_semi_sync_source_enabled", "rpl_semi_sync_master_enabled")
+        return any(name in sources and value == "ON" for name, value in rows)
+
+    def close(self) -> None:
+        """End the connection."""
+        if self._connection.open:
+            self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _identity(self) -> Identity:
+        ((text, server_id),) = self._rows("SELECT VERSION(), @@global.server_id")
+        rows = self._rows("SHOW GLOBAL VARIABLES LIKE 'server_uuid'")
+        return Identity(ServerVersion.read(text), server_id, rows[0][1] if rows else None)
+
+    def _rows(self, statement: str) -> list[tuple[Any, ...]]:
+        try:
+            with self._connection.cursor() as cursor:
+                cursor.execute(statement)
+                return list(cursor.fetchall())
+        except pymysql.MySQLError as error:
+            raise self._explained(error, statement) from error
+
+    def _explained(self, error: pymysql.MySQLError, statement: str) -> Exception:
+        code = error.args[0] if error.args else 0
+        said = str(error.args[-1]).rstrip(".") if error.args else type(error).__name__
+        if code in _DENIED:
+            return AccessDeniedError(
+                f"{statement} is refused: {said}.",
+                address=self._login.address,
+                user=self._login.user,
+                remedy="Grant REPLICATION SLAVE and REPLICATION CLIENT (on MariaDB, REPLICATION"
+                " SLAVE and BINLOG MONITOR) on *.*.",
+            )
+        if code in _NOT_LOGGING:
+            return self._no_log()
+        return LostConnectionError(f"{self._login.address} does not answer {statement}: {said}.")
+
+    def _no_log(self) -> NoLogError:
+        return NoLogError(
+            f"{self._login.address} writes no binary logs.",
+            remedy="Start it with log_bin (MySQL 8 and newer log unless skip-log-bin is set).",
+        )

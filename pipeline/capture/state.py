@@ -1,0 +1,143 @@
+"""What a capture leaves in its folder: whose log it is, how far it is durable, and how it goes.
+
+A hidden file of JSON, replaced as a whole at every checkpoint. The landed files are what counts:
+without the state a capture goes on from their end, and only who it was is forgotten.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+import zlib
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from pipeline.capture.errors import DamagedFolderError
+from pipeline.capture.log_position import LogPosition
+
+STATE = ".binlake-capture.json"
+_VERSION = 1
+_FIRST_OWN_SERVER_ID = 1 << 31
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """Who the capture is to the server: each folder has its own, which it keeps.
+
+    `server_id` is above 2,147,483,647 unless the settings say otherwise: people number servers from
+    below, and two captures have the same in one of two thousand million cases.
+    """
+
+    uuid: str
+    server_id: int
+
+    @classmethod
+    def new(cls) -> Replica:
+        """One of its own."""
+        name = str(uuid.uuid4())
+        return cls(name, _FIRST_OWN_SERVER_ID | zlib.crc32(name.encode()) >> 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """What the server had purged: everything between `behind` and the file `first`."""
+
+    behind: str
+    first: str
+    noticed: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """How far the server is ahead: `seconds` since the last landed event was written, 0 where it is
+    the server's last; `bytes` of its log; `transactions`, None where GTIDs do not tell."""
+
+    seconds: float
+    bytes: int
+    transactions: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureState:
+    """`server_uuid` is None on MariaDB. `file` and `position`: up to where what is landed is
+    durable; `server_file` and `server_position`: where the server's log ended then. Counts are
+    since the folder was begun; times are in ISO 8601, UTC."""
+
+    replica: Replica
+    server_uuid: str | None = None
+    server_id: int = 0
+    server_version: str = ""
+    first_file: str = ""
+    file: str = ""
+    position: int = 0
+    gtid: str | None = None
+    server_file: str = ""
+    server_position: int = 0
+    lag: Lag | None = None
+    bytes: int = 0
+    events: int = 0
+    transactions: int = 0
+    reconnects: int = 0
+    gaps: tuple[Gap, ...] = ()
+    last_error: str | None = None
+    started: str = ""
+    updated: str = ""
+    version: int = field(default=_VERSION)
+
+    @property
+    def durable(self) -> LogPosition | None:
+        """Up to where what is landed is durable."""
+        return LogPosition(self.file, self.position) if self.file else None
+
+    def to_json(self) -> str:
+        """All of it, as an object."""
+        return json.dumps(asdict(self), indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> CaptureState:
+        """What `to_json` gave. Raises ValueError, KeyError or TypeError for anything else."""
+        values: dict[str, Any] = json.loads(text)
+        if values["version"] != _VERSION:
+            raise ValueError(f"it is of version {values['version']}")
+        lag = values["lag"]
+        return cls(
+            **{
+                **values,
+                "replica": Replica(**values["replica"]),
+                "lag": None if lag is None else Lag(**lag),
+                "gaps": tuple(Gap(**gap) for gap in values["gaps"]),
+            }
+        )
+
+
+def read_state(folder: Path) -> CaptureState | None:
+    """The folder's state; None where it has none. Raises DamagedFolderError."""
+    path = folder / STATE
+    try:
+        return CaptureState.from_json(path.read_text())
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError) as error:
+        raise DamagedFolderError(
+            f"it is no state of a capture: {error}.", file=str(path)
+        ) from error
+
+
+def write_state(folder: Path, state: CaptureState) -> CaptureState:
+    """Put it in place of the one before, durably; gives it with the time."""
+    state = replace(state, updated=now())
+    path, under_way = folder / STATE, folder / f"{STATE}.new"
+    with under_way.open("w") as file:
+        file.write(state.to_json())
+        file.flush()
+        os.fsync(file.fileno())
+    under_way.replace(path)
+    return state
+
+
+def now() -> str:
+    """The time, as the state has it."""
+    return datetime.now(timezone.utc).isoformat(timespec="milliseconds")

@@ -1,0 +1,92 @@
+"""Semi-synchronous replication: a COMMIT that returns is on the capture's disk."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from pipeline.capture.run import Capture
+from pipeline.capture.state import read_state
+from pipeline.capture_settings import CaptureSettings
+from tests.support.capturing import capture, capturing, differing, eventually, login_of
+from tests.support.mariadb import MariaDBFactory
+from tests.support.mysql import MySQLFactory
+from tests.support.server import Server
+
+PATIENCE = 20_000
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How a server is made to wait for its replicas, and what its variables are called."""
+
+    factory: str
+    variables: str
+    end: str
+    install: str = ""
+
+
+KINDS = (
+    Kind(
+        "mysql_factory",
+        "rpl_semi_sync_source",
+        "SHOW BINARY LOG STATUS",
+        "INSTALL PLUGIN rpl_semi_sync_source SONAME 'semisync_source.so'",
+    ),
+    Kind("mariadb_factory", "rpl_semi_sync_master", "SHOW MASTER STATUS"),
+)
+
+
+def status(server: Server, name: str) -> int:
+    return int(server.execute(f"SHOW STATUS LIKE '{name}'")[0][1])
+
+
+def waiting(kind: Kind, request: pytest.FixtureRequest) -> Server:
+    """A server that waits twenty seconds for an acknowledgement."""
+    factory: MySQLFactory | MariaDBFactory = request.getfixturevalue(kind.factory)
+    server: Server = factory()
+    if kind.install:
+        server.execute(kind.install)
+    server.execute("CREATE DATABASE shop; CREATE TABLE shop.t (a INT PRIMARY KEY AUTO_INCREMENT)")
+    server.execute(
+        f"SET GLOBAL {kind.variables}_timeout = {PATIENCE}; SET GLOBAL {kind.variables}_enabled = 1"
+    )
+    return server
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.factory)
+def test_a_commit_that_returns_is_durable(
+    kind: Kind, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    server = waiting(kind, request)
+    with capturing(server, tmp_path, semi_sync=True, checkpoint={"seconds": 3600}):
+        eventually(lambda: status(server, f"{kind.variables}_clients") == 1)
+        eventually(lambda: any(tmp_path.glob("binlog.*")))
+        for _ in range(20):
+            began = time.monotonic()
+            server.execute("INSERT INTO shop.t VALUES ()")
+            assert time.monotonic() - began < PATIENCE / 2000
+            state = read_state(tmp_path)
+            assert state is not None
+            assert state.position == server.execute(kind.end)[0][1]
+    assert status(server, f"{kind.variables}_no_tx") == 0
+    assert status(server, f"{kind.variables}_yes_tx") == 20
+    assert not differing(server, tmp_path)
+    server.stop()
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.factory)
+def test_a_server_that_waits_need_not_be_answered(
+    kind: Kind, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    server = waiting(kind, request)
+    server.execute(f"SET GLOBAL {kind.variables}_timeout = 1")
+    capture(server, tmp_path)
+    server.execute("INSERT INTO shop.t VALUES ()")
+    Capture(CaptureSettings(to=str(tmp_path)), login_of(server)).run()
+    assert not differing(server, tmp_path)
+    assert status(server, f"{kind.variables}_clients") == 0
+    server.stop()
