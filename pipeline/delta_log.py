@@ -21,7 +21,7 @@ def latest_version(table: str) -> int | None:
     if is_name(table):
         return None
     found = _last_checkpoint(table)
-    if not _has(table, found):
+    if found is None or not _has(table, found):
         return None
     while _has(table, found + 1):
         found += 1
@@ -37,7 +37,13 @@ def _has(table: str, version: int) -> bool:
     return stores.exists(f"{table}/_delta_log/{version:020d}.json")
 
 
-def _last_checkpoint(table: str) -> int:
-    """The version of a checkpoint; 0 where there is none yet, since the first commit is that."""
+def _last_checkpoint(table: str) -> int | None:
+    """The version of a checkpoint; 0 where there is none yet, since the first commit is that.
+
+    None where its file is half written: Delta overwrites it in place.
+    """
     text = stores.content(f"{table}/_delta_log/{_CHECKPOINT}")
-    return 0 if text is None else int(json.loads(text)["version"])
+    try:
+        return 0 if text is None else int(json.loads(text)["version"])
+    except (ValueError, KeyError, TypeError):
+        return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 from fsspec.core import url_to_fs
@@ -131,7 +131,8 @@ def remove(folder: str) -> None:
     """Remove a folder with all that is in it, if it is there."""
     filesystem, path = _fresh(folder)
     if filesystem.exists(path):
-        filesystem.rm(path, recursive=True)
+        with suppress(FileNotFoundError):  # somebody else was quicker
+            filesystem.rm(path, recursive=True)
 
 
 def _fresh(location: str) -> tuple[Any, str]:

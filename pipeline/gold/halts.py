@@ -64,17 +64,23 @@ def next_halt(spark: SparkSession, settings: Settings, low: int, high: int) -> i
         return high  # nothing would tell a place that is reached from one that is to come
     found = high
     for one in _asked(settings.layout, settings.source):
-        wanted = settings.model_copy(update={"until": one.until})
-        try:
-            lsn = last_wanted(spark, wanted, low, high)
-        except SettingsError:
-            # The file of the log is not in the lake yet.
-            lsn = high
-        if lsn <= low or one.asked + PATIENCE < time.time():
+        lsn = None if one.asked + PATIENCE < time.time() else _lsn(spark, settings, one, low, high)
+        if lsn is None or lsn <= low:
             stores.remove(one.path)
         else:
             found = min(found, lsn)
     return found
+
+
+def _lsn(spark: SparkSession, settings: Settings, one: Halt, low: int, high: int) -> int | None:
+    """The last transaction before the place; None for one that no log can have."""
+    wanted = settings.model_copy(update={"until": one.until})
+    try:
+        return last_wanted(spark, wanted, low, high)
+    except SettingsError:
+        return high  # the file of the log is not in the lake yet
+    except ValueError:
+        return None
 
 
 def _asked(lake: Lake, source: str) -> Iterator[Halt]:
@@ -82,6 +88,16 @@ def _asked(lake: Lake, source: str) -> Iterator[Halt]:
     for name in stores.names_in(folder):
         path = f"{folder}/{name}"
         # None where whoever asked has gone meanwhile.
-        text = None if name.endswith(stores.ASIDE) else stores.content(path)
-        if text is not None:
-            yield Halt(path, **json.loads(text))
+        text = stores.content(path) if name.endswith(".json") else None
+        if text is not None and (found := _read(path, text)):
+            yield found
+
+
+def _read(path: str, text: bytes) -> Halt | None:
+    """What a file asks for; None for one that cannot be read, after a power cut or of another
+    release: for the sake of a comparison nothing stops."""
+    try:
+        told = json.loads(text)
+        return Halt(path, str(told["file"]), int(told["position"]), float(told["asked"]))
+    except (ValueError, KeyError, TypeError):
+        return None

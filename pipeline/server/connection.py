@@ -169,6 +169,13 @@ BY_CODE: Mapping[int, tuple[type[ServerError], str]] = MappingProxyType(
         1053: (ServerUnreachableError, "Run it again once the server is up."),
         1129: (ServerUnreachableError, "Let the server run FLUSH HOSTS, or wait."),
         1130: (AccessDeniedError, "Create the user for the host that Binlake runs on."),
+        1205: (
+            ServerUnreachableError,
+            "Somebody's statement has kept tables for long: run it again when that is over.",
+        ),
+        1317: (ServerUnreachableError, "Somebody has stopped the statement: run it again."),
+        1969: (ServerError, "Raise max_statement_time for the user."),
+        3024: (ServerError, "Raise max_execution_time for the user."),
         1203: (ServerUnreachableError, "Run it again later, or raise the user's connections."),
         1226: (ServerUnreachableError, "Run it again later, or raise the user's limits."),
         1251: (AccessDeniedError, _DENIED),
@@ -189,8 +196,8 @@ Source: https://dev.mysql.com/doc/mysql-errors/9.7/en/server-error-reference.htm
 """
 
 
-BROKEN_OFF = frozenset({2006, 2013, 2055, 1927, 3024, 1317, 1205})
-"""Codes of a connection that is no more, or of a statement that was stopped."""
+BROKEN_OFF = frozenset({2006, 2013, 2055, 1927})
+"""Codes of a connection that is no more."""
 
 
 def _explained(error: Exception, login: Login) -> ServerError:

@@ -81,6 +81,8 @@ def compare(
     file = read_server_file(spark, path)
     found = {TableName(table.schema, table.table): table for table in ours}
     both = [table for table in cut.tables if table.name in file.tables]
+    notes = [*_notes(both, found, file), *_changed(file)]
+    both = [table for table in both if file.tables[table.name].changed is None]
     differences = []
     for table in both:
         other = file.tables[table.name]
@@ -93,7 +95,7 @@ def compare(
         other_position(spark, settings.layout, cut, file),
         len(both),
         (*differences, *_not_in_both(settings, cut, file)),
-        tuple(_notes(both, found, file)),
+        tuple(notes),
     )
 
 
@@ -172,8 +174,15 @@ def _not_in_both(
         if settings.wanted(name.schema, name.table) and matches(name, cut.patterns):
             yield TableDifference(name.schema, name.table, "it is not in gold.")
     for name in sorted(gold.keys() - file.tables.keys()):
-        if not gold[name].state.dropped and matches(name, file.patterns):
+        wanted = settings.wanted(name.schema, name.table) and matches(name, file.patterns)
+        if wanted and not gold[name].state.dropped:
             yield TableDifference(name.schema, name.table, "it is not in the server's file.")
+
+
+def _changed(file: ServerFile) -> Iterator[str]:
+    for name in sorted(file.tables):
+        if reason := file.tables[name].changed:
+            yield f"{name} is not compared: it was changed while the server was read ({reason})."
 
 
 def _notes(

@@ -19,7 +19,7 @@ from pipeline.gold.cut import Cut
 from pipeline.gold.names import gold_name
 from pipeline.gold.rebuild import refresh_under_way
 from pipeline.gold.state import GoldState, TableState
-from pipeline.ledger import Ledger
+from pipeline.ledger import Ledger, Plan
 from pipeline.sessions import own_session
 from pipeline.settings import Settings
 from pipeline.verify.canonical import checksum
@@ -88,17 +88,12 @@ def published_cut(
     Raises SettingsError where the source has none.
     """
     ledger = Ledger(spark, settings.layout, settings.source)
-    last = ledger.last("gold")
-    done = ledger.finished("gold", batch or last.batch) if last else None
+    last = require_published(settings, ledger)
+    done = ledger.finished("gold", batch or last.batch)
     if done is None:
-        remedy = "Give the source's name, and the folder that binlake run was given."
-        reason = f"{settings.source} has no published cut in {settings.lake}."
-        raise SettingsError(reason, key="source", remedy=remedy)
+        reason = f"Batch {batch} of gold is not in the ledger of {settings.lake} any more."
+        raise BinlakeError(reason, remedy="Was it removed meanwhile? Run it again.")
     state, cut = GoldState.after(*done), Cut.of(done[1])
-    if refresh_under_way(ledger):
-        reason = f"a full refresh of {settings.source} is under way."
-        remedy = "Run binlake run to its end first; the cut of before stays readable until then."
-        raise ConcurrentRunError(reason, remedy=remedy)
     told = in_force(read_items(spark, settings.layout, settings.source))
     items = [item for item in told if item.kind not in NOT_OF_GOLD]
     session = own_session(spark, BATCH)
@@ -118,6 +113,24 @@ def published_cut(
     return PublishedCut(
         settings.source, state.cut_lsn, cut.gtid_set, tuple(tables), held, tuple(patterns)
     )
+
+
+def require_published(settings: Settings, ledger: Ledger) -> Plan:
+    """Gold's last batch, whose cut is published.
+
+    Raises SettingsError where there is none, and ConcurrentRunError while a full refresh is under
+    way.
+    """
+    last = ledger.last("gold")
+    if last is None:
+        remedy = "Give the source's name, and the folder that binlake run was given."
+        reason = f"{settings.source} has no published cut in {settings.lake}."
+        raise SettingsError(reason, key="source", remedy=remedy)
+    if refresh_under_way(ledger):
+        reason = f"a full refresh of {settings.source} is under way."
+        remedy = "Run binlake run to its end first; the cut of before stays readable until then."
+        raise ConcurrentRunError(reason, remedy=remedy)
+    return last
 
 
 def checksums(settings: Settings, cut: PublishedCut) -> list[TableChecksum]:

@@ -35,9 +35,10 @@ def batch_at(
     if snapshot.file is None or snapshot.position is None:
         return None
     ends = time.monotonic() + patience
+    ledger = Ledger(spark, settings.layout, settings.source)
     with progress.task("wait for gold's cut", None, "looks") as task:
         while True:
-            ledger = Ledger(spark, settings.layout, settings.source)
+            ledger.refresh()
             wanted = _last_before(spark, settings, ledger, snapshot.file, snapshot.position)
             if wanted is not None and GoldState.of(ledger).cut_lsn >= wanted:
                 return ledger.batch_with("gold", "cut_lsn", wanted)

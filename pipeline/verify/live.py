@@ -7,6 +7,7 @@ publish a cut there (`pipeline.gold.halts`).
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -24,6 +25,9 @@ from pipeline.verify.snapshot_columns import UnknownTypeError
 
 Begun = Callable[[str | None, int | None], None]
 """Is told the snapshot's place in the log: file and position, None where there is no log."""
+SNAPSHOT = "verify"
+"""What the names of snapshots begin with; the time behind it, in seconds since 1970."""
+KEPT_SECONDS = 2 * 24 * 60 * 60
 SILENT_SECONDS = 24 * 60 * 60
 """The longest that a statement may take: a large table is read for as long as it takes."""
 
@@ -32,22 +36,32 @@ SILENT_SECONDS = 24 * 60 * 60
 def snapshot_of(settings: Settings, tables: Sequence[str], progress: Progress) -> Iterator[str]:
     """The path of a server's file, which is gone behind the block, as is what gold was asked.
 
-    `tables`: patterns over `schema.table`; without any, what settings include. Raises ServerError
-    and SettingsError.
+    `tables`: patterns over `schema.table`, of the tables that settings want. Raises ServerError and
+    SettingsError.
     """
     lake, source = settings.layout, settings.source
     who = login(settings)
-    path = f"{lake.staging}/{source}/verify-{uuid.uuid4().hex}.jsonl.gz"
+    path = f"{lake.staging}/{source}/{SNAPSHOT}-{int(time.time())}-{uuid.uuid4().hex}.jsonl.gz"
     with ExitStack() as meanwhile:
 
         def begun(file: str | None, position: int | None) -> None:
             if file is not None and position is not None:
                 meanwhile.enter_context(halt(lake, source, file, position))
 
+        _remove_leftovers(f"{lake.staging}/{source}")
         meanwhile.callback(stores.remove, path)
         with progress.task("read the server", None, "tables"), stores.gzipped(path) as out:
-            _write(who, settings, tables or settings.include, out, begun)
+            _write(who, settings, tables, out, begun)
         yield path
+
+
+def _remove_leftovers(folder: str) -> None:
+    """What was left by who was killed: nothing is read for so long."""
+    for name in stores.names_in(folder):
+        kind, _, rest = name.partition("-")
+        began = rest.partition("-")[0]
+        if kind == SNAPSHOT and began.isdigit() and int(began) + KEPT_SECONDS < time.time():
+            stores.remove(f"{folder}/{name}")
 
 
 def _write(
@@ -64,12 +78,13 @@ def _write(
                 connection,
                 out,
                 tables=patterns,
+                wanted=settings.wanted,
                 zero_dates=settings.types.zero_dates,
                 stream=lambda: connection.cursor(SSCursor),
                 begun=begun,
             )
         except UnknownTypeError as error:
-            remedy = "Leave the table out with --tables."
+            remedy = "Leave the table out: exclude it in conf, or name others with --tables."
             raise ServerError(
                 f"{error}", address=who.address, user=who.user, remedy=remedy
             ) from error

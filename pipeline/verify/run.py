@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
+from pipeline.lake import require_writable
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress
 from pipeline.settings import Settings
 from pipeline.verify.against import compare
-from pipeline.verify.checksums import checksums, published_cut
+from pipeline.verify.checksums import checksums, published_cut, require_published
 from pipeline.verify.cut_at import batch_at
 from pipeline.verify.live import snapshot_of
 from pipeline.verify.report import Verification
@@ -38,6 +39,9 @@ def verify_with_server(
 
     Raises ServerError, and what `verify` raises.
     """
+    # Before all of the server is read for nothing.
+    require_writable(settings.lake)
+    require_published(settings, Ledger(spark, settings.layout, settings.source))
     with snapshot_of(settings, tables, progress) as file:
         batch = batch_at(spark, settings, read_server_file(spark, file), patience, progress)
         return verify(spark, settings, tables=tables, against=file, batch=batch)

@@ -26,6 +26,7 @@ class ServerTable:
     """A table of the server's: `number` is its own in the file; `key` is empty for a bag.
 
     `transactional`: its engine takes part in the snapshot; `keys`: the file has a line of each row.
+    `changed`: why it could not be read, altered as it was behind the snapshot's begin.
     """
 
     number: int
@@ -36,6 +37,7 @@ class ServerTable:
     keys: bool
     rows: int
     checksum: str
+    changed: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,7 @@ def _table(begin: Mapping[str, Any], ends: Mapping[int, Mapping[str, Any]]) -> S
         begin["keys"],
         end["rows"],
         end["checksum"],
+        end.get("changed"),
     )
 
 

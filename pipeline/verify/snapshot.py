@@ -7,7 +7,8 @@ writes this and what it needs into one file. Or from Python, with any DB-API con
 The file has a JSON document on each line: `HEADER`, then for every table an object that begins it,
 an array [number, hash, key] for each row unless keys are left out, and an object with its count and
 checksum; last an object with the number of tables. The snapshot is taken under FLUSH TABLES WITH
-READ LOCK, which is held for as long as it takes to ask for the log's position.
+READ LOCK, which is held for as long as it takes to ask for the log's position, and given up where
+it is not had within some seconds.
 """
 
 from __future__ import annotations
@@ -42,12 +43,20 @@ SESSION = (
     "SET NAMES utf8mb4",
     "SET SESSION time_zone = '+00:00'",
     "SET SESSION sql_mode = ''",
-    # A large table is read for as long as it takes.
-    "SET SESSION net_write_timeout = 86400",
+    # A large table is read for as long as it takes: the limits of MySQL 5.7.8 and newer, and of
+    # MariaDB 10.1.1 and newer, stand in comments that only these read.
+    (
+        "SET SESSION net_write_timeout = 86400 /*!50708 , max_execution_time = 0 */"
+        " /*M!100101 , max_statement_time = 0 */"
+    ),
+    # Whoever writes waits meanwhile: FLUSH waits for statements that have run for long.
+    "SET SESSION lock_wait_timeout = 5",
     "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
 )
 FETCHED = 1000
 """Rows that are asked of the driver at a time."""
+CHANGED = frozenset({1051, 1054, 1146, 1412})
+"""Codes of a SELECT whose table was altered, emptied or dropped since the snapshot began."""
 
 
 def write_snapshot(
@@ -58,26 +67,36 @@ def write_snapshot(
     keys: bool = True,
     zero_dates: str = "null",
     stream: Callable[[], Any] | None = None,
+    wanted: Callable[[str, str], bool] | None = None,
     begun: Callable[[str | None, int | None], None] | None = None,
 ) -> int:
     """Write the file of a DB-API connection's server; how many tables it has.
 
-    `tables`: patterns over `schema.table`, all if there is none; `zero_dates` as in the lake's
-    conf; `stream` gives a cursor that does not hold all rows at once; `begun` is told the place in
-    the log (file, position) before any row is read.
+    `tables`: patterns over `schema.table`, all if there is none; of these only those that are
+    `wanted` by schema and name; `zero_dates` as in the lake's conf; `stream` gives a cursor that
+    does not hold all rows at once; `begun` is told the place in the log (file, position) before any
+    row is read.
     """
     cursor = connection.cursor()
     for statement in SESSION:
         cursor.execute(statement)
     header = {HEADER: FORMAT, "zero_dates": zero_dates, "patterns": list(tables)}
+
+    def chosen_one(schema: str, table: str) -> bool:
+        return _matches(schema, table, tables) and (wanted is None or wanted(schema, table))
+
+    # Before the snapshot: while it begins, whoever writes waits.
+    chosen = list(source_tables(cursor, chosen_one))
     place = _begin(cursor)
     _write(out, {**header, **place})
     if begun is not None:
         begun(place["file"], place["position"])
-    chosen = [t for t in source_tables(cursor) if _is_wanted(t, tables)]
     for number, table in enumerate(chosen):
         reader = stream() if stream else connection.cursor()
+        # Else who alters a table waits for the end of all, and whoever reads it waits behind that.
+        cursor.execute("SAVEPOINT binlake")
         _write_table(reader, out, number, table, keys=keys, zero_dates=zero_dates)
+        cursor.execute("ROLLBACK TO SAVEPOINT binlake")
     cursor.execute("COMMIT")
     _write(out, {"tables": len(chosen)})
     return len(chosen)
@@ -118,16 +137,14 @@ def _first(cursor: Any, sql: str) -> list[str]:
     return [as_text(value) for value in rows[0]] if rows else []
 
 
-def _is_wanted(table: SourceTable, patterns: Sequence[str]) -> bool:
-    name = f"{table.schema}.{table.table}"
+def _matches(schema: str, table: str, patterns: Sequence[str]) -> bool:
+    name = f"{schema}.{table}"
     return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _write_table(
     cursor: Any, out: TextIO, number: int, table: SourceTable, *, keys: bool, zero_dates: str
 ) -> None:
-    names = [column.name for column in table.columns]
-    key = [names.index(name) for name in table.key]
     began = {
         "table": number,
         "schema": table.schema,
@@ -138,6 +155,22 @@ def _write_table(
         "keys": keys,
     }
     _write(out, began)
+    try:
+        told = _write_rows(cursor, out, number, table, keys=keys, zero_dates=zero_dates)
+    except Exception as error:
+        if not (error.args and error.args[0] in CHANGED):
+            raise
+        told = {"rows": 0, "checksum": "", "changed": str(error.args[-1])}
+    cursor.close()
+    _write(out, {"end": number, **told})
+
+
+def _write_rows(
+    cursor: Any, out: TextIO, number: int, table: SourceTable, *, keys: bool, zero_dates: str
+) -> dict[str, Any]:
+    """A line for each row; what they come to."""
+    names = [column.name for column in table.columns]
+    key = [names.index(name) for name in table.key]
     writers = [canonical(column.kind, zero_dates=zero_dates) for column in table.columns]
     wanted = ", ".join(column.expression for column in table.columns)
     cursor.execute(f"SELECT {wanted} FROM {quoted(table.schema)}.{quoted(table.table)}")
@@ -150,8 +183,7 @@ def _write_table(
         if keys:
             told = key_text([texts[n] for n in key] or texts, cut=not key)
             out.write(f'[{number},"{digest.hex()}",{told}]\n')
-    cursor.close()
-    _write(out, {"end": number, "rows": rows, "checksum": checksum(total)})
+    return {"rows": rows, "checksum": checksum(total)}
 
 
 def _fetched(cursor: Any) -> Iterator[Any]:

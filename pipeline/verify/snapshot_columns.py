@@ -5,7 +5,7 @@ Needs nothing but Python and a DB-API cursor.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from pipeline.verify.canonical import (
@@ -81,8 +81,11 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def source_tables(cursor: Any) -> Iterator[SourceTable]:
-    """Every table but the server's own, in order of names. Raises UnknownTypeError."""
+def source_tables(
+    cursor: Any, wanted: Callable[[str, str], bool] | None = None
+) -> Iterator[SourceTable]:
+    """The tables that are wanted by schema and name (all if nothing says which), but the server's
+    own, in order of names. Raises UnknownTypeError."""
     cursor.execute("SELECT ENGINE FROM information_schema.ENGINES WHERE TRANSACTIONS = 'YES'")
     transactional = {as_text(row[0]) for row in cursor.fetchall()}
     cursor.execute(
@@ -91,7 +94,7 @@ def source_tables(cursor: Any) -> Iterator[SourceTable]:
     )
     tables = [tuple(map(as_text, row)) for row in cursor.fetchall()]
     for schema, table, engine in tables:
-        if schema not in SYSTEM_SCHEMAS:
+        if schema not in SYSTEM_SCHEMAS and (wanted is None or wanted(schema, table)):
             columns, key = tuple(_columns(cursor, schema, table)), _key(cursor, schema, table)
             yield SourceTable(schema, table, columns, key, engine in transactional)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -18,7 +19,7 @@ from pipeline.run import run_layers
 from pipeline.server.errors import ServerUnreachableError
 from pipeline.settings import Settings
 from pipeline.status import read_status
-from pipeline.verify import cut_at
+from pipeline.verify import cut_at, snapshot
 from pipeline.verify.report import Verification
 from pipeline.verify.run import verify_with_server
 from tests.support.server import Server, free_port
@@ -147,3 +148,75 @@ def test_a_server_that_does_not_answer_is_named(
     )
     assert getattr(found.exception, "exit_code", None) == 2
     assert "secret" not in str(found.exception) + found.output
+
+
+DEPLOYED = {
+    "aaa_altered": f"ALTER TABLE {SCHEMA}.aaa_altered ADD COLUMN w INT",
+    "zzz_emptied": f"TRUNCATE TABLE {SCHEMA}.zzz_emptied",
+    "zzz_gone": f"DROP TABLE {SCHEMA}.zzz_gone",
+}
+"""The first is read already as they come, the others are not."""
+
+
+def test_schema_changes_meanwhile_wait_for_nothing_and_are_told(
+    spark: SparkSession, mysql: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mysql.reset_logs()
+    mysql.execute(TABLES)
+    for table in (*DEPLOYED, "left_out"):
+        mysql.execute(f"CREATE TABLE {SCHEMA}.{table} (id INT PRIMARY KEY)")
+        mysql.execute(f"INSERT INTO {SCHEMA}.{table} VALUES (1)")
+    settings = Settings.load(
+        None,
+        source="live",
+        binlogs=str(mysql.binlog_folder),
+        lake=str(tmp_path),
+        include=[f"{SCHEMA}.*"],
+        exclude=["*.left_out"],
+        server=f"mysql://root@127.0.0.1:{mysql.port}",
+    )
+    run_layers(spark, settings, QuietProgress())
+    read: list[str] = []
+    write_table = snapshot._write_table
+
+    def deployed_in_between(cursor: Any, out: Any, number: int, table: Any, **how: Any) -> None:
+        if table.table == "one":
+            with mysql.connect() as connection, connection.cursor() as other:
+                other.execute("SET lock_wait_timeout = 20")
+                for statement in DEPLOYED.values():
+                    other.execute(statement)
+        read.append(table.table)
+        write_table(cursor, out, number, table, **how)
+
+    monkeypatch.setattr(snapshot, "_write_table", deployed_in_between)
+    found = verify_with_server(spark, settings, QuietProgress(), patience=1)
+    assert read == ["aaa_altered", "one", "other", "zzz_emptied", "zzz_gone"]
+    assert found.against is not None
+    assert found.against.differences == ()
+    assert [note.split(" ")[0] for note in found.against.notes] == [
+        f"{SCHEMA}.zzz_emptied",
+        f"{SCHEMA}.zzz_gone",
+    ]
+    assert found.against.compared == 3
+
+
+def test_whoever_writes_does_not_wait_long_for_a_statement_that_takes_long(
+    spark: SparkSession, mysql: Server, tmp_path: Path
+) -> None:
+    mysql.reset_logs()
+    mysql.execute(TABLES)
+    settings = Settings.load(
+        None,
+        source="live",
+        binlogs=str(mysql.binlog_folder),
+        lake=str(tmp_path),
+        include=[f"{SCHEMA}.*"],
+        server=f"mysql://root@127.0.0.1:{mysql.port}",
+    )
+    run_layers(spark, settings, QuietProgress())
+    with mysql.connect() as connection, connection.cursor() as report:
+        report.execute(f"LOCK TABLES {SCHEMA}.one WRITE")
+        with pytest.raises(ServerUnreachableError, match="kept tables for long"):
+            verify_with_server(spark, settings, QuietProgress(), patience=1)
+        report.execute("UNLOCK TABLES")
+    mysql.execute(f"INSERT INTO {SCHEMA}.one (v) VALUES (5)")

@@ -55,3 +55,12 @@ def test_what_the_files_tell(
 
 def test_of_a_table_in_a_catalog_nothing_is_told() -> None:
     assert latest_version("`main`.`lake`.`batches`") is None
+
+
+@pytest.mark.parametrize("text", ["", '{"vers', "{}", "7", '{"version": null}'])
+def test_of_a_checkpoint_that_is_half_written_nothing_is_told(tmp_path: Path, text: str) -> None:
+    log = tmp_path / "_delta_log"
+    log.mkdir()
+    (log / f"{0:020d}.json").touch()
+    (log / "_last_checkpoint").write_text(text)
+    assert latest_version(str(tmp_path)) is None

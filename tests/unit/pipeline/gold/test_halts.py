@@ -95,3 +95,31 @@ def test_a_file_that_is_being_written_is_not_read(settings: Settings) -> None:
     stores.write(f"{settings.layout.halts('shop')}/half.json{stores.ASIDE}", b"{")
     assert next_halt(NO_SPARK, settings, LOW, HIGH) == HIGH
     assert len(asked(settings)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[1]", '{"file": "binlog.000001"}', '{"file": 1, "position": "x", "asked": 0}'],
+)
+def test_a_file_that_cannot_be_read_stops_nothing(settings: Settings, text: str) -> None:
+    stores.write(f"{settings.layout.halts('shop')}/odd.json", text.encode())
+    with halt(settings.layout, "shop", "binlog.000001", 500):
+        assert next_halt(NO_SPARK, settings, LOW, HIGH) == 500
+
+
+def test_a_newer_releases_place_is_understood(settings: Settings) -> None:
+    told = {"file": "binlog.000001", "position": 500, "asked": time.time(), "more": 1}
+    stores.write(f"{settings.layout.halts('shop')}/new.json", json.dumps(told).encode())
+    assert next_halt(NO_SPARK, settings, LOW, HIGH) == 500
+
+
+def test_a_place_that_no_log_can_have_is_removed(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreadable(*_: object) -> int:
+        raise ValueError("is no place")
+
+    monkeypatch.setattr(halts, "last_wanted", unreadable)
+    with halt(settings.layout, "shop", "binlog", 500):
+        assert next_halt(NO_SPARK, settings, LOW, HIGH) == HIGH
+        assert asked(settings) == []
