@@ -48,6 +48,11 @@ class ServerUrl:
             raise ValueError(_wrong_form()) from None
         if parts.scheme not in SCHEMES or not host:
             raise ValueError(_wrong_form())
+        # A password whose slash, ? or # is not encoded ends the host before its @: what then looks
+        # like host and port are the user and the beginning of the password.
+        behind = parts.path + parts.query + parts.fragment
+        if "@" in behind or "/" in parts.path.strip("/"):
+            raise ValueError(_wrong_form())
         if parts.query or parts.fragment:
             raise ValueError(f"has more behind the port than {FORM}: TLS is set in server.tls")
         password = None if parts.password is None else SecretStr(unquote(parts.password))

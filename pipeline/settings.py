@@ -7,7 +7,7 @@ Every model refuses keys that it does not know. `Settings.load` turns pydantic's
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -40,6 +40,17 @@ MIB = 1 << 20
 FOREVER = "forever"
 SYSTEM_SCHEMAS = frozenset({"mysql", "sys", "performance_schema", "information_schema"})
 """Left out unless an include pattern names one of them in full before its dot."""
+
+
+def key_given(keys: Mapping[str, Sequence[str]], name: str) -> tuple[str, ...]:
+    """The key that conf's `keys`, by pattern, give to `schema.table`; its own name goes first.
+
+    Empty where they give none, and the table's own counts.
+    """
+    given = keys.get(name)
+    if given is None:
+        given = next((key for pattern, key in keys.items() if fnmatchcase(name, pattern)), ())
+    return tuple(given)
 
 
 def _table_pattern(pattern: str) -> str:
@@ -184,7 +195,7 @@ class Settings(Model):
     a path or an fsspec URL; `lake` is the root folder of bronze, silver, gold and the ledger. With
     `catalog`, gold tables are `catalog.schema.table` instead of paths, and with `lake_schema` all
     other tables are in that schema of it; then `lake` only has scratch space. `keys` gives a key to
-    tables without one, by `schema.table`. `given_up` holds numbers of files in the lake behind
+    tables without one, by pattern. `given_up` holds numbers of files in the lake behind
     which changes are missing for good. `system_time_zone` is what SYSTEM means on the source: a
     DEFAULT that is a time of day depends on it, and the log does not tell. With
     `foreign_keys_logged: true` nothing is done about what foreign keys do to child tables; else the

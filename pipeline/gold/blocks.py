@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
 from decoder.columns.registry import row_type
 from decoder.definition import TableDefinition
@@ -19,6 +18,7 @@ from pipeline.catalog.tables import NO_NAMES
 from pipeline.gold.keys import key_refusal
 from pipeline.gold.names import OWN_COLUMNS
 from pipeline.gold.state import NO_LSN, TableState
+from pipeline.settings import key_given
 from pipeline.silver.decode import OFFSET_BITS
 
 REFRESH_AGAIN = (
@@ -75,10 +75,7 @@ class Rules:
 
     def given(self, name: str) -> tuple[str, ...]:
         """The key that conf gives to `schema.table`; empty where the table's own counts."""
-        given = self.keys.get(name)
-        if given is None:
-            given = next((k for p, k in self.keys.items() if fnmatchcase(name, p)), ())
-        return tuple(given)
+        return key_given(self.keys, name)
 
     def key(self, definition: TableDefinition) -> tuple[str, ...]:
         """The names of the columns that tell a table's rows apart; empty where there is none."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipeline.server.check.facts import ServerFacts
 from pipeline.server.check.finding import Change, Finding, Verdict
+from pipeline.server.check.lacks import Lacks, Wanted
 from pipeline.server.check.privileges import Scope
 from pipeline.settings import Settings
-
-EVERYTHING = (Scope(),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +32,32 @@ class Need:
         if self.mariadb is not None and facts.version.since(mysql=None, mariadb=(10, 5, 2)):
             name = self.mariadb
         names = self.enough | {self.privilege, name}
-        scopes = _scopes(settings.include) if self.on_tables else EVERYTHING
-        missing = [scope for scope in scopes if not facts.privileges.has(names, scope)]
-        check = f"grant {name}"
-        if not missing:
-            yield Finding(check, f"{facts.user} has it", "fit", self.why)
-            return
+        lacks = self._lacks(facts, settings, names)
+        check, has = f"grant {name}", f"{facts.user} has it"
+        if lacks.scopes or lacks.blind:
+            yield self._lacking(check, lacks, facts, name)
+        elif lacks.unsure:
+            has += f" on all that is seen of {', '.join(lacks.unsure)}"
+            why = f"{self.why} Others that match may be there, which the user does not see."
+            yield Finding(check, has, "advice", why)
+        else:
+            yield Finding(check, has, "fit", self.why)
+
+    def _lacks(self, facts: ServerFacts, settings: Settings, names: frozenset[str]) -> Lacks:
+        if self.on_tables:
+            return Wanted(facts, settings, names).lacks()
+        return Lacks(() if facts.privileges.has(names, Scope()) else (Scope(),))
+
+    def _lacking(self, check: str, lacks: Lacks, facts: ServerFacts, name: str) -> Finding:
         wildcards = facts.privileges.wildcards
-        places = [scope.granted(wildcards=wildcards) for scope in missing]
+        places = [scope.granted(wildcards=wildcards) for scope in lacks.scopes]
         statements = tuple(f"GRANT {name} ON {p} TO {_account(facts.user)}" for p in places)
+        why = self.why
+        if lacks.blind:
+            places += [f"anything seen of {pattern}" for pattern in lacks.blind]
+            why += " Grant it on the schemas or tables that match: the user sees none of them."
         has = f"{facts.user} has it not on {', '.join(places)}"
-        yield Finding(check, has, self.otherwise, self.why, Change(statements))
+        return Finding(check, has, self.otherwise, why, Change(statements))
 
 
 NEEDS = (
@@ -71,26 +84,6 @@ NEEDS = (
         on_tables=True,
     ),
 )
-
-
-def _scopes(include: tuple[str, ...]) -> tuple[Scope, ...]:
-    """The smallest that GRANT can say of patterns over `schema.table`."""
-    found = [_scope(*pattern.split(".", 1)) for pattern in include] or [Scope()]
-    if Scope() in found:
-        return EVERYTHING
-    schemas = {scope.schema for scope in found if scope.table is None}
-    kept = [scope for scope in found if scope.table is None or scope.schema not in schemas]
-    return tuple(dict.fromkeys(kept))
-
-
-def _scope(schema: str, table: str) -> Scope:
-    if _is_pattern(schema):
-        return Scope()
-    return Scope(schema, None if _is_pattern(table) else table)
-
-
-def _is_pattern(name: str) -> bool:
-    return re.search(r"[*?\[]", name) is not None
 
 
 def _account(user: str) -> str:

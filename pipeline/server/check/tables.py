@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from pipeline.server.check.facts import ServerFacts, SourceForeignKey, SourceTable
 from pipeline.server.check.finding import NOTHING, Change, Finding, Verdict, set_at_start
-from pipeline.settings import Settings
+from pipeline.settings import Settings, key_given
 
 _NOT_ITS_OWN = "Its rows are other tables', or another server's, and change without this log."
 _CRASH = "After a crash the table may have changes that the log has not, and the other way round."
@@ -57,7 +57,11 @@ def seen(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
 def keys(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
     """Tables without a key whose rows nothing in conf tells apart either."""
     found = list(_included(facts, settings, "BASE TABLE"))
-    bags = [table.name for table in found if not table.keyed and table.name not in settings.keys]
+    bags = [
+        table.name
+        for table in found
+        if not table.keyed and not key_given(settings.keys, table.name)
+    ]
     why = (
         "A table without PRIMARY KEY or UNIQUE key of NOT NULL columns is replicated as rows and"
         " how often each is there, which is slower; columns that tell its rows apart can be a key."

@@ -21,6 +21,7 @@ LEAST_RETENTION = 3 * DAY
 RETENTION = 7 * DAY
 """Seconds: what is advised to be kept at least, and what is set then."""
 
+OWN_ID = "Instead of 1 take an id that no other server has: with the same one replication breaks."
 RECONNECT = "sessions that are connected keep what they had until they connect again"
 
 
@@ -80,18 +81,24 @@ def log_bin(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
     """Whether anything is logged."""
     del settings
     why = "Changes are read from the binary log: without one there is nothing to replicate."
-    is_on = facts.is_on("log_bin")
-    change = NOTHING if is_on else set_at_start("log_bin = binlog", "server_id = 1")
-    yield Finding("log_bin", "ON" if is_on else "OFF", "fit" if is_on else "unfit", why, change)
+    if facts.is_on("log_bin"):
+        yield Finding("log_bin", "ON", "fit", why)
+        return
+    lines = ["log_bin = binlog"]
+    if facts.variables.get("server_id", "0") == "0":
+        lines.append("server_id = 1")
+        why = f"{why} {OWN_ID}"
+    yield Finding("log_bin", "OFF", "unfit", why, set_at_start(*lines))
 
 
 def server_id(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
     """A server with id 0 has no replicas."""
     del settings
     has = facts.variables.get("server_id", "0")
-    why = "A server whose id is 0 sends its log to nobody (any other that no replica has is fit)."
+    why = "A server whose id is 0 sends its log to nobody."
     if has == "0":
-        yield Finding("server_id", has, "unfit", why, set_variable(facts, "server_id", "1"))
+        change = set_variable(facts, "server_id", "1")
+        yield Finding("server_id", has, "unfit", f"{why} {OWN_ID}", change)
     else:
         yield Finding("server_id", has, "fit", why)
 

@@ -121,6 +121,10 @@ def test_a_password_comes_from_the_environment_or_a_file(
         (CONF, {"BINLAKE_SERVER": f"http://u:{ENCODED}@h"}, "BINLAKE_SERVER: is no URL such as"),
         (CONF, {"BINLAKE_SERVER": f"mysql://u:{PASSWORD}@h"}, "BINLAKE_SERVER: is no URL"),
         (CONF, {"BINLAKE_SERVER": "mysql://u:Xq7#Zk9@h"}, "BINLAKE_SERVER: is no URL"),
+        (CONF, {"BINLAKE_SERVER": "mysql://u:47/Xq7Zk9@h"}, "BINLAKE_SERVER: is no URL"),
+        (CONF, {"BINLAKE_SERVER": "mysql://u:47?Xq7Zk9@h"}, "BINLAKE_SERVER: is no URL"),
+        (CONF, {"BINLAKE_SERVER": "mysql://u:47#Xq7Zk9@h"}, "BINLAKE_SERVER: is no URL"),
+        (CONF, {"BINLAKE_SERVER": "mysql://u@h/Xq7/Zk9"}, "BINLAKE_SERVER: is no URL"),
         (CONF, {"BINLAKE_SERVER": f"mysql://u:{ENCODED}@"}, "BINLAKE_SERVER: is no URL such as"),
         (CONF, {"BINLAKE_SERVER": f"mysql://u:{ENCODED}@h:x"}, "BINLAKE_SERVER: is no URL such as"),
         (
@@ -158,6 +162,23 @@ def test_any_text_is_a_url_or_is_refused_without_it(text: str) -> None:
     assert "Xq7" not in said_of(f"mysql://user:Xq7{text}Zk9@db")
 
 
+@given(st.text(alphabet="/?#@:;%a1\\", max_size=6))
+def test_what_is_before_the_last_at_is_never_a_host_or_a_port(text: str) -> None:
+    url = f"mysql://user:4711{text}geheim@db:3307"
+    try:
+        read = ServerUrl.read(url)
+    except ValueError:
+        return
+    assert (read.host, read.port) == ("db", 3307)
+    assert read.password is not None
+
+
+@pytest.mark.parametrize("behind", ["", "/", "/shop"])
+def test_a_schema_in_a_url_is_passed_over(behind: str) -> None:
+    read = ServerUrl.read(f"mysql://user@db:3307{behind}")
+    assert (read.host, read.port, read.user, read.password) == ("db", 3307, "user", None)
+
+
 def said_of(url: str) -> str:
     """What is shown of a URL that is read, or of why it is not."""
     try:
@@ -193,6 +214,7 @@ def test_a_password_file_that_is_no_text_is_refused_without_its_bytes(tmp_path: 
         (f"mysql://u:{ENCODED}@h", "server.url: holds a password, which the process list"),
         ("mysql://u:@h", "server.url: holds a password"),
         ("h:3306", "server.url: is no URL such as mysql://user@host:3306"),
+        (f"mysql://u:4711/{ENCODED}@h:3306", "server.url: is no URL such as mysql://user@host"),
         ({"host": "h", "port": 0}, "server.port: "),
         ({"password": ENCODED}, "server.password: is not a setting. Did you mean server.password_"),
         ({"tls": {"mode": "on"}}, "server.tls.mode: Input should be 'disabled', 'preferred'"),

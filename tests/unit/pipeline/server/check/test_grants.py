@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import pytest
 from hypothesis import given, strategies as st
 
+from pipeline.server.check.facts import SourceTable
+from pipeline.server.check.finding import Finding
 from pipeline.server.check.grants import NEEDS
 from pipeline.server.check.privileges import Privileges, Scope
 from pipeline.settings import Settings
@@ -113,12 +117,12 @@ def statements(
     ],
 )
 def test_what_lacks_is_granted_by_its_name_in_that_version(version: str, client: str) -> None:
-    assert statements(version, "GRANT USAGE ON *.* TO `u`@`%`") == [
+    assert statements(version, "GRANT USAGE ON *.* TO `u`@`%`", include=("shop.*",)) == [
         "GRANT REPLICATION SLAVE ON *.* TO 'u'@'%'",
         f"GRANT {client} ON *.* TO 'u'@'%'",
         "GRANT RELOAD ON *.* TO 'u'@'%'",
-        "GRANT SELECT ON *.* TO 'u'@'%'",
-        "GRANT SHOW VIEW ON *.* TO 'u'@'%'",
+        "GRANT SELECT ON `shop`.* TO 'u'@'%'",
+        "GRANT SHOW VIEW ON `shop`.* TO 'u'@'%'",
     ]
     assert statements(version, "GRANT ALL PRIVILEGES ON *.* TO `u`@`%`") == []
 
@@ -132,10 +136,12 @@ def test_another_privilege_may_be_enough() -> None:
 @pytest.mark.parametrize(
     ("include", "scopes"),
     [
-        ((), ["*.*"]),
-        (("*.*",), ["*.*"]),
-        (("app?.*", "shop.*"), ["*.*"]),
-        (("shop.*", "shop.orders", "a_b%.x*"), ["`shop`.*", r"`a\_b\%`.*"]),
+        ((), ["`shop`.*"]),
+        (("*.*",), ["`shop`.*"]),
+        (("app?.*", "shop.*"), ["`shop`.*"]),
+        (("shop.*", "shop.orders", "a_b%.*"), ["`shop`.*", r"`a\_b\%`.*"]),
+        (("shop.ord*", "crm.ord*"), ["`shop`.`orders`"]),
+        (("*.orders",), ["`shop`.`orders`"]),
         (("shop.orders", "a_b.c_d"), ["`shop`.`orders`", "`a_b`.`c_d`"]),
     ],
 )
@@ -145,6 +151,123 @@ def test_no_more_is_asked_for_than_conf_includes(
     given = "GRANT REPLICATION SLAVE, REPLICATION CLIENT, RELOAD, SHOW VIEW ON *.* TO `u`@`%`"
     found = statements("9.7.0", given, include=include)
     assert found == [f"GRANT SELECT ON {scope} TO 'u'@'%'" for scope in scopes]
+
+
+TABLES = tuple(
+    SourceTable(*name.split("."))
+    for name in ("shop_a.orders", "shop_b.orders", "shop_b.lines", "crm.people", "mysql.user")
+)
+SERVER_WIDE = "GRANT SELECT ON *.* TO `u`@`%`"
+BY_NAME = ("GRANT SELECT ON `shop_a`.* TO `u`@`%`", "GRANT SELECT ON `shop_b`.* TO `u`@`%`")
+BY_TABLE = (
+    "GRANT SELECT ON `shop_a`.`orders` TO `u`@`%`",
+    "GRANT SELECT ON `shop_b`.`orders` TO `u`@`%`",
+)
+PATTERN = r"GRANT SELECT ON `shop\_%`.* TO `u`@`%`"
+NOT_CRM = "REVOKE SELECT ON `crm`.* FROM `u`@`%`"
+
+
+def selects(
+    grants: Sequence[str],
+    conf: Mapping[str, Sequence[str]],
+    tables: tuple[SourceTable, ...] = TABLES,
+    *,
+    wildcards: bool = True,
+) -> tuple[Finding, list[str]]:
+    """What is found of SELECT, and where it is to be granted."""
+    privileges = Privileges.read(grants, wildcards=wildcards)
+    facts = made_facts("9.7.0", privileges=privileges, tables=tables)
+    (need,) = (need for need in NEEDS if need.privilege == "SELECT")
+    (found,) = need(facts, Settings.load(**conf))
+    return found, [s.split(" ON ")[1].split(" TO ")[0] for s in found.change.statements]
+
+
+@pytest.mark.parametrize(
+    ("grants", "conf", "verdict"),
+    [
+        ([PATTERN], {"include": ["shop_*.*"]}, "fit"),
+        ([PATTERN], {"include": ["shop_?.*", "shop_*.ord*", "shop_[ab].lines"]}, "fit"),
+        (["GRANT SELECT ON `sh%`.* TO `u`@`%`"], {"include": ["shop_*.*"]}, "fit"),
+        (["GRANT SELECT ON `%`.* TO `u`@`%`"], {"include": ["*.orders"]}, "fit"),
+        ([SERVER_WIDE], {"include": ["*.orders"]}, "fit"),
+        ([BY_NAME[0]], {"include": ["shop_a.ord*"]}, "fit"),
+        ([SERVER_WIDE, NOT_CRM], {"include": ["shop_*.*"]}, "fit"),
+        ([SERVER_WIDE, NOT_CRM], {"exclude": ["crm.*"]}, "fit"),
+        ([SERVER_WIDE, NOT_CRM], {"include": ["*.*"]}, "unfit"),
+        ([SERVER_WIDE, NOT_CRM], {"include": ["*.people"]}, "unfit"),
+        # A pattern that is granted for names of some lengths alone is not granted for all.
+        ([r"GRANT SELECT ON `shop\__`.* TO `u`@`%`"], {"include": ["shop_*.*"]}, "advice"),
+        ([r"GRANT SELECT ON `shop\__%`.* TO `u`@`%`"], {"include": ["shop_*.*"]}, "advice"),
+        (BY_NAME, {"include": ["shop_*.*"]}, "advice"),
+        (BY_NAME, {"include": ["*.orders"]}, "advice"),
+        (BY_TABLE, {"include": ["*.orders"]}, "advice"),
+        (BY_TABLE, {"include": ["shop_a.ord*"]}, "advice"),
+        (BY_TABLE, {"include": ["shop_*.*"], "exclude": ["*.lines"]}, "advice"),
+        (BY_NAME, {"exclude": ["crm.*"]}, "advice"),
+        ([BY_NAME[0]], {"include": ["shop_a.*", "crm.*"], "exclude": ["crm.*"]}, "fit"),
+        ([BY_NAME[0]], {"include": ["shop_a.*", "crm.people"], "exclude": ["crm.*"]}, "fit"),
+        ([BY_NAME[0]], {"include": ["shop_a.*", "crm.*"], "exclude": ["crm.?"]}, "unfit"),
+        (BY_TABLE, {"include": ["shop_*.*"]}, "unfit"),
+        ([BY_NAME[0]], {"include": ["shop_*.*"]}, "unfit"),
+    ],
+)
+def test_who_may_read_what_is_replicated_needs_no_more(
+    grants: Sequence[str], conf: Mapping[str, Sequence[str]], verdict: str
+) -> None:
+    found, statements = selects(grants, conf)
+    assert found.verdict == verdict
+    assert bool(statements) is (verdict == "unfit")
+    assert ("Others that match may be there" in found.why) is (verdict == "advice")
+
+
+def test_a_pattern_in_a_grant_that_is_read_as_a_name_covers_nothing() -> None:
+    found, places = selects([PATTERN], {"include": ["shop_*.*"]}, wildcards=False)
+    assert (found.verdict, places) == ("unfit", ["`shop_a`.*", "`shop_b`.*"])
+
+
+@pytest.mark.parametrize(
+    ("conf", "places"),
+    [
+        ({"include": ["shop_*.*"]}, [r"`shop\_a`.*", r"`shop\_b`.*"]),
+        ({"include": ["*.orders"]}, ["`shop_a`.`orders`", "`shop_b`.`orders`"]),
+        ({"include": ["shop_b.ord*"]}, ["`shop_b`.`orders`"]),
+        ({"include": ["shop_*.*"], "exclude": ["shop_a.*"]}, [r"`shop\_b`.*"]),
+        (
+            {"include": ["shop_*.*"], "exclude": ["shop_b.lines"]},
+            [r"`shop\_a`.*", "`shop_b`.`orders`"],
+        ),
+        ({}, [r"`shop\_a`.*", r"`shop\_b`.*", "`crm`.*"]),
+        ({"exclude": ["shop_*.*"]}, ["`crm`.*"]),
+    ],
+)
+def test_what_is_seen_is_granted_and_no_more(
+    conf: Mapping[str, Sequence[str]], places: list[str]
+) -> None:
+    found, granted = selects(["GRANT INSERT ON *.* TO `u`@`%`"], conf)
+    assert (found.verdict, granted) == ("unfit", places)
+    # And it is enough.
+    given = [f"GRANT SELECT ON {place} TO `u`@`%`" for place in places]
+    assert selects(given, conf)[0].verdict != "unfit"
+
+
+@pytest.mark.parametrize(
+    ("conf", "places"),
+    [
+        ({}, ["*.*"]),
+        ({"include": ["*.*"]}, ["*.*"]),
+        ({"include": ["shop_a.*"]}, [r"`shop\_a`.*"]),
+        ({"include": ["shop_a.orders"]}, ["`shop_a`.`orders`"]),
+        ({"include": ["shop_*.*"]}, []),
+        ({"include": ["*.orders"]}, []),
+        ({"include": ["shop_a.ord*"]}, []),
+    ],
+)
+def test_who_sees_nothing_is_unfit_and_told_what_grant_can_say(
+    conf: Mapping[str, Sequence[str]], places: list[str]
+) -> None:
+    found, granted = selects(["GRANT USAGE ON *.* TO `u`@`%`"], conf, ())
+    assert (found.verdict, granted) == ("unfit", places)
+    assert places or conf["include"][0] in found.has
 
 
 @pytest.mark.parametrize(

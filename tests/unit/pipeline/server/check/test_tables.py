@@ -28,6 +28,10 @@ def of(*tables: SourceTable, version: str = "9.7.0") -> Any:
         ({"exclude": ["shop.log"]}, ()),
         ({"include": ["shop.orders"]}, ()),
         ({"keys": {"shop.log": ["at", "line"]}}, ()),
+        ({"keys": {"*.log": ["at", "line"]}}, ()),
+        ({"keys": {"s*.l?g": ["at", "line"]}}, ()),
+        ({"keys": {"*.log": ["at"], "shop.log": []}}, ("shop.log",)),
+        ({"keys": {"crm.*": ["at"]}}, ("shop.log",)),
     ],
 )
 def test_tables_without_a_key_are_told_unless_conf_has_one(

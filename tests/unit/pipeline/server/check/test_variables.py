@@ -81,11 +81,23 @@ def test_a_variable_is_set_as_the_version_keeps_it(
     assert finding.change.option_file == lasting
 
 
+OWN = "no other server has"
+
+
 @pytest.mark.parametrize("version", VARIABLES)
-def test_a_log_is_switched_on_by_a_restart(version: str) -> None:
-    finding = found(version, {"log_bin": "OFF"})["log_bin"]
+@pytest.mark.parametrize("server_id", ["0", None, "1", "7"])
+def test_a_log_is_switched_on_by_a_restart(version: str, server_id: str | None) -> None:
+    finding = found(version, {"log_bin": "OFF", "server_id": server_id})["log_bin"]
     assert finding.verdict == "unfit"
-    assert finding.change == Change((), ("log_bin = binlog", "server_id = 1"), restart=True)
+    # An id that a server has is its own: another's would break replication.
+    lacks = server_id in {"0", None}
+    lines = ("log_bin = binlog", "server_id = 1") if lacks else ("log_bin = binlog",)
+    assert finding.change == Change((), lines, restart=True)
+    assert (OWN in finding.why) is lacks
+
+
+def test_an_id_is_to_be_one_that_no_other_server_has() -> None:
+    assert OWN in found("9.7.0", {"server_id": "0"})["server_id"].why
 
 
 @pytest.mark.parametrize(
