@@ -15,6 +15,7 @@ from pipeline.capture.received import LogBytes
 from pipeline.capture.source import LogEnd, LogFile, Source
 from pipeline.capture.state import CaptureState, Lag, write_state
 from pipeline.capture_settings import CheckpointSettings
+from pipeline.server.errors import ServerUnreachableError
 
 ASK_SECONDS = 5.0
 """The server is asked no more often where its log ends."""
@@ -68,21 +69,26 @@ class Checkpoints:
         """Make durable what is landed, and write that down: up to where.
 
         Of the server's own end the state says what `source` tells, which is asked every few
-        seconds. `final`: it is asked now, and a store gets what is under way.
+        seconds, or now (`final`).
         """
         end = self._folder.make_durable()
         self._bytes, self._last = 0, time.monotonic()
         if final or self._last - self._asked_at >= ASK_SECONDS:
             self._asked_at = self._last
-            with suppress(LostConnectionError):  # what was told before stays
+            with suppress(
+                LostConnectionError, ServerUnreachableError
+            ):  # what was told before stays
                 self._logs, self._log_end = source.logs(), source.end()
         if end is not None:
             self.state = replace(self.state, file=end.file, position=end.position)
         self._measure()
         self.write()
+        return end
+
+    def publish(self, *, final: bool) -> None:
+        """Let the store, where there is one, have what is durable. Raises NotLandedError."""
         if self._published is not None:
             self._published.publish(self._folder.path, self.state, final=final)
-        return end
 
     def write(self) -> None:
         """Write the state as it is."""

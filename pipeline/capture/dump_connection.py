@@ -19,6 +19,7 @@ import pymysql
 
 from pipeline.capture.errors import LostConnectionError
 from pipeline.capture.log_position import LogPosition
+from pipeline.capture.refusals import explained
 from pipeline.capture.replica_commands import (
     BINLOG_DUMP_NON_BLOCK,
     BINLOG_SEND_ANNOTATE_ROWS,
@@ -84,7 +85,8 @@ class _Socket(Protocol):
 class DumpConnection:
     """Asks for the log from `start` on. `semi_sync`: acknowledgements are sent.
 
-    Raises ServerError where it cannot connect; LostConnectionError where it is lost.
+    Raises ServerError where it cannot connect, or the user may not be a replica; LostConnectionError
+    where the connection is lost.
     """
 
     def __init__(
@@ -98,7 +100,7 @@ class DumpConnection:
         gtids: bool,
         semi_sync: bool = False,
     ) -> None:
-        self._address = login.address
+        self._login = login
         # As anything: a dump is read past what PyMySQL has in public.
         self._connection = cast(Any, connect(login))
         self._wake, self._woken = socket.socketpair()
@@ -109,7 +111,7 @@ class DumpConnection:
             self._ask(replica, start, flags if wait else flags | BINLOG_DUMP_NON_BLOCK, gtids=gtids)
         except (pymysql.MySQLError, OSError) as error:
             self.close()
-            raise self._lost(error) from error
+            raise explained(error, login, "COM_REGISTER_SLAVE") from error
         self._socket: _Socket = self._connection._sock
         self._socket.settimeout(SILENT_SECONDS)
 
@@ -129,9 +131,9 @@ class DumpConnection:
                     break
                 count += more
         except (OSError, ValueError) as error:
-            raise self._lost(error) from error
+            raise explained(error, self._login, "COM_BINLOG_DUMP") from error
         if not count:
-            raise LostConnectionError(f"{self._address} has closed the connection.")
+            raise LostConnectionError(f"{self._login.address} has closed the connection.")
         return count
 
     def acknowledge(self, position: LogPosition) -> None:
@@ -198,12 +200,6 @@ class DumpConnection:
             self._connection._execute_command(COM_BINLOG_DUMP_GTID, binlog_dump_gtid(*place))
             return
         self._connection._execute_command(COM_BINLOG_DUMP, binlog_dump(*place))
-
-    def _lost(self, error: Exception) -> LostConnectionError:
-        said = error.args[-1] if error.args else type(error).__name__
-        return LostConnectionError(
-            f"the connection to {self._address} is lost: {str(said).rstrip('.')}."
-        )
 
 
 def _settings(mariadb: bool, semi_sync: bool) -> Iterator[str]:

@@ -80,6 +80,7 @@ class Capture:
         self._gap = False
         self._caught_up = False
         self._from_first = False
+        self._asked = False
 
     def run(self) -> CaptureState:
         """Until it has caught up or is stopped: the state then.
@@ -175,6 +176,7 @@ class Capture:
             finally:
                 self._dump.close()
                 self._dump = None
+                self._asked = False
 
     def _known_as(self, identity: Identity) -> Replica:
         """Who the capture is to this server. Raises AnotherLogError for one that is another."""
@@ -239,7 +241,8 @@ class Capture:
                 item = queue.get(self._checkpoints.seconds_left or self.settings.checkpoint.seconds)
                 if item is not None:
                     _WAYS[type(item)](self, item, dump, queue, source, task)
-                if self._checkpoints.due:
+                # One for all that is there: the server waits for the last of them.
+                if self._checkpoints.due or (self._asked and queue.empty):
                     self._checkpoint(source, dump)
                 self._caught_up = self._caught_up or self._reached(target)
         except EOFError:
@@ -257,8 +260,10 @@ class Capture:
 
     def _checkpoint(self, source: Source, dump: DumpConnection, *, final: bool = False) -> None:
         end = self._checkpoints.make(source, final=final)
+        self._asked = False
         if end is not None and self.settings.semi_sync:
             dump.acknowledge(end)
+        self._checkpoints.publish(final=final)
 
     def _on_file(self, item: FileNamed, *_: Any) -> None:
         self._folder.begin(item.file, item.position, gap=self._gap)
@@ -277,8 +282,7 @@ class Capture:
         if new:
             self._backoff.progress()
             task.advance(new)
-        if item.asked and queue.empty:
-            self._checkpoint(source, dump)
+        self._asked = self._asked or item.asked
 
     def _on_heartbeat(
         self, item: Heartbeat, dump: DumpConnection, queue: object, source: Source, task: Task

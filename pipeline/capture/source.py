@@ -16,15 +16,14 @@ from typing_extensions import Self
 
 from decoder.encryption.header import HEADER_LENGTH as ENCRYPTION_HEADER_LENGTH
 from pipeline.bronze.gtids import GtidSet
-from pipeline.capture.errors import CaptureError, LostConnectionError
+from pipeline.capture.errors import CaptureError
 from pipeline.capture.log_position import LogPosition
+from pipeline.capture.refusals import code_of, explained
 from pipeline.server.connection import connect
-from pipeline.server.errors import AccessDeniedError
 from pipeline.server.login import Login
 from pipeline.server.version import ServerVersion
 
 _NOT_LOGGING = (1381, 1236)
-_DENIED = (1044, 1142, 1227)
 
 
 class NoLogError(CaptureError):
@@ -72,8 +71,8 @@ class LogEnd:
 class Source:
     """A connection to ask with: `with Source(login) as source`.
 
-    Every question raises LostConnectionError where the connection is gone, AccessDeniedError where
-    the user may not ask it.
+    Every question raises LostConnectionError where the connection breaks, AccessDeniedError where
+    the user may not ask it; the one behind it connects anew, and raises what that raises.
     """
 
     def __init__(self, login: Login) -> None:
@@ -135,27 +134,16 @@ class Source:
         return Identity(ServerVersion.read(text), server_id, rows[0][1] if rows else None)
 
     def _rows(self, statement: str) -> list[tuple[Any, ...]]:
+        if not self._connection.open:
+            self._connection = connect(self._login)
         try:
             with self._connection.cursor() as cursor:
                 cursor.execute(statement)
                 return list(cursor.fetchall())
         except pymysql.MySQLError as error:
-            raise self._explained(error, statement) from error
-
-    def _explained(self, error: pymysql.MySQLError, statement: str) -> Exception:
-        code = error.args[0] if error.args else 0
-        said = str(error.args[-1]).rstrip(".") if error.args else type(error).__name__
-        if code in _DENIED:
-            return AccessDeniedError(
-                f"{statement} is refused: {said}.",
-                address=self._login.address,
-                user=self._login.user,
-                remedy="Grant REPLICATION SLAVE and REPLICATION CLIENT (on MariaDB, REPLICATION"
-                " SLAVE and BINLOG MONITOR) on *.*.",
-            )
-        if code in _NOT_LOGGING:
-            return self._no_log()
-        return LostConnectionError(f"{self._login.address} does not answer {statement}: {said}.")
+            if code_of(error) in _NOT_LOGGING:
+                raise self._no_log() from error
+            raise explained(error, self._login, statement) from error
 
     def _no_log(self) -> NoLogError:
         return NoLogError(

@@ -162,9 +162,10 @@ def test_a_user_with_a_password_and_what_it_may_do(
     Capture(CaptureSettings(to=str(tmp_path)), login).run()
     assert not differing(mysql, tmp_path)
 
-    mysql.execute("REVOKE REPLICATION CLIENT ON *.* FROM capturer")
-    with pytest.raises(AccessDeniedError, match="Grant REPLICATION SLAVE and REPLICATION CLIENT"):
-        Capture(CaptureSettings(to=str(tmp_path)), login).run()
+    for privilege in ("REPLICATION SLAVE", "REPLICATION CLIENT"):
+        mysql.execute(f"REVOKE {privilege} ON *.* FROM capturer")
+        with pytest.raises(AccessDeniedError, match="Grant REPLICATION SLAVE and REPLICATION CLI"):
+            Capture(CaptureSettings(to=str(tmp_path)), login).run()
 
 
 def test_a_password_is_read_nowhere(mysql: MySQLServer, tmp_path: Path) -> None:
@@ -289,6 +290,26 @@ def test_a_dump_that_the_server_kills_is_asked_for_anew(mysql: MySQLServer, tmp_
     state = read_state(tmp_path)
     assert state is not None
     assert state.reconnects >= 3
+
+
+def test_how_far_it_is_behind_is_asked_anew_when_that_connection_is_lost(
+    mysql: MySQLServer, tmp_path: Path
+) -> None:
+    mysql.reset_logs()
+    make_table(mysql)
+    with capturing(mysql, tmp_path, checkpoint={"seconds": 0.1}):
+        eventually(lambda: bool(_dumps(mysql)))
+        idle = "SELECT id FROM information_schema.processlist WHERE command = 'Sleep'"
+        for (thread,) in mysql.execute(idle):
+            mysql.execute(f"KILL {thread}")
+        mysql.execute("INSERT INTO shop.t (b) VALUES ('x')")
+        ((_, end, *_),) = mysql.execute("SHOW BINARY LOG STATUS")
+        eventually(lambda: _server_position(tmp_path) == end)
+
+
+def _server_position(landed: Path) -> int:
+    state = read_state(landed)
+    return 0 if state is None else state.server_position
 
 
 def _dumps(server: MySQLServer) -> list[tuple[int]]:
