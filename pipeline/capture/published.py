@@ -63,8 +63,8 @@ class Published:
         state = read_state(spool)
         if state is None:
             raise DamagedFolderError("it is not there.", file=f"{self.location}/{STATE}")
-        # The object may be older than the state: how far it is whole, the file itself tells.
-        write_state(spool, replace(state, file="", position=0))
+        # The object may be older than the state; it is put as whole events.
+        write_state(spool, replace(state, file=last, position=(spool / last).stat().st_size))
 
     def publish(self, spool: Path, state: CaptureState, *, final: bool) -> None:
         """Put what is closed, and, where it is time or `final`, what is under way.

@@ -144,7 +144,8 @@ class Capture:
     def _connect_and_follow(self) -> None:
         with Source(self._login) as source:
             replica = self._known_as(source.identity)
-            landed = self._folder.recover(self._checkpoints.state.durable)
+            state = self._checkpoints.state
+            landed = self._folder.recover(state.durable, own=bool(state.first_file))
             logs, end, gtids = source.logs(), source.end(), source.has_gtids()
             start = where_to_begin(
                 landed,
@@ -156,7 +157,7 @@ class Capture:
             )
             if self._from_first:
                 start = replace(start, at=LogPosition(start.at.file, FIRST))
-            self._begin_at(start)
+            self._begin_at(start, landed)
             if start.lost and landed is not None:
                 self._note_gap(landed, start)
             semi_sync = self.settings.semi_sync and source.is_semi_sync()
@@ -202,13 +203,19 @@ class Capture:
             server_id=identity.server_id,
             server_version=identity.version.text,
         )
-        self._checkpoints.write()  # before the first byte: it says whose log this is
         return replica
 
-    def _begin_at(self, start: Start) -> None:
+    def _begin_at(self, start: Start, landed: Landed | None) -> None:
+        """The state says whose log this is, before the first byte, and not before the server's log
+        has been seen to be the folder's: what it says lets a later run cut files off."""
         state = self._checkpoints.state
-        first = next(iter(self._folder.names()), start.at.file)
-        self._checkpoints.state = replace(state, first_file=state.first_file or first)
+        if not state.first_file:
+            first = next(iter(self._folder.names()), start.at.file)
+            # Files that were put here by hand are there as a whole.
+            end = landed.end if landed else LogPosition("", 0)
+            state = replace(state, first_file=first, file=end.file, position=end.position)
+            self._checkpoints.state = state
+        self._checkpoints.write()
 
     def _note_gap(self, landed: Landed, start: Start) -> None:
         gap = Gap(str(landed.end), start.at.file, now())
