@@ -81,6 +81,7 @@ class Capture:
         self._caught_up = False
         self._from_first = False
         self._asked = False
+        self._target: LogPosition | None = None
 
     def run(self) -> CaptureState:
         """Until it has caught up or is stopped: the state then.
@@ -132,7 +133,7 @@ class Capture:
         if most is not None and tries >= most:
             raise error
         # A position inside of an event may be that of another log: all of the file is compared.
-        self._from_first = isinstance(error, DumpRefusedError)
+        self._from_first = isinstance(error, DumpRefusedError | BrokenDumpError)
         seconds = self._backoff.next()
         state = self._checkpoints.state
         self._checkpoints.state = replace(
@@ -235,6 +236,7 @@ class Capture:
         task: Task,
     ) -> None:
         """Land what the server sends, until it is at `target` where the capture is not for ever."""
+        self._target = target
         queue: ByteQueue[Received] = ByteQueue(int(self.settings.queue))
         reader = threading.Thread(target=_read, args=(dump, queue), name="binlog dump", daemon=True)
         say(
@@ -251,7 +253,7 @@ class Capture:
                 # One for all that is there: the server waits for the last of them.
                 if self._checkpoints.due or (self._asked and queue.empty):
                     self._checkpoint(source, dump)
-                self._caught_up = self._caught_up or self._reached(target)
+                self._caught_up = self._caught_up or self._reached()
         except EOFError:
             raise LostConnectionError("the server ended the dump.") from None
         finally:
@@ -261,14 +263,16 @@ class Capture:
             reader.join()
             self._checkpoint(source, dump, final=True)
 
-    def _reached(self, target: LogPosition) -> bool:
-        end = self._folder.end
-        return not self.settings.forever and end is not None and end >= target
+    def _reached(self) -> bool:
+        end, target = self._folder.end, self._target
+        if self.settings.forever or end is None or target is None:
+            return False
+        return end >= target
 
     def _checkpoint(self, source: Source, dump: DumpConnection, *, final: bool = False) -> None:
         end = self._checkpoints.make(source, final=final)
         self._asked = False
-        if end is not None and self.settings.semi_sync:
+        if end is not None:
             dump.acknowledge(end)
         self._checkpoints.publish(final=final)
 
@@ -297,7 +301,10 @@ class Capture:
         self._checkpoint(source, dump)
 
     def _on_end(self, item: LogEnded, *_: Any) -> None:
-        self._caught_up = True
+        """A server that is shut down, or that kills the dump, ends it just like one that has sent
+        all it has."""
+        if not self._reached():
+            raise LostConnectionError("the server ended the dump.")
 
 
 _WAYS: Mapping[type, Callable[..., None]] = MappingProxyType(
