@@ -85,8 +85,8 @@ class _Socket(Protocol):
 class DumpConnection:
     """Asks for the log from `start` on. `semi_sync`: acknowledgements are sent.
 
-    Raises ServerError where it cannot connect, or the user may not be a replica; LostConnectionError
-    where the connection is lost.
+    Raises ServerError where it cannot connect, or the user may not be a replica, and
+    LostConnectionError where the connection is lost.
     """
 
     def __init__(
