@@ -75,9 +75,8 @@ class Checkpoints:
         self._bytes, self._last = 0, time.monotonic()
         if final or self._last - self._asked_at >= ASK_SECONDS:
             self._asked_at = self._last
-            with suppress(
-                LostConnectionError, ServerUnreachableError
-            ):  # what was told before stays
+            # What was told before stays, where it cannot be asked.
+            with suppress(LostConnectionError, ServerUnreachableError):
                 self._logs, self._log_end = source.logs(), source.end()
         if end is not None:
             self.state = replace(self.state, file=end.file, position=end.position)

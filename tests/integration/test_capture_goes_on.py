@@ -120,16 +120,13 @@ def test_sigterm_ends_the_command_in_order(mysql: MySQLServer, tmp_path: Path) -
     landed = tmp_path / "landed"
     make_table(mysql)
     running = command(mysql, landed, "--forever", "--log", "json")
-    eventually(lambda: (read := _state(landed)) is not None and read.position > 0)
+    last = len(mysql.binlogs()) - 1
+    eventually(lambda: not differing(mysql, landed, first=last))
     running.send_signal(signal.SIGTERM)
     _, told = running.communicate(timeout=30)
     assert running.returncode == 0, told
     assert b"capture_finished" in told
-    assert not differing(mysql, landed, first=len(mysql.binlogs()) - 1)
-
-
-def _state(landed: Path) -> object:
-    return read_state(landed)
+    assert not differing(mysql, landed, first=last)
 
 
 def test_a_network_that_is_cut_again_and_again(mysql_factory: MySQLFactory, tmp_path: Path) -> None:
