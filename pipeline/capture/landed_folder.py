@@ -16,6 +16,7 @@ from pathlib import Path
 from pipeline.capture.errors import AnotherLogError, BrokenDumpError, FolderInUseError
 from pipeline.capture.landed_file import LandedFile, Writes, recover
 from pipeline.capture.log_position import LogPosition, follows, is_log_name, number_of
+from pipeline.capture.state import sync_folder
 from pipeline.errors import SettingsError
 
 LOCK = ".binlake-capture.lock"
@@ -117,7 +118,7 @@ class LandedFolder:
             raise BrokenDumpError(reason, file=file, position=position)
         self._file = LandedFile(path, end, write=self._write)
         if new:
-            self._sync_folder()
+            sync_folder(self.path)
 
     def land(self, data: memoryview, position: int, *, whole: int | None, ended: bool) -> int:
         """Put bytes of the file under way where they belong; gives how many are new."""
@@ -145,14 +146,6 @@ class LandedFolder:
         file.make_durable()
         file.clear_in_use()
         file.close()
-
-    def _sync_folder(self) -> None:
-        """A new file's name is on disk too."""
-        descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _durable_bytes(name: str, durable: LogPosition | None, own: bool) -> int | None:

@@ -223,6 +223,7 @@ class Capture:
         state = self._checkpoints.state
         if gap.behind not in {known.behind for known in state.gaps}:
             self._checkpoints.state = replace(state, gaps=(*state.gaps, gap))
+            self._checkpoints.write()  # what is landed behind it would hide it from a later run
             say("gap", f"The server has purged what is between {gap.behind} and {gap.first}.")
         self._folder.close_recovered(landed.end.file)
         self._gap = True

@@ -12,6 +12,7 @@ from pipeline.capture.errors import DamagedFolderError
 from pipeline.capture.run import Capture
 from pipeline.capture.state import read_state
 from pipeline.capture_settings import CaptureSettings
+from pipeline.server.login import Login
 from tests.support.capturing import capture, capturing, differing, eventually, login_of
 from tests.support.mariadb import MariaDBFactory
 from tests.support.mysql import MySQLFactory, MySQLServer
@@ -39,7 +40,9 @@ def test_one_that_is_for_ever_goes_on_behind_an_ended_dump(
     factory: MySQLFactory | MariaDBFactory = request.getfixturevalue(fixture)
     server: Server = factory()
     make_table(server)
-    with capturing(server, tmp_path, retry={"longest": 0.1}):
+    server.execute("CREATE USER reader IDENTIFIED BY ''; GRANT ALL ON *.* TO reader")
+    login = Login("127.0.0.1", "reader", port=server.port)
+    with capturing(server, tmp_path, login, retry={"longest": 0.1}):
         eventually(lambda: bool(dumps(server)))
         (killed,) = dumps(server)
         server.execute(f"KILL QUERY {killed}")
