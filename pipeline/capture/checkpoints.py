@@ -15,7 +15,7 @@ from pipeline.capture.received import LogBytes
 from pipeline.capture.source import LogEnd, LogFile, Source
 from pipeline.capture.state import CaptureState, Lag, write_state
 from pipeline.capture_settings import CheckpointSettings
-from pipeline.server.errors import ServerUnreachableError
+from pipeline.server.errors import ServerError
 
 ASK_SECONDS = 5.0
 """The server is asked no more often where its log ends."""
@@ -75,8 +75,9 @@ class Checkpoints:
         self._bytes, self._last = 0, time.monotonic()
         if final or self._last - self._asked_at >= ASK_SECONDS:
             self._asked_at = self._last
-            # What was told before stays, where it cannot be asked.
-            with suppress(LostConnectionError, ServerUnreachableError):
+            # Where it cannot be asked, nothing is known of how far this is behind.
+            self._logs, self._log_end = (), None
+            with suppress(LostConnectionError, ServerError):
                 self._logs, self._log_end = source.logs(), source.end()
         if end is not None:
             self.state = replace(self.state, file=end.file, position=end.position)
@@ -96,6 +97,7 @@ class Checkpoints:
     def _measure(self) -> None:
         durable, told = self.state.durable, self._log_end
         if durable is None or told is None:
+            self.state = replace(self.state, lag=None)
             return
         behind = bytes_behind(self._logs, durable)
         self.state = replace(

@@ -41,6 +41,7 @@ from pipeline.errors import BinlakeError, SettingsError, sentence_of
 from pipeline.lock import local_path
 from pipeline.log_lines import say
 from pipeline.progress import Progress, QuietProgress, Task
+from pipeline.redaction import redact
 from pipeline.server.errors import ServerUnreachableError
 from pipeline.server.login import Login
 
@@ -75,6 +76,7 @@ class Capture:
         self._path, self._published = place_of(settings)
         self._folder = LandedFolder(self._path, write=write)
         self._backoff = Backoff(settings.retry.longest)
+        self._refusals = 0
         self._stopped = threading.Event()
         self._dump: DumpConnection | None = None
         self._gap = False
@@ -128,16 +130,19 @@ class Capture:
             if isinstance(error, _INTERRUPTED):
                 return
             raise error
-        tries = self._backoff.tries + 1
+        # Counted apart: a server that was down for long may refuse its first dump.
+        refused = isinstance(error, DumpRefusedError | BrokenDumpError)
+        self._refusals += refused
+        tries = self._refusals if refused else self._backoff.tries + 1
         most = _most_tries(error, self.settings)
         if most is not None and tries >= most:
             raise error
         # A position inside of an event may be that of another log: all of the file is compared.
-        self._from_first = isinstance(error, DumpRefusedError | BrokenDumpError)
+        self._from_first = refused
         seconds = self._backoff.next()
         state = self._checkpoints.state
         self._checkpoints.state = replace(
-            state, reconnects=state.reconnects + 1, last_error=sentence_of(error)
+            state, reconnects=state.reconnects + 1, last_error=redact(sentence_of(error))
         )
         say("capture_reconnects", f"{error} Connecting anew in {seconds:.1f} s.", tries=tries)
         self._stopped.wait(seconds)
@@ -292,14 +297,21 @@ class Capture:
         new = self._folder.land(item.data, item.position, whole=item.whole, ended=item.ended)
         self._checkpoints.count(item, new)
         if new:
-            self._backoff.progress()
+            self._progressed()
             task.advance(new)
         self._asked = self._asked or item.asked
 
     def _on_heartbeat(
         self, item: Heartbeat, dump: DumpConnection, queue: object, source: Source, task: Task
     ) -> None:
+        self._progressed()
         self._checkpoint(source, dump)
+
+    def _progressed(self) -> None:
+        """New bytes, or a server with nothing to send. Events that are sent again are none: where
+        a dump is broken at the same place each time, they come before it each time."""
+        self._backoff.progress()
+        self._refusals = 0
 
     def _on_end(self, item: LogEnded, *_: Any) -> None:
         """A server that is shut down, or that kills the dump, ends it just like one that has sent

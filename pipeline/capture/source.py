@@ -16,7 +16,7 @@ from typing_extensions import Self
 
 from decoder.encryption.header import HEADER_LENGTH as ENCRYPTION_HEADER_LENGTH
 from pipeline.bronze.gtids import GtidSet
-from pipeline.capture.errors import CaptureError
+from pipeline.capture.errors import CaptureError, LostConnectionError
 from pipeline.capture.log_position import LogPosition
 from pipeline.capture.refusals import code_of, explained
 from pipeline.server.connection import connect
@@ -72,7 +72,8 @@ class Source:
     """A connection to ask with: `with Source(login) as source`.
 
     Every question raises LostConnectionError where the connection breaks, AccessDeniedError where
-    the user may not ask it; the one behind it connects anew, and raises what that raises.
+    the user may not ask it; the one behind it connects anew, and raises what that raises, or
+    LostConnectionError where another server answers.
     """
 
     def __init__(self, login: Login) -> None:
@@ -135,7 +136,7 @@ class Source:
 
     def _rows(self, statement: str) -> list[tuple[Any, ...]]:
         if not self._connection.open:
-            self._connection = connect(self._login)
+            self._connect_anew()
         try:
             with self._connection.cursor() as cursor:
                 cursor.execute(statement)
@@ -144,6 +145,13 @@ class Source:
             if code_of(error) in _NOT_LOGGING:
                 raise self._no_log() from error
             raise explained(error, self._login, statement) from error
+
+    def _connect_anew(self) -> None:
+        self._connection = connect(self._login)
+        known, found = self.identity, self._identity()
+        if (known.uuid, known.server_id) != (found.uuid, found.server_id):
+            self.close()
+            raise LostConnectionError(f"another server answers at {self._login.address} now.")
 
     def _no_log(self) -> NoLogError:
         return NoLogError(
