@@ -16,6 +16,7 @@ from decoder.errors import BinlogError
 from decoder.framer import FLAGS_POSITION, Framer, has_in_use_flag
 from decoder.head import read_description
 from pipeline.capture.errors import AnotherLogError, DamagedFolderError
+from pipeline.capture.state import sync_folder
 
 _WINDOW = 8 << 20
 _ENDS = (EventType.ROTATE, EventType.STOP)
@@ -115,7 +116,10 @@ class LandedFile:
         self.whole = end
         self._write = write
         self._ended = False
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        # Under a hidden name until its first bytes are in it: nobody finds an empty log.
+        self._hidden = None if path.exists() else path.with_name(f".{path.name}.begun")
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if self._hidden else 0)
+        self._descriptor = os.open(self._hidden or path, flags, 0o644)
 
     def land(self, data: memoryview, position: int, *, whole: int | None, ended: bool) -> int:
         """Append what is not there yet, and compare the rest; gives how many bytes are new.
@@ -132,6 +136,7 @@ class LandedFile:
         done = 0
         while done < len(new):
             done += self._write(self._descriptor, new[done:], position + known + done)
+        self._show()
         self.end = max(self.end, position + len(data))
         if whole is not None and whole >= self.whole:
             self.whole, self._ended = whole, ended
@@ -156,7 +161,15 @@ class LandedFile:
         if self.end != self.whole:
             os.ftruncate(self._descriptor, self.whole)
             self.end = self.whole
+        if self._hidden is not None:
+            self._hidden.unlink(missing_ok=True)
         os.close(self._descriptor)
+
+    def _show(self) -> None:
+        if self._hidden is not None:
+            self._hidden.replace(self.path)
+            self._hidden = None
+            sync_folder(self.path.parent)
 
     def _compare(self, data: memoryview, position: int) -> None:
         there = os.pread(self._descriptor, len(data), position)

@@ -16,7 +16,6 @@ from pathlib import Path
 from pipeline.capture.errors import AnotherLogError, BrokenDumpError, FolderInUseError
 from pipeline.capture.landed_file import LandedFile, Writes, recover
 from pipeline.capture.log_position import LogPosition, follows, is_log_name, number_of
-from pipeline.capture.state import sync_folder
 from pipeline.errors import SettingsError
 
 LOCK = ".binlake-capture.lock"
@@ -111,14 +110,11 @@ class LandedFolder:
                 )
             self._finish(under_way)
         path = self.path / file
-        new = not path.exists()
-        end = 0 if new else path.stat().st_size
+        end = path.stat().st_size if path.exists() else 0
         if position > max(end, _FIRST_POSITION):
             reason = f"what is before it is not landed: {path} has {end} bytes."
             raise BrokenDumpError(reason, file=file, position=position)
         self._file = LandedFile(path, end, write=self._write)
-        if new:
-            sync_folder(self.path)
 
     def land(self, data: memoryview, position: int, *, whole: int | None, ended: bool) -> int:
         """Put bytes of the file under way where they belong; gives how many are new."""

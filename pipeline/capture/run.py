@@ -222,6 +222,8 @@ class Capture:
             state = replace(state, first_file=first, file=end.file, position=end.position)
             self._checkpoints.state = state
         self._checkpoints.write()
+        if landed is not None and start.at.file != landed.end.file:
+            self._folder.close_recovered(landed.end.file)
 
     def _note_gap(self, landed: Landed, start: Start) -> None:
         gap = Gap(str(landed.end), start.at.file, now())
@@ -230,7 +232,6 @@ class Capture:
             self._checkpoints.state = replace(state, gaps=(*state.gaps, gap))
             self._checkpoints.write()  # what is landed behind it would hide it from a later run
             say("gap", f"The server has purged what is between {gap.behind} and {gap.first}.")
-        self._folder.close_recovered(landed.end.file)
         self._gap = True
 
     def _follow(

@@ -95,3 +95,20 @@ def test_a_server_that_does_not_wait_gets_no_acknowledgement(dumping: Dumping) -
     assert dump.receive_into(memoryview(bytearray(10))) == 1
     dump.close()
     assert dumping.server.recv(1000) == b""
+
+
+class Tls(socket.socket):
+    """As ssl's: its own shutdown ends TLS, and what is read then is not decrypted."""
+
+    def shutdown(self, how: int) -> None:
+        raise AssertionError(how)
+
+
+def test_who_interrupts_leaves_tls_as_it_is(dumping: Dumping) -> None:
+    plain = dumping._sock
+    dumping._sock = Tls(fileno=plain.detach())
+    dump = asked(semi_sync=False)
+    dump.interrupt()
+    assert dumping.server.recv(1) == b""
+    dump.close()
+    dump.interrupt()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -193,7 +194,28 @@ def test_files_are_begun_in_the_servers_order(tmp_path: Path) -> None:
         folder.begin("binlog.000010", 4)
     folder.begin("binlog.000009", 4)
     assert folder.end == LogPosition("binlog.000009", 0)
-    assert folder.names() == ["binlog.000008", "binlog.000009"]
+
+
+def test_an_empty_log_is_never_seen(tmp_path: Path) -> None:
+    seen: list[list[str]] = []
+
+    def write(descriptor: int, data: memoryview, position: int) -> int:
+        seen.append(visible(tmp_path))
+        return os.pwrite(descriptor, data, position)
+
+    folder = LandedFolder(tmp_path, write=write)
+    folder.begin("binlog.000001", 4)
+    assert visible(tmp_path) == []
+    folder.land(memoryview(LOG), 0, whole=len(LOG), ended=True)
+    folder.begin("binlog.000002", 4)
+    folder.leave()
+    assert seen == [[]]
+    assert [path.name for path in tmp_path.iterdir()] == ["binlog.000001"]
+    assert (tmp_path / "binlog.000001").read_bytes() == LOG
+
+
+def visible(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir() if not path.name.startswith(".")]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from decoder.constants import EventFlag
+from decoder.framer import FLAGS_POSITION
 from pipeline.capture.checkpoints import Checkpoints
 from pipeline.capture.errors import (
     BrokenDumpError,
@@ -94,3 +96,14 @@ def test_a_dump_that_ends_is_the_logs_end_only_where_it_was_to_end(
         with pytest.raises(LostConnectionError, match="ended the dump"):
             capture._on_end(LogEnded())
     capture._folder.leave()
+
+
+def test_a_file_that_was_landed_to_its_end_is_closed_when_the_server_has_left_it(
+    tmp_path: Path,
+) -> None:
+    flagged = bytearray(LOG)
+    flagged[FLAGS_POSITION] |= EventFlag.BINLOG_IN_USE
+    (tmp_path / "binlog.000001").write_bytes(bytes(flagged))
+    landed = Landed(LogPosition("binlog.000001", len(LOG)), 300, ended=True)
+    a_capture(tmp_path)._begin_at(Start(LogPosition("binlog.000002", 4)), landed)
+    assert (tmp_path / "binlog.000001").read_bytes() == LOG
