@@ -105,13 +105,17 @@ class Checkpoints:
             server_file=told.position.file,
             server_position=told.position.position,
             lag=Lag(
-                seconds=max(0.0, time.time() - self._timestamp)
-                if behind and self._timestamp
-                else 0.0,
+                seconds=self._seconds_behind(told) if behind else 0.0,
                 bytes=behind,
                 transactions=told.transactions_behind(self.state.gtid),
             ),
         )
+
+    def _seconds_behind(self, told: LogEnd) -> float | None:
+        """Since the last landed event was written. Both times are of the server's clock."""
+        if not self._timestamp:
+            return None
+        return max(0.0, told.time + time.monotonic() - self._asked_at - self._timestamp)
 
 
 def bytes_behind(logs: Sequence[LogFile], end: LogPosition) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -49,6 +50,8 @@ TRIES_OF_A_DUMP = 3
 """A dump that the server refuses, or that is broken, is asked for so often without a byte."""
 _INTERRUPTED = (LostConnectionError, ServerUnreachableError, BrokenDumpError)
 """What comes of a connection that is interrupted."""
+_NAP = 0.1
+"""Seconds after which one that waits looks whether it is stopped."""
 _SMALL = 64
 """Bytes that an item without data counts in the queue."""
 
@@ -77,7 +80,7 @@ class Capture:
         self._folder = LandedFolder(self._path, write=write)
         self._backoff = Backoff(settings.retry.longest)
         self._refusals = 0
-        self._stopped = threading.Event()
+        self._stopped = False
         self._dump: DumpConnection | None = None
         self._gap = False
         self._caught_up = False
@@ -116,17 +119,18 @@ class Capture:
 
     def stop(self) -> None:
         """Let it end, at a durable position."""
-        self._stopped.set()
+        # No lock: a signal's handler runs in the thread that may hold it.
+        self._stopped = True
         if self._dump is not None:
             self._dump.interrupt()
 
     def _done(self) -> bool:
-        return self._stopped.is_set() or self._caught_up
+        return self._stopped or self._caught_up
 
     def _wait_after(self, error: BinlakeError) -> None:
         """Wait before connecting anew; raises the error where that is of no use."""
         self._caught_up = False  # what the error kept from being durable is not
-        if self._stopped.is_set():
+        if self._stopped:
             if isinstance(error, _INTERRUPTED):
                 return
             raise error
@@ -145,7 +149,13 @@ class Capture:
             state, reconnects=state.reconnects + 1, last_error=redact(sentence_of(error))
         )
         say("capture_reconnects", f"{error} Connecting anew in {seconds:.1f} s.", tries=tries)
-        self._stopped.wait(seconds)
+        self._rest(seconds)
+
+    def _rest(self, seconds: float) -> None:
+        """Do nothing for so long, or until it is stopped."""
+        until = time.monotonic() + seconds
+        while not self._stopped and (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, _NAP))
 
     def _connect_and_follow(self) -> None:
         with Source(self._login) as source:

@@ -49,10 +49,12 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class LogEnd:
-    """Where the server's log ends, and the GTIDs of all that it has executed (in text)."""
+    """Where the server's log ends, the GTIDs of all that it has executed (in text), and what time
+    it was by the server's clock."""
 
     position: LogPosition
     gtids: str
+    time: float = 0.0
 
     def transactions_behind(self, gtid: str | None) -> int | None:
         """How many there are of that GTID's source behind it; None where GTIDs do not tell."""
@@ -100,7 +102,8 @@ class Source:
         gtids = rest[2] if len(rest) > 2 else ""
         if version.is_mariadb:
             gtids = self._rows("SELECT @@global.gtid_binlog_state")[0][0]
-        return LogEnd(LogPosition(file, position), (gtids or "").replace("\n", ""))
+        ((time,),) = self._rows("SELECT UNIX_TIMESTAMP()")
+        return LogEnd(LogPosition(file, position), (gtids or "").replace("\n", ""), float(time))
 
     def has_gtids(self) -> bool:
         """Whether COM_BINLOG_DUMP_GTID may be used: MySQL with `gtid_mode=ON`."""

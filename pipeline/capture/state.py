@@ -52,10 +52,11 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """How far the server is ahead: `seconds` since the last landed event was written, 0 where it is
-    the server's last; `bytes` of its log; `transactions`, None where GTIDs do not tell."""
+    """How far the server is ahead: `seconds` since the last landed event was written, by the
+    server's clock, 0 where it is the server's last, None where nothing was landed since the capture
+    was started; `bytes` of its log; `transactions`, None where GTIDs do not tell."""
 
-    seconds: float
+    seconds: float | None
     bytes: int
     transactions: int | None = None
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -107,3 +111,16 @@ def test_a_file_that_was_landed_to_its_end_is_closed_when_the_server_has_left_it
     landed = Landed(LogPosition("binlog.000001", len(LOG)), 300, ended=True)
     a_capture(tmp_path)._begin_at(Start(LogPosition("binlog.000002", 4)), landed)
     assert (tmp_path / "binlog.000001").read_bytes() == LOG
+
+
+def test_a_handler_that_stops_it_takes_no_lock(tmp_path: Path) -> None:
+    capture = a_capture(tmp_path, forever=True, retry={"longest": 3600})
+    before = signal.signal(signal.SIGUSR1, lambda *_: capture.stop())
+    try:
+        began = time.monotonic()
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGUSR1)).start()
+        capture._rest(3600)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert time.monotonic() - began < 60
+    assert capture._done()
