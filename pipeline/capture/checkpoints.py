@@ -15,6 +15,7 @@ from pipeline.capture.received import LogBytes
 from pipeline.capture.source import LogEnd, LogFile, Source
 from pipeline.capture.state import CaptureState, Lag, write_state
 from pipeline.capture_settings import CheckpointSettings
+from pipeline.server.errors import ServerError
 
 ASK_SECONDS = 5.0
 """The server is asked no more often where its log ends."""
@@ -68,21 +69,26 @@ class Checkpoints:
         """Make durable what is landed, and write that down: up to where.
 
         Of the server's own end the state says what `source` tells, which is asked every few
-        seconds. `final`: it is asked now, and a store gets what is under way.
+        seconds, or now (`final`).
         """
         end = self._folder.make_durable()
         self._bytes, self._last = 0, time.monotonic()
         if final or self._last - self._asked_at >= ASK_SECONDS:
             self._asked_at = self._last
-            with suppress(LostConnectionError):  # what was told before stays
+            # Where it cannot be asked, nothing is known of how far this is behind.
+            self._logs, self._log_end = (), None
+            with suppress(LostConnectionError, ServerError):
                 self._logs, self._log_end = source.logs(), source.end()
         if end is not None:
             self.state = replace(self.state, file=end.file, position=end.position)
         self._measure()
         self.write()
+        return end
+
+    def publish(self, *, final: bool) -> None:
+        """Let the store, where there is one, have what is durable. Raises NotLandedError."""
         if self._published is not None:
             self._published.publish(self._folder.path, self.state, final=final)
-        return end
 
     def write(self) -> None:
         """Write the state as it is."""
@@ -91,6 +97,7 @@ class Checkpoints:
     def _measure(self) -> None:
         durable, told = self.state.durable, self._log_end
         if durable is None or told is None:
+            self.state = replace(self.state, lag=None)
             return
         behind = bytes_behind(self._logs, durable)
         self.state = replace(
@@ -98,13 +105,17 @@ class Checkpoints:
             server_file=told.position.file,
             server_position=told.position.position,
             lag=Lag(
-                seconds=max(0.0, time.time() - self._timestamp)
-                if behind and self._timestamp
-                else 0.0,
+                seconds=self._seconds_behind(told) if behind else 0.0,
                 bytes=behind,
                 transactions=told.transactions_behind(self.state.gtid),
             ),
         )
+
+    def _seconds_behind(self, told: LogEnd) -> float | None:
+        """Since the last landed event was written. Both times are of the server's clock."""
+        if not self._timestamp:
+            return None
+        return max(0.0, told.time + time.monotonic() - self._asked_at - self._timestamp)
 
 
 def bytes_behind(logs: Sequence[LogFile], end: LogPosition) -> int:

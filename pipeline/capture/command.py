@@ -81,7 +81,8 @@ def _lag(state: CaptureState) -> str:
         return "the server's end is not known"
     transactions = state.lag.transactions
     behind = "" if transactions is None else f", {transactions:,} transactions"
-    return f"{state.lag.seconds:.0f} s, {state.lag.bytes:,} bytes{behind} behind the server"
+    seconds = "" if state.lag.seconds is None else f"{state.lag.seconds:.0f} s, "
+    return f"{seconds}{state.lag.bytes:,} bytes{behind} behind the server"
 
 
 @contextmanager

@@ -19,6 +19,7 @@ import pymysql
 
 from pipeline.capture.errors import LostConnectionError
 from pipeline.capture.log_position import LogPosition
+from pipeline.capture.refusals import explained
 from pipeline.capture.replica_commands import (
     BINLOG_DUMP_NON_BLOCK,
     BINLOG_SEND_ANNOTATE_ROWS,
@@ -78,13 +79,13 @@ class _Socket(Protocol):
     def sendall(self, data: bytes) -> None: ...
     def settimeout(self, value: float | None) -> None: ...
     def fileno(self) -> int: ...
-    def shutdown(self, how: int) -> None: ...
 
 
 class DumpConnection:
     """Asks for the log from `start` on. `semi_sync`: acknowledgements are sent.
 
-    Raises ServerError where it cannot connect; LostConnectionError where it is lost.
+    Raises ServerError where it cannot connect, or the user may not be a replica, and
+    LostConnectionError where the connection is lost.
     """
 
     def __init__(
@@ -98,10 +99,14 @@ class DumpConnection:
         gtids: bool,
         semi_sync: bool = False,
     ) -> None:
-        self._address = login.address
+        self._login = login
         # As anything: a dump is read past what PyMySQL has in public.
         self._connection = cast(Any, connect(login))
+        self._semi_sync = semi_sync
         self._wake, self._woken = socket.socketpair()
+        # Nobody waits for the other here: one wake-up that is still to be seen is enough.
+        self._wake.setblocking(False)
+        self._woken.setblocking(False)
         self._acknowledged: LogPosition | None = None
         try:
             self._prepare(replica, mariadb, semi_sync)
@@ -109,7 +114,7 @@ class DumpConnection:
             self._ask(replica, start, flags if wait else flags | BINLOG_DUMP_NON_BLOCK, gtids=gtids)
         except (pymysql.MySQLError, OSError) as error:
             self.close()
-            raise self._lost(error) from error
+            raise explained(error, login, "COM_REGISTER_SLAVE") from error
         self._socket: _Socket = self._connection._sock
         self._socket.settimeout(SILENT_SECONDS)
 
@@ -129,21 +134,24 @@ class DumpConnection:
                     break
                 count += more
         except (OSError, ValueError) as error:
-            raise self._lost(error) from error
+            raise explained(error, self._login, "COM_BINLOG_DUMP") from error
         if not count:
-            raise LostConnectionError(f"{self._address} has closed the connection.")
+            raise LostConnectionError(f"{self._login.address} has closed the connection.")
         return count
 
     def acknowledge(self, position: LogPosition) -> None:
         """Tell a server that waits for it that all before `position` is durable. Any thread."""
+        if not self._semi_sync:
+            return
         self._acknowledged = position
         with suppress(OSError):
             self._wake.send(b"\0")
 
     def interrupt(self) -> None:
         """Let whoever is receiving end with an error. Any thread."""
-        with suppress(OSError, AttributeError):
-            self._connection._sock.shutdown(socket.SHUT_RDWR)
+        with suppress(OSError, TypeError):
+            # Not as TLS's sockets do it, which then read what is encrypted as if it were the log.
+            socket.socket.shutdown(self._connection._sock, socket.SHUT_RDWR)
 
     def close(self) -> None:
         """End the connection, without a word: the server is sending."""
@@ -153,17 +161,14 @@ class DumpConnection:
         self._woken.close()
 
     def _wait(self) -> None:
-        """Until there is something to receive; sends acknowledgements meanwhile: TLS's sockets are
-        for one thread alone."""
+        """Until there is something to receive. Acknowledgements are sent here, before that and
+        meanwhile: TLS's sockets are for one thread alone."""
+        self._send_acknowledgement()
         while not self._has_more():
             ready, _, _ = select.select([self._socket, self._woken], [], [], SILENT_SECONDS)
             if not ready:
                 raise TimeoutError(f"it was silent for {SILENT_SECONDS} seconds")
-            if self._woken in ready:
-                self._woken.recv(1 << 10)
-                self._send_acknowledgement()
-            if self._socket in ready:
-                return
+            self._send_acknowledgement()
 
     def _has_more(self) -> bool:
         """Whether something is there already."""
@@ -173,6 +178,11 @@ class DumpConnection:
         return bool(select.select([self._socket], [], [], 0)[0])
 
     def _send_acknowledgement(self) -> None:
+        """The latest, if there is one that was not sent."""
+        try:
+            self._woken.recv(1 << 16)
+        except BlockingIOError:
+            return
         position = self._acknowledged
         if position is None:
             return
@@ -198,12 +208,6 @@ class DumpConnection:
             self._connection._execute_command(COM_BINLOG_DUMP_GTID, binlog_dump_gtid(*place))
             return
         self._connection._execute_command(COM_BINLOG_DUMP, binlog_dump(*place))
-
-    def _lost(self, error: Exception) -> LostConnectionError:
-        said = error.args[-1] if error.args else type(error).__name__
-        return LostConnectionError(
-            f"the connection to {self._address} is lost: {str(said).rstrip('.')}."
-        )
 
 
 def _settings(mariadb: bool, semi_sync: bool) -> Iterator[str]:

@@ -254,8 +254,10 @@ class DumpStream:
             raise self._broken(_reason(frames.fault)) from frames.fault
         self._checksum, self._layout = frames.checksum, frames.layout
         self._description = self._read_description(event)
-        if self.position != len(MAGIC) or header.log_pos != len(MAGIC) + len(event):
-            if header.log_pos and EventFlag.ARTIFICIAL not in header.flags:
+        own = header.log_pos == len(MAGIC) + len(event)
+        if self.position != len(MAGIC) or not own:
+            # COM_BINLOG_DUMP_GTID leaves the position in it, wherever the dump begins.
+            if header.log_pos and not own and EventFlag.ARTIFICIAL not in header.flags:
                 raise self._hole(header.log_pos, len(event))
             return
         self._require_file()

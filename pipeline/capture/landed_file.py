@@ -11,15 +11,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from decoder.constants import EventFlag, EventType
+from decoder.constants import MAGIC, EventFlag, EventType
 from decoder.errors import BinlogError
 from decoder.framer import FLAGS_POSITION, Framer, has_in_use_flag
 from decoder.head import read_description
 from pipeline.capture.errors import AnotherLogError, DamagedFolderError
+from pipeline.capture.state import sync_folder
 
 _WINDOW = 8 << 20
 _ENDS = (EventType.ROTATE, EventType.STOP)
 _BEGINNING = 1 << 12
+_TYPE_AT, _SIZE_AT = len(MAGIC) + 4, len(MAGIC) + 9
+"""Of the first event, in a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +41,15 @@ Writes = Callable[[int, memoryview, int], int]
 """Writes bytes at a position of an open file, and says how many: `os.pwrite`."""
 
 
-def recover(path: Path, durable: int | None) -> Recovered:
+def recover(path: Path, durable: int | None, *, own: bool = True) -> Recovered:
     """Cut a file off behind its last whole event that verifies; nothing durable is ever cut.
 
-    `durable`: how far it was known to be on disk. Without checksums nothing tells whether what is
-    behind that was written as a whole, and it is cut off too.
+    `durable`: how far it was known to be on disk (None: nothing is known). Without checksums
+    nothing tells whether what is behind that was written as a whole, and it is cut off too while
+    the file grows. `own`: whether a capture has written here; otherwise nothing is cut at all.
 
-    Raises DamagedFolderError where fewer bytes than `durable` are good.
+    Raises DamagedFolderError where fewer bytes than `durable` are good, and for a file that no
+    capture leaves behind.
     """
     framer = Framer()
     last_event = 0
@@ -59,11 +64,18 @@ def recover(path: Path, durable: int | None) -> Recovered:
         said = framer.fault or "it ends there"
         reason = f"of {durable} bytes that were landed only {end} are good: {said}."
         raise DamagedFolderError(reason, file=str(path))
-    if durable is not None and end > durable and not _has_checksums(beginning):
+    if durable is not None and end > durable and _is_uncertain(beginning):
         return _cut_to(path, durable)
-    if end != path.stat().st_size:
-        os.truncate(path, end if last_event else 0)
-    return Recovered(end if last_event else 0, last_event, ended)
+    size = path.stat().st_size
+    whole = end == size and last_event
+    if not whole and not (own and (last_event or _is_only_begun(beginning, size))):
+        said = framer.fault or "its last event is not whole"
+        raise DamagedFolderError(f"it is not as a capture leaves a file: {said}.", file=str(path))
+    if not last_event:
+        return Recovered(0, 0, ended=False)
+    if end != size:
+        os.truncate(path, end)
+    return Recovered(end, last_event, ended)
 
 
 def _cut_to(path: Path, durable: int) -> Recovered:
@@ -71,11 +83,28 @@ def _cut_to(path: Path, durable: int) -> Recovered:
     return recover(path, durable)
 
 
-def _has_checksums(beginning: bytes) -> bool:
-    try:
-        return bool(read_description(beginning).checksum_length)
-    except BinlogError:
+def _is_only_begun(beginning: bytes, size: int) -> bool:
+    """Whether a file without a whole event is what is there of a capture's first write to it."""
+    if not MAGIC.startswith(beginning[: len(MAGIC)]):
         return False
+    if size <= FLAGS_POSITION:
+        return beginning[_TYPE_AT : _TYPE_AT + 1] in (b"", bytes([EventType.FORMAT_DESCRIPTION]))
+    event = int.from_bytes(beginning[_SIZE_AT : _SIZE_AT + 4], "little")
+    return _is_in_use(beginning) and size < len(MAGIC) + event
+
+
+def _is_in_use(beginning: bytes) -> bool:
+    """Whether the file grows: its end is not known to be on disk as long as the flag is set."""
+    flagged = has_in_use_flag(beginning)
+    return flagged and bool(beginning[FLAGS_POSITION] & EventFlag.BINLOG_IN_USE)
+
+
+def _is_uncertain(beginning: bytes) -> bool:
+    """Whether nothing tells that the file's last bytes were written: it grows, unchecked."""
+    try:
+        return _is_in_use(beginning) and not read_description(beginning).checksum_length
+    except BinlogError:
+        return True
 
 
 class LandedFile:
@@ -87,7 +116,10 @@ class LandedFile:
         self.whole = end
         self._write = write
         self._ended = False
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        # Under a hidden name until its first bytes are in it: nobody finds an empty log.
+        self._hidden = None if path.exists() else path.with_name(f".{path.name}.begun")
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if self._hidden else 0)
+        self._descriptor = os.open(self._hidden or path, flags, 0o644)
 
     def land(self, data: memoryview, position: int, *, whole: int | None, ended: bool) -> int:
         """Append what is not there yet, and compare the rest; gives how many bytes are new.
@@ -104,6 +136,7 @@ class LandedFile:
         done = 0
         while done < len(new):
             done += self._write(self._descriptor, new[done:], position + known + done)
+        self._show()
         self.end = max(self.end, position + len(data))
         if whole is not None and whole >= self.whole:
             self.whole, self._ended = whole, ended
@@ -128,7 +161,15 @@ class LandedFile:
         if self.end != self.whole:
             os.ftruncate(self._descriptor, self.whole)
             self.end = self.whole
+        if self._hidden is not None:
+            self._hidden.unlink(missing_ok=True)
         os.close(self._descriptor)
+
+    def _show(self) -> None:
+        if self._hidden is not None:
+            self._hidden.replace(self.path)
+            self._hidden = None
+            sync_folder(self.path.parent)
 
     def _compare(self, data: memoryview, position: int) -> None:
         there = os.pread(self._descriptor, len(data), position)

@@ -69,15 +69,17 @@ class LandedFolder:
         found = (entry.name for entry in self.path.iterdir() if entry.is_file())
         return sorted(filter(is_log_name, found), key=number_of)
 
-    def recover(self, durable: LogPosition | None) -> Landed | None:
+    def recover(self, durable: LogPosition | None, *, own: bool = True) -> Landed | None:
         """What is there to go on from, its last file cut off behind its last whole event.
 
-        `durable`: how far the state says that it is on disk. None where there is no file.
+        `durable`: how far the state says that it is on disk. None where there is no file. `own`:
+        whether the state says that a capture has begun here; otherwise nothing is changed.
+
+        Raises DamagedFolderError for a file that no capture leaves behind.
         """
         self.leave()
         for name in reversed(self.names()):
-            known = durable.position if durable is not None and durable.file == name else None
-            found = recover(self.path / name, known)
+            found = recover(self.path / name, _durable_bytes(name, durable, own), own=own)
             if found.end:
                 return Landed(LogPosition(name, found.end), found.last_event, found.ended)
             # Begun, and not so far that anything of it counts.
@@ -108,14 +110,11 @@ class LandedFolder:
                 )
             self._finish(under_way)
         path = self.path / file
-        new = not path.exists()
-        end = 0 if new else path.stat().st_size
+        end = path.stat().st_size if path.exists() else 0
         if position > max(end, _FIRST_POSITION):
             reason = f"what is before it is not landed: {path} has {end} bytes."
             raise BrokenDumpError(reason, file=file, position=position)
         self._file = LandedFile(path, end, write=self._write)
-        if new:
-            self._sync_folder()
 
     def land(self, data: memoryview, position: int, *, whole: int | None, ended: bool) -> int:
         """Put bytes of the file under way where they belong; gives how many are new."""
@@ -144,10 +143,10 @@ class LandedFolder:
         file.clear_in_use()
         file.close()
 
-    def _sync_folder(self) -> None:
-        """A new file's name is on disk too."""
-        descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+
+def _durable_bytes(name: str, durable: LogPosition | None, own: bool) -> int | None:
+    """How many of a file's bytes the state knows to be on disk; None where it does not tell."""
+    if durable is not None and durable.file == name:
+        return durable.position
+    newer = durable is None or number_of(name) > number_of(durable.file)
+    return 0 if own and newer else None

@@ -8,15 +8,16 @@ spool once it is in the store. Where the spool is lost, it is made from the stor
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipeline.capture.errors import DamagedFolderError, NotLandedError
+from pipeline.capture.errors import AnotherLogError, CaptureError, NotLandedError
 from pipeline.capture.log_position import is_log_name, number_of
 from pipeline.capture.state import STATE, CaptureState, read_state, write_state
 from pipeline.capture_settings import PublishSettings
@@ -41,7 +42,8 @@ class Published:
     def restore(self, spool: Path) -> None:
         """Give a spool that has less than the store what it needs to go on from there.
 
-        Raises NotLandedError where the store cannot be read.
+        Raises NotLandedError where the store cannot be read, AnotherLogError where what is in it is
+        not of this spool's capture.
         """
         with self._sentences():
             self._files.invalidate_cache()
@@ -56,15 +58,16 @@ class Published:
                 >= (number_of(last), found[last])
             ):
                 return
-            for name in here:
+            # All of it is here, and of this capture, before anything that was here is let go.
+            state = self._fetched_state(spool)
+            self._require_same(state, last, spool, here)
+            fetched = self._fetch(last, spool)
+        # The object may be older than the state; it is put as whole events.
+        write_state(spool, replace(state, file=last, position=fetched.stat().st_size))
+        fetched.replace(spool / last)
+        for name in here:
+            if name != last:
                 (spool / name).unlink()
-            self._fetch(STATE, spool / STATE)
-            self._fetch(last, spool / last)
-        state = read_state(spool)
-        if state is None:
-            raise DamagedFolderError("it is not there.", file=f"{self.location}/{STATE}")
-        # The object may be older than the state: how far it is whole, the file itself tells.
-        write_state(spool, replace(state, file="", position=0))
 
     def publish(self, spool: Path, state: CaptureState, *, final: bool) -> None:
         """Put what is closed, and, where it is time or `final`, what is under way.
@@ -77,15 +80,13 @@ class Published:
         with self._sentences():
             for name in names[:-1]:
                 if name not in self._closed:
-                    self._put(spool / name, name)
-                    self._put(spool / STATE, STATE)
+                    self._put_with_state(spool, name)
                     self._closed.add(name)
                 # Not before there is something in the next one: the spool is what is gone on from.
                 if state.file == names[-1] and state.position:
                     (spool / name).unlink()
             if names and self._is_due(names[-1], state.position, final=final):
-                self._put(spool / names[-1], names[-1], state.position)
-                self._put(spool / STATE, STATE)
+                self._put_with_state(spool, names[-1], state.position)
                 self._under_way = (names[-1], state.position)
                 self._last = time.monotonic()
 
@@ -106,11 +107,49 @@ class Published:
         named = ((str(entry["name"]).rpartition("/")[2], entry) for entry in entries)
         return {name: int(entry["size"]) for name, entry in named if is_log_name(name)}
 
-    def _fetch(self, name: str, to: Path) -> None:
-        under_way = to.with_name(f".{to.name}.fetched")
+    def _fetched_state(self, spool: Path) -> CaptureState:
+        """What the store's state says."""
+        if not self._files.exists(f"{self._path}/{STATE}"):
+            raise self._another("it has logs but no state of a capture.")
+        fetched = self._fetch(STATE, spool)
+        state = read_state(spool, fetched.name)
+        fetched.unlink()
+        if state is None:
+            raise self._another("its state of a capture went away.")
+        return state
+
+    def _require_same(
+        self, stored: CaptureState, last: str, spool: Path, here: Sequence[str]
+    ) -> None:
+        """The store's capture and the spool's are one, as far as the spool tells."""
+        own = read_state(spool)
+        if own is not None and own.first_file and own.server_uuid != stored.server_uuid:
+            raise self._another(
+                f"it holds that of server {stored.server_uuid}, and {spool} that of"
+                f" {own.server_uuid}."
+            )
+        if own is not None and own.first_file and own.replica.uuid != stored.replica.uuid:
+            raise self._another(f"another capture than that of {spool} has put what it holds.")
+        others = [name for name in here if name.rpartition(".")[0] != last.rpartition(".")[0]]
+        if others:
+            raise self._another(f"it holds {last}, and {spool} {others[0]}.")
+
+    def _another(self, reason: str) -> AnotherLogError:
+        return AnotherLogError(reason, folder=self.location)
+
+    def _fetch(self, name: str, spool: Path) -> Path:
+        """An object, beside what the spool has."""
+        under_way = spool / f".{name}.fetched"
         with self._files.open(f"{self._path}/{name}", "rb") as stored, under_way.open("wb") as file:
             shutil.copyfileobj(stored, file, _PART)
-        under_way.replace(to)
+            file.flush()
+            os.fsync(file.fileno())
+        return under_way
+
+    def _put_with_state(self, spool: Path, name: str, size: int | None = None) -> None:
+        """The state first: a store with logs, but none, could not be gone on from."""
+        self._put(spool / STATE, STATE)
+        self._put(spool / name, name, size)
 
     def _put(self, file: Path, name: str, size: int | None = None) -> None:
         """A file's first `size` bytes, or all of it, as an object: whole, or not at all."""
@@ -132,7 +171,7 @@ class Published:
         """NotLandedError for whatever the store's client raises: each has errors of its own."""
         try:
             yield
-        except DamagedFolderError:
+        except CaptureError:
             raise
         except Exception as error:
             raise NotLandedError(said_by(error), folder=self.location) from error

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -41,6 +42,7 @@ from pipeline.errors import BinlakeError, SettingsError, sentence_of
 from pipeline.lock import local_path
 from pipeline.log_lines import say
 from pipeline.progress import Progress, QuietProgress, Task
+from pipeline.redaction import redact
 from pipeline.server.errors import ServerUnreachableError
 from pipeline.server.login import Login
 
@@ -48,6 +50,8 @@ TRIES_OF_A_DUMP = 3
 """A dump that the server refuses, or that is broken, is asked for so often without a byte."""
 _INTERRUPTED = (LostConnectionError, ServerUnreachableError, BrokenDumpError)
 """What comes of a connection that is interrupted."""
+_NAP = 0.1
+"""Seconds after which one that waits looks whether it is stopped."""
 _SMALL = 64
 """Bytes that an item without data counts in the queue."""
 
@@ -75,11 +79,14 @@ class Capture:
         self._path, self._published = place_of(settings)
         self._folder = LandedFolder(self._path, write=write)
         self._backoff = Backoff(settings.retry.longest)
-        self._stopped = threading.Event()
+        self._refusals = 0
+        self._stopped = False
         self._dump: DumpConnection | None = None
         self._gap = False
         self._caught_up = False
         self._from_first = False
+        self._asked = False
+        self._target: LogPosition | None = None
 
     def run(self) -> CaptureState:
         """Until it has caught up or is stopped: the state then.
@@ -112,38 +119,49 @@ class Capture:
 
     def stop(self) -> None:
         """Let it end, at a durable position."""
-        self._stopped.set()
+        # No lock: a signal's handler runs in the thread that may hold it.
+        self._stopped = True
         if self._dump is not None:
             self._dump.interrupt()
 
     def _done(self) -> bool:
-        return self._stopped.is_set() or self._caught_up
+        return self._stopped or self._caught_up
 
     def _wait_after(self, error: BinlakeError) -> None:
         """Wait before connecting anew; raises the error where that is of no use."""
         self._caught_up = False  # what the error kept from being durable is not
-        if self._stopped.is_set():
+        if self._stopped:
             if isinstance(error, _INTERRUPTED):
                 return
             raise error
-        tries = self._backoff.tries + 1
+        # Counted apart: a server that was down for long may refuse its first dump.
+        refused = isinstance(error, DumpRefusedError | BrokenDumpError)
+        self._refusals += refused
+        tries = self._refusals if refused else self._backoff.tries + 1
         most = _most_tries(error, self.settings)
         if most is not None and tries >= most:
             raise error
         # A position inside of an event may be that of another log: all of the file is compared.
-        self._from_first = isinstance(error, DumpRefusedError)
+        self._from_first = refused
         seconds = self._backoff.next()
         state = self._checkpoints.state
         self._checkpoints.state = replace(
-            state, reconnects=state.reconnects + 1, last_error=sentence_of(error)
+            state, reconnects=state.reconnects + 1, last_error=redact(sentence_of(error))
         )
         say("capture_reconnects", f"{error} Connecting anew in {seconds:.1f} s.", tries=tries)
-        self._stopped.wait(seconds)
+        self._rest(seconds)
+
+    def _rest(self, seconds: float) -> None:
+        """Do nothing for so long, or until it is stopped."""
+        until = time.monotonic() + seconds
+        while not self._stopped and (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, _NAP))
 
     def _connect_and_follow(self) -> None:
         with Source(self._login) as source:
             replica = self._known_as(source.identity)
-            landed = self._folder.recover(self._checkpoints.state.durable)
+            state = self._checkpoints.state
+            landed = self._folder.recover(state.durable, own=bool(state.first_file))
             logs, end, gtids = source.logs(), source.end(), source.has_gtids()
             start = where_to_begin(
                 landed,
@@ -155,7 +173,7 @@ class Capture:
             )
             if self._from_first:
                 start = replace(start, at=LogPosition(start.at.file, FIRST))
-            self._begin_at(start)
+            self._begin_at(start, landed)
             if start.lost and landed is not None:
                 self._note_gap(landed, start)
             semi_sync = self.settings.semi_sync and source.is_semi_sync()
@@ -175,6 +193,7 @@ class Capture:
             finally:
                 self._dump.close()
                 self._dump = None
+                self._asked = False
 
     def _known_as(self, identity: Identity) -> Replica:
         """Who the capture is to this server. Raises AnotherLogError for one that is another."""
@@ -200,21 +219,29 @@ class Capture:
             server_id=identity.server_id,
             server_version=identity.version.text,
         )
-        self._checkpoints.write()  # before the first byte: it says whose log this is
         return replica
 
-    def _begin_at(self, start: Start) -> None:
+    def _begin_at(self, start: Start, landed: Landed | None) -> None:
+        """The state says whose log this is, before the first byte, and not before the server's log
+        has been seen to be the folder's: what it says lets a later run cut files off."""
         state = self._checkpoints.state
-        first = next(iter(self._folder.names()), start.at.file)
-        self._checkpoints.state = replace(state, first_file=state.first_file or first)
+        if not state.first_file:
+            first = next(iter(self._folder.names()), start.at.file)
+            # Files that were put here by hand are there as a whole.
+            end = landed.end if landed else LogPosition("", 0)
+            state = replace(state, first_file=first, file=end.file, position=end.position)
+            self._checkpoints.state = state
+        self._checkpoints.write()
+        if landed is not None and start.at.file != landed.end.file:
+            self._folder.close_recovered(landed.end.file)
 
     def _note_gap(self, landed: Landed, start: Start) -> None:
         gap = Gap(str(landed.end), start.at.file, now())
         state = self._checkpoints.state
         if gap.behind not in {known.behind for known in state.gaps}:
             self._checkpoints.state = replace(state, gaps=(*state.gaps, gap))
+            self._checkpoints.write()  # what is landed behind it would hide it from a later run
             say("gap", f"The server has purged what is between {gap.behind} and {gap.first}.")
-        self._folder.close_recovered(landed.end.file)
         self._gap = True
 
     def _follow(
@@ -226,6 +253,7 @@ class Capture:
         task: Task,
     ) -> None:
         """Land what the server sends, until it is at `target` where the capture is not for ever."""
+        self._target = target
         queue: ByteQueue[Received] = ByteQueue(int(self.settings.queue))
         reader = threading.Thread(target=_read, args=(dump, queue), name="binlog dump", daemon=True)
         say(
@@ -239,9 +267,10 @@ class Capture:
                 item = queue.get(self._checkpoints.seconds_left or self.settings.checkpoint.seconds)
                 if item is not None:
                     _WAYS[type(item)](self, item, dump, queue, source, task)
-                if self._checkpoints.due:
+                # One for all that is there: the server waits for the last of them.
+                if self._checkpoints.due or (self._asked and queue.empty):
                     self._checkpoint(source, dump)
-                self._caught_up = self._caught_up or self._reached(target)
+                self._caught_up = self._caught_up or self._reached()
         except EOFError:
             raise LostConnectionError("the server ended the dump.") from None
         finally:
@@ -251,14 +280,18 @@ class Capture:
             reader.join()
             self._checkpoint(source, dump, final=True)
 
-    def _reached(self, target: LogPosition) -> bool:
-        end = self._folder.end
-        return not self.settings.forever and end is not None and end >= target
+    def _reached(self) -> bool:
+        end, target = self._folder.end, self._target
+        if self.settings.forever or end is None or target is None:
+            return False
+        return end >= target
 
     def _checkpoint(self, source: Source, dump: DumpConnection, *, final: bool = False) -> None:
         end = self._checkpoints.make(source, final=final)
-        if end is not None and self.settings.semi_sync:
+        self._asked = False
+        if end is not None:
             dump.acknowledge(end)
+        self._checkpoints.publish(final=final)
 
     def _on_file(self, item: FileNamed, *_: Any) -> None:
         self._folder.begin(item.file, item.position, gap=self._gap)
@@ -275,18 +308,27 @@ class Capture:
         new = self._folder.land(item.data, item.position, whole=item.whole, ended=item.ended)
         self._checkpoints.count(item, new)
         if new:
-            self._backoff.progress()
+            self._progressed()
             task.advance(new)
-        if item.asked and queue.empty:
-            self._checkpoint(source, dump)
+        self._asked = self._asked or item.asked
 
     def _on_heartbeat(
         self, item: Heartbeat, dump: DumpConnection, queue: object, source: Source, task: Task
     ) -> None:
+        self._progressed()
         self._checkpoint(source, dump)
 
+    def _progressed(self) -> None:
+        """New bytes, or a server with nothing to send. Events that are sent again are none: where
+        a dump is broken at the same place each time, they come before it each time."""
+        self._backoff.progress()
+        self._refusals = 0
+
     def _on_end(self, item: LogEnded, *_: Any) -> None:
-        self._caught_up = True
+        """A server that is shut down, or that kills the dump, ends it just like one that has sent
+        all it has."""
+        if not self._reached():
+            raise LostConnectionError("the server ended the dump.")
 
 
 _WAYS: Mapping[type, Callable[..., None]] = MappingProxyType(

@@ -18,13 +18,12 @@ from decoder.encryption.header import HEADER_LENGTH as ENCRYPTION_HEADER_LENGTH
 from pipeline.bronze.gtids import GtidSet
 from pipeline.capture.errors import CaptureError, LostConnectionError
 from pipeline.capture.log_position import LogPosition
+from pipeline.capture.refusals import code_of, explained
 from pipeline.server.connection import connect
-from pipeline.server.errors import AccessDeniedError
 from pipeline.server.login import Login
 from pipeline.server.version import ServerVersion
 
 _NOT_LOGGING = (1381, 1236)
-_DENIED = (1044, 1142, 1227)
 
 
 class NoLogError(CaptureError):
@@ -50,10 +49,12 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class LogEnd:
-    """Where the server's log ends, and the GTIDs of all that it has executed (in text)."""
+    """Where the server's log ends, the GTIDs of all that it has executed (in text), and what time
+    it was by the server's clock."""
 
     position: LogPosition
     gtids: str
+    time: float = 0.0
 
     def transactions_behind(self, gtid: str | None) -> int | None:
         """How many there are of that GTID's source behind it; None where GTIDs do not tell."""
@@ -72,8 +73,9 @@ class LogEnd:
 class Source:
     """A connection to ask with: `with Source(login) as source`.
 
-    Every question raises LostConnectionError where the connection is gone, AccessDeniedError where
-    the user may not ask it.
+    Every question raises LostConnectionError where the connection breaks, AccessDeniedError where
+    the user may not ask it; the one behind it connects anew, and raises what that raises, or
+    LostConnectionError where another server answers.
     """
 
     def __init__(self, login: Login) -> None:
@@ -100,7 +102,8 @@ class Source:
         gtids = rest[2] if len(rest) > 2 else ""
         if version.is_mariadb:
             gtids = self._rows("SELECT @@global.gtid_binlog_state")[0][0]
-        return LogEnd(LogPosition(file, position), (gtids or "").replace("\n", ""))
+        ((time,),) = self._rows("SELECT UNIX_TIMESTAMP()")
+        return LogEnd(LogPosition(file, position), (gtids or "").replace("\n", ""), float(time))
 
     def has_gtids(self) -> bool:
         """Whether COM_BINLOG_DUMP_GTID may be used: MySQL with `gtid_mode=ON`."""
@@ -135,27 +138,23 @@ class Source:
         return Identity(ServerVersion.read(text), server_id, rows[0][1] if rows else None)
 
     def _rows(self, statement: str) -> list[tuple[Any, ...]]:
+        if not self._connection.open:
+            self._connect_anew()
         try:
             with self._connection.cursor() as cursor:
                 cursor.execute(statement)
                 return list(cursor.fetchall())
         except pymysql.MySQLError as error:
-            raise self._explained(error, statement) from error
+            if code_of(error) in _NOT_LOGGING:
+                raise self._no_log() from error
+            raise explained(error, self._login, statement) from error
 
-    def _explained(self, error: pymysql.MySQLError, statement: str) -> Exception:
-        code = error.args[0] if error.args else 0
-        said = str(error.args[-1]).rstrip(".") if error.args else type(error).__name__
-        if code in _DENIED:
-            return AccessDeniedError(
-                f"{statement} is refused: {said}.",
-                address=self._login.address,
-                user=self._login.user,
-                remedy="Grant REPLICATION SLAVE and REPLICATION CLIENT (on MariaDB, REPLICATION"
-                " SLAVE and BINLOG MONITOR) on *.*.",
-            )
-        if code in _NOT_LOGGING:
-            return self._no_log()
-        return LostConnectionError(f"{self._login.address} does not answer {statement}: {said}.")
+    def _connect_anew(self) -> None:
+        self._connection = connect(self._login)
+        known, found = self.identity, self._identity()
+        if (known.uuid, known.server_id) != (found.uuid, found.server_id):
+            self.close()
+            raise LostConnectionError(f"another server answers at {self._login.address} now.")
 
     def _no_log(self) -> NoLogError:
         return NoLogError(

@@ -52,10 +52,11 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """How far the server is ahead: `seconds` since the last landed event was written, 0 where it is
-    the server's last; `bytes` of its log; `transactions`, None where GTIDs do not tell."""
+    """How far the server is ahead: `seconds` since the last landed event was written, by the
+    server's clock, 0 where it is the server's last, None where nothing was landed since the capture
+    was started; `bytes` of its log; `transactions`, None where GTIDs do not tell."""
 
-    seconds: float
+    seconds: float | None
     bytes: int
     transactions: int | None = None
 
@@ -113,9 +114,9 @@ class CaptureState:
         )
 
 
-def read_state(folder: Path) -> CaptureState | None:
+def read_state(folder: Path, name: str = STATE) -> CaptureState | None:
     """The folder's state; None where it has none. Raises DamagedFolderError."""
-    path = folder / STATE
+    path = folder / name
     try:
         return CaptureState.from_json(path.read_text())
     except FileNotFoundError:
@@ -135,7 +136,17 @@ def write_state(folder: Path, state: CaptureState) -> CaptureState:
         file.flush()
         os.fsync(file.fileno())
     under_way.replace(path)
+    sync_folder(folder)
     return state
+
+
+def sync_folder(folder: Path) -> None:
+    """The names of a folder's files are on disk when this returns."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def now() -> str:

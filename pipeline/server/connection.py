@@ -200,10 +200,18 @@ BROKEN_OFF = frozenset({2006, 2013, 2055, 1927})
 """Codes of a connection that is no more."""
 
 
+_CUT_OFF = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
+"""The connection ended, whatever TLS had to do with it: the network, or a server that goes down."""
+
+
 def _explained(error: Exception, login: Login) -> ServerError:
     """One of ours, for what PyMySQL raised."""
     cause = getattr(error, "original_exception", error)
     named = {"address": login.address, "user": login.user}
+    if isinstance(cause, _CUT_OFF):
+        remedy = "Look at what is between, and run it again."
+        reason = "the connection was cut off as TLS began."
+        return ServerUnreachableError(reason, remedy=remedy, **named)
     if isinstance(cause, ssl.SSLError):
         said = getattr(cause, "verify_message", "") or cause.reason or "it broke off"
         return TlsError(f"there is no TLS with the server: {said}.", remedy=_TLS_REMEDY, **named)

@@ -9,6 +9,8 @@ import pytest
 from decoder.constants import EventFlag
 from decoder.framer import FLAGS_POSITION
 from pipeline.bronze.listing import find_binlogs
+from pipeline.bronze.scan import ScanTask, scan
+from pipeline.bronze.verdict import judge
 from pipeline.capture.errors import AnotherLogError, FolderInUseError, PurgedError
 from pipeline.capture.landed_folder import alone_in
 from pipeline.capture.state import read_state
@@ -17,6 +19,8 @@ from tests.support import traffic
 from tests.support.capturing import begins_like, capture, capturing, differing, eventually
 from tests.support.mysql import MySQLFactory, MySQLServer
 from tests.support.server import Server
+
+XID_LENGTH = 31
 
 
 def write(server: Server, *, seed: int, count: int = 60) -> None:
@@ -66,6 +70,22 @@ def test_bronze_finds_the_landed_files_and_nothing_else(mysql: MySQLServer, tmp_
     assert not listing.notes
 
 
+def test_bronze_takes_a_landed_file_that_ends_inside_a_transaction_for_a_growing_one(
+    mysql: MySQLServer, tmp_path: Path
+) -> None:
+    mysql.reset_logs()
+    make_table(mysql)
+    mysql.execute("INSERT INTO shop.t (b) VALUES ('x')")
+    capture(mysql, tmp_path)
+    landed = tmp_path / "binlog.000001"
+    size = landed.stat().st_size - XID_LENGTH
+    task = ScanTask(str(landed), landed.name, size, None, False, 1 << 24, 1 << 26)
+    found = scan(task)
+    assert found.in_use
+    assert 4 < found.boundary.position < size
+    assert judge(landed.name, found, None, relay=False).state == "open"
+
+
 def test_a_file_has_the_in_use_flag_until_the_server_closes_it(
     mysql: MySQLServer, tmp_path: Path
 ) -> None:
@@ -85,8 +105,8 @@ def test_a_log_that_is_written_meanwhile_is_followed(mysql: MySQLServer, tmp_pat
         for seed in range(4):
             write(mysql, seed=seed)
             mysql.flush_logs()
-        eventually(lambda: (tmp_path / "binlog.000005").exists())
-    assert not differing(mysql, tmp_path)
+        eventually(lambda: not differing(mysql, tmp_path))
+    assert len(list(tmp_path.glob("binlog.*"))) == 5
 
 
 def test_a_capture_that_is_told_to_end_has_all_it_took_on_disk(

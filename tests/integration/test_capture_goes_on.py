@@ -120,16 +120,13 @@ def test_sigterm_ends_the_command_in_order(mysql: MySQLServer, tmp_path: Path) -
     landed = tmp_path / "landed"
     make_table(mysql)
     running = command(mysql, landed, "--forever", "--log", "json")
-    eventually(lambda: (read := _state(landed)) is not None and read.position > 0)
+    last = len(mysql.binlogs()) - 1
+    eventually(lambda: not differing(mysql, landed, first=last))
     running.send_signal(signal.SIGTERM)
     _, told = running.communicate(timeout=30)
     assert running.returncode == 0, told
     assert b"capture_finished" in told
-    assert not differing(mysql, landed, first=len(mysql.binlogs()) - 1)
-
-
-def _state(landed: Path) -> object:
-    return read_state(landed)
+    assert not differing(mysql, landed, first=last)
 
 
 def test_a_network_that_is_cut_again_and_again(mysql_factory: MySQLFactory, tmp_path: Path) -> None:
@@ -162,9 +159,10 @@ def test_a_user_with_a_password_and_what_it_may_do(
     Capture(CaptureSettings(to=str(tmp_path)), login).run()
     assert not differing(mysql, tmp_path)
 
-    mysql.execute("REVOKE REPLICATION CLIENT ON *.* FROM capturer")
-    with pytest.raises(AccessDeniedError, match="Grant REPLICATION SLAVE and REPLICATION CLIENT"):
-        Capture(CaptureSettings(to=str(tmp_path)), login).run()
+    for privilege in ("REPLICATION SLAVE", "REPLICATION CLIENT"):
+        mysql.execute(f"REVOKE {privilege} ON *.* FROM capturer")
+        with pytest.raises(AccessDeniedError, match="Grant REPLICATION SLAVE and REPLICATION CLI"):
+            Capture(CaptureSettings(to=str(tmp_path)), login).run()
 
 
 def test_a_password_is_read_nowhere(mysql: MySQLServer, tmp_path: Path) -> None:
@@ -205,6 +203,7 @@ def test_memory_stays_flat_when_the_disk_is_slow(
         return os.pwrite(descriptor, data, position)
 
     queue = 2 << 20
+    capture(server, tmp_path / "first", first_file=server.binlogs()[-1].name)  # loads the kernels
     before = _resident()
     most = [before]
     ended = threading.Event()
@@ -216,12 +215,12 @@ def test_memory_stays_flat_when_the_disk_is_slow(
     watching = threading.Thread(target=watch)
     watching.start()
     capturing_slowly = Capture(
-        CaptureSettings(to=str(tmp_path), queue=queue), login_of(server), write=write
+        CaptureSettings(to=str(tmp_path / "slowly"), queue=queue), login_of(server), write=write
     )
     capturing_slowly.run()
     ended.set()
     watching.join()
-    assert not differing(server, tmp_path)
+    assert not differing(server, tmp_path / "slowly")
     # It was full, and held no more than its limit.
     assert queue // 2 < capturing_slowly.most_queued <= queue
     assert max(most) - before < 24 << 20, "of the 30 MB that were captured"
@@ -289,6 +288,26 @@ def test_a_dump_that_the_server_kills_is_asked_for_anew(mysql: MySQLServer, tmp_
     state = read_state(tmp_path)
     assert state is not None
     assert state.reconnects >= 3
+
+
+def test_how_far_it_is_behind_is_asked_anew_when_that_connection_is_lost(
+    mysql: MySQLServer, tmp_path: Path
+) -> None:
+    mysql.reset_logs()
+    make_table(mysql)
+    with capturing(mysql, tmp_path, checkpoint={"seconds": 0.1}):
+        eventually(lambda: bool(_dumps(mysql)))
+        idle = "SELECT id FROM information_schema.processlist WHERE command = 'Sleep'"
+        for (thread,) in mysql.execute(idle):
+            mysql.execute(f"KILL {thread}")
+        mysql.execute("INSERT INTO shop.t (b) VALUES ('x')")
+        ((_, end, *_),) = mysql.execute("SHOW BINARY LOG STATUS")
+        eventually(lambda: _server_position(tmp_path) == end)
+
+
+def _server_position(landed: Path) -> int:
+    state = read_state(landed)
+    return 0 if state is None else state.server_position
 
 
 def _dumps(server: MySQLServer) -> list[tuple[int]]:

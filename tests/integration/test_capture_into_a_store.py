@@ -21,6 +21,7 @@ from tests.support.capturing import login_of
 from tests.support.mysql import MySQLServer
 from tests.support.object_store import ObjectStore, object_store
 
+ROW = "(REPEAT('x', 2000))"
 URL = "s3://landing/binlogs"
 
 
@@ -51,8 +52,7 @@ def stored(store: ObjectStore) -> dict[str, bytes]:
 
 def insert(server: MySQLServer, rows: int) -> None:
     server.execute("CREATE DATABASE IF NOT EXISTS shop; CREATE TABLE IF NOT EXISTS shop.s (a TEXT)")
-    for _ in range(rows):
-        server.execute("INSERT INTO shop.s VALUES (REPEAT('x', 2000))")
+    server.execute(f"INSERT INTO shop.s VALUES {','.join([ROW] * rows)}")
 
 
 def begun_anew(server: MySQLServer) -> None:

@@ -53,9 +53,15 @@ def begins_like(landed: Path, log: Path) -> bool:
 
 
 @contextmanager
-def capturing(server: Server, to: Path, **settings: Any) -> Iterator[Capture]:
-    """A capture that runs for ever, in a thread, until the end of the `with`."""
-    running = Capture(CaptureSettings(to=str(to), forever=True, **settings), login_of(server))
+def capturing(
+    server: Server, to: Path, login: Login | None = None, **settings: Any
+) -> Iterator[Capture]:
+    """A capture that runs for ever, in a thread, until the end of the `with`.
+
+    As root unless `login` says otherwise: its socket is another after a restart.
+    """
+    wanted = CaptureSettings(to=str(to), forever=True, **settings)
+    running = Capture(wanted, login or login_of(server))
     errors: list[BaseException] = []
     thread = threading.Thread(target=_run, args=(running, errors))
     thread.start()

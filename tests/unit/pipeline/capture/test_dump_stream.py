@@ -71,9 +71,11 @@ def test_what_is_in_no_file_is_left_out() -> None:
     assert bytes_of(items) == log + b"".join(events)
 
 
-def test_a_later_start_has_a_description_that_is_not_landed() -> None:
+@pytest.mark.parametrize("zeroed", [True, False], ids=["COM_BINLOG_DUMP", "COM_BINLOG_DUMP_GTID"])
+def test_a_later_start_has_a_description_that_is_not_landed(zeroed: bool) -> None:
     told = bytearray(description())
-    told[13:17] = bytes(4)
+    if zeroed:
+        told[13:17] = bytes(4)
     (event,) = placed([(QUERY, b"later")], start=1000)
     sent = packets([OK + rotate(FILE, 1000), OK + bytes(told), OK + event])
     items = taken(DumpStream(), sent, 1 << 16)

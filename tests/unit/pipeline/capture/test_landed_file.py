@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,7 @@ def test_an_event_whose_bytes_did_not_reach_the_disk_is_cut_off(tmp_path: Path) 
 def test_without_checksums_only_what_is_known_to_be_durable_stays(tmp_path: Path) -> None:
     ends = ends_of(NO_CHECKSUM)
     file = tmp_path / "binlog.000001"
-    file.write_bytes(NO_CHECKSUM)
+    file.write_bytes(in_use(NO_CHECKSUM))
     assert recover(file, ends[3]).end == ends[3]
     assert file.stat().st_size == ends[3]
 
@@ -62,7 +63,7 @@ def test_a_whole_file_says_that_it_has_its_end(tmp_path: Path) -> None:
     assert (found.end, found.ended) == (len(LOG), True)
 
 
-@pytest.mark.parametrize("content", [b"", b"\xfebin", LOG[:50]])
+@pytest.mark.parametrize("content", [b"", b"\xfebin", LOG[:15], in_use(LOG)[:22], in_use(LOG)[:50]])
 def test_a_file_that_was_only_begun_counts_for_nothing(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "binlog.000001").write_bytes(LOG)
     (tmp_path / "binlog.000002").write_bytes(content)
@@ -70,6 +71,61 @@ def test_a_file_that_was_only_begun_counts_for_nothing(content: bytes, tmp_path:
     assert found is not None
     assert found.end == LogPosition("binlog.000001", len(LOG))
     assert [path.name for path in tmp_path.iterdir()] == ["binlog.000001"]
+
+
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"the backup of January",
+        b"\xfdbin" + bytes(600),
+        LOG[:50],
+        LOG[:4] + bytes(100),
+        in_use(LOG)[:60] + b"?" + in_use(LOG)[61:],
+    ],
+    ids=["text", "encrypted", "closed", "no description", "damaged description"],
+)
+def test_a_file_that_is_not_the_captures_is_never_changed(
+    content: bytes, own: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "binlog.000004").write_bytes(LOG)
+    file = tmp_path / "backup.20240131"
+    file.write_bytes(content)
+    with pytest.raises(DamagedFolderError, match="not as a capture leaves a file"):
+        LandedFolder(tmp_path).recover(None, own=own)
+    assert file.read_bytes() == content
+    assert (tmp_path / "binlog.000004").read_bytes() == LOG
+
+
+@pytest.mark.parametrize("content", [b"", b"\xfebin", in_use(LOG)[:50], in_use(LOG)[:-1]])
+def test_where_no_capture_was_nothing_is_cut_off(content: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "binlog.000004"
+    file.write_bytes(content)
+    with pytest.raises(DamagedFolderError):
+        LandedFolder(tmp_path).recover(None, own=False)
+    assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("content", "durable", "end"),
+    [
+        (in_use(NO_CHECKSUM), LogPosition("binlog.000001", len(LOG)), 0),
+        (in_use(NO_CHECKSUM), None, 0),
+        (NO_CHECKSUM, LogPosition("binlog.000001", len(LOG)), len(NO_CHECKSUM)),
+        (in_use(LOG), LogPosition("binlog.000001", len(LOG)), len(LOG)),
+    ],
+    ids=["growing", "no checkpoint at all", "closed", "with checksums"],
+)
+def test_nothing_is_known_to_be_durable_of_a_file_behind_the_states(
+    content: bytes, durable: LogPosition | None, end: int, tmp_path: Path
+) -> None:
+    (tmp_path / "binlog.000001").write_bytes(LOG)
+    (tmp_path / "binlog.000002").write_bytes(content)
+    found = LandedFolder(tmp_path).recover(durable)
+    assert found is not None
+    expected = LogPosition("binlog.000002", end) if end else LogPosition("binlog.000001", len(LOG))
+    assert found.end == expected
+    assert (tmp_path / "binlog.000002").exists() is bool(end)
 
 
 def test_durable_bytes_that_are_damaged_are_never_cut_off(tmp_path: Path) -> None:
@@ -138,7 +194,28 @@ def test_files_are_begun_in_the_servers_order(tmp_path: Path) -> None:
         folder.begin("binlog.000010", 4)
     folder.begin("binlog.000009", 4)
     assert folder.end == LogPosition("binlog.000009", 0)
-    assert folder.names() == ["binlog.000008", "binlog.000009"]
+
+
+def test_an_empty_log_is_never_seen(tmp_path: Path) -> None:
+    seen: list[list[str]] = []
+
+    def write(descriptor: int, data: memoryview, position: int) -> int:
+        seen.append(visible(tmp_path))
+        return os.pwrite(descriptor, data, position)
+
+    folder = LandedFolder(tmp_path, write=write)
+    folder.begin("binlog.000001", 4)
+    assert visible(tmp_path) == []
+    folder.land(memoryview(LOG), 0, whole=len(LOG), ended=True)
+    folder.begin("binlog.000002", 4)
+    folder.leave()
+    assert seen == [[]]
+    assert [path.name for path in tmp_path.iterdir()] == ["binlog.000001"]
+    assert (tmp_path / "binlog.000001").read_bytes() == LOG
+
+
+def visible(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir() if not path.name.startswith(".")]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from stat import S_ISDIR
 
 import pytest
 
@@ -93,3 +95,10 @@ def test_bytes_behind(file: str, position: int, behind: int) -> None:
 )
 def test_transactions_behind(gtids: str, gtid: str | None, behind: int | None) -> None:
     assert LogEnd(LogPosition("b.000001", 4), gtids).transactions_behind(gtid) == behind
+
+
+def test_the_states_name_is_on_disk_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[bool] = []
+    monkeypatch.setattr(os, "fsync", lambda file: synced.append(S_ISDIR(os.fstat(file).st_mode)))
+    write_state(tmp_path, CaptureState(Replica.new()))
+    assert synced == [False, True]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import pymysql
 import pytest
 from cryptography.hazmat.primitives import serialization
 from pydantic import SecretStr
@@ -104,6 +106,33 @@ def test_a_server_that_is_no_tls_server_after_all_gets_no_password() -> None:
     ):
         connect(login(server.port, "required"))
     assert b"reader" not in server.heard
+
+
+@pytest.mark.parametrize(
+    ("cause", "kind"),
+    [
+        (ssl.SSLEOFError(8, "EOF occurred in violation of protocol"), ServerUnreachableError),
+        (ssl.SSLZeroReturnError(6, "closed"), ServerUnreachableError),
+        (ssl.SSLSyscallError(5, "System error"), ServerUnreachableError),
+        (ssl.SSLCertVerificationError(1, "self-signed certificate"), TlsError),
+        (ssl.SSLError(1, "wrong version number"), TlsError),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value.__name__,
+)
+def test_a_connection_that_is_cut_off_as_tls_begins_may_be_tried_again(
+    cause: ssl.SSLError, kind: type[ServerError], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error = pymysql.err.OperationalError(2003, "Can't connect to MySQL server")
+    error.original_exception = cause
+    cause.reason = "AS_OPENSSL_SAYS_IT"
+
+    def cut_off(**_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(pymysql, "connect", cut_off)
+    with pytest.raises(kind) as raised:
+        connect(login(3306, "required"))
+    assert raised.value.retryable == (kind is ServerUnreachableError)
 
 
 @pytest.mark.parametrize("plugin", [b"mysql_clear_password", b"dialog", b"mysql_old_password"])

@@ -1,0 +1,82 @@
+"""A spool and its store: what one has is not given up for what the other seems to have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from pipeline.capture.errors import AnotherLogError
+from pipeline.capture.published import Published
+from pipeline.capture.state import STATE, CaptureState, Replica, read_state, write_state
+from pipeline.capture_settings import PublishSettings
+
+ONE = CaptureState(
+    Replica.new(), server_uuid="one", first_file="binlog.000001", file="binlog.000001", position=300
+)
+
+
+def store_of(folder: Path, logs: dict[str, bytes], state: CaptureState | None) -> Published:
+    files = fsspec.filesystem("memory")
+    for name, content in logs.items():
+        files.pipe_file(f"{folder}/{name}", content)
+    if state is not None:
+        files.pipe_file(f"{folder}/{STATE}", state.to_json().encode())
+    return Published(f"memory://{folder}", PublishSettings())
+
+
+def spool_of(folder: Path, state: CaptureState | None = ONE) -> dict[str, bytes]:
+    logs = {"binlog.000001": b"one", "binlog.000002": b"two"}
+    for name, content in logs.items():
+        (folder / name).write_bytes(content)
+    if state is not None:
+        write_state(folder, state)
+    return logs
+
+
+def visible(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name[0] != "."}
+
+
+@pytest.mark.parametrize(
+    ("stored", "own", "last", "said"),
+    [
+        (None, ONE, "binlog.000009", "has logs but no state of a capture"),
+        (replace(ONE, server_uuid="two"), ONE, "binlog.000009", "of server two"),
+        (replace(ONE, replica=Replica.new()), ONE, "binlog.000009", "another capture"),
+        (ONE, None, "mysql-bin.000009", "holds mysql-bin.000009"),
+    ],
+    ids=["no state", "another server", "another capture", "another log"],
+)
+def test_a_store_of_something_else_takes_nothing_from_the_spool(
+    stored: CaptureState | None, own: CaptureState | None, last: str, said: str, tmp_path: Path
+) -> None:
+    logs = spool_of(tmp_path, own)
+    published = store_of(tmp_path, {last: b"something else"}, stored)
+    with pytest.raises(AnotherLogError, match=said):
+        published.restore(tmp_path)
+    assert visible(tmp_path) == logs
+    assert own is None or read_state(tmp_path) is not None
+
+
+def test_a_store_that_is_further_is_gone_on_from(tmp_path: Path) -> None:
+    spool_of(tmp_path)
+    store_of(tmp_path, {"binlog.000003": b"three"}, ONE).restore(tmp_path)
+    assert visible(tmp_path) == {"binlog.000003": b"three"}
+    state = read_state(tmp_path)
+    assert state is not None
+    # What was put is whole: none of it is taken for the rest of a write.
+    assert (state.file, state.position) == ("binlog.000003", 5)
+
+
+def test_the_state_is_in_the_store_before_the_first_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put: list[str] = []
+    monkeypatch.setattr(Published, "_put", lambda self, file, name, size=None: put.append(name))
+    spool_of(tmp_path)
+    published = store_of(tmp_path, {}, None)
+    published.publish(tmp_path, ONE, final=True)
+    assert put[:2] == [STATE, "binlog.000001"]
