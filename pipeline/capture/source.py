@@ -94,8 +94,7 @@ class Source:
     def end(self) -> LogEnd:
         """Where its log ends now. Raises NoLogError."""
         version = self.identity.version
-        new = version.since(mysql=(8, 2, 0), mariadb=None)
-        rows = self._rows("SHOW BINARY LOG STATUS" if new else "SHOW MASTER STATUS")
+        rows = self._rows(version.log_status_statement)
         if not rows:
             raise self._no_log()
         file, position, *rest = rows[0]

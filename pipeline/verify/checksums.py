@@ -89,7 +89,8 @@ def published_cut(
     """
     ledger = Ledger(spark, settings.layout, settings.source)
     last = require_published(settings, ledger)
-    done = ledger.finished("gold", batch or last.batch)
+    known = last, ledger.record("gold") or {}
+    done = known if batch is None else ledger.finished("gold", batch)
     if done is None:
         reason = f"Batch {batch} of gold is not in the ledger of {settings.lake} any more."
         raise BinlakeError(reason, remedy="Was it removed meanwhile? Run it again.")

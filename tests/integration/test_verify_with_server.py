@@ -40,6 +40,19 @@ WRITES = (
 )
 
 
+def settings_of(server: Server, lake: Path, **more: Any) -> Settings:
+    """Of a lake that takes the server's own log, and is compared with the server."""
+    return Settings.load(
+        None,
+        source="live",
+        binlogs=str(server.binlog_folder),
+        lake=str(lake),
+        include=[f"{SCHEMA}.*"],
+        server=f"mysql://root@127.0.0.1:{server.port}",
+        **more,
+    )
+
+
 @contextmanager
 def written(server: Server) -> Iterator[None]:
     """Somebody writes meanwhile, has written before, and does not stop."""
@@ -75,14 +88,7 @@ def test_gold_equals_a_server_that_is_written_to(
     monkeypatch.setattr(cut_at, "PAUSE", 0.5)
     server.reset_logs()
     server.execute(TABLES)
-    settings = Settings.load(
-        None,
-        source="live",
-        binlogs=str(server.binlog_folder),
-        lake=str(tmp_path),
-        include=[f"{SCHEMA}.*"],
-        server=f"mysql://root@127.0.0.1:{server.port}",
-    )
+    settings = settings_of(server, tmp_path)
     run_layers(spark, settings, QuietProgress())
     before = read_status(spark, settings).tables[0].lsn
 
@@ -114,9 +120,7 @@ def test_a_difference_is_named_and_gold_that_does_not_come_is_told(
     mysql.reset_logs()
     mysql.execute(TABLES)
     place = ("--source", "live", "--lake", str(tmp_path))
-    settings = {"source": "live", "lake": str(tmp_path), "include": [f"{SCHEMA}.*"]}
-    logs = str(mysql.binlog_folder)
-    run_layers(spark, Settings.load(None, binlogs=logs, **settings), QuietProgress())
+    run_layers(spark, settings_of(mysql, tmp_path), QuietProgress())
     mysql.execute(f"SET sql_log_bin = 0; UPDATE {SCHEMA}.one SET v = 9 WHERE id = 2")
     against = ("--against", f"mysql://root@127.0.0.1:{mysql.port}", "--tables", f"{SCHEMA}.*")
     found = CliRunner().invoke(app, ["verify", *place, *against])
@@ -135,9 +139,7 @@ def test_a_server_that_does_not_answer_is_named(
 ) -> None:
     mysql.reset_logs()
     mysql.execute(TABLES)
-    settings = {"source": "live", "lake": str(tmp_path), "include": [f"{SCHEMA}.*"]}
-    logs = str(mysql.binlog_folder)
-    run_layers(spark, Settings.load(None, binlogs=logs, **settings), QuietProgress())
+    run_layers(spark, settings_of(mysql, tmp_path), QuietProgress())
     port = free_port()
     against = ("--against", f"mysql://root@127.0.0.1:{port}")
     found = CliRunner().invoke(app, ["verify", "--lake", str(tmp_path), *against])
@@ -166,15 +168,7 @@ def test_schema_changes_meanwhile_wait_for_nothing_and_are_told(
     for table in (*DEPLOYED, "left_out"):
         mysql.execute(f"CREATE TABLE {SCHEMA}.{table} (id INT PRIMARY KEY)")
         mysql.execute(f"INSERT INTO {SCHEMA}.{table} VALUES (1)")
-    settings = Settings.load(
-        None,
-        source="live",
-        binlogs=str(mysql.binlog_folder),
-        lake=str(tmp_path),
-        include=[f"{SCHEMA}.*"],
-        exclude=["*.left_out"],
-        server=f"mysql://root@127.0.0.1:{mysql.port}",
-    )
+    settings = settings_of(mysql, tmp_path, exclude=["*.left_out"])
     run_layers(spark, settings, QuietProgress())
     read: list[str] = []
     write_table = snapshot._write_table
@@ -205,14 +199,7 @@ def test_whoever_writes_does_not_wait_long_for_a_statement_that_takes_long(
 ) -> None:
     mysql.reset_logs()
     mysql.execute(TABLES)
-    settings = Settings.load(
-        None,
-        source="live",
-        binlogs=str(mysql.binlog_folder),
-        lake=str(tmp_path),
-        include=[f"{SCHEMA}.*"],
-        server=f"mysql://root@127.0.0.1:{mysql.port}",
-    )
+    settings = settings_of(mysql, tmp_path)
     run_layers(spark, settings, QuietProgress())
     with mysql.connect() as connection, connection.cursor() as report:
         report.execute(f"LOCK TABLES {SCHEMA}.one WRITE")
