@@ -124,6 +124,10 @@ class Lake:
         """Scratch space of silver's runs, one sub-folder per run; safe to delete between runs."""
         return self._path("silver", "_staging")
 
+    def seeds(self, source: str) -> str:
+        """Rows that tables had at places in the log, a folder for each seed of a table."""
+        return self._path("silver", "_seeds", source)
+
     def halts(self, source: str) -> str:
         """Places at which gold of a source is to publish a cut on its way, a small file each."""
         return self._path("gold", "_halts", source)

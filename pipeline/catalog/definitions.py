@@ -38,6 +38,8 @@ DEFINITIONS = pa.schema(
         pa.field("other", pa.string()),
         # JSON of pipeline.catalog.partitions.PartitionRows
         pa.field("rows", pa.string()),
+        # JSON of pipeline.catalog.items.SeededFrom
+        pa.field("seed", pa.string()),
     ]
 )
 

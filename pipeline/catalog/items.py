@@ -31,6 +31,7 @@ ItemKind = Literal[
     "declared",
     "schema",
     "rewound",
+    "seeded",
 ]
 """`create`: the table begins here, empty, so it is complete; `observed`: rows of a table whose
 beginning was not seen; `add_columns`: columns were added, existing rows hold `defaults`; `alter`:
@@ -44,7 +45,8 @@ and it ends; `drop`: the table ends; `unsupported`: it changed in a way that is 
 `temporary`: a connection has had a table of its name for itself, which does nothing to it;
 `declared`: conf defines it, and no row of it was seen (without a definition: it ended before one
 was); `schema`: that of its name, which has no table, has the charset of `model`; `rewound`: what is
-known of the table begins anew, what was told before counts no more."""
+known of the table begins anew, what was told before counts no more; `seeded`: its rows are those of
+a `seed` from here on, with what the log says of them behind that."""
 
 NOT_OF_GOLD = ("temporary", "declared", "schema")
 """Items that only what comes after them in the log depends on."""
@@ -71,6 +73,19 @@ class ColumnStep:
 
 
 @dataclass(frozen=True, slots=True)
+class SeededFrom:
+    """The rows that a table had at a place in the log: those of `id` in the lake's seeds.
+
+    They are of after the transaction at `lsn` and before the next one, if they are `exact`; else of
+    any time between that and the item, one row for each key.
+    """
+
+    id: str
+    lsn: int
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
 class TimelineItem:
     """One item. From (`lsn`, `pos`) on the table's rows are in silver's `v<version>`.
 
@@ -79,7 +94,8 @@ class TimelineItem:
     each new column's value in existing rows (`pipeline.catalog.defaults.python_value` reads it).
     `columns` has, for `alter`, a step for each column in order; without it only the key changes.
     `model` is what DDL tells besides, `other` the second table of a rename, `rows` are those of
-    `truncate_partitions`.
+    `truncate_partitions`. A `seeded` item's `seed` tells where its rows are, and its `reason` why
+    they may not be all that the source had.
     """
 
     lsn: int
@@ -96,6 +112,7 @@ class TimelineItem:
     model: TableModel | None = None
     other: TableName | None = None
     rows: PartitionRows | None = None
+    seed: SeededFrom | None = None
 
     @property
     def name(self) -> TableName:
@@ -124,6 +141,7 @@ class TimelineItem:
             "model": self.model.to_json() if self.model else None,
             "other": None if self.other is None else json.dumps(asdict(self.other)),
             "rows": None if self.rows is None else json.dumps(self.rows.to_fields()),
+            "seed": None if self.seed is None else json.dumps(asdict(self.seed)),
         }
 
     @classmethod
@@ -153,5 +171,6 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "model": TableModel.from_json,
     "other": lambda text: TableName(**json.loads(text)),
     "rows": lambda text: PartitionRows.from_fields(json.loads(text)),
+    "seed": lambda text: SeededFrom(**json.loads(text)),
 }
 """From the text of `to_dict`."""

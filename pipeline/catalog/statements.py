@@ -80,9 +80,12 @@ class Statements(TableItems):
         if isinstance(effect, Unsupported):
             self._unsupported(statement, name, effect.reason, creates=True)
             return
-        model = declared_model(effect, partial(self._inserted, statement))
-        model = foreign_keys.created(model, effect, statement)
-        self._declared(statement, name, effect.definition, model)
+        self._declared(statement, name, effect.definition, self.model_of(statement, effect))
+
+    def model_of(self, statement: LoggedStatement, effect: CreateTable) -> TableModel | None:
+        """What a CREATE TABLE tells of its table besides the columns."""
+        declared = declared_model(effect, partial(self._inserted, statement))
+        return foreign_keys.created(declared, effect, statement)
 
     def _on_table(
         self,
@@ -157,8 +160,7 @@ class Statements(TableItems):
         if effect.if_not_exists and self._exists_already(statement, effect.name):
             return
         effect = in_charset(effect, self._tables.charsets.get(effect.name.schema))
-        declared = declared_model(effect, partial(self._inserted, statement))
-        model = foreign_keys.created(declared, effect, statement)
+        model = self.model_of(statement, effect)
         self._begin(statement, effect.name, effect.definition, model)
 
     def _exists_already(self, statement: LoggedStatement, name: TableName) -> bool:
@@ -188,7 +190,9 @@ class Statements(TableItems):
 
     def _alter(self, statement: LoggedStatement, effect: AlterTable) -> None:
         table = self._tables[effect.name]
-        if table.exists and not table.held:
+        if table.exists and table.held:
+            self._told(statement, effect.name)
+        elif table.exists:
             self._take_actions(statement, effect, table)
         if effect.renamed:
             self._rename(statement.later(1), RenameTables(((effect.name, effect.renamed),)))

@@ -64,9 +64,15 @@ class TableItems:
             self._log(statement, name, "truncate")
 
     def _rows_not_logged(self, statement: LoggedStatement, name: TableName, reason: str) -> None:
-        """The table's rows are others from here on; where it is held, nothing depends on them."""
-        if self._tables[name].exists and not self._tables[name].held:
+        """The table's rows are others from here on."""
+        if self._tables[name].held:
+            self._told(statement, name)
+        elif self._tables[name].exists:
             self._log(statement, name, "rows_not_logged", reason=reason)
+
+    def _told(self, statement: LoggedStatement, name: TableName) -> None:
+        """A statement on a table that is held: only a seed of before it depends on that."""
+        self._log(statement, name, "model", model=self._tables[name].model)
 
     def _unsupported(
         self,

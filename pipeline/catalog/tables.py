@@ -23,9 +23,11 @@ NO_NAMES = (
     " TABLE: say definitions in conf (mysqldump --no-data of when the log begins), and run"
     " binlake retry"
 )
-_BEGINS = ("create", "drop", "moved")
+_BEGINS = ("create", "seeded", "drop", "moved")
 """Items after which nothing of before counts."""
 _ENDS = ("drop", "moved")
+_WITH_ROWS = ("renamed", "seeded")
+"""Items after which a table has rows, though no table map of its own may have shown one."""
 
 
 @dataclass(slots=True)
@@ -173,7 +175,7 @@ class Tables:
         table.held = table.held or item.kind == "unsupported"
         if item.kind in ("truncate", "rows_not_logged"):
             table.rows_known = item.kind == "truncate"
-        table.rows_seen = table.rows_seen or shown or item.kind == "renamed"
+        table.rows_seen = table.rows_seen or shown or item.kind in _WITH_ROWS
         # Without a primary key, the server logs a NOT NULL UNIQUE one as such.
         open_key = item.definition is not None and not item.definition.primary_key
         table.keys_open = not shown and (table.keys_open or item.kind == "keys" or open_key)

@@ -12,12 +12,13 @@ from typing import NamedTuple
 
 from decoder.definition import TableDefinition
 from pipeline.catalog.ddl import Session, effects
-from pipeline.catalog.effects import TableName
-from pipeline.catalog.items import ItemKind, Position, TimelineItem
+from pipeline.catalog.effects import CreateTable, TableName
+from pipeline.catalog.items import ItemKind, Position, SeededFrom, TimelineItem
 from pipeline.catalog.letter_case import in_lower_case
 from pipeline.catalog.logged import CatalogOptions, LoggedStatement
 from pipeline.catalog.model import TableModel
 from pipeline.catalog.naming import NotNamedError
+from pipeline.catalog.seeded import NotSeededError, Seed, seeded
 from pipeline.catalog.start import Start
 from pipeline.catalog.statements import Statements
 from pipeline.catalog.tables import Tables, TableState
@@ -144,6 +145,36 @@ class Timeline:
             told = table.statement
             statement = replace(at, query=told.query, schema=told.schema, sql_mode=told.sql_mode)
             self._statements.declare(replace(statement, time_zone=told.time_zone), table.effect)
+
+    def seed(
+        self,
+        at: LoggedStatement,
+        rows: SeededFrom,
+        items: Iterable[TimelineItem],
+        *,
+        all_logged: bool,
+    ) -> TimelineItem | None:
+        """Take the rows of a seed for those of the table that `at`, its CREATE TABLE, is of.
+
+        `items` are all that there are so far; `all_logged`: no foreign key has changed rows since
+        without a word in the log. None where the log tells all of the table without it.
+        Raises NotSeededError where the log since then does not let it.
+        """
+        found = effects(
+            at.query, Session(at.schema, at.sql_mode, at.server_version, mariadb=at.mariadb)
+        )
+        if self._options.folds_names:
+            found = [in_lower_case(effect) for effect in found]
+        effect = found[0] if len(found) == 1 else None
+        if not isinstance(effect, CreateTable):
+            raise NotSeededError(getattr(effect, "reason", "its CREATE TABLE cannot be read"))
+        table = self._tables[effect.name]
+        own = [item for item in items if item.name == effect.name]
+        seed = Seed(rows, effect, self._statements.model_of(at, effect), all_logged)
+        item = seeded(table, own, seed, at, self._options.types)
+        if item is not None:
+            self._tables.add(item)
+        return item
 
     def statement(self, statement: LoggedStatement) -> None:
         """A statement; those that change no replicated table are nothing."""

@@ -9,14 +9,14 @@ from itertools import chain
 
 from pyspark.sql import DataFrame, SparkSession
 
-from decoder.definition import TableDefinition
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
 from pipeline.gold.cascade_store import Changes
 from pipeline.gold.changes import Skipped, read_changes
 from pipeline.gold.drift import Look, Watch
+from pipeline.gold.facts import Facts
 from pipeline.gold.few_changes import Few, few_of
-from pipeline.gold.fold import Shape
+from pipeline.gold.fold import shape_of
 from pipeline.gold.gold_table import GoldTable, standing
 from pipeline.gold.insert_defaults import left_out
 from pipeline.gold.merge import Take, put
@@ -24,6 +24,7 @@ from pipeline.gold.names import gold_name
 from pipeline.gold.parts import Evolve, Part, Rows, parts
 from pipeline.gold.refusal import TableRefusedError
 from pipeline.gold.renames import Step, change, in_order
+from pipeline.gold.seeded import Seeding, take_seed
 from pipeline.gold.state import TableState
 from pipeline.gold.stops import Stop, stops
 from pipeline.gold.write import Write
@@ -44,7 +45,8 @@ seen, so no two commits may share one. A step's are batch * STEPS + step * STEP_
 class Batch:
     """What all tables of a batch have in common; `few`: its changes are.
 
-    `refresh`: the batch that began the full refresh which it is of.
+    `refresh`: the batch that began the full refresh which it is of. `since_seeds`: what silver's
+    transactions tell since the first seed of which a table gets the rows.
     """
 
     number: int
@@ -56,6 +58,7 @@ class Batch:
     few: Few | None = None
     cascades: Changes = field(default_factory=dict)
     refresh: int = 0
+    since_seeds: Facts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +101,13 @@ def apply_tables(
                         step.part,
                         step.version,
                     )
-            evolving = [step for step in group if isinstance(step.part, Evolve)]
+                elif step.part.item.seed and batch.since_seeds:
+                    state, timeline = tables[step.name], items.get(step.name, ())
+                    seeding = Seeding(
+                        step.table, state, step.part, step.version, timeline, batch.since_seeds
+                    )
+                    applied[step.name] += take_seed(spark, settings, seeding)
+            evolving = [s for s in group if isinstance(s.part, Evolve) and not s.part.item.seed]
             if evolving:
                 change(spark, evolving, drop_rows=batch.drop_rows)
         except TableRefusedError as error:
@@ -185,15 +194,3 @@ def _applied(spark: SparkSession, table: GoldTable, part: Rows) -> bool:
     """
     now = standing(spark, table.reference, table.refresh)
     return now is not None and now.is_of(table.source) and now.begun >= part.stop
-
-
-def shape_of(definition: TableDefinition, key: Sequence[str]) -> Shape:
-    """The columns of a definition, and what is known of those of the key."""
-    nullable = {column.name for column in definition.columns if column.nullable}
-    return Shape(
-        tuple(column.name for column in definition.columns),
-        tuple(key),
-        frozenset(nullable.intersection(key).difference(definition.key)),
-        frozenset(key).difference(definition.key),
-        unique=bool(definition.key) and set(definition.key) <= set(key),
-    )

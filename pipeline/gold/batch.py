@@ -27,6 +27,7 @@ from pipeline.gold.rebuild import (
     set_aside,
 )
 from pipeline.gold.renames import tied
+from pipeline.gold.seeded import seed_facts, seeds_in
 from pipeline.gold.state import GoldState, TableState
 from pipeline.gold.stops import Stop, stand
 from pipeline.interpreted import interpreted
@@ -102,6 +103,7 @@ def _execute(
         seen = look(spark, settings, low, state.cut_lsn, before.xa_from)
     facts = seen.facts
     few = Few(facts.changes, interpreted(spark)) if are_few(facts) else None
+    items = _by_table(seen.items)
     batch = Batch(
         plan.batch,
         state.drop_rows,
@@ -112,8 +114,8 @@ def _execute(
         few,
         kept(spark, settings.layout, state.cascades),
         state.rebuild.batch,
+        seed_facts(spark, settings, seeds_in(touched, items), state.cut_lsn),
     )
-    items = _by_table(seen.items)
 
     with progress.task("apply", len(touched), "tables") as task:
 

@@ -16,6 +16,7 @@ from pipeline.catalog.items import TimelineItem
 from pipeline.errors import BinlakeError
 from pipeline.gold.alter_table import add_columns, alter_table
 from pipeline.gold.gold_table import (
+    SOURCE,
     GoldTable,
     Standing,
     cluster,
@@ -108,6 +109,24 @@ def taken(spark: SparkSession, reference: str, source: str, *, known: bool) -> s
 
 def _not_ours(reference: str, source: str) -> str:
     return f"{reference} is a table already, and not one of source {source}."
+
+
+def begun_in_place(
+    spark: SparkSession,
+    table: GoldTable,
+    part: Evolve,
+    definition: TableDefinition,
+    version: int,
+) -> bool:
+    """Whether the change is still to be made to the table, which is there then, if only empty."""
+    now = standing(spark, table.reference, table.refresh)
+    if now is None:
+        create(spark, table, part, definition, {SOURCE: table.source}, version)
+    elif not now.is_of(table.source):
+        raise BinlakeError(
+            _not_ours(table.reference, table.source), remedy="Move it away and run again."
+        )
+    return keep_base(spark, table, part.item, version) is not None
 
 
 def _begin(

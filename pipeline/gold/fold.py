@@ -15,6 +15,7 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Window, functions as sf
 
+from decoder.definition import TableDefinition
 from pipeline.gold.names import COMMITTED_AT, LSN
 from pipeline.sql_text import quoted
 
@@ -43,6 +44,18 @@ class Shape:
     def outcome_columns(self) -> tuple[str, ...]:
         """Gold's columns."""
         return (*self.columns, LSN, COMMITTED_AT)
+
+
+def shape_of(definition: TableDefinition, key: Sequence[str]) -> Shape:
+    """The columns of a definition, and what is known of those of the key."""
+    nullable = {column.name for column in definition.columns if column.nullable}
+    return Shape(
+        tuple(column.name for column in definition.columns),
+        tuple(key),
+        frozenset(nullable.intersection(key).difference(definition.key)),
+        frozenset(key).difference(definition.key),
+        unique=bool(definition.key) and set(definition.key) <= set(key),
+    )
 
 
 def fold(changes: DataFrame, shape: Shape, *, key_changes: bool = True) -> DataFrame:

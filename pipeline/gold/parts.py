@@ -14,8 +14,8 @@ from pipeline.catalog.items import Position, TimelineItem
 from pipeline.catalog.model import TableModel
 from pipeline.gold.state import TableState
 
-BEGINNINGS = ("create", "truncate")
-"""Items at which a table is known to hold no row: nothing of before counts after them."""
+BEGINNINGS = ("create", "seeded", "truncate")
+"""Items behind which nothing of before counts: the table holds no row, or those of a seed."""
 MOVES = ("renamed", "moved")
 """Items at which a table's rows go to another name, or another's come to it."""
 _NOT_OF_GOLD = ("version", "keys", "model", "rows_not_logged")
@@ -57,9 +57,9 @@ Part = Rows | Evolve
 def parts(state: TableState, items: Sequence[TimelineItem]) -> list[Part]:
     """The parts of one table's batch, in order; `items` is the table's whole timeline.
 
-    Nothing before the batch's last CREATE needs to be done, since it empties the table, and nothing
-    before a DROP or RENAME that the batch begins with; of what is before a TRUNCATE, only changes
-    of the definition. A RENAME in between needs the rows of before.
+    Nothing before the batch's last CREATE or seed needs to be done, since it takes all rows away,
+    and nothing before a DROP or RENAME that the batch begins with; of what is before a TRUNCATE,
+    only changes of the definition. A RENAME in between needs the rows of before.
     """
     reached = [item for item in items if item.position < (state.to_lsn + 1, 0)]
     passed = [item for item in reached if item.lsn <= state.from_lsn]
@@ -94,7 +94,14 @@ def _reads_rows(item: TimelineItem) -> bool:
 def _begins(item: TimelineItem, state: TableState) -> bool:
     if item.kind in ("drop", "renamed"):
         return item.lsn == state.from_lsn + 1
-    return item.kind == "create" and item.lsn > state.from_lsn
+    return item.kind in ("create", "seeded") and item.lsn > state.from_lsn
+
+
+def is_whole(item: TimelineItem, marked: Iterable[int]) -> bool:
+    """Whether a table has all rows of the source behind a seed; `marked`: faults gone past."""
+    seed = item.seed
+    lacks = seed is not None and any(seed.lsn < lsn <= item.lsn for lsn in marked)
+    return item.reason is None and not lacks
 
 
 def _latest(items: Sequence[TimelineItem]) -> TimelineItem | None:
@@ -152,7 +159,7 @@ class _Batch:
         self._at = item.position
         if item.kind in BEGINNINGS:
             # The transaction of a CREATE may hold its SELECT's rows, and then its faults count.
-            self._complete = True
+            self._complete = item.seed is None or is_whole(item, self._state.marked)
             self._since = item.lsn - (item.kind == "create")
         elif item.kind == "renamed":
             # What the other table lacked is lacking here.

@@ -32,6 +32,7 @@ from pipeline.gold.rebuild import (
     is_stale,
     require_all_of_silver,
 )
+from pipeline.gold.seeded import first_seed
 from pipeline.gold.state import GoldState
 from pipeline.gold.until import last_wanted
 from pipeline.gold.xa import first_open, redefined
@@ -100,6 +101,9 @@ def plan_next(
     waiting = [table.to_lsn for table in previous.tables.values() if table.held]
     low = min([previous.cut_lsn, *waiting])
     seen = look(spark, settings, low, cut, previous.xa_from, cut_before=previous.cut_lsn)
+    if (seed := first_seed(seen.items, previous.cut_lsn, cut)) < cut:
+        cut = seed
+        seen = look(spark, settings, low, cut, previous.xa_from, cut_before=previous.cut_lsn)
     prepared = seen.facts.prepared
     faults = [
         *open_faults(spark, settings.layout, settings.source),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import Position, TimelineItem
 from pipeline.gold.blocks import Block, Rules
-from pipeline.gold.parts import MOVES
+from pipeline.gold.parts import MOVES, is_whole
 from pipeline.gold.refusal import Refusal
 from pipeline.gold.state import NO_LSN, TableState
 
@@ -71,8 +71,9 @@ class Way:
 
     @property
     def marked(self) -> list[Block]:
-        """The blocks that are gone past."""
-        start = max(self.before.to_lsn, self.from_lsn)
+        """The blocks that are gone past, those behind a seed too that are before its item."""
+        seeds = (item.seed.lsn for item in self.passing if item.seed)
+        start = min([max(self.before.to_lsn, self.from_lsn), *seeds])
         return [b for b in self.blocks if b.marked and start < b.lsn <= self.to_lsn]
 
 
@@ -118,17 +119,20 @@ def _without_rows(
     rules: Rules,
     given: Collection[tuple[Position, TableName]],
 ) -> Iterator[int]:
-    """Where the table has no rows of before: at its CREATE, at a DROP that leaves none in gold,
-    since conf says so, or since gold never had the table that is dropped, and where it gets
-    another's rows, if its own go to none."""
+    """Where the table has no rows of before: at its CREATE, where it gets a seed's rows, unless
+    something is blocked that these may lack, at a DROP that leaves none in gold, since conf says
+    so, or since gold never had the table that is dropped, and where it gets another's rows, if its
+    own go to none."""
     exists, refused = False, False
     for item in items:
-        if item.kind == "create" or not exists:
+        if item.kind in ("create", "seeded") or not exists:
             refused = item.lsn in blocked
         exists = item.kind not in ("drop", "moved")
         dropped = item.kind == "drop" and (rules.drop_rows or refused)
         replaced = item.kind == "renamed" and (item.position, item.name) not in given
-        if item.kind == "create" or dropped or replaced:
+        lacks = item.seed and any(item.seed.lsn < lsn <= item.lsn for lsn in blocked)
+        begins = item.kind == "create" or (item.kind == "seeded" and not lacks)
+        if begins or dropped or replaced:
             yield item.lsn
 
 
@@ -255,6 +259,10 @@ def _after(state: TableState, event: _Event, before: Mapping[TableName, TableSta
         return replace(state, complete=False, reason=state.reason or event.reason)
     if event.kind == "create":
         return replace(state, version=event.version, dropped=False, complete=True, reason=None)
+    if event.kind == "seeded":
+        whole = is_whole(event, state.marked)
+        reason = None if whole else event.reason or state.reason
+        return replace(state, version=event.version, dropped=False, complete=whole, reason=reason)
     if event.kind == "truncate":
         return replace(state, complete=True, reason=None)
     if event.kind == "renamed" and event.other is not None:

@@ -33,7 +33,6 @@ from pipeline.silver.seen_before import Recognised
 from pipeline.silver.segments import Mark
 from pipeline.silver.spark_types import spark_schema
 from pipeline.silver.standing import Standing, silver_standing, silver_to_be
-from pipeline.silver.table_names import TableNames
 from pipeline.silver.tables import PROPERTIES
 from pipeline.silver.views import drop_view
 from pipeline.sql_text import in_sql, literal
@@ -147,16 +146,7 @@ def beginning_plan(spark: SparkSession, settings: Settings, ledger: Ledger) -> S
     if before.begins:  # begun and not gone on with: what was there may not be emptied yet
         known.update(before.begins.tables)
     return replace(
-        before,
-        start=before.end,
-        tables=(),
-        names=TableNames(),
-        items=(),
-        faults=(),
-        retried=(),
-        again=(),
-        passed=(),
-        seen={},
+        before.at_its_end(),
         begins=Begins(
             asked(settings),
             last_maintained(ledger),

@@ -64,17 +64,17 @@ def _decode(
     started: float,
 ) -> LayerReport:
     while True:
-        wanted, gaps, more = next_plan(spark, settings, ledger, progress)
-        if wanted is None:
+        found = next_plan(spark, settings, ledger, progress)
+        if found.plan is None:
             break
-        body = wanted.to_body()
+        body = found.plan.to_body()
         plan = ledger.propose("silver", body)
         done.append(execute(spark, settings, ledger, plan, progress))
-        if plan.body == body and not more:
+        if plan.body == body and not found.more:
             break
         # Another run's plan came first: what this run saw may be more than that. Or a full refresh
         # takes a part of the log at a time.
-    return _report(done, gaps, started)
+    return _report(done, found.gaps, started, found.notes)
 
 
 def retry(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
@@ -103,7 +103,9 @@ def _finish_open(
     return [execute(spark, settings, ledger, plan, progress)] if plan else []
 
 
-def _report(done: list[Done], gaps: tuple[str, ...], started: float) -> LayerReport:
+def _report(
+    done: list[Done], gaps: tuple[str, ...], started: float, notes: tuple[str, ...] = ()
+) -> LayerReport:
     counts: Counter[str] = Counter()
     for batch in done:
         counts.update(batch.counts)
@@ -113,7 +115,7 @@ def _report(done: list[Done], gaps: tuple[str, ...], started: float) -> LayerRep
         counts=dict(counts),
         faults=tuple(sentence for batch in done for sentence in batch.faults),
         gaps=gaps,
-        notes=tuple(sentence for batch in done for sentence in batch.notes),
+        notes=(*(sentence for batch in done for sentence in batch.notes), *notes),
         seconds=time.monotonic() - started,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from decoder.definition import TableDefinition
@@ -122,6 +122,22 @@ class SilverPlan:
             executed=Executed.from_dict(executed) if executed else None,
             refresh=Refresh.from_dict(body.get("refresh", {})),
             begins=Begins.from_dict(begins) if (begins := body.get("begins")) else None,
+        )
+
+    def at_its_end(self) -> SilverPlan:
+        """A plan that takes in nothing, and stands where this one ends."""
+        return replace(
+            self,
+            start=self.end,
+            tables=(),
+            names=TableNames(),
+            items=(),
+            faults=(),
+            retried=(),
+            again=(),
+            passed=(),
+            seen={},
+            begins=None,
         )
 
     @property

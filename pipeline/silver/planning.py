@@ -18,14 +18,16 @@ from pipeline.catalog.timeline import CatalogOptions, Shown, Timeline
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress
+from pipeline.removed import removed
 from pipeline.settings import Settings
-from pipeline.silver import segments
+from pipeline.silver import seeding, segments
 from pipeline.silver.beginning import beginning
 from pipeline.silver.claims import require_unclaimed
 from pipeline.silver.late_names import late_names
 from pipeline.silver.plan import Retried, SilverPlan, planned_tables
 from pipeline.silver.quarantine import given_up, retryable
 from pipeline.silver.refresh import FROM_START, Refresh
+from pipeline.silver.seeds import seed_ids
 from pipeline.silver.seen_before import Recognised, left_behind, recognise
 from pipeline.silver.segments import Mark, SegmentRef
 from pipeline.silver.staging import big_row_session
@@ -39,12 +41,14 @@ FIRST_NUMBER = 1
 class Next(NamedTuple):
     """The next batch, or None if there is nothing new.
 
-    `gaps` end it; `more`: whether bronze has more than fits it.
+    `gaps` end it; `more`: whether bronze has more than fits it. `notes`: seeds that wait, or cannot
+    be taken.
     """
 
     plan: SilverPlan | None
     gaps: tuple[str, ...]
     more: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def next_plan(spark: SparkSession, settings: Settings, ledger: Ledger, progress: Progress) -> Next:
@@ -54,19 +58,22 @@ def next_plan(spark: SparkSession, settings: Settings, ledger: Ledger, progress:
     before, refresh = standing.plan, standing.refresh
     new = what_is_new(spark, lake, settings.source, before, settings.given_up)
     if not new.segments:
-        return Next(None, new.gaps or _waits(refresh, before))
+        found = _seeds_alone(spark, settings, ledger, before, new)
+        return found._replace(gaps=new.gaps or _waits(refresh, before))
     new = new.portion(settings.segments.batch)
     from_start = before.from_start if before else _is_first(new.segments[0])
-    timeline = Timeline(
-        read_items(spark, lake, settings.source), catalog_options(settings, from_start=from_start)
-    )
+    past = read_items(spark, lake, settings.source)
+    timeline = Timeline(past, catalog_options(settings, from_start=from_start))
     rows = find(big_row_session(spark), settings, new.segments, progress, new.seen)
-    files = read_files(spark, lake, settings.source) if settings.definitions else []
+    seeds = seeding.waiting(settings, past)
+    files = read_files(spark, lake, settings.source) if settings.definitions or seeds else []
     # a name may come again, after RESET or of another server: the start is in the first log
     ordinals = {row.file: row.ordinal for row in reversed(files)}
     start = beginning(settings, ordinals, new.start, new.end, first=before is None)
     surveyed = in_log_order(rows, timeline, start)
     cut = surveyed.cut_lsn if surveyed.cut_lsn is not None else before.cut_lsn if before else 0
+    reached = seeding.Reached(cut, new.end, files, _to_the_end(new), removed(ledger).lsn)
+    taken = seeding.take(settings, seeds, timeline, past, reached)
     plan = SilverPlan(
         start=new.start,
         end=new.end,
@@ -74,7 +81,7 @@ def next_plan(spark: SparkSession, settings: Settings, ledger: Ledger, progress:
         from_start=from_start,
         tables=surveyed.tables,
         names=surveyed.names,
-        items=surveyed.items,
+        items=(*surveyed.items, *taken.items),
         faults=(*given_up(new.given_up), *surveyed.faults),
         conf=settings.decoding,
         seen=new.seen,
@@ -83,7 +90,38 @@ def next_plan(spark: SparkSession, settings: Settings, ledger: Ledger, progress:
     )
     require_unclaimed(spark, ledger, plan.table_names)
     gaps = new.gaps if new.more else new.gaps or _waits(plan.refresh, plan)
-    return Next(plan, gaps, new.more)
+    return Next(plan, gaps, new.more, taken.notes)
+
+
+def _to_the_end(new: Recognised) -> bool:
+    """Whether what is new is all that bronze has."""
+    return not (new.more or new.gaps)
+
+
+def _seeds_alone(
+    spark: SparkSession,
+    settings: Settings,
+    ledger: Ledger,
+    before: SilverPlan | None,
+    new: Recognised,
+) -> Next:
+    """A batch without segments, for seeds that have come since silver was behind their places."""
+    lake = settings.layout
+    if before is None or not seed_ids(lake, settings.source):
+        return Next(None, ())
+    past = read_items(spark, lake, settings.source)
+    if not (seeds := seeding.waiting(settings, past)):
+        return Next(None, ())
+    timeline = Timeline(past, catalog_options(settings, from_start=before.from_start))
+    files = read_files(spark, lake, settings.source)
+    lsn = removed(ledger).lsn
+    reached = seeding.Reached(before.cut_lsn, before.end, files, _to_the_end(new), lsn)
+    taken = seeding.take(settings, seeds, timeline, past, reached)
+    if not taken.items:
+        return Next(None, (), notes=taken.notes)
+    plan = replace(before.at_its_end(), items=taken.items)
+    require_unclaimed(spark, ledger, plan.table_names)
+    return Next(plan, (), notes=taken.notes)
 
 
 def _waits(refresh: Refresh, last: SilverPlan | None) -> tuple[str, ...]:

@@ -1,0 +1,126 @@
+"""A table that gets its rows from a seed: whether the log since then lets it, and the item for it.
+
+What the log tells behind the seed is applied to the seed's rows. So it must tell of one table
+throughout, with the seed's columns and key: where a statement has changed more than rows, only a
+seed of behind that will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from decoder.definition import TableDefinition
+from decoder.options import TypeOptions
+from pipeline.catalog.effects import CreateTable
+from pipeline.catalog.items import ItemKind, SeededFrom, TimelineItem
+from pipeline.catalog.logged import LoggedStatement
+from pipeline.catalog.model import TableModel
+from pipeline.catalog.tables import NO_NAMES, TableState
+from pipeline.catalog.versions import difference, fits
+
+BEHIND_ALL = 1 << 62
+"""A position behind every event of a transaction."""
+_EMPTYING: tuple[ItemKind, ...] = ("create", "truncate")
+_ENDING: tuple[ItemKind, ...] = ("drop", "moved")
+_BESIDE: tuple[ItemKind, ...] = ("temporary", "seeded")
+"""Items that do nothing to the source's table."""
+_STAYS: tuple[ItemKind, ...] = ("observed", "version")
+"""Items at which the table stays what it is, unless a statement came with them."""
+_SHOWN = 120
+"""Letters of a statement that are told."""
+
+
+CASCADES = (
+    "It was seeded while others wrote, and what its foreign keys changed meanwhile is not in the"
+    " log: seed it again while nobody writes."
+)
+
+
+class NotSeededError(ValueError):
+    """A seed cannot be taken, and why: a clause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """What a seed tells of its table: where its rows are from, and its CREATE TABLE as read.
+
+    `all_logged`: no foreign key has changed rows behind it that the log does not tell of.
+    """
+
+    rows: SeededFrom
+    effect: CreateTable
+    model: TableModel | None = None
+    all_logged: bool = True
+
+
+def seeded(
+    table: TableState,
+    items: Sequence[TimelineItem],
+    seed: Seed,
+    at: LoggedStatement,
+    types: TypeOptions,
+) -> TimelineItem | None:
+    """The item with which the table's rows are those of the seed; `items` are all of its own.
+
+    None where the table has begun anew, and empty, since the seed: then the log tells all of it.
+    `at` is where the item is put, with the CREATE TABLE. Raises NotSeededError.
+    """
+    behind = [item for item in items if item.lsn > seed.rows.lsn and item.kind not in _BESIDE]
+    if any(item.kind in _EMPTYING for item in behind) and table.exists and not table.held:
+        return None
+    _require_unchanged(behind)
+    declared = seed.effect.definition
+    for definition in (*_until(items, seed.rows.lsn), *_definitions(behind)):
+        _require_fit(declared, definition, types)
+    version = table.versions.declared(declared)
+    name = seed.effect.name
+    return TimelineItem(
+        at.lsn,
+        BEHIND_ALL,
+        name.schema,
+        name.table,
+        "seeded",
+        version=version,
+        definition=table.versions.definitions.get(version, declared),
+        statement=at.query,
+        reason=None if seed.all_logged or not _cascades(seed.model) else CASCADES,
+        model=seed.model,
+        seed=seed.rows,
+    )
+
+
+def _cascades(model: TableModel | None) -> bool:
+    return model is not None and any(key.cascades for key in model.foreign_keys)
+
+
+def _require_unchanged(behind: Sequence[TimelineItem]) -> None:
+    for item in behind:
+        if item.statement is not None:
+            text = " ".join(item.statement.split())
+            shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+            raise NotSeededError(f"a statement has changed the table since: {shown}")
+        if item.kind not in _STAYS:
+            raise NotSeededError(f"the table has changed since: {item.reason or item.kind}")
+
+
+def _until(items: Sequence[TimelineItem], lsn: int) -> list[TableDefinition]:
+    """What the table was when the seed was taken, as far as the log told."""
+    found: list[TableDefinition] = []
+    for item in items:
+        if item.lsn <= lsn and item.kind in _ENDING:
+            found = []
+        elif item.lsn <= lsn and item.definition is not None:
+            found = [item.definition]
+    return found
+
+
+def _definitions(items: Sequence[TimelineItem]) -> list[TableDefinition]:
+    return [item.definition for item in items if item.definition is not None]
+
+
+def _require_fit(declared: TableDefinition, shown: TableDefinition, types: TypeOptions) -> None:
+    if not shown.named:
+        raise NotSeededError(f"rows of it are in the lake that cannot be told apart: {NO_NAMES}")
+    if not fits(declared, shown, types):
+        raise NotSeededError(f"by the log it is another: {difference(shown, declared, types)}")

@@ -1,0 +1,218 @@
+"""Giving a gold table the rows of a seed, and what the log says of them since.
+
+One step of several commits: the seed's rows in the place of all that was there, then the changes
+behind the seed by MERGE, and last the table's position. Of a seed that was read while others wrote,
+a row may be of any time until its end: a change that it has already is made once more, which comes
+to the same, since images are whole. Images that leave something out would not, and are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame, SparkSession, functions as sf, types as st
+
+from decoder.definition import TableDefinition
+from pipeline import delta
+from pipeline.catalog.effects import TableName
+from pipeline.catalog.items import SeededFrom, TimelineItem
+from pipeline.errors import BinlakeError
+from pipeline.gold.changes import read_changes
+from pipeline.gold.evolve import begun_in_place
+from pipeline.gold.extent import first_lsn, is_partial
+from pipeline.gold.facts import Facts, gather
+from pipeline.gold.fold import shape_of
+from pipeline.gold.gold_table import (
+    GoldTable,
+    cluster,
+    clustering,
+    gold_schema,
+    set_position,
+)
+from pipeline.gold.insert_defaults import left_out
+from pipeline.gold.merge import put
+from pipeline.gold.names import COMMITTED_AT, LSN
+from pipeline.gold.parts import Evolve, Rows, parts
+from pipeline.gold.refusal import Refusal, TableRefusedError
+from pipeline.gold.state import TableState
+from pipeline.gold.write import Write
+from pipeline.settings import Settings
+from pipeline.silver.seeds import staged_schema
+
+FROM_START = 1
+"""XA transactions are looked at from the log's start: one may be prepared before the seed."""
+MOST_PARTS = 6
+"""Tables of silver that the changes behind a seed may be in: each is a commit of the same step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seeding:
+    """A table that gets a seed's rows in a step; `version` is the first of the step's numbers.
+
+    `items`: the table's timeline; `facts`: of silver's transactions since a batch's first seed.
+    """
+
+    table: GoldTable
+    state: TableState
+    part: Evolve
+    version: int
+    items: Sequence[TimelineItem]
+    facts: Facts
+
+    @property
+    def item(self) -> TimelineItem:
+        """The item with the seed."""
+        return self.part.item
+
+
+def first_seed(items: Iterable[TimelineItem], low: int, high: int) -> int:
+    """The LSN of the first seed behind `low`; `high` if there is none before it.
+
+    A batch ends with it: what its table's rows do to others, and these to them, is worked out from
+    gold's rows of before a batch.
+    """
+    return min([high, *(item.lsn for item in items if item.seed and item.lsn > low)])
+
+
+def seeds_in(
+    states: Iterable[TableState], items: Mapping[TableName, Sequence[TimelineItem]]
+) -> list[SeededFrom]:
+    """The seeds that tables come over in a batch."""
+    return [
+        item.seed
+        for state in states
+        for item in items.get(state.name, ())
+        if item.seed and state.from_lsn < item.lsn <= state.to_lsn
+    ]
+
+
+def seed_facts(
+    spark: SparkSession, settings: Settings, seeds: Sequence[SeededFrom], high: int
+) -> Facts:
+    """What silver's transactions tell since the first of some seeds."""
+    low = min((seed.lsn for seed in seeds), default=high)
+    if not seeds:
+        return Facts(low, high)
+    return gather(spark, settings.layout, settings.source, low, high, FROM_START)
+
+
+def take_seed(spark: SparkSession, settings: Settings, seeding: Seeding) -> int:
+    """Bring the table over the item; how many changes were applied behind the seed.
+
+    Raises TableRefusedError where they cannot be.
+    """
+    item, table = seeding.item, seeding.table
+    seed, definition = item.seed, item.definition
+    if seed is None or definition is None:
+        return 0
+    if not begun_in_place(spark, table, seeding.part, definition, seeding.version):
+        return 0
+    rows = _rows(spark, settings, table, definition, seed)
+    delta.overwrite_once(rows, table.reference, app=table.app, version=seeding.version)
+    schema = gold_schema(definition, table.types)
+    cluster(spark, table, item, clustering(schema, seeding.part.key), seeding.version)
+    try:
+        count = _catch_up(spark, settings, seeding, seed)
+    except TableRefusedError as error:
+        # Whatever it was behind the seed: the table stays as it was before.
+        reason = f"a seed of it cannot be brought up to date: {error.refusal.reason}"
+        raise TableRefusedError(Refusal(item.lsn, reason, passable=False)) from error
+    set_position(spark, table, item, seeding.version)
+    return count
+
+
+def _rows(
+    spark: SparkSession,
+    settings: Settings,
+    table: GoldTable,
+    definition: TableDefinition,
+    seed: SeededFrom,
+) -> DataFrame:
+    """The seed's rows, as of the transaction before which it was begun."""
+    schema = gold_schema(definition, table.types)
+    staged = staged_schema(definition, table.types)
+    folder = f"{settings.layout.seeds(settings.source)}/{seed.id}/rows"
+    found = spark.read.schema(staged).option("recursiveFileLookup", "true").parquet(folder)
+    values = [
+        sf.col(place).alias(field.name)
+        for place, field in zip(staged.names, schema.fields, strict=False)
+    ]
+    return found.select(
+        *values,
+        sf.lit(seed.lsn).cast(st.LongType()).alias(LSN),
+        sf.lit(None).cast(schema[COMMITTED_AT].dataType).alias(COMMITTED_AT),
+    )
+
+
+def _catch_up(spark: SparkSession, settings: Settings, seeding: Seeding, seed: SeededFrom) -> int:
+    found = behind(seeding.state, seeding.items, seeding.item, seed)
+    if len(found) > MOST_PARTS:
+        raise BinlakeError(
+            f"{seeding.state.name}: its table maps have changed {len(found)} times since it was"
+            " seeded.",
+            remedy="Seed it again.",
+        )
+    return sum(
+        _apply(spark, settings, seeding, rows, seeding.version + n, exact=seed.exact)
+        for n, rows in enumerate(found, start=1)
+    )
+
+
+def behind(
+    state: TableState, items: Sequence[TimelineItem], item: TimelineItem, seed: SeededFrom
+) -> list[Rows]:
+    """The changes behind a seed and before its item, one part for each table of silver."""
+    # An earlier seed's item says what the table is, too; its rows do not count.
+    before = [
+        replace(one, kind="version", seed=None) if one.seed else one
+        for one in items
+        if one.position < item.position
+    ]
+    way = TableState(state.schema, state.table, from_lsn=seed.lsn, to_lsn=item.lsn, key=state.key)
+    found: list[Rows] = []
+    for part in parts(way, before):
+        if isinstance(part, Evolve):
+            continue
+        if found and found[-1].version == part.version:
+            found[-1] = replace(part, start=found[-1].start)
+        else:
+            found.append(part)
+    return found
+
+
+def _apply(
+    spark: SparkSession,
+    settings: Settings,
+    seeding: Seeding,
+    rows: Rows,
+    version: int,
+    *,
+    exact: bool,
+) -> int:
+    rows = replace(rows, complete=exact)
+    name, table, facts = seeding.state.name, seeding.table, seeding.facts
+
+    def take(session: SparkSession) -> DataFrame | None:
+        return read_changes(session, settings.layout, name, rows, facts.skipped, facts.prepared)
+
+    if not exact:
+        _require_whole_images(take(spark))
+    return put(
+        spark,
+        take,
+        shape_of(rows.definition, rows.key),
+        Write(table.reference, table.app, version),
+        left_out=left_out(rows, settings.type_options, lenient=False),
+        complete=exact,
+    )
+
+
+def _require_whole_images(changes: DataFrame | None) -> None:
+    row = changes.agg(first_lsn(is_partial())).first() if changes is not None else None
+    if row is not None and row[0] is not None:
+        reason = (
+            "row images leave columns out (binlog_row_image is not FULL), and the seed was read"
+            " while others wrote: seed it with --consistent"
+        )
+        raise TableRefusedError(Refusal(row[0], reason))

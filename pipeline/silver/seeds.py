@@ -1,0 +1,139 @@
+"""The lake's seeds: rows that a table had at a place in its source's log, and what tells of them.
+
+Each is a folder `LAKE/silver/_seeds/<source>/<id>`: `rows` holds Parquet files, whose columns are
+`c0`, `c1`, … with the types of silver's images, and `seed.json` tells the rest. That is written
+last: without it, rows are still being read. Ids of one table sort by when the seeds were begun.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from typing import Any
+from uuid import uuid4
+
+from pyspark.sql import types as st
+
+from decoder.columns.registry import row_type
+from decoder.definition import TableDefinition
+from decoder.options import TypeOptions
+from pipeline import stores
+from pipeline.catalog.effects import TableName
+from pipeline.errors import BinlakeError
+from pipeline.lake import Lake, encode_part
+from pipeline.silver.spark_types import spark_schema
+
+FORMAT = 1
+MANIFEST = "seed.json"
+ROWS = "rows"
+_BETWEEN = "~"
+"""Between the parts of an id; `encode_part` gives none."""
+
+LogPlace = tuple[str, int]
+"""A file of the server's log, and a position in it."""
+
+
+class SeedUnreadableError(BinlakeError):
+    """What tells of a seed cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """Rows of a table, read between two places in its server's log.
+
+    Every change before `first` is in them, none behind `last`; with `exact` these are one. `query`
+    is its CREATE TABLE, to be read in this `sql_mode`; `server` the version's text, and `types` the
+    settings of types that its values were read with. `rows` are how many there are.
+    `cascades_logged`: the server logs what foreign keys change in child tables.
+    """
+
+    id: str
+    schema: str
+    table: str
+    query: str
+    first: LogPlace
+    last: LogPlace
+    exact: bool
+    rows: int
+    server: str = ""
+    sql_mode: int = 0
+    types: Mapping[str, str] | None = None
+    cascades_logged: bool = False
+
+    @property
+    def name(self) -> TableName:
+        """The table."""
+        return TableName(self.schema, self.table)
+
+    def to_json(self) -> str:
+        """As `seed.json` has it."""
+        return json.dumps({"format": FORMAT, **asdict(self)}, indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> Seed:
+        """What `to_json` gave. Raises ValueError, KeyError or TypeError for anything else."""
+        fields: dict[str, Any] = json.loads(text)
+        if (found := fields.pop("format")) != FORMAT:
+            raise ValueError(f"its format is {found}, and this release knows {FORMAT}")
+        for place in ("first", "last"):
+            file, position = fields[place]
+            fields[place] = (str(file), int(position))
+        return cls(**fields)
+
+
+def new_id(name: TableName) -> str:
+    """An id for a seed of a table that begins now."""
+    now = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S%f")
+    return _BETWEEN.join([*_prefix(name), f"{now}-{uuid4().hex[:8]}"])
+
+
+def _prefix(name: TableName) -> tuple[str, str]:
+    return encode_part(name.schema), encode_part(name.table)
+
+
+def rows_folder(lake: Lake, source: str, seed: str) -> str:
+    """Where a seed's rows are."""
+    return f"{lake.seeds(source)}/{seed}/{ROWS}"
+
+
+def staged_schema(definition: TableDefinition, options: TypeOptions) -> st.StructType:
+    """Of the Parquet files: the table's columns by their places, since names may hold anything."""
+    fields = spark_schema(row_type(definition, options)).fields
+    return st.StructType([st.StructField(f"c{n}", one.dataType) for n, one in enumerate(fields)])
+
+
+def put_seed(lake: Lake, source: str, seed: Seed) -> None:
+    """Say that a seed is whole: from now on silver may take it."""
+    stores.write(f"{lake.seeds(source)}/{seed.id}/{MANIFEST}", seed.to_json().encode())
+
+
+def seed_ids(lake: Lake, source: str) -> list[str]:
+    """The ids of all seeds, also of those that are still being read."""
+    return sorted(name for name in stores.names_in(lake.seeds(source)) if _BETWEEN in name)
+
+
+def read_seed(lake: Lake, source: str, seed: str) -> Seed | None:
+    """What tells of a seed; None while it is being read. Raises SeedUnreadableError."""
+    path = f"{lake.seeds(source)}/{seed}/{MANIFEST}"
+    content = stores.content(path)
+    if content is None:
+        return None
+    try:
+        return Seed.from_json(content.decode())
+    except (ValueError, KeyError, TypeError) as error:
+        remedy = "Remove its folder, and seed the table again."
+        raise SeedUnreadableError(f"{path} cannot be read: {error}.", remedy=remedy) from error
+
+
+def newest(lake: Lake, source: str, taken: Mapping[TableName, str]) -> Iterator[Seed]:
+    """The last seed of each table that is whole, if it is newer than the one that was `taken`."""
+    by_table: dict[str, list[str]] = {}
+    for one in seed_ids(lake, source):
+        by_table.setdefault(one.rpartition(_BETWEEN)[0], []).append(one)
+    known = {_BETWEEN.join(_prefix(name)): one for name, one in taken.items()}
+    for table, ids in sorted(by_table.items()):
+        newer = (one for one in reversed(ids) if one > known.get(table, ""))
+        found = (read_seed(lake, source, one) for one in newer)
+        yield from [seed for seed in [next((s for s in found if s is not None), None)] if seed]
