@@ -1,4 +1,5 @@
-"""Delta's jars: fetched once through Spark's own resolver, then taken from the cache folder."""
+"""Jars of Delta and of MariaDB's connector: fetched once through Spark's own resolver, then taken
+from the cache folder."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -35,6 +36,18 @@ BUNDLED = (
 )
 """What Delta depends on and Spark has already: 75 MB and three quarters of the time not spent."""
 
+CONNECTOR = "org.mariadb.jdbc:mariadb-java-client:3.5.6"
+"""The Maven coordinates of what `binlake seed` reads servers with, MySQL's too. What it depends on
+is for clouds' own logins."""
+BESIDE_CONNECTOR = (
+    "com.github.waffle:waffle-jna",
+    "net.java.dev.jna:jna",
+    "net.java.dev.jna:jna-platform",
+    "org.slf4j:slf4j-api",
+    "org.slf4j:jcl-over-slf4j",
+    "com.github.ben-manes.caffeine:caffeine",
+)
+
 RESOLVER_SETTINGS = ("spark.jars.ivySettings", "spark.jars.repositories")
 """Settings of the user's that say where jars come from."""
 
@@ -50,22 +63,34 @@ def delta_jars(java_home: Path, conf: Mapping[str, str]) -> list[Path]:
 
     Raises MissingRequirementError with the resolver's own words if they cannot be fetched.
     """
-    package = delta_package()
+    return _jars(delta_package(), BUNDLED, java_home, conf)
+
+
+def connector_jars(java_home: Path, conf: Mapping[str, str]) -> list[Path]:
+    """The same of MariaDB's connector."""
+    return _jars(CONNECTOR, BESIDE_CONNECTOR, java_home, conf)
+
+
+def _jars(
+    package: str, without: Sequence[str], java_home: Path, conf: Mapping[str, str]
+) -> list[Path]:
     folder = cache_folder("jars") / package.replace(":", "_")
     if not folder.is_dir():
-        _fetch(package, folder, java_home, conf)
+        _fetch(package, without, folder, java_home, conf)
     return sorted(folder.glob("*.jar"))
 
 
-def _fetch(package: str, folder: Path, java_home: Path, conf: Mapping[str, str]) -> None:
+def _fetch(
+    package: str, without: Sequence[str], folder: Path, java_home: Path, conf: Mapping[str, str]
+) -> None:
     """Resolve into a folder of our own, and rename: nobody ever sees half of the jars."""
-    print(f"Fetching Delta's jars once ({package}) …", file=sys.stderr, flush=True)
+    print(f"Fetching jars once ({package}) …", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="ivy.", dir=folder.parent) as scratch:
-        told = _resolve(package, Path(scratch), java_home, conf)
+        told = _resolve(package, without, Path(scratch), java_home, conf)
         fetched = Path(scratch) / "jars"
         if told.returncode != 0 or not any(fetched.glob("*.jar")):
             raise MissingRequirementError(
-                f"Delta's jars ({package}) could not be fetched: {_problem(told)}",
+                f"Jars ({package}) could not be fetched: {_problem(told)}",
                 remedy=_remedy(told.stderr),
             )
         try:
@@ -76,7 +101,7 @@ def _fetch(package: str, folder: Path, java_home: Path, conf: Mapping[str, str])
 
 
 def _resolve(
-    package: str, ivy: Path, java_home: Path, conf: Mapping[str, str]
+    package: str, without: Sequence[str], ivy: Path, java_home: Path, conf: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
     """Run spark-submit on a program that does nothing: resolving its packages is all it does."""
     program = ivy / "nothing.py"
@@ -90,7 +115,7 @@ def _resolve(
         str(spark / "bin" / "spark-submit"),
         *("--master", "local[1]"),
         *(part for key, value in settings.items() for part in ("--conf", f"{key}={value}")),
-        *("--packages", package, "--exclude-packages", ",".join(BUNDLED)),
+        *("--packages", package, "--exclude-packages", ",".join(without)),
         str(program),
     ]
     environment = {

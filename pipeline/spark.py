@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.cache import cache_folder
 from pipeline.errors import MissingRequirementError
-from pipeline.jars import delta_jars, spark_home
+from pipeline.jars import connector_jars, delta_jars, spark_home
 from pipeline.java import java_home
 from pipeline.sessions import let_go_at_exit, own_session
 from pipeline.settings import MIB, Settings
@@ -125,8 +125,12 @@ LOCAL = {"spark.driver.host": "localhost", "spark.driver.bindAddress": "127.0.0.
 """Of a driver whose workers are on its own machine. Those of a cluster could not reach it there."""
 
 
-def session(settings: Settings, app_name: str = "binlake") -> SparkSession:
+def session(
+    settings: Settings, app_name: str = "binlake", *, connector: bool = False
+) -> SparkSession:
     """The session that there is (Databricks', Spark Connect's, a test's), or a new one.
+
+    `connector`: a new one is to have MariaDB's connector too.
 
     Raises MissingRequirementError where there is no JDK, Delta's jars cannot be fetched, or
     spark-submit was not given them.
@@ -135,7 +139,7 @@ def session(settings: Settings, app_name: str = "binlake") -> SparkSession:
     if active is not None:
         return _as_needed(active)
     builder = SparkSession.builder.appName(app_name)
-    for key, value in configuration(settings).items():
+    for key, value in configuration(settings, connector=connector).items():
         builder = builder.config(key, value)
     started = builder.getOrCreate()
     if is_submitted():
@@ -171,14 +175,19 @@ def _as_needed(active: SparkSession) -> SparkSession:
     return own
 
 
-def configuration(settings: Settings) -> dict[str, str]:
-    """Everything that a new session is built with; the user's own settings win."""
+def configuration(settings: Settings, *, connector: bool = False) -> dict[str, str]:
+    """Everything that a new session is built with; the user's own settings win.
+
+    `connector`: MariaDB's too.
+    """
     spark = settings.spark
     if is_submitted():
         # Java has started already: spark-submit's own options gave master, memory and jars.
         ours = {**CONF, **s3a_conf()}
         return {**merged(ours, RELIED_ON, given_conf()), **spark.conf}
     home = java_home()
+    jars = delta_jars(home, spark.conf)
+    jars += connector_jars(home, spark.conf) if connector else []
     logging = f"-Dlog4j2.configurationFile={_log4j(settings.log).as_uri()}"
     os.environ["JAVA_HOME"] = str(home)
     os.environ["SPARK_HOME"] = str(spark_home())
@@ -190,7 +199,7 @@ def configuration(settings: Settings) -> dict[str, str]:
         "spark.master": spark.master,
         "spark.driver.memory": f"{spark.driver_memory // MIB}m",
         "spark.sql.shuffle.partitions": str(2 * cores(spark.master)),
-        "spark.jars": ",".join(str(jar) for jar in delta_jars(home, spark.conf)),
+        "spark.jars": ",".join(map(str, jars)),
         **s3a_conf(),
         **spark.conf,
         JAVA_OPTIONS: f"{logging} {with_defaults(spark.conf.get(JAVA_OPTIONS, ''))}",

@@ -11,7 +11,7 @@ import gzip
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from fsspec.core import url_to_fs
 
@@ -104,6 +104,15 @@ def write(path: str, content: bytes) -> None:
     filesystem.makedirs(place.rpartition("/")[0], exist_ok=True)
     filesystem.pipe_file(f"{place}{ASIDE}", content)
     filesystem.mv(f"{place}{ASIDE}", place)
+
+
+@contextmanager
+def binary(path: str) -> Iterator[BinaryIO]:
+    """A file that is written as it comes. Its folder is made."""
+    filesystem, place = _fresh(path)
+    filesystem.makedirs(place.rpartition("/")[0], exist_ok=True)
+    with filesystem.open(place, "wb") as out:
+        yield out
 
 
 @contextmanager

@@ -49,13 +49,18 @@ def merged(
 
 def require_delta(spark: SparkSession, name: str = DELTA) -> None:
     """MissingRequirementError where Java has no Delta, which Spark itself would tell much later."""
-    jvm = spark.sparkContext._jvm
-    if jvm is None or getattr(jvm, "org.apache.spark.util.Utils").classIsLoadable(name):
+    if is_loadable(spark, name):
         return
     raise MissingRequirementError(
         "this Spark has no Delta, which spark-submit must be given.",
         remedy=f"Submit with --packages {_package()}, or its jars with --jars (docs/clusters.md).",
     )
+
+
+def is_loadable(spark: SparkSession, name: str) -> bool:
+    """Whether Java has a class, as far as that can be asked."""
+    jvm = spark.sparkContext._jvm
+    return jvm is None or bool(getattr(jvm, "org.apache.spark.util.Utils").classIsLoadable(name))
 
 
 def _package() -> str:

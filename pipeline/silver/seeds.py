@@ -114,6 +114,12 @@ def seed_ids(lake: Lake, source: str) -> list[str]:
     return sorted(name for name in stores.names_in(lake.seeds(source)) if _BETWEEN in name)
 
 
+def ids_of(lake: Lake, source: str, name: TableName) -> list[str]:
+    """The same of one table, in order."""
+    first = _BETWEEN.join([*_prefix(name), ""])
+    return [one for one in seed_ids(lake, source) if one.startswith(first)]
+
+
 def read_seed(lake: Lake, source: str, seed: str) -> Seed | None:
     """What tells of a seed; None while it is being read. Raises SeedUnreadableError."""
     path = f"{lake.seeds(source)}/{seed}/{MANIFEST}"

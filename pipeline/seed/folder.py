@@ -1,0 +1,123 @@
+"""A seed's folder while it is filled: what was begun, and which chunks are done.
+
+`begun.json` is written before the first row is read, and says all that whoever goes on with it has
+to know. A chunk is done when its folder in `rows` has the mark of a writer that came to its end.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline import stores
+from pipeline.catalog.effects import TableName
+from pipeline.lake import Lake
+from pipeline.silver.seeds import ids_of, new_id, rows_folder
+
+BEGUN = "begun.json"
+DONE = "_SUCCESS"
+"""What Spark puts into a folder whose every file is whole."""
+PATIENCE = 24 * 60 * 60
+"""Seconds after which a seed that was begun is not gone on with: its log may be gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A seed under way: of a table with this CREATE TABLE, from the place `file`, `position` on.
+
+    `server` tells it from another; `chunks` are conditions over the table's rows.
+    """
+
+    id: str
+    server: str
+    query: str
+    file: str
+    position: int
+    chunks: tuple[str, ...]
+    types: dict[str, str]
+    at: float
+
+    def to_json(self) -> str:
+        """As `begun.json` has it."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: bytes) -> Begun | None:
+        """What `to_json` gave; None for what cannot be read: then all is read anew."""
+        try:
+            fields = json.loads(text)
+            return cls(**{**fields, "chunks": tuple(fields["chunks"])})
+        except (ValueError, KeyError, TypeError):
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class SeedFolder:
+    """The folder of one seed of a source."""
+
+    lake: Lake
+    source: str
+    id: str
+
+    @property
+    def path(self) -> str:
+        """Where it is."""
+        return f"{self.lake.seeds(self.source)}/{self.id}"
+
+    @property
+    def rows(self) -> str:
+        """Where its rows are, a folder for each chunk."""
+        return rows_folder(self.lake, self.source, self.id)
+
+    def chunk(self, number: int) -> str:
+        """Where the rows of a chunk are."""
+        return f"{self.rows}/{number:06d}"
+
+    def begin(self, begun: Begun) -> None:
+        """Keep what is begun."""
+        stores.write(f"{self.path}/{BEGUN}", begun.to_json().encode())
+
+    def is_done(self, number: int) -> bool:
+        """Whether a chunk need not be read again."""
+        return stores.exists(f"{self.chunk(number)}/{DONE}")
+
+    def remove(self) -> None:
+        """Remove all of it."""
+        stores.remove(self.path)
+
+    def write(self, number: int, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
+        """Write a chunk's rows without Spark, in place of what may be there of them."""
+        stores.remove(self.chunk(number))
+        with (
+            stores.binary(f"{self.chunk(number)}/rows.parquet") as out,
+            pq.ParquetWriter(out, schema, compression="zstd") as writer,
+        ):
+            for batch in batches:
+                writer.write_batch(batch)
+        stores.write(f"{self.chunk(number)}/{DONE}", b"")
+
+
+def under_way(lake: Lake, source: str, name: TableName) -> Iterator[Begun]:
+    """What was begun of a table a short while ago, the last one first."""
+    for one in reversed(ids_of(lake, source, name)):
+        text = stores.content(f"{lake.seeds(source)}/{one}/{BEGUN}")
+        begun = Begun.from_json(text) if text is not None else None
+        if begun is not None and begun.at + PATIENCE > time.time():
+            yield begun
+
+
+def begun_now(
+    name: TableName,
+    server: str,
+    query: str,
+    place: tuple[str, int],
+    chunks: Sequence[str],
+    types: dict[str, str],
+) -> Begun:
+    """A seed that begins."""
+    return Begun(new_id(name), server, query, *place, tuple(chunks), types, time.time())

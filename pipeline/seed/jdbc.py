@@ -1,0 +1,118 @@
+"""Reading a table's chunk through Spark's JDBC source, with MariaDB's connector, for MySQL too.
+
+Every column comes as bytes, so that no driver has a say in values. Passwords are an option of the
+source, which Spark shows nowhere, and no part of its URL or of a query.
+
+Source: https://mariadb.com/docs/connectors/mariadb-connector-j/about-mariadb-connector-j
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from decoder.definition import TableDefinition
+from decoder.options import TypeOptions
+from pipeline.errors import MissingRequirementError, SettingsError
+from pipeline.jars import CONNECTOR
+from pipeline.seed.select import SESSION
+from pipeline.seed.values.rows import row_reader
+from pipeline.server.login import Login
+from pipeline.server.version import ServerVersion
+from pipeline.server_settings import TlsMode, TlsSettings
+from pipeline.sessions import is_connected
+from pipeline.silver.seeds import staged_schema
+from pipeline.submitted import is_loadable
+
+DRIVER = "org.mariadb.jdbc.Driver"
+FETCHED_ROWS = "1000"
+"""Rows that the connector holds at a time; without it, it would hold a chunk's."""
+_MODES: Mapping[TlsMode, str] = {
+    "disabled": "disable",
+    "preferred": "disable",
+    "required": "trust",
+    "verify_ca": "verify-ca",
+    "verify_identity": "verify-full",
+}
+"""MariaDB's names of MySQL's modes; what is preferred is settled before."""
+
+
+@dataclass(frozen=True, slots=True)
+class JdbcSource:
+    """Where Spark's tasks connect to, and how. `over_tls`: the server has TLS.
+
+    Raises SettingsError for what the connector cannot do.
+    """
+
+    login: Login
+    version: ServerVersion
+    over_tls: bool = False
+    options: Mapping[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", _options(self.login, self.version, self.over_tls))
+
+    def read(self, spark: SparkSession, query: str) -> DataFrame:
+        """What a query gives, in one task."""
+        reader = spark.read.format("jdbc").options(**self.options)
+        return reader.option("dbtable", f"({query}) AS chunk").load()
+
+
+def _options(login: Login, version: ServerVersion, over_tls: bool) -> Mapping[str, str]:
+    if login.socket is not None:
+        remedy = "Give the server's host and port, or seed with --consistent."
+        raise SettingsError(
+            "is a way that Spark's tasks cannot go.", key="server.socket", remedy=remedy
+        )
+    host = f"[{login.host}]" if ":" in login.host else login.host
+    limit = "max_statement_time" if version.is_mariadb else "max_execution_time"
+    return {
+        # By this name Spark quotes names as the server does.
+        "url": f"jdbc:mysql://{host}:{login.port}/?permitMysqlScheme",
+        "driver": DRIVER,
+        "user": login.user,
+        "password": login.password.get_secret_value(),
+        "fetchsize": FETCHED_ROWS,
+        "allowPublicKeyRetrieval": "true",
+        "connectionAttributes": "program_name:binlake",
+        # A chunk is taken for as long as what it is written to takes.
+        "sessionInitStatement": f"{SESSION}, net_write_timeout = 86400, {limit} = 0",
+        **_tls(login.tls, over_tls),
+    }
+
+
+def _tls(tls: TlsSettings, over_tls: bool) -> Mapping[str, str]:
+    if tls.cert is not None:
+        remedy = "Let the user in without it, or seed with --consistent."
+        raise SettingsError(
+            "is a file that MariaDB's connector cannot read.", key="server.tls.cert", remedy=remedy
+        )
+    mode = "trust" if tls.mode == "preferred" and over_tls else _MODES[tls.mode]
+    authority = {"serverSslCert": tls.ca} if tls.ca is not None and over_tls else {}
+    return {"sslMode": mode, **authority}
+
+
+def require_connector(spark: SparkSession) -> None:
+    """Raise MissingRequirementError where Spark does not have the connector."""
+    if not (is_connected(spark) or is_loadable(spark, DRIVER)):
+        raise MissingRequirementError(
+            "this Spark was started without MariaDB's connector.",
+            remedy=f"Start it with --packages {CONNECTOR}, or seed with --consistent.",
+        )
+
+
+def typed(cells: DataFrame, definition: TableDefinition, options: TypeOptions) -> DataFrame:
+    """The rows of cells that a query gave, with the types of silver's images."""
+    reader = row_reader(definition, options)
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            found = reader.read([column.cast(pa.binary()) for column in batch.columns])
+            yield pa.RecordBatch.from_arrays(
+                found.columns, names=[f"c{n}" for n in range(found.num_columns)]
+            )
+
+    return cells.mapInArrow(read, staged_schema(definition, options))

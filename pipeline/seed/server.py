@@ -1,0 +1,73 @@
+"""The server that tables are seeded from: a connection to it, and what of it decides how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pipeline.seed.select import SESSION
+from pipeline.server.connection import asked, connect
+from pipeline.server.log_place import Places
+from pipeline.server.login import Login, login
+from pipeline.server.version import ServerVersion, server_version
+from pipeline.settings import Settings
+
+if TYPE_CHECKING:
+    from pymysql.connections import Connection
+
+SILENT_SECONDS = 60 * 60
+"""The longest that a statement may take: to part a large table is one scan of its key."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceServer:
+    """A server and a connection to it. `id` tells it from others; `over_tls`: the connection is.
+
+    `logs_whole_images`: rows are logged with all their columns. `logs_cascades`: so is what foreign
+    keys change in child tables.
+    """
+
+    login: Login
+    connection: Connection[Any]
+    version: ServerVersion
+    id: str
+    over_tls: bool
+    logs_whole_images: bool
+    logs_cascades: bool
+
+    @property
+    def places(self) -> Places:
+        """Asks for places in its log."""
+        return Places(
+            self.connection, self.version, address=self.login.address, user=self.login.user
+        )
+
+
+@contextmanager
+def source_server(settings: Settings) -> Iterator[SourceServer]:
+    """The server that settings name. Raises ServerError and SettingsError."""
+    who = login(settings)
+    connection = connect(who, read_timeout=SILENT_SECONDS)
+    with connection, asked(who):
+        with connection.cursor() as cursor:
+            cursor.execute(SESSION)
+            cursor.execute("SHOW GLOBAL VARIABLES")
+            variables = {str(name).lower(): str(value) for name, value in cursor.fetchall()}
+            cursor.execute("SHOW SESSION STATUS LIKE 'Ssl_cipher'")
+            cipher = cursor.fetchone()
+        yield SourceServer(
+            who,
+            connection,
+            server_version(connection),
+            variables.get("server_uuid") or f"{who.address} {variables.get('server_id', '')}",
+            bool(cipher and cipher[1]),
+            _logs_whole_images(variables),
+            variables.get("innodb_native_foreign_keys") == "OFF",
+        )
+
+
+def _logs_whole_images(variables: dict[str, str]) -> bool:
+    partial_json = "PARTIAL_JSON" in variables.get("binlog_row_value_options", "")
+    return variables.get("binlog_row_image", "FULL").upper() == "FULL" and not partial_json

@@ -1,0 +1,23 @@
+"""Settings of `binlake seed`: which tables get their starting state, and how they are read."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from pipeline.settings_model import Model
+
+
+class SeedSettings(Model):
+    """`tables` are patterns over `schema.table`; without any, those that gold does not have in full.
+
+    `consistent`: all of them as they were at one moment, in one stream, whatever they are.
+    `chunk_rows` is how many rows are read at a time, by one Spark task, and read again if that
+    fails; `parallel` is how many chunks are read at once, each over a connection of its own.
+    """
+
+    tables: tuple[str, ...] = ()
+    consistent: bool = False
+    chunk_rows: Annotated[int, Field(ge=100)] = 500_000
+    parallel: Annotated[int, Field(ge=1, le=256)] = 4
