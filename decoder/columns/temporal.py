@@ -158,6 +158,7 @@ _OLD_FORMS: dict[ColumnType, Any] = {
     ColumnType.TIME: unpack_old_times,
     ColumnType.TIMESTAMP: unpack_old_timestamps,
 }
+_INSTANTS = (ColumnType.TIMESTAMP, ColumnType.TIMESTAMP2)
 _FORMS: dict[ColumnType, Any] = {
     ColumnType.DATETIME2: unpack_datetimes,
     ColumnType.TIME2: unpack_times,
@@ -169,27 +170,35 @@ def temporal_reader(column: ColumnDefinition, options: TypeOptions) -> ColumnRea
     """The reader of a DATE, TIME, DATETIME or TIMESTAMP column, old or new."""
     text = options.zero_dates == "string"
     if column.type in (ColumnType.DATE, ColumnType.NEWDATE):
-        return _date_reader(text)
+        return fields_reader(column, options, _unpack(unpack_dates))
     column.require_fraction()
     digits = column.fraction
     if column.type in _OLD_FORMS:
         unpack = _unpack(_OLD_FORMS[column.type])
     else:
         unpack = _unpack(_FORMS[column.type], (digits + 1) // 2)
-    if column.type in (ColumnType.TIME, ColumnType.TIME2):
-        return _time_reader(unpack, digits, options)
-    instant = column.type in (ColumnType.TIMESTAMP, ColumnType.TIMESTAMP2)
-    if text:
-        fields = _unpack_instants_to_fields(unpack) if instant else unpack
-        write = _with_digits(datetimes_text, digits)
-        return TemporalTextReader(pa.string(), fields, write, LONGEST_DATETIME)
-    if instant:
+    if not text and column.type in _INSTANTS:
         return DateReader(pa.timestamp("us", "UTC"), unpack, instants)
-    return DateReader(pa.timestamp("us"), unpack, _in_calendar(micros))
+    instant = column.type in _INSTANTS
+    return fields_reader(column, options, _unpack_instants_to_fields(unpack) if instant else unpack)
 
 
-def _date_reader(text: bool) -> ColumnReader:
-    unpack = _unpack(unpack_dates)
+def fields_reader(column: ColumnDefinition, options: TypeOptions, fields: Unpack) -> ColumnReader:
+    """The reader of a column of dates or times whose packed form `fields` gives, wherever it is
+    from; that of a TIMESTAMP is of the date and time in UTC."""
+    if column.type in (ColumnType.TIME, ColumnType.TIME2):
+        return _time_reader(fields, column.fraction, options)
+    text = options.zero_dates == "string"
+    if column.type in (ColumnType.DATE, ColumnType.NEWDATE):
+        return _date_reader(fields, text)
+    if text:
+        write = _with_digits(datetimes_text, column.fraction)
+        return TemporalTextReader(pa.string(), fields, write, LONGEST_DATETIME)
+    kind = pa.timestamp("us", "UTC") if column.type in _INSTANTS else pa.timestamp("us")
+    return DateReader(kind, fields, _in_calendar(micros))
+
+
+def _date_reader(unpack: Unpack, text: bool) -> ColumnReader:
     if text:
         return TemporalTextReader(pa.string(), unpack, dates_text, LONGEST_DATE)
     return DateReader(pa.date32(), unpack, _in_calendar(days))

@@ -1,0 +1,12 @@
+"""Values as a server prints them to the Arrow arrays that the decoder gives of its log.
+
+A cell array is `pa.binary()`: the bytes of MySQL's text protocol with `character_set_results =
+utf8mb4`, NULL as null. What each type's cells are stands in `registry`; what to SELECT for them
+in `pipeline.seed.select`.
+"""
+
+from __future__ import annotations
+
+from pipeline.seed.values.rows import RowReader, SeedRows, row_reader
+
+__all__ = ["RowReader", "SeedRows", "row_reader"]

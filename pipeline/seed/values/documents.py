@@ -1,0 +1,104 @@
+"""JSON as MySQL prints it, in the decoder's spelling: without spaces, doubles in few digits.
+
+MySQL's own text (sql-common/json_dom.cc, `wrapper_to_string`) has a space behind each comma and
+colon. A number with a point or an exponent can be a double or a decimal, which the text does not
+tell: what has no more digits than a double can be sure of is spelled as the decoder spells doubles.
+As values both are what is stored.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from decoder.columns.arrays import allocate
+from decoder.columns.cells import CellError, Column
+from decoder.columns.json_numbers import LONGEST_DOUBLE, write_double
+from decoder.columns.registry import reader
+from decoder.definition import ColumnDefinition
+from decoder.options import TypeOptions
+from pipeline.seed.values.numbers import texts
+
+_BETWEEN = b"\0"
+"""Between two documents: JSON has it only as an escape."""
+_STRING = rb'("[^"\\\0]*(?:\\.[^"\\\0]*)*")'
+_SPACED = re.compile(_STRING + rb"|[ \t\r\n]+", re.DOTALL)
+_UNUSUAL = re.compile(rb"\d[eE]|0\.000|\d{16}|\.\d*0(?!\d)")
+"""Numbers that MySQL and the decoder may spell differently, or what looks like such in a string."""
+_NUMBER = re.compile(_STRING + rb"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", re.DOTALL)
+_EXACT_DIGITS = 17
+"""Doubles have no more significant digits than this; what has more is a decimal."""
+_REASON = "it is no JSON"
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentsReader:
+    """JSON as text."""
+
+    arrow_type: pa.DataType
+
+    def read(self, printed: pa.Array) -> Column:
+        """The documents, each checked, in the decoder's spelling."""
+        text = texts(printed, _REASON)
+        documents = text.drop_null().cast(pa.binary()).to_pylist()
+        kept = np.flatnonzero(text.is_valid().to_numpy(zero_copy_only=False))
+        for place, document in enumerate(documents):
+            if not _is_json(document):
+                raise CellError(int(kept[place]), _REASON)
+        if not documents:
+            return Column(text)
+        spelled = _SPACED.sub(rb"\1", _BETWEEN.join(documents)).split(_BETWEEN)
+        spelled = [_spelled(one) if _UNUSUAL.search(one) else one for one in spelled]
+        places = np.full(len(text), -1, np.int64)
+        places[kept] = np.arange(len(kept))
+        indices = pa.array(places, mask=places < 0)
+        return Column(pa.array(spelled, pa.binary()).cast(self.arrow_type).take(indices))
+
+
+def _is_json(document: bytes) -> bool:
+    try:
+        _DECODER.decode(document.decode())
+    except (ValueError, RecursionError):
+        return False
+    return _BETWEEN not in document
+
+
+def _refuse_constant(word: str) -> None:
+    raise ValueError(f"{word} is no value of JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
+def _spelled(document: bytes) -> bytes:
+    return _NUMBER.sub(_number, document)
+
+
+def _number(match: re.Match[bytes]) -> bytes:
+    text = match[0]
+    if match[1] is not None or text.lstrip(b"-").isdigit():
+        return text
+    digits = re.split(rb"[eE]", text)[0].replace(b".", b"").strip(b"-").strip(b"0")
+    value = float(text)
+    if len(digits) > _EXACT_DIGITS or not math.isfinite(value) or text.rstrip(b"0") != _bare(text):
+        return text
+    _, room = allocate(LONGEST_DOUBLE)
+    (bits,) = struct.unpack("<q", struct.pack("<d", value))
+    return room[: write_double(room, 0, bits)].tobytes()
+
+
+def _bare(text: bytes) -> bytes:
+    """The same where zeros at the end tell nothing of a decimal: `1.0` or an exponent."""
+    decimal = b"." in text and text.endswith(b"0") and not text.endswith(b".0")
+    return text if decimal and b"e" not in text.lower() else text.rstrip(b"0")
+
+
+def printed_documents(column: ColumnDefinition) -> DocumentsReader:
+    """The reader of JSON."""
+    return DocumentsReader(reader(column, TypeOptions()).arrow_type)

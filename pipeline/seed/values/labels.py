@@ -1,0 +1,46 @@
+"""ENUM and SET as they are printed: labels that the column has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from decoder.columns.cells import Column
+from decoder.columns.enums import label_reader
+from decoder.constants import ColumnType
+from decoder.definition import ColumnDefinition
+from pipeline.seed.values.cell_bytes import refuse
+from pipeline.seed.values.numbers import texts
+
+
+@dataclass(frozen=True, slots=True)
+class LabelsReader:
+    """Texts that are labels of the column; `known` tells of each text that occurs."""
+
+    arrow_type: pa.DataType
+    known: Callable[[str], bool]
+    reason: str
+
+    def read(self, printed: pa.Array) -> Column:
+        """The texts as they are."""
+        text = texts(printed, self.reason)
+        different = pc.unique(text.drop_null())
+        unknown = [one for one in different.to_pylist() if not self.known(one)]
+        if unknown:
+            refuse(pc.is_in(text, pa.array(unknown, pa.string())), self.reason)
+        return Column(text)
+
+
+def printed_labels(column: ColumnDefinition) -> LabelsReader:
+    """The reader of ENUM or SET; UnsupportedError where its labels are not known."""
+    kind = label_reader(column).arrow_type
+    # The empty text is an ENUM's value that is none of its labels, and a SET without members.
+    labels = frozenset((*column.labels, ""))
+    if column.type == ColumnType.ENUM:
+        return LabelsReader(kind, labels.__contains__, "it is no label of the ENUM")
+    return LabelsReader(
+        kind, lambda text: labels.issuperset(text.split(",")), "it has members that the SET has not"
+    )

@@ -1,0 +1,90 @@
+"""Rows as they are printed, to a table's rows as the decoder gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from decoder.columns.cells import CellError, Column
+from decoder.definition import TableDefinition
+from decoder.lossy import LossyValues
+from decoder.options import TypeOptions
+from pipeline.seed.errors import SeedValueError
+from pipeline.seed.values.cell_bytes import PrintedReader
+from pipeline.seed.values.registry import printed_reader
+
+
+@dataclass(frozen=True, slots=True)
+class SeedRows:
+    """Rows, and which of their values Arrow's types cannot hold as they are stored."""
+
+    batch: pa.RecordBatch
+    lossy: tuple[LossyValues, ...] = ()
+
+
+class RowReader:
+    """Reads the rows of one table; `schema` has the fields of the decoder's row images."""
+
+    def __init__(self, definition: TableDefinition, options: TypeOptions) -> None:
+        self._definition = definition
+        self._readers: tuple[PrintedReader, ...] = tuple(
+            printed_reader(column, options, key=place in definition.primary_key)
+            for place, column in enumerate(definition.columns)
+        )
+        self.schema = pa.schema(
+            [
+                pa.field(column.name, found.arrow_type)
+                for column, found in zip(definition.columns, self._readers, strict=True)
+            ]
+        )
+
+    def read(
+        self, cells: Sequence[pa.Array], *, part: str = "", rows_before: int = 0
+    ) -> pa.RecordBatch:
+        """The rows of one cell array for each of the table's columns, in its order.
+
+        `part` and `rows_before` tell an error where the rows are from. Raises SeedValueError.
+        """
+        return self.read_rows(cells, part=part, rows_before=rows_before).batch
+
+    def read_rows(
+        self, cells: Sequence[pa.Array], *, part: str = "", rows_before: int = 0
+    ) -> SeedRows:
+        """The same, with what was lost of them."""
+        columns = [
+            self._column(place, printed, part, rows_before)
+            for place, printed in enumerate(self._checked(cells))
+        ]
+        arrays = [column.array for column in columns]
+        lossy = tuple(
+            LossyValues(name, column.lossy)
+            for name, column in zip(self.schema.names, columns, strict=True)
+            if len(column.lossy)
+        )
+        return SeedRows(pa.RecordBatch.from_arrays(arrays, schema=self.schema), lossy)
+
+    def _checked(self, cells: Sequence[pa.Array]) -> Sequence[pa.Array]:
+        if len(cells) != len(self._readers):
+            raise ValueError(f"{len(cells)} columns of cells for {len(self._readers)} columns")
+        return cells
+
+    def _column(self, place: int, printed: pa.Array, part: str, rows_before: int) -> Column:
+        try:
+            return self._readers[place].read(printed)
+        except CellError as error:
+            row = error.row
+            raise SeedValueError(
+                str(self._definition),
+                self._definition.columns[place].name,
+                rows_before + row + 1,
+                printed[row].as_py(),
+                error.reason,
+                part,
+            ) from error
+
+
+def row_reader(definition: TableDefinition, options: TypeOptions) -> RowReader:
+    """The reader of a table's rows. Raises UnsupportedError for a column that is not decoded."""
+    return RowReader(definition, options)

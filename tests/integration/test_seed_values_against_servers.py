@@ -1,0 +1,103 @@
+"""Rows that a server prints and `row_reader` reads are what the decoder gives of its log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+from decoder.columns.registry import row_type
+from decoder.definition import TableDefinition
+from decoder.options import TypeOptions
+from pipeline.seed.select import SESSION, select_expression
+from pipeline.seed.values import row_reader
+from tests.support import exhaustive_zoo, json_zoo, mariadb_zoo, type_zoo
+from tests.support.random_zoo import random_table
+from tests.support.seed_rows import selected_cells
+from tests.support.zoo_rows import ZOO, Rows, inserted, log_of, name_of
+
+if TYPE_CHECKING:
+    from tests.support.mariadb import MariaDBServer, NewestMariaDBServer
+    from tests.support.mysql import MySQLServer
+    from tests.support.server import Server
+
+RANDOM_ROWS = 1000
+OPTIONS = (TypeOptions(), TypeOptions(time="micros", zero_dates="string"))
+TABLES = [*type_zoo.TABLES, *exhaustive_zoo.TABLES, *json_zoo.TABLES, random_table(RANDOM_ROWS)]
+OF_MARIADB = [*mariadb_zoo.TABLES, random_table(RANDOM_ROWS)]
+
+
+def assert_read_as_logged(
+    server: Server, definition: TableDefinition, logged: Sequence[Any], options: TypeOptions
+) -> None:
+    reader = row_reader(definition, options)
+    batch = reader.read(selected_cells(server, definition))
+    batch.validate(full=True)
+    assert pa.struct(list(batch.schema)) == row_type(definition, options)
+    for name, ours, theirs in zip(batch.schema.names, batch.columns, logged, strict=True):
+        different = [
+            (name, row + 1, one, other)
+            for row, (one, other) in enumerate(
+                zip(ours.to_pylist(), theirs.to_pylist(), strict=True)
+            )
+            if repr(one) != repr(other)
+        ]
+        assert different[:5] == []
+
+
+@pytest.fixture(scope="module")
+def log(mysql: MySQLServer) -> bytes:
+    return log_of(mysql, TABLES)
+
+
+@pytest.fixture(scope="module")
+def mariadb_log(mariadb: MariaDBServer) -> bytes:
+    return log_of(mariadb, OF_MARIADB)
+
+
+@pytest.fixture(scope="module", params=OPTIONS, ids=["usual", "as text"])
+def options(request: pytest.FixtureRequest) -> TypeOptions:
+    found: TypeOptions = request.param
+    return found
+
+
+@pytest.fixture(scope="module")
+def logged(log: bytes, options: TypeOptions) -> Rows:
+    return inserted(log, options)
+
+
+@pytest.fixture(scope="module")
+def mariadb_logged(mariadb_log: bytes, options: TypeOptions) -> Rows:
+    return inserted(mariadb_log, options)
+
+
+@pytest.mark.parametrize("table", [name_of(table) for table in TABLES])
+def test_mysql(mysql: MySQLServer, logged: Rows, options: TypeOptions, table: str) -> None:
+    assert_read_as_logged(mysql, *logged[table], options)
+
+
+@pytest.mark.parametrize("table", [name_of(table) for table in OF_MARIADB])
+def test_mariadb(
+    mariadb: MariaDBServer, mariadb_logged: Rows, options: TypeOptions, table: str
+) -> None:
+    assert_read_as_logged(mariadb, *mariadb_logged[table], options)
+
+
+def test_the_newest_types_of_mariadb(newest_mariadb: NewestMariaDBServer) -> None:
+    log = log_of(newest_mariadb, [mariadb_zoo.newest(), mariadb_zoo.compressed()])
+    for rows in inserted(log).values():
+        assert_read_as_logged(newest_mariadb, *rows, TypeOptions())
+
+
+def test_every_expression_is_of_binary_type(mysql: MySQLServer, log: bytes) -> None:
+    """What a driver is told of the result: charset 63."""
+    for definition, _ in inserted(log).values():
+        expressions = ", ".join(select_expression(column) for column in definition.columns)
+        with mysql.connect(database=ZOO) as connection, connection.cursor() as cursor:
+            cursor.execute(SESSION)
+            cursor.execute(f"SELECT {expressions} FROM {definition.table} LIMIT 0")
+            assert connection._result is not None
+            fields = connection._result.fields
+            assert {field.charsetnr for field in fields} == {63}
