@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import sys
-import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -25,13 +21,8 @@ from pipeline.cli_options import (
     Until,
     settings_of,
 )
-from pipeline.errors import SettingsError, exit_code_of, has_sentence, sentence_of
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from pipeline.progress import Progress
-    from pipeline.settings import Settings
+from pipeline.cli_runs import carry_out, interrupted_in_a_line, session_for, set_up_run, tell
+from pipeline.errors import SettingsError, exit_code_of
 
 app = typer.Typer(
     name="binlake",
@@ -55,7 +46,7 @@ def run(
 ) -> None:
     """Ingest, decode and apply what is new: from binlog files to gold tables."""
     command = "run --full-refresh" if full_refresh else "run"
-    _run(command, conf, source=source, binlogs=binlogs, lake=lake, until=until, log=log)
+    carry_out(command, conf, source=source, binlogs=binlogs, lake=lake, until=until, log=log)
 
 
 @app.command()
@@ -67,7 +58,7 @@ def ingest(
     log: Log = None,
 ) -> None:
     """Bronze only: take in binlog files as they are."""
-    _run("ingest", conf, source=source, binlogs=binlogs, lake=lake, log=log)
+    carry_out("ingest", conf, source=source, binlogs=binlogs, lake=lake, log=log)
 
 
 @app.command()
@@ -81,7 +72,7 @@ def decode(
 ) -> None:
     """Silver only: decode what is ingested to typed change rows."""
     command = "decode --full-refresh" if full_refresh else "decode"
-    _run(command, conf, source=source, binlogs=binlogs, lake=lake, log=log)
+    carry_out(command, conf, source=source, binlogs=binlogs, lake=lake, log=log)
 
 
 @app.command()
@@ -96,7 +87,7 @@ def apply(
 ) -> None:
     """Gold only: apply what is decoded to the replicated tables, and publish the cut."""
     command = "apply --full-refresh" if full_refresh else "apply"
-    _run(command, conf, source=source, binlogs=binlogs, lake=lake, until=until, log=log)
+    carry_out(command, conf, source=source, binlogs=binlogs, lake=lake, until=until, log=log)
 
 
 @app.command()
@@ -108,7 +99,7 @@ def retry(
     log: Log = None,
 ) -> None:
     """Take up what a fault held, after a fix: decode it again, then apply."""
-    _run("retry", conf, source=source, binlogs=binlogs, lake=lake, log=log)
+    carry_out("retry", conf, source=source, binlogs=binlogs, lake=lake, log=log)
 
 
 @app.command()
@@ -123,14 +114,14 @@ def maintain(
 ) -> None:
     """Remove what nothing needs any more, and lay out the lake's tables anew where that pays."""
     if not dry_run:
-        _run("maintain", conf, source=source, lake=lake, log=log)
+        carry_out("maintain", conf, source=source, lake=lake, log=log)
     from pipeline.log_lines import say
     from pipeline.maintenance.job import run as look
     from pipeline.show import show_preview
 
-    settings, progress, _ = _set_up(conf, source=source, lake=lake, log=log)
-    with _interrupted_in_a_line():
-        spark, settings = _session("maintain", settings)
+    settings, progress, _ = set_up_run(conf, source=source, lake=lake, log=log)
+    with interrupted_in_a_line():
+        spark, settings = session_for("maintain", settings)
         report = look(spark, settings, progress, dry_run=True)
     if settings.log == "text":
         show_preview(report, settings, Console())
@@ -280,77 +271,6 @@ def _no_lake() -> SettingsError:
     return SettingsError("there is no lake in this folder.", key="lake", remedy=remedy)
 
 
-def _run(command: str, conf: Path | None, **options: str | list[str] | None) -> NoReturn:
-    """Carry out a command, record it, and leave with the exit code that tells how it went."""
-    from pipeline.run import exit_code, run_command
-    from pipeline.show import show_problems, show_reports
-
-    settings, progress, told = _set_up(conf, **options)
-    with _interrupted_in_a_line():
-        spark, settings = _session(command, settings)
-        try:
-            reports = run_command(spark, settings, progress, command)
-        except (Exception, KeyboardInterrupt) as error:
-            if not told:
-                raise
-            raise typer.Exit(exit_code_of(error)) from error
-    if settings.log == "text":
-        show_reports(reports, settings, Console())
-    if not told:
-        show_problems(reports, Console(stderr=True))
-    raise typer.Exit(exit_code(reports))
-
-
-def _set_up(
-    conf: Path | None, **options: str | list[str] | None
-) -> tuple[Settings, Progress, bool]:
-    """The settings, with the log as they ask for it; whether its lines tell everything."""
-    from pipeline.log_lines import set_up
-    from pipeline.log_progress import LogProgress
-    from pipeline.progress import for_terminal
-
-    # Before the settings are read: what is wrong with them is said as it was asked for.
-    if options["log"] == "json":
-        set_up("json")
-    settings = settings_of(conf, **options)
-    told = set_up(settings.log)
-    return settings, LogProgress() if told else for_terminal(), told
-
-
-@contextmanager
-def _interrupted_in_a_line() -> Iterator[None]:
-    """Ctrl-C before there is a run to record it is said where lines are all that is read."""
-    from pipeline.log_lines import says_json
-
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        if says_json():
-            _tell(error)
-        raise
-
-
-def _session(command: str, settings: Settings) -> tuple[SparkSession, Settings]:
-    """A session for a command that has what it needs: a lake to write, or a source in it.
-
-    Maintenance is of the only source, where settings name none.
-    """
-    from pipeline.lake import require_writable
-    from pipeline.maintenance.job import of_source
-    from pipeline.run import COMMANDS, require_source
-    from pipeline.spark import session
-
-    if "bronze" in COMMANDS[command]:
-        settings.require("lake", "binlogs")
-        require_writable(settings.lake)
-        return session(settings), settings
-    spark = session(settings.require("lake"))
-    if command == "maintain":
-        settings = of_source(spark, settings)
-    require_source(spark, settings)
-    return spark, settings
-
-
 def main(*command: str) -> None:
     """The entry point: an error is a sentence and an exit code, and a stack trace if it is odd.
 
@@ -359,22 +279,8 @@ def main(*command: str) -> None:
     try:
         app([*command, *sys.argv[1:]])
     except Exception as error:
-        _tell(error)
+        tell(error)
         sys.exit(exit_code_of(error))
-
-
-def _tell(error: BaseException) -> None:
-    from pipeline.log_lines import say, says_json
-    from pipeline.redaction import redact
-
-    odd = isinstance(error, Exception) and not has_sentence(error)
-    if says_json():
-        said, trace = sentence_of(error), error if odd else None
-        say("failed", said, level=logging.ERROR, trace=trace, exit_code=exit_code_of(error))
-    elif odd:
-        print(redact("".join(traceback.format_exception(error))), end="", file=sys.stderr)
-    else:
-        print(f"binlake: {redact(str(error))}", file=sys.stderr)
 
 
 if __name__ == "__main__":

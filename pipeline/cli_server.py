@@ -9,6 +9,7 @@ from rich.console import Console
 
 from pipeline.cli_capture import capture
 from pipeline.cli_options import Conf, Json, Server, settings_of
+from pipeline.cli_seed import seed
 
 
 def check(
@@ -30,7 +31,7 @@ def check(
     raise typer.Exit(report.exit_code)
 
 
-COMMANDS: tuple[Callable[..., None], ...] = (check, capture)
+COMMANDS: tuple[Callable[..., None], ...] = (check, capture, seed)
 
 
 def register(app: typer.Typer) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import MappingProxyType
 
 from pyspark.sql import SparkSession
@@ -26,6 +26,7 @@ from pipeline.maintenance import job as maintenance
 from pipeline.progress import Progress
 from pipeline.report import LayerReport
 from pipeline.runs.recorder import Recorder
+from pipeline.seed import job as seed
 from pipeline.settings import Settings
 from pipeline.silver import job as silver
 from pipeline.silver.anew import require_refreshable
@@ -72,6 +73,7 @@ COMMANDS: Mapping[str, Mapping[str, Job]] = MappingProxyType(
         "apply": {"gold": gold.run},
         "retry": {"silver": silver.retry, "gold": gold.retry},
         "maintain": {"maintenance": maintenance.run},
+        "seed": {seed.LAYER: seed.run},
         "run --full-refresh": {
             "bronze": _ingest_first,
             "silver": _decode_anew,
@@ -83,6 +85,9 @@ COMMANDS: Mapping[str, Mapping[str, Job]] = MappingProxyType(
 )
 """What each command is made of, in data order. A full refresh of `run` is under way until gold has
 published its cut."""
+
+BESIDE = ("seed",)
+"""Commands that write no table: they keep nobody from the lake, and nobody them."""
 
 DONE = 0
 DONE_WITH_FAULTS = 3
@@ -100,7 +105,8 @@ def run_command(
     """
     jobs = COMMANDS[command]
     reports: list[LayerReport] = []
-    with begin(settings.source) as run, _alone(settings, command):
+    beside = command in BESIDE
+    with begin(settings.source) as run, nullcontext() if beside else _alone(settings, command):
         recorder = Recorder(spark, settings, command, tuple(jobs), run)
         try:
             for layer, job in jobs.items():
@@ -108,7 +114,8 @@ def run_command(
                 reports.append(job(spark, settings, progress))
                 recorder.layer_done(reports[-1])
             # Else a run that has lost its lake would be told as done.
-            require_held(f"{settings.lake.rstrip('/')}/ledger/runs")
+            if not beside:
+                require_held(f"{settings.lake.rstrip('/')}/ledger/runs")
         except (Exception, KeyboardInterrupt) as error:
             recorder.failed(error)
             raise

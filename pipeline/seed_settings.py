@@ -10,7 +10,7 @@ from pipeline.settings_model import Model
 
 
 class SeedSettings(Model):
-    """`tables` are patterns over `schema.table`; without any, those that gold does not have in full.
+    """`tables` are patterns over `schema.table`; without any, those are seeded that gold lacks.
 
     `consistent`: all of them as they were at one moment, in one stream, whatever they are.
     `chunk_rows` is how many rows are read at a time, by one Spark task, and read again if that

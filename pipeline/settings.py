@@ -29,6 +29,7 @@ from pipeline.capture_settings import CaptureSettings
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake
 from pipeline.redaction import secrets_in
+from pipeline.seed_settings import SeedSettings
 from pipeline.server_settings import ServerSettings, with_url
 from pipeline.settings_file import SettingsFile, explain
 from pipeline.settings_model import Model
@@ -212,6 +213,7 @@ class Settings(Model):
     source: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")] = "mysql"
     server: ServerSettings = ServerSettings()
     capture: CaptureSettings = CaptureSettings()
+    seed: SeedSettings = SeedSettings()
     binlogs: Annotated[str | tuple[str, ...], BeforeValidator(_one_or_several)] = ""
     lake: str = ""
     catalog: str | None = None

@@ -83,7 +83,7 @@ def spark() -> Iterator[SparkSession]:
         "spark.databricks.delta.delta.log.cacheSize": "32",
     }
     options = {"master": "local[2]", "conf": conf}
-    started = session(Settings.load(None, spark=options), "binlake tests")
+    started = session(Settings.load(None, spark=options), "binlake tests", connector=True)
     yield started
     started.stop()
 

@@ -135,6 +135,18 @@ def left_out_blocks(before: TableState, items: Sequence[TimelineItem]) -> list[B
     return [Block(first.lsn, REFRESH_AGAIN)] if NO_LSN < before.to_lsn < first.lsn else []
 
 
+def seed_blocks(items: Iterable[TimelineItem], blocks: Sequence[Block]) -> list[Block]:
+    """The blocks of one table at seeds that do not have all of its rows: something of before their
+    item is not known, which came behind their place in the log. `blocks` are all others."""
+    found = []
+    for item in items:
+        seed = item.seed
+        among = (b for b in blocks if seed and seed.lsn < b.lsn <= item.lsn and not b.marked)
+        if (first := min(among, default=None)) is not None:
+            found.append(Block(item.lsn, first.reason))
+    return found
+
+
 def fault_blocks(faults: Iterable[Fault], name: TableName, rules: Rules) -> list[Block]:
     """The blocks that faults are for one table; one that holds every table holds the cut instead.
 

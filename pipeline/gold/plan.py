@@ -21,6 +21,7 @@ from pipeline.gold.blocks import (
     left_out_blocks,
     place_blocks,
     refusal_blocks,
+    seed_blocks,
 )
 from pipeline.gold.state import NO_LSN, GoldState, TableState
 from pipeline.gold.ways import given_away, standing_after, together, way
@@ -66,6 +67,7 @@ def plan_batch(
                 *fault_blocks(known.faults, name, rules),
                 *refusal_blocks(before, rules, known.files),
             ]
+            blocks += seed_blocks(items[name], blocks)
             ways[name] = way(before, cut, items[name], sorted(blocks), rules, given)
         else:
             tables[name] = _left_out(before)

@@ -119,10 +119,9 @@ def _without_rows(
     rules: Rules,
     given: Collection[tuple[Position, TableName]],
 ) -> Iterator[int]:
-    """Where the table has no rows of before: at its CREATE, where it gets a seed's rows, unless
-    something is blocked that these may lack, at a DROP that leaves none in gold, since conf says
-    so, or since gold never had the table that is dropped, and where it gets another's rows, if its
-    own go to none."""
+    """Where the table has no rows of before: at its CREATE, where it gets a seed's rows, at a DROP
+    that leaves none in gold, since conf says so, or since gold never had the table that is dropped,
+    and where it gets another's rows, if its own go to none."""
     exists, refused = False, False
     for item in items:
         if item.kind in ("create", "seeded") or not exists:
@@ -130,9 +129,7 @@ def _without_rows(
         exists = item.kind not in ("drop", "moved")
         dropped = item.kind == "drop" and (rules.drop_rows or refused)
         replaced = item.kind == "renamed" and (item.position, item.name) not in given
-        lacks = item.seed and any(item.seed.lsn < lsn <= item.lsn for lsn in blocked)
-        begins = item.kind == "create" or (item.kind == "seeded" and not lacks)
-        if begins or dropped or replaced:
+        if item.kind in ("create", "seeded") or dropped or replaced:
             yield item.lsn
 
 

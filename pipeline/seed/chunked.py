@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from pipeline.errors import sentence_of
@@ -61,7 +59,7 @@ class ChunkedReader:
         try:
             for one in reads:
                 one.result()
-        except (PySparkException, Py4JError) as error:
+        except Exception as error:  # Java's own are of no class that Python knows
             for one in reads:
                 one.cancel()
             raise NotSeedableError(

@@ -72,9 +72,7 @@ class Snapshot:
                 yield pa.RecordBatch.from_arrays(found.columns, schema=schema)
 
 
-def copied(
-    settings: Settings, server: SourceServer, found: Snapshot, table: SourceTable
-) -> Seed:
+def copied(settings: Settings, server: SourceServer, found: Snapshot, table: SourceTable) -> Seed:
     """A table's rows of the snapshot, put into the lake. Raises NotSeedableError."""
     if not table.transactional:
         raise NotSeedableError(

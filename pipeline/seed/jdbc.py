@@ -18,6 +18,7 @@ from decoder.definition import TableDefinition
 from decoder.options import TypeOptions
 from pipeline.errors import MissingRequirementError, SettingsError
 from pipeline.jars import CONNECTOR
+from pipeline.kernels import warm_first
 from pipeline.seed.select import SESSION
 from pipeline.seed.values.rows import row_reader
 from pipeline.server.login import Login
@@ -106,13 +107,13 @@ def require_connector(spark: SparkSession) -> None:
 
 def typed(cells: DataFrame, definition: TableDefinition, options: TypeOptions) -> DataFrame:
     """The rows of cells that a query gave, with the types of silver's images."""
-    reader = row_reader(definition, options)
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        reader = row_reader(definition, options)  # what is compiled is not sent to workers
         for batch in batches:
             found = reader.read([column.cast(pa.binary()) for column in batch.columns])
             yield pa.RecordBatch.from_arrays(
                 found.columns, names=[f"c{n}" for n in range(found.num_columns)]
             )
 
-    return cells.mapInArrow(read, staged_schema(definition, options))
+    return cells.mapInArrow(warm_first(read), staged_schema(definition, options))

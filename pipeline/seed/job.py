@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.catalog.effects import TableName
 from pipeline.gold.state import GoldState
+from pipeline.kernels import warm_kernels
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress
 from pipeline.report import LayerReport
@@ -32,6 +33,7 @@ LAYER = "seed"
 def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
     """Seed the tables that settings name, or those that gold lacks. Raises ServerError."""
     started = time.monotonic()
+    warm_kernels(spark, progress)
     with source_server(settings) as server:
         seeding = _Seeding(spark, settings, server, progress)
         seeding.seed(_chosen(spark, settings, server))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,9 @@ from pipeline.verify.snapshot_columns import SYSTEM_SCHEMAS, quoted
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection
+
+
+_NEXT_NUMBER = re.compile(r" AUTO_INCREMENT=\d+")
 
 
 class NotSeedableError(SeedError):
@@ -93,9 +97,11 @@ def source_table(
 
 
 def create_table(connection: Connection[Any], name: TableName) -> str:
-    """The table's CREATE TABLE, as it is now."""
+    """The table's CREATE TABLE, as it is now, without the number that the next row gets."""
     place = f"{quoted(name.schema)}.{quoted(name.table)}"
-    return str(_rows(connection, f"SHOW CREATE TABLE {place}")[0][1])
+    query = str(_rows(connection, f"SHOW CREATE TABLE {place}")[0][1])
+    columns, end, options = query.rpartition("\n)")
+    return f"{columns}{end}{_NEXT_NUMBER.sub('', options, count=1)}"
 
 
 def definition_of(name: TableName, query: str, version: str, sql_mode: int = 0) -> TableDefinition:

@@ -1,0 +1,122 @@
+"""Commands that are runs: their settings and log, a session that has what they need, their end."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import typer
+from rich.console import Console
+
+from pipeline.cli_options import settings_of
+from pipeline.errors import exit_code_of, has_sentence, sentence_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from pipeline.progress import Progress
+    from pipeline.settings import Settings
+
+
+def carry_out(
+    command: str,
+    conf: Path | None,
+    *,
+    change: Callable[[Settings], Settings] | None = None,
+    **options: str | list[str] | None,
+) -> NoReturn:
+    """Carry out a command, record it, and leave with the exit code that tells how it went.
+
+    `change`: what further options make of the settings.
+    """
+    from pipeline.run import exit_code, run_command
+    from pipeline.show import show_problems, show_reports
+
+    settings, progress, told = set_up_run(conf, **options)
+    settings = change(settings) if change else settings
+    with interrupted_in_a_line():
+        spark, settings = session_for(command, settings)
+        try:
+            reports = run_command(spark, settings, progress, command)
+        except (Exception, KeyboardInterrupt) as error:
+            if not told:
+                raise
+            raise typer.Exit(exit_code_of(error)) from error
+    if settings.log == "text":
+        show_reports(reports, settings, Console())
+    if not told:
+        show_problems(reports, Console(stderr=True))
+    raise typer.Exit(exit_code(reports))
+
+
+def set_up_run(
+    conf: Path | None, **options: str | list[str] | None
+) -> tuple[Settings, Progress, bool]:
+    """The settings, with the log as they ask for it; whether its lines tell everything."""
+    from pipeline.log_lines import set_up
+    from pipeline.log_progress import LogProgress
+    from pipeline.progress import for_terminal
+
+    # Before the settings are read: what is wrong with them is said as it was asked for.
+    if options["log"] == "json":
+        set_up("json")
+    settings = settings_of(conf, **options)
+    told = set_up(settings.log)
+    return settings, LogProgress() if told else for_terminal(), told
+
+
+@contextmanager
+def interrupted_in_a_line() -> Iterator[None]:
+    """Ctrl-C before there is a run to record it is said where lines are all that is read."""
+    from pipeline.log_lines import says_json
+
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        if says_json():
+            tell(error)
+        raise
+
+
+def session_for(command: str, settings: Settings) -> tuple[SparkSession, Settings]:
+    """A session for a command that has what it needs: a lake to write, or a source in it.
+
+    Maintenance is of the only source, where settings name none.
+    """
+    from pipeline.lake import require_writable
+    from pipeline.maintenance.job import of_source
+    from pipeline.run import COMMANDS, require_source
+    from pipeline.spark import session
+
+    if "bronze" in COMMANDS[command]:
+        settings.require("lake", "binlogs")
+        require_writable(settings.lake)
+        return session(settings), settings
+    if "seed" in COMMANDS[command]:
+        require_writable(settings.require("lake").lake)
+        return session(settings, connector=True), settings
+    spark = session(settings.require("lake"))
+    if command == "maintain":
+        settings = of_source(spark, settings)
+    require_source(spark, settings)
+    return spark, settings
+
+
+def tell(error: BaseException) -> None:
+    """Say an error where it is read: as a line, or as text with its stack trace if it is odd."""
+    from pipeline.log_lines import say, says_json
+    from pipeline.redaction import redact
+
+    odd = isinstance(error, Exception) and not has_sentence(error)
+    if says_json():
+        said, trace = sentence_of(error), error if odd else None
+        say("failed", said, level=logging.ERROR, trace=trace, exit_code=exit_code_of(error))
+    elif odd:
+        print(redact("".join(traceback.format_exception(error))), end="", file=sys.stderr)
+    else:
+        print(f"binlake: {redact(str(error))}", file=sys.stderr)

@@ -1,0 +1,128 @@
+"""`binlake seed`: tables whose CREATE is not in the log, of a server that is written to.
+
+What gold has then is compared with the server itself.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline.progress import QuietProgress
+from pipeline.report import LayerReport
+from pipeline.run import run_command, run_layers
+from pipeline.settings import Settings
+from pipeline.status import read_status
+from pipeline.verify.run import verify_with_server
+from tests.support.server import Server
+
+SCHEMA = "seeded"
+DIGITS = f"(SELECT 0 AS n{' UNION ALL SELECT '.join(['', *map(str, range(1, 10))])})"
+TABLES = f"""
+    DROP DATABASE IF EXISTS {SCHEMA}; CREATE DATABASE {SCHEMA}; USE {SCHEMA};
+    CREATE TABLE item (
+        id INT UNSIGNED PRIMARY KEY AUTO_INCREMENT, v BIGINT UNSIGNED, t VARCHAR(20),
+        d DECIMAL(9, 2)
+    );
+    CREATE TABLE named (
+        name VARCHAR(20) CHARACTER SET latin1, n INT, at TIMESTAMP(3), PRIMARY KEY (name, n)
+    );
+    CREATE TABLE bag (v INT, `a b` CHAR(3));
+    CREATE TABLE quiet (id INT PRIMARY KEY, b BLOB);
+    INSERT INTO item
+        SELECT i + 1, 18446744073709551615 - i, CONCAT('ü', i), i / 100 FROM (
+            SELECT a.n + 10 * b.n + 100 * c.n + 1000 * d.n AS i
+            FROM {DIGITS} a, {DIGITS} b, {DIGITS} c, {DIGITS} d WHERE d.n < 3
+        ) numbers;
+    INSERT INTO named SELECT CONCAT('é', id % 40), id, NOW(3) FROM item;
+    INSERT INTO bag SELECT id % 5, 'x' FROM item WHERE id < 50;
+    INSERT INTO quiet VALUES (1, x'00ff'), (2, NULL);
+"""
+WRITES = (
+    "BEGIN",
+    "INSERT INTO item (id, v, t) VALUES ({0} + 10000, 1, 'new')",
+    "UPDATE item SET v = v + 1 WHERE id % 97 = {0} % 97 AND v < 18446744073709551000",
+    "UPDATE item SET id = id + 1000000 WHERE id = {0}",
+    "DELETE FROM item WHERE id = {0} + 1500",
+    "INSERT INTO named VALUES (CONCAT('w', {0}), 1, NOW(3))",
+    "DELETE FROM named WHERE n = {0}",
+    "INSERT INTO bag VALUES ({0}, 'y'), ({0}, 'y')",
+    "DELETE FROM bag WHERE v = 1 LIMIT 1",
+    "COMMIT",
+)
+
+
+def settings_of(server: Server, lake: Path, **seed: Any) -> Settings:
+    return Settings.load(
+        None,
+        source="live",
+        binlogs=str(server.binlog_folder),
+        lake=str(lake),
+        include=[f"{SCHEMA}.*"],
+        server=f"mysql://root@127.0.0.1:{server.port}",
+        seed={"chunk_rows": 500, "parallel": 2, **seed},
+    )
+
+
+@contextmanager
+def written(server: Server) -> Iterator[None]:
+    """Somebody writes meanwhile, has written before, and does not stop."""
+    begun, done = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with server.connect(database=SCHEMA) as connection, connection.cursor() as cursor:
+            number = 0
+            while not done.is_set():
+                number += 1
+                for statement in WRITES:
+                    cursor.execute(statement.format(number))
+                begun.set()
+                done.wait(0.002)
+
+    with ThreadPoolExecutor(1) as pool:
+        writer = pool.submit(write)
+        try:
+            assert begun.wait(60)
+            yield
+        finally:
+            done.set()
+        writer.result()
+
+
+def begun_without_history(server: Server) -> None:
+    """Tables with rows, of which the log has nothing."""
+    server.execute(TABLES)
+    server.reset_logs()
+
+
+def seeded(spark: SparkSession, settings: Settings) -> LayerReport:
+    (report,) = run_command(spark, settings, QuietProgress(), "seed")
+    return report
+
+
+@pytest.mark.parametrize("kind", ["mysql", "mariadb"])
+def test_gold_equals_a_server_that_was_written_to_while_it_was_seeded(
+    kind: str, request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path
+) -> None:
+    server: Server = request.getfixturevalue(kind)
+    begun_without_history(server)
+    settings = settings_of(server, tmp_path)
+    with written(server):
+        report = seeded(spark, settings)
+    assert report.faults == ()
+    assert report.counts["tables"] == 4
+    run_layers(spark, settings, QuietProgress())
+    status = read_status(spark, settings)
+    assert [(table.table, table.complete, table.held) for table in status.tables] == [
+        (name, True, False) for name in ("bag", "item", "named", "quiet")
+    ]
+    found = verify_with_server(spark, settings, QuietProgress(), patience=0)
+    assert found.against is not None
+    assert (found.against.differences, found.against.compared) == ((), 4)

@@ -1,0 +1,136 @@
+"""Where a seed stands on a table's way, and which changes are applied to its rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from decoder.constants import ColumnType
+from decoder.definition import ColumnDefinition, TableDefinition
+from decoder.options import TypeOptions
+from pipeline.catalog.effects import TableName
+from pipeline.catalog.items import ItemKind, SeededFrom, TimelineItem
+from pipeline.catalog.seeded import BEHIND_ALL
+from pipeline.gold.blocks import Fault, Rules
+from pipeline.gold.parts import Evolve, Rows, parts
+from pipeline.gold.plan import Known, plan_batch
+from pipeline.gold.seeded import behind, first_seed
+from pipeline.gold.state import GoldState, TableState
+from pipeline.gold.ways import NOT_FROM_START
+
+NAME = TableName("s", "t")
+RULES = Rules(keys={}, types=TypeOptions())
+MARKING = replace(RULES, mark_faults=True)
+DEFINITION = TableDefinition(
+    "s", "t", (ColumnDefinition("id", ColumnType.LONG, nullable=False),), (0,), (0,)
+)
+SEED, END = 100, 200
+
+
+def item(kind: ItemKind, lsn: int, pos: int = 1, version: int = 1) -> TimelineItem:
+    bare = kind in ("drop", "unsupported")
+    return TimelineItem(
+        lsn, pos, "s", "t", kind, None if bare else version, None if bare else DEFINITION
+    )
+
+
+def seeded(lsn: int = END, since: int = SEED, reason: str | None = None) -> TimelineItem:
+    bare = item("seeded", lsn, BEHIND_ALL)
+    seed = SeededFrom("s~t~1", since, exact=False)
+    return replace(bare, statement="CREATE TABLE t", seed=seed, reason=reason)
+
+
+def fault(lsn: int) -> Fault:
+    return Fault(lsn, f"fault at {lsn}", (NAME,))
+
+
+def table(*items: TimelineItem, faults: tuple[Fault, ...] = (), rules: Rules = RULES) -> TableState:
+    """Where the table is after a batch up to 300, before which gold was at 120."""
+    before = GoldState(
+        1,
+        120,
+        tables={NAME: TableState("s", "t", 0, 120, reason=NOT_FROM_START, version=1)},
+    )
+    known = Known(2, 300, items, faults)
+    return plan_batch(before, known, rules, lambda *_: True).tables[NAME]
+
+
+def test_a_table_without_a_beginning_is_complete_from_its_seed_on() -> None:
+    found = table(item("observed", 50), seeded())
+    assert (found.from_lsn, found.to_lsn, found.complete, found.reason) == (199, 300, True, None)
+    evolve, rows = parts(found, [item("observed", 50), seeded()])
+    assert isinstance(evolve, Evolve)
+    assert evolve.item == seeded()
+    assert isinstance(rows, Rows)
+    assert (rows.start, rows.stop, rows.complete) == ((END, BEHIND_ALL), (301, 0), True)
+
+
+@pytest.mark.parametrize("lsn", [50, SEED])
+def test_what_held_it_before_the_seed_counts_no_more(lsn: int) -> None:
+    found = table(item("observed", 10), seeded(), faults=(fault(lsn),))
+    assert (found.held, found.complete, found.to_lsn) == (None, True, 300)
+
+
+@pytest.mark.parametrize("lsn", [SEED + 1, 150, END])
+def test_what_is_wrong_behind_the_seed_holds_the_table_where_it_was(lsn: int) -> None:
+    found = table(item("observed", 10), seeded(), faults=(fault(lsn),))
+    assert found.held == f"fault at {lsn}"
+    # gold may have gone past it, where conf let it then
+    assert found.to_lsn == (lsn if lsn > 120 else END) - 1
+    assert not found.complete
+
+
+@pytest.mark.parametrize(("lsn", "complete"), [(SEED, True), (150, False), (END, False)])
+def test_a_fault_that_conf_goes_past_behind_the_seed_is_told(lsn: int, complete: bool) -> None:
+    found = table(item("observed", 10), seeded(), faults=(fault(lsn),), rules=MARKING)
+    assert (found.held, found.complete) == (None, complete)
+    last = parts(found, [item("observed", 10), seeded()])[-1]
+    assert isinstance(last, Rows)
+    assert last.complete == complete
+
+
+def test_what_was_doubted_is_told() -> None:
+    found = table(item("observed", 10), seeded(reason="foreign keys"))
+    assert (found.complete, found.reason, found.held) == (False, "foreign keys", None)
+
+
+def test_a_table_of_which_nothing_is_known_begins_with_its_seed() -> None:
+    known = Known(2, 300, [seeded()], ())
+    found = plan_batch(GoldState(), known, RULES, lambda *_: True).tables[NAME]
+    assert (found.complete, found.version, found.touched) == (True, 1, True)
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ([seeded()], []),
+        ([item("observed", 50), seeded()], [(1, (101, 0), (201, 0))]),
+        ([item("observed", 150), seeded()], [(1, (150, 1), (201, 0))]),
+        # told once more that there are rows
+        (
+            [item("observed", 50), item("version", 150), seeded()],
+            [(1, (101, 0), (201, 0))],
+        ),
+        # another table of silver with the same columns
+        (
+            [item("observed", 50), item("version", 150, version=2), seeded()],
+            [(1, (101, 0), (150, 1)), (2, (150, 1), (201, 0))],
+        ),
+        # an earlier seed's rows do not count, but what it says of the table does
+        ([seeded(120, 20), seeded()], [(1, (120, BEHIND_ALL), (201, 0))]),
+        ([item("observed", 50), seeded(120, 20), seeded()], [(1, (101, 0), (201, 0))]),
+    ],
+)
+def test_which_changes_are_behind_a_seed(
+    items: list[TimelineItem], expected: list[tuple[int, tuple[int, int], tuple[int, int]]]
+) -> None:
+    last = items[-1]
+    assert last.seed is not None
+    found = behind(TableState("s", "t"), items, last, last.seed)
+    assert [(rows.version, rows.start, rows.stop) for rows in found] == expected
+
+
+@pytest.mark.parametrize(("low", "expected"), [(0, 150), (150, 200), (200, 300)])
+def test_a_batch_ends_with_the_first_seed_in_it(low: int, expected: int) -> None:
+    assert first_seed([item("observed", 10), seeded(150), seeded(200)], low, 300) == expected
