@@ -3,7 +3,7 @@ and the timeline."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -22,6 +22,8 @@ from pipeline.silver.decode import OFFSET_BITS
 from pipeline.silver.late_names import unnamed
 from pipeline.silver.plan import SilverPlan
 from pipeline.silver.quarantine import retryable
+from pipeline.silver.seeding import waiting
+from pipeline.silver.seeds import seed_ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ def find_needs(
     """Look everything up; `finished`: see `read_finished`."""
     lake = settings.layout
     files = tuple(read_files(spark, lake, settings.source))
-    gold = tuple(gold_needs(ledger))
+    gold = (*gold_needs(ledger), *seed_needs(spark, settings, ledger, files))
     keep = settings.retention
     silver = [*gold, silver_age(spark, ledger, finished, now, keep.silver)]
     bronze = [
@@ -71,6 +73,24 @@ def gold_needs(ledger: Ledger) -> Iterator[Need]:
         moving = (t.from_lsn for t in GoldState.from_body(plan.body).tables.values() if t.touched)
         why = f"gold's batch {plan.batch} is under way, or was killed and is to be finished"
         yield Need(min(moving, default=state.cut_lsn) + 1, why)
+
+
+def seed_needs(
+    spark: SparkSession, settings: Settings, ledger: Ledger, files: Sequence[FileRow]
+) -> Iterator[Need]:
+    """What the log says of a seed's rows since, until gold has taken them."""
+    lake, source = settings.layout, settings.source
+    if not seed_ids(lake, source):
+        return
+    items = read_items(spark, lake, source)
+    cut = GoldState.of(ledger).cut_lsn
+    for item in in_force(items):
+        if item.seed and item.lsn > cut:
+            yield Need(item.seed.lsn + 1, f"the seed of {item.name} is not in gold yet")
+    for seed in waiting(settings, items):
+        places = [row.ordinal << OFFSET_BITS for row in files if row.file == seed.first[0]]
+        if places:
+            yield Need(places[-1] | seed.first[1], f"the seed of {seed.name} is not taken yet")
 
 
 def decoding_needs(ledger: Ledger) -> Iterator[Need]:

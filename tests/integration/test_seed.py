@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from pipeline.progress import QuietProgress
 from pipeline.report import LayerReport
 from pipeline.run import run_command, run_layers
+from pipeline.seed import chunked
 from pipeline.settings import Settings
 from pipeline.status import read_status
 from pipeline.verify.run import verify_with_server
@@ -123,6 +124,56 @@ def test_gold_equals_a_server_that_was_written_to_while_it_was_seeded(
     assert [(table.table, table.complete, table.held) for table in status.tables] == [
         (name, True, False) for name in ("bag", "item", "named", "quiet")
     ]
+    found = verify_with_server(spark, settings, QuietProgress(), patience=0)
+    assert found.against is not None
+    assert (found.against.differences, found.against.compared) == ((), 4)
+
+
+HELD = f"""
+    USE {SCHEMA}; SET SESSION binlog_format = STATEMENT;
+    UPDATE item SET v = v - 1 WHERE id = 5;
+    SET SESSION binlog_format = ROW;
+    UPDATE named SET at = '2020-01-01' WHERE n = 7
+"""
+
+
+def test_a_seed_that_breaks_off_goes_on_and_a_table_that_is_held_is_seeded_alone(
+    spark: SparkSession, mysql: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun_without_history(mysql)
+    mysql.execute(f"UPDATE {SCHEMA}.quiet SET b = 'x'")
+    settings = settings_of(mysql, tmp_path)
+    run_layers(spark, settings, QuietProgress())
+    real, read = chunked.typed, []
+
+    def breaking(cells: DataFrame, *told: Any) -> DataFrame:
+        read.append(cells)
+        if len(read) == 4:
+            raise ConnectionError("the network is gone")
+        return real(cells, *told)
+
+    monkeypatch.setattr(chunked, "typed", breaking)
+    only_items = settings_of(mysql, tmp_path, tables=[f"{SCHEMA}.item"], parallel=1)
+    broken = seeded(spark, only_items)
+    assert len(broken.faults) == 1
+    assert "the network is gone" in broken.faults[0]
+    assert broken.counts == {"tables": 0, "rows": 0}
+    count = len(read)
+    (told,) = seeded(spark, only_items).notes
+    assert told.startswith(f"{SCHEMA}.item: 3,000 rows")
+    # three were done, of six
+    assert (count, len(read)) == (4, 4 + 3)
+
+    seeded(spark, settings_of(mysql, tmp_path, tables=[f"{SCHEMA}.[!i]*"]))
+    mysql.execute(HELD)
+    run_layers(spark, settings, QuietProgress())
+    status = {table.table: table for table in read_status(spark, settings).tables}
+    assert [name for name, table in status.items() if table.held] == ["item"]
+    assert [name for name, table in status.items() if table.complete] == ["bag", "named", "quiet"]
+    # what gold lacks is what is seeded, where nothing is named
+    assert [note.partition(":")[0] for note in seeded(spark, settings).notes] == [f"{SCHEMA}.item"]
+    run_layers(spark, settings, QuietProgress())
+    assert all(table.complete for table in read_status(spark, settings).tables)
     found = verify_with_server(spark, settings, QuietProgress(), patience=0)
     assert found.against is not None
     assert (found.against.differences, found.against.compared) == ((), 4)
