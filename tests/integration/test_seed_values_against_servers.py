@@ -15,7 +15,7 @@ from pipeline.seed.select import SESSION, select_expression
 from pipeline.seed.values import row_reader
 from tests.support import exhaustive_zoo, json_zoo, mariadb_zoo, type_zoo
 from tests.support.random_zoo import random_table
-from tests.support.seed_rows import selected_cells
+from tests.support.seed_rows import differences, selected_cells
 from tests.support.zoo_rows import ZOO, Rows, inserted, log_of, name_of
 
 if TYPE_CHECKING:
@@ -37,14 +37,7 @@ def assert_read_as_logged(
     batch.validate(full=True)
     assert pa.struct(list(batch.schema)) == row_type(definition, options)
     for name, ours, theirs in zip(batch.schema.names, batch.columns, logged, strict=True):
-        different = [
-            (name, row + 1, one, other)
-            for row, (one, other) in enumerate(
-                zip(ours.to_pylist(), theirs.to_pylist(), strict=True)
-            )
-            if repr(one) != repr(other)
-        ]
-        assert different[:5] == []
+        assert differences(name, ours.to_pylist(), theirs.to_pylist())[:5] == []
 
 
 @pytest.fixture(scope="module")
