@@ -21,6 +21,7 @@ class InsertChunk(Chunk):
 
     `names` are the table's columns, for INSERTs that name none; `addresses` those of MariaDB's
     INET4, INET6 and UUID. `escapes`: a backslash is one in strings. `charset`: of the text.
+    `whole`: it is all of the file, which may be compressed (`size` is of the compressed one then).
     """
 
     table: str
@@ -29,12 +30,13 @@ class InsertChunk(Chunk):
     addresses: frozenset[str] = frozenset()
     escapes: bool = True
     charset: str = "utf8mb4"
+    whole: bool = False
 
     def cells(self, columns: Sequence[ColumnDefinition]) -> Iterator[list[Any]]:
         """The rows. Raises DumpError."""
         turns = turns_of(columns, self.addresses, self.charset)
         rows: CellRows | None = None
-        with fed(self.path, self.start, self.size) as feed:
+        with fed(self.path, self.start, None if self.whole else self.size) as feed:
             for head in inserts(feed):
                 names = head.columns or self.names
                 if rows is None or names != rows.names:

@@ -41,11 +41,6 @@ class _Rows:
     inserts: list[Insert]
 
 
-def is_mysqldump(head: bytes) -> bool:
-    """Whether a file that begins so may be such a dump."""
-    return bool(re.match(rb"(?:/\*M?!\d+.*?\*/;?\s*)?-- M\w+ dump", head, re.DOTALL))
-
-
 def open_mysqldump(path: str) -> Dump:
     """The dump in a file. Raises DumpError."""
     text, found = _read(path)
