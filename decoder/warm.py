@@ -21,6 +21,7 @@ from decoder.columns import HEAD_SLACK, SLACK, Cells
 from decoder.columns.registry import reader
 from decoder.constants import ColumnType
 from decoder.definition import ColumnDefinition
+from decoder.dumped_rows import behind_space, insert_rows, line_rows, statement_end
 from decoder.kernel_cache import WARM, cache_folder
 from decoder.memory import INTERPRETED
 from decoder.options import TypeOptions
@@ -86,6 +87,18 @@ def use_every_kernel() -> None:
     for column, byte in _UNRECORDED:
         reader(column, _OPTIONS[0]).read(_one_cell(byte))
     unpack(np.zeros(SLACK, np.uint8), 0, 0, 0, limit=1)
+    _read_dumped_rows()
+
+
+def _read_dumped_rows() -> None:
+    """A row of each form that dumps have, and the end of a statement."""
+    text = np.frombuffer(bytearray(b"(1);" + bytes(SLACK)), np.uint8)
+    out, cells = np.zeros(SLACK, np.uint8), np.zeros(1, np.int32)
+    for kernel, arguments in ((insert_rows, (True,)), (line_rows, (9, 10, -1, 92))):
+        state = np.zeros(2, np.int64)
+        kernel(text, 0, 4, *arguments, 1, 1, out, cells, cells.copy(), state)
+    statement_end(text, 0, 4, True, 59, False, np.zeros(2, np.int64))
+    behind_space(text, 0, 4)
 
 
 def _one_cell(byte: int) -> Cells:
