@@ -93,11 +93,11 @@ def use_every_kernel() -> None:
 def _read_dumped_rows() -> None:
     """A row of each form that dumps have, and the end of a statement."""
     text = np.frombuffer(bytearray(b"(1);" + bytes(SLACK)), np.uint8)
-    out, cells = np.zeros(SLACK, np.uint8), np.zeros(1, np.int32)
-    for kernel, arguments in ((insert_rows, (True,)), (line_rows, (9, 10, -1, 92))):
-        state = np.zeros(2, np.int64)
-        kernel(text, 0, 4, *arguments, 1, 1, out, cells, cells.copy(), state)
-    statement_end(text, 0, 4, True, 59, False, np.zeros(2, np.int64))
+    out, state = np.zeros(SLACK, np.uint8), np.zeros(2, np.int64)
+    positions, lengths = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    insert_rows(text, 0, 4, True, 1, 1, out, positions, lengths, state)
+    line_rows(text, 0, 4, 9, 10, -1, 92, 1, 1, out, positions, lengths, state)
+    statement_end(text, 0, 4, True, 59, False, state)
     behind_space(text, 0, 4)
 
 

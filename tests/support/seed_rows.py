@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Collection, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from decoder.columns.registry import row_type
-from decoder.definition import TableDefinition
+from decoder.definition import ColumnDefinition, TableDefinition
 from decoder.options import TypeOptions
+from pipeline.seed.dumps import DumpedTable
+from pipeline.seed.dumps.model import created
 from pipeline.seed.select import SESSION, select_expression
 from tests.support.server import Server
 from tests.support.zoo_rows import ZOO
@@ -52,3 +55,26 @@ def differences(
         for row, (one, other) in enumerate(zip(ours, theirs, strict=True))
         if repr(one) != repr(other)
     ]
+
+
+def all_columns(table: DumpedTable) -> tuple[ColumnDefinition, ...]:
+    """What its CREATE TABLE declares."""
+    effect = created(table.statement, table.schema, table.sql_mode)
+    assert effect is not None
+    return effect.definition.columns
+
+
+def held_columns(table: DumpedTable) -> list[ColumnDefinition]:
+    """Those of them that its rows hold."""
+    lacks = table.lacks(all_columns(table))
+    return [column for column in all_columns(table) if column.name not in lacks]
+
+
+def rows_of(table: DumpedTable) -> list[list[bytes | None]]:
+    """Its rows as cells, each chunk read as by a worker."""
+    columns = held_columns(table)
+    found: list[list[bytes | None]] = []
+    for chunk in pickle.loads(pickle.dumps(tuple(table.chunks))):
+        for cells in chunk.cells(columns):
+            found += [list(row) for row in zip(*(one.to_pylist() for one in cells), strict=True)]
+    return found

@@ -33,7 +33,7 @@ _PARTS = r"(?P<part>(?:\.\d+)*)\.(?P<kind>sql|dat|csv)(?:\.gz|\.zst)?"
 _OF_SERVER = re.compile(r"^#?\s*(?:Log:|File\s*=|SOURCE_LOG_FILE\s*=)\s*\"?([^\s\"]+)", re.I | re.M)
 _POSITION = re.compile(r"^#?\s*(?:Pos:|Position\s*=|SOURCE_LOG_POS\s*=)\s*\"?(\d+)", re.I | re.M)
 _GTIDS = re.compile(
-    r"^\s*(?:GTID:|Executed_Gtid_Set\s*=)\s*\"?([\w:,\-\s]*?)\"?\s*(?=^\s*$|^\S|\Z)", re.I | re.M
+    r"^\s*(?:GTID:|Executed_Gtid_Set[ \t]*=)[ \t]*\"?((?:[\w:-]+,\s*)*[\w:-]*)", re.I | re.M
 )
 _REPLICA = re.compile(r"^(?:SHOW SLAVE STATUS:|\[replication.*?\])", re.I | re.M)
 _LONGEST_HEAD = 4096

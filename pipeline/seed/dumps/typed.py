@@ -12,6 +12,7 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from decoder.columns.cells import CellError
 from decoder.constants import ColumnType as T
 from decoder.definition import ColumnDefinition
 
@@ -31,9 +32,17 @@ def _bytes(_column: ColumnDefinition, values: pa.Array) -> pa.Array:
 def _integers(column: ColumnDefinition, values: pa.Array) -> pa.Array:
     if column.type != T.BIT:
         return _as_text(column, values)
-    size = (column.length + 7) // 8
-    found = [None if one is None else int(one).to_bytes(size, "big") for one in values.to_pylist()]
+    found = [_bits(column, row, number) for row, number in enumerate(values.to_pylist())]
     return pa.array(found, pa.binary())
+
+
+def _bits(column: ColumnDefinition, row: int, number: int | None) -> bytes | None:
+    if number is None:
+        return None
+    try:
+        return number.to_bytes((column.length + 7) // 8, "big")
+    except OverflowError as error:
+        raise CellError(row, f"it does not fit into BIT({column.length})") from error
 
 
 def _booleans(column: ColumnDefinition, values: pa.Array) -> pa.Array:
