@@ -87,8 +87,9 @@ def test_mysqldump(
     assert_same_rows(dump, rows)
 
 
-def test_where_in_the_log_a_dump_of_mysql_was_taken(mysql: MySQLServer, tmp_path: Path) -> None:
-    log_of(mysql, [type_zoo.bits()])
+def test_where_in_the_log_a_dump_of_mysql_was_taken(
+    mysql: MySQLServer, rows: Rows, tmp_path: Path
+) -> None:
     dump = dumped(mysql, "mysqldump", tmp_path / "dump.sql", "--source-data=2")
     ((file, position, *_, gtids),) = mysql.execute("SHOW BINARY LOG STATUS")
     assert dump.place == (file, position)

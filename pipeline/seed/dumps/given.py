@@ -163,7 +163,7 @@ def _opened(chunk: CsvChunk | ParquetChunk, names: Sequence[str]) -> Iterator[An
         with opened(chunk.path, codec=codec_in(chunk.path)) as stream:
             yield stream
     except KeyError as error:
-        raise _lacks(chunk, [name for name in names if name in str(error)]) from error
+        raise _lacks(chunk, [name for name in names if f"'{name}'" in str(error)]) from error
     except pa.ArrowInvalid as error:
         raise DumpError(
             chunk.path,

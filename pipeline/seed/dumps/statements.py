@@ -107,8 +107,8 @@ def insert_head(feed: Feed) -> InsertHead | None:
 
 def unquoted(name: bytes) -> str:
     """A name without its quotes."""
-    quote = name[:1].decode()
-    text = name.decode()
+    quote = chr(name[0])
+    text = name.decode(errors="replace")
     return text[1:-1].replace(quote * 2, quote) if quote in '`"' else text
 
 

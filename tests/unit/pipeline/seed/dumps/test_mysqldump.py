@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import random
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from pipeline.seed.dumps import Dump, mysqldump, open_dump
+from pipeline.errors import BinlakeError
+from pipeline.seed.dumps import Dump, DumpedTable, mysqldump, open_dump
+from pipeline.seed.dumps.model import created
 from pipeline.seed.errors import DumpError
 from tests.support.seed_rows import all_columns, held_columns as columns, rows_of as rows
 
@@ -168,3 +172,26 @@ def test_a_damaged_archive(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress((HEAD + TABLE + INSERT).encode())[:-30])
     with pytest.raises(DumpError, match="cut short"):
         open_dump(str(path))
+
+
+def test_damage_is_an_error_of_ours_or_rows(tmp_path: Path) -> None:
+    whole = (HEAD + TABLE + INSERT * 3).encode()
+    chance = random.Random(11)
+    path = tmp_path / "dump.sql"
+    for _ in range(400):
+        damaged = bytearray(whole)
+        for _ in range(chance.randint(1, 4)):
+            at = chance.randrange(len(damaged))
+            damaged[at : at + chance.randint(0, 5)] = chance.choices(DAMAGE, k=chance.randint(0, 3))
+        path.write_bytes(damaged[: chance.choice((len(damaged), chance.randrange(len(damaged))))])
+        with suppress(BinlakeError):
+            for table in open_dump(str(path)).tables:
+                read_what_is_there(table)
+
+
+DAMAGE = b"'`\"();,\\\n-#/*!\xff\0 "
+
+
+def read_what_is_there(table: DumpedTable) -> None:
+    if created(table.statement, table.schema, table.sql_mode):
+        rows(table)
