@@ -21,7 +21,8 @@ from decoder.columns import HEAD_SLACK, SLACK, Cells
 from decoder.columns.registry import reader
 from decoder.constants import ColumnType
 from decoder.definition import ColumnDefinition
-from decoder.dumped_rows import behind_space, insert_rows, line_rows, statement_end
+from decoder.dumped_rows import behind_space, insert_rows, line_rows
+from decoder.dumped_statements import statement_end
 from decoder.kernel_cache import WARM, cache_folder
 from decoder.memory import INTERPRETED
 from decoder.options import TypeOptions

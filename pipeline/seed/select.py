@@ -2,7 +2,8 @@
 
 Each expression's result is binary, so that no client decodes, pads or shortens it. The session's
 time zone is UTC. Long values pass through CONVERT alone: CAST and CONCAT make one NULL that is
-longer than `max_allowed_packet` then, where a row too long for it is an error (of such a document MySQL prints nothing, which is no JSON).
+longer than `max_allowed_packet`, where a row too long for it is an error. (Of such a document MySQL
+prints nothing, which is no JSON.)
 """
 
 from __future__ import annotations

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from decoder.dumped_rows import behind_space, statement_end
+from decoder.dumped_rows import behind_space
+from decoder.dumped_statements import statement_end
 from pipeline.catalog.dump import sql_mode_of
 from pipeline.catalog.lexer import SqlMode
 from pipeline.seed.dumps.feed import Feed

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 from decoder.columns.cells import HEAD_SLACK, SLACK
-from decoder.dumped_rows import ENDED, FULL, MORE, WRONG, insert_rows, line_rows, statement_end
+from decoder.dumped_rows import ENDED, FULL, MORE, WRONG, insert_rows, line_rows
 
 COLUMNS = 3
 MOST = 8
@@ -170,29 +169,3 @@ def test_words_for_null_where_fields_have_quotes() -> None:
     at, how = line_rows(buffer, 0, len(text), 44, 10, 34, 92, COLUMNS, MOST, *arrays)
     assert (at, how) == (len(text), MORE)
     assert room.rows == [[None, b"NULL", None], [b'a"b', b'c"d', b"e"]]
-
-
-ENDS: list[tuple[str, dict[str, Any], str]] = [
-    ("SELECT 1;", {}, "SELECT 1;"),
-    ("SELECT ';' , \"a;\", `b;`; x", {}, "SELECT ';' , \"a;\", `b;`;"),
-    ("SELECT '\\';'; x", {}, "SELECT '\\';';"),
-    ("SELECT '\\'; x'", {"escapes": False}, "SELECT '\\';"),
-    ("/* ; */ SELECT 1; x", {}, "/* ; */ SELECT 1;"),
-    ("SELECT 1 -- ;\n; x", {}, "SELECT 1 -- ;\n;"),
-    ("SELECT 1 # ;\n; x", {}, "SELECT 1 # ;\n;"),
-    ("SELECT 1--1; x", {}, "SELECT 1--1;"),
-    ("BEGIN a; b; END;; x", {"twice": True}, "BEGIN a; b; END;;"),
-]
-
-
-@pytest.mark.parametrize(("text", "options", "statement"), ENDS)
-def test_where_a_statement_ends(text: str, options: dict[str, Any], statement: str) -> None:
-    escapes, twice = options.get("escapes", True), options.get("twice", False)
-    encoded = text.encode() + b"\n\n\n"
-    buffer = np.frombuffer(bytearray(encoded + bytes(SLACK)), np.uint8)
-    for cut in range(len(encoded) + 1):
-        state = np.zeros(2, np.int64)
-        end = statement_end(buffer, 0, cut, escapes, 59, twice, state)
-        if end < 0:
-            end = statement_end(buffer, int(state[1]), len(encoded), escapes, 59, twice, state)
-        assert encoded[:end].decode() == statement
