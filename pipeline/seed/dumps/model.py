@@ -43,7 +43,8 @@ class DumpedTable:
 
     `statement` is its CREATE TABLE, read with `sql_mode`. `columns` are those that the rows hold,
     in their order (None: all of the table). `time_zone` is the session's that its TIMESTAMPs are
-    printed in, `charset` the one that its text is in.
+    printed in, `charset` the one that its text is in. `exact`: FLOATs are there with all digits,
+    which no server prints by itself.
     """
 
     schema: str
@@ -55,6 +56,7 @@ class DumpedTable:
     columns: tuple[str, ...] | None = None
     chunks: Sequence[Chunk] = field(default=(), repr=False)
     path: str = ""
+    exact: bool = False
 
     def __str__(self) -> str:
         return f"{self.schema}.{self.table}"
@@ -68,6 +70,8 @@ class DumpedTable:
 
     def rounds(self, columns: Sequence[ColumnDefinition]) -> tuple[str, ...]:
         """Those of the columns that the rows hold with six digits only, as servers print FLOAT."""
+        if self.exact:
+            return ()
         return tuple(column.name for column in columns if column.type == ColumnType.FLOAT)
 
     def require_readable(self, columns: Sequence[ColumnDefinition]) -> None:
