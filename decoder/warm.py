@@ -21,6 +21,8 @@ from decoder.columns import HEAD_SLACK, SLACK, Cells
 from decoder.columns.registry import reader
 from decoder.constants import ColumnType
 from decoder.definition import ColumnDefinition
+from decoder.dumped_rows import behind_space, insert_rows, line_rows
+from decoder.dumped_statements import statement_end
 from decoder.kernel_cache import WARM, cache_folder
 from decoder.memory import INTERPRETED
 from decoder.options import TypeOptions
@@ -86,6 +88,18 @@ def use_every_kernel() -> None:
     for column, byte in _UNRECORDED:
         reader(column, _OPTIONS[0]).read(_one_cell(byte))
     unpack(np.zeros(SLACK, np.uint8), 0, 0, 0, limit=1)
+    _read_dumped_rows()
+
+
+def _read_dumped_rows() -> None:
+    """A row of each form that dumps have, and the end of a statement."""
+    text = np.frombuffer(bytearray(b"(1);" + bytes(SLACK)), np.uint8)
+    out, state = np.zeros(SLACK, np.uint8), np.zeros(2, np.int64)
+    positions, lengths = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    insert_rows(text, 0, 4, True, 1, 1, out, positions, lengths, state)
+    line_rows(text, 0, 4, 9, 10, -1, 92, 1, 1, out, positions, lengths, state)
+    statement_end(text, 0, 4, True, 59, False, state)
+    behind_space(text, 0, 4)
 
 
 def _one_cell(byte: int) -> Cells:

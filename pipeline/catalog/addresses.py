@@ -43,6 +43,15 @@ def changed_default(column: ColumnDefinition, default: Sequence[Token]) -> tuple
     return _unknown(kinds[0]) if _is_introduced(default) and found != tuple(default) else found
 
 
+def address_in_bytes(text: str) -> bytes | None:
+    """What a server prints of one of these types as it is logged; None where it is none of them.
+
+    An INET6 has a colon whatever it is, a UUID has none, and an INET4 has points alone.
+    """
+    kind = "INET6" if ":" in text else "INET4" if "." in text else "UUID"
+    return _READERS[kind](text)
+
+
 def _unknown(kind: str) -> tuple[Token, ...]:
     """A DEFAULT that is no constant."""
     return (Token(Kind.WORD, kind),)

@@ -46,10 +46,20 @@ def dumped_statements(text: str) -> Iterator[DumpedStatement]:
         elif _SET.match(query):
             if zone := _TIME_ZONE.search(query):
                 time_zone = zone[1]
-            if mode := _SQL_MODE.search(query):
-                sql_mode = SqlMode.ANSI_QUOTES if "ANSI" in mode[1].upper() else 0
+            told = sql_mode_of(query)
+            sql_mode = sql_mode if told is None else told
         else:
             yield DumpedStatement(query, schema, sql_mode, time_zone)
+
+
+def sql_mode_of(query: str) -> int | None:
+    """What of `SqlMode` matters for reading statements that a SET sets; None if it sets no mode."""
+    mode = _SQL_MODE.search(query)
+    if mode is None:
+        return None
+    words = mode[1].upper()
+    quotes = SqlMode.ANSI_QUOTES if "ANSI" in words else 0
+    return quotes | (SqlMode.NO_BACKSLASH_ESCAPES if "NO_BACKSLASH_ESCAPES" in words else 0)
 
 
 def dumped_at(text: str) -> tuple[str, int] | None:

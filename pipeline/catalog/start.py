@@ -7,7 +7,7 @@ columns) and `charset`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,7 +54,7 @@ def read_start(path: str) -> Start:
     text = text_of(path)
     if path.lower().endswith((".yml", ".yaml")):
         return Start(tuple(_from_yaml(path, text)))
-    tables = _created(dumped_statements(text))
+    tables = created_tables(dumped_statements(text))
     if not tables:
         raise _wrong(path, "has no CREATE TABLE")
     return Start(tuple(tables.values()), dumped_at(text))
@@ -72,7 +72,7 @@ def text_of(path: str) -> str:
     return text
 
 
-def _created(statements: Any) -> dict[TableName, StartTable]:
+def created_tables(statements: Iterable[DumpedStatement]) -> dict[TableName, StartTable]:
     """What is there once all statements are done: dumps drop the stand-ins of views again."""
     found: dict[TableName, StartTable] = {}
     for statement in statements:

@@ -2,7 +2,8 @@
 
 Each expression's result is binary, so that no client decodes, pads or shortens it. The session's
 time zone is UTC. Long values pass through CONVERT alone: CAST and CONCAT make one NULL that is
-longer than `max_allowed_packet` then, where a row too long for it is an error.
+longer than `max_allowed_packet`, where a row too long for it is an error. (Of such a document MySQL
+prints nothing, which is no JSON.)
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ _EXPRESSIONS: dict[T, Callable[[str, ColumnDefinition], str]] = {
     **dict.fromkeys((T.TINY_BLOB, T.BLOB, T.MEDIUM_BLOB, T.LONG_BLOB), _text),
     **dict.fromkeys((T.VARCHAR_COMPRESSED, T.BLOB_COMPRESSED), _text),
     T.JSON: _converted,
+    T.GEOMETRY: lambda name, _: f"CONVERT({name} USING binary)",
 }
 """What is selected of a type, where it is not its text."""
 

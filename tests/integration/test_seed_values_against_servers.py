@@ -15,7 +15,7 @@ from pipeline.seed.select import SESSION, select_expression
 from pipeline.seed.values import row_reader
 from tests.support import exhaustive_zoo, json_zoo, mariadb_zoo, type_zoo
 from tests.support.random_zoo import random_table
-from tests.support.seed_rows import selected_cells
+from tests.support.seed_rows import differences, selected_cells
 from tests.support.zoo_rows import ZOO, Rows, inserted, log_of, name_of
 
 if TYPE_CHECKING:
@@ -37,14 +37,7 @@ def assert_read_as_logged(
     batch.validate(full=True)
     assert pa.struct(list(batch.schema)) == row_type(definition, options)
     for name, ours, theirs in zip(batch.schema.names, batch.columns, logged, strict=True):
-        different = [
-            (name, row + 1, one, other)
-            for row, (one, other) in enumerate(
-                zip(ours.to_pylist(), theirs.to_pylist(), strict=True)
-            )
-            if repr(one) != repr(other)
-        ]
-        assert different[:5] == []
+        assert differences(name, ours.to_pylist(), theirs.to_pylist())[:5] == []
 
 
 @pytest.fixture(scope="module")
@@ -101,3 +94,34 @@ def test_every_expression_is_of_binary_type(mysql: MySQLServer, log: bytes) -> N
             assert connection._result is not None
             fields = connection._result.fields
             assert {field.charsetnr for field in fields} == {63}
+
+
+LONG = (
+    "CREATE TABLE `long` (id INT PRIMARY KEY, l LONGTEXT CHARACTER SET latin1, b LONGBLOB, j JSON,"
+    " g GEOMETRY)"
+)
+POINTS = ", ".join(f"{n} {n}" for n in range(500))
+LONG_ROW = (
+    "INSERT INTO `long` VALUES (1, REPEAT(_latin1 x'e9', 900), REPEAT('x', 2000),"
+    f" CONCAT('\"', REPEAT('é', 900), '\"'), ST_GeomFromText('LINESTRING({POINTS})'))"
+)
+
+
+@pytest.mark.parametrize(("fixture", "document"), [("mysql", 0), ("mariadb", 1802)])
+def test_values_longer_than_a_packet_are_no_nulls(
+    request: pytest.FixtureRequest, fixture: str, document: int
+) -> None:
+    """A row that is too long to be sent is an error; a value that became NULL would go unseen.
+
+    MySQL prints no such document at all: what is empty is no JSON, and refused as that.
+    """
+    server: Server = request.getfixturevalue(fixture)
+    ((definition, _),) = inserted(log_of(server, [(LONG, [LONG_ROW])])).values()
+    lengths = ", ".join(f"LENGTH({select_expression(column)})" for column in definition.columns)
+    ((packet,),) = server.execute("SELECT @@max_allowed_packet")
+    server.execute("SET GLOBAL max_allowed_packet = 1024")
+    try:
+        ((_, *found),) = server.execute(f"SELECT {lengths} FROM {ZOO}.`long`")
+    finally:
+        server.execute(f"SET GLOBAL max_allowed_packet = {packet}")
+    assert found == [1800, 2000, document, 4 + 1 + 4 + 4 + 500 * 16]

@@ -1,0 +1,138 @@
+"""Rows out of the kernels of `decoder.dumped_rows`, gathered to cell arrays."""
+
+from __future__ import annotations
+
+import binascii
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from decoder.charsets import charset_of
+from decoder.columns.arrays import Int32s, Int64s
+from decoder.columns.cells import HEAD_SLACK, SLACK, CellError, Cells
+from decoder.columns.text import charset_reader
+from decoder.columns.values import copied
+from decoder.constants import BINARY_COLLATION
+from decoder.definition import ColumnDefinition
+from decoder.memory import Bytes
+from pipeline.catalog.addresses import address_in_bytes
+from pipeline.seed.errors import DumpError, shown
+from pipeline.seed.values.cell_bytes import cells_of
+
+MOST_ROWS = 1 << 16
+"""Rows of a batch."""
+MOST_CELLS = 1 << 20
+"""Cells of a batch: tables of many columns have fewer rows in it."""
+MOST_BYTES = 16 << 20
+"""Bytes of a batch, if no single row is longer."""
+
+Turn = Callable[[pa.Array], pa.Array]
+"""What a column's dumped values become to be its cells; CellError for one that cannot."""
+
+
+class CellRows:
+    """Room for rows of `names`; `state` and the arrays are what a kernel continues.
+
+    `turns`: by a column's name in lower case, what its values become.
+    """
+
+    def __init__(
+        self, path: str, table: str, names: Sequence[str], turns: Mapping[str, Turn] | None = None
+    ) -> None:
+        self._path = path
+        self._table = table
+        self._places = {name.casefold(): place for place, name in enumerate(names)}
+        self._turns = turns or {}
+        self.names = tuple(names)
+        self.columns = len(names)
+        self.most = max(1, min(MOST_ROWS, MOST_CELLS // max(1, len(names))))
+        self.out: Bytes = np.zeros(HEAD_SLACK + MOST_BYTES + SLACK, np.uint8)
+        self.positions: Int32s = np.zeros(self.columns * self.most, np.int32)
+        self.lengths: Int32s = np.zeros(self.columns * self.most, np.int32)
+        self.state: Int64s = np.array([0, HEAD_SLACK], np.int64)
+        self._given = 0
+
+    @property
+    def rows(self) -> int:
+        """How many rows are in it."""
+        return int(self.state[0])
+
+    def has_room(self, size: int) -> bool:
+        """Whether the values of `size` more bytes of a dump fit; more room is made while empty."""
+        if int(self.state[1]) + size + SLACK <= len(self.out):
+            return True
+        if self.rows:
+            return False
+        self.out = np.zeros(HEAD_SLACK + size + 2 * SLACK, np.uint8)
+        return True
+
+    def taken(self, columns: Sequence[ColumnDefinition]) -> Iterator[list[Any]]:
+        """The rows as cell arrays of these columns, if there are any; then there are none."""
+        if self.rows:
+            yield [self._array(column) for column in columns]
+        self._given += self.rows
+        self.state[:] = (0, HEAD_SLACK)
+
+    def _array(self, column: ColumnDefinition) -> Any:
+        name = column.name.casefold()
+        first = self._places[name] * self.most
+        positions = self.positions[first : first + self.rows]
+        lengths = self.lengths[first : first + self.rows]
+        cells = Cells(self.out, positions, lengths, int(np.count_nonzero(positions < 0)))
+        array = copied(cells).array(pa.binary(), cells)
+        turn = self._turns.get(name)
+        if turn is None:
+            return array
+        try:
+            return turn(array)
+        except CellError as error:
+            raise DumpError(
+                self._path,
+                f"column {column.name}, row {self._given + error.row + 1}:"
+                f" {shown(array[error.row].as_py())}: {error.reason}",
+                table=self._table,
+            ) from error
+
+
+def by_value(decode: Callable[[bytes], bytes], reason: str) -> Turn:
+    """A turn that goes over the values one by one; `decode` raises ValueError."""
+
+    def turn(array: pa.Array) -> pa.Array:
+        values = array.to_pylist()
+        for row, value in enumerate(values):
+            if value is not None:
+                try:
+                    values[row] = decode(value)
+                except ValueError as error:
+                    raise CellError(row, reason) from error
+        return pa.array(values, pa.binary())
+
+    return turn
+
+
+FROM_BASE64 = by_value(binascii.a2b_base64, "it is no base64")
+UNHEX = by_value(binascii.unhexlify, "it is not hexadecimal")
+
+
+def _address(text: bytes) -> bytes:
+    raw = address_in_bytes(text.decode())
+    if raw is None:
+        raise ValueError(text)
+    return raw
+
+
+ADDRESS = by_value(_address, "it is no INET4, INET6 or UUID")
+"""What MariaDB prints of such types, to the bytes that it logs."""
+
+
+def stored_text(column: ColumnDefinition) -> Turn | None:
+    """Text in the column's own charset, as mydumper writes it, to UTF-8."""
+    if column.collation is None or column.collation == BINARY_COLLATION:
+        return None
+    charset = charset_of(column.collation)
+    if charset == "utf8mb4":
+        return None
+    reader = charset_reader(charset)
+    return lambda array: reader.read(cells_of(array)).array.cast(pa.binary())

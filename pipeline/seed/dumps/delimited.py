@@ -1,0 +1,86 @@
+"""A chunk of a dump that is lines of fields, as LOAD DATA reads them: MySQL Shell's files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from decoder.definition import ColumnDefinition
+from decoder.dumped_rows import FULL, WRONG, line_rows
+from pipeline.seed.dumps.cell_rows import FROM_BASE64, UNHEX, CellRows, Turn
+from pipeline.seed.dumps.feed import Feed, fed
+from pipeline.seed.dumps.inserts import require_columns, turns_of
+from pipeline.seed.dumps.model import Chunk
+from pipeline.seed.errors import DumpError
+
+DECODED: Mapping[str, Turn] = {"FROM_BASE64": FROM_BASE64, "UNHEX": UNHEX}
+"""What a column's fields are decoded by, as MySQL Shell names it."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The characters between fields and lines; what there is none of is empty."""
+
+    separator: str = "\t"
+    line: str = "\n"
+    quote: str = ""
+    escape: str = "\\"
+
+    def codes(self) -> tuple[int, int, int, int]:
+        """As the kernel takes them: bytes, −1 where there is none."""
+        marks = (self.separator, self.line, self.quote, self.escape)
+        first, second, third, fourth = (ord(mark) if mark else -1 for mark in marks)
+        return first, second, third, fourth
+
+
+@dataclass(frozen=True)
+class DelimitedChunk(Chunk):
+    """A file of lines. `names` are its columns, `decoded` names a function of `DECODED` for some
+    of them; `addresses` are those of MariaDB's INET4, INET6 and UUID."""
+
+    table: str
+    names: tuple[str, ...]
+    dialect: Dialect = Dialect()
+    decoded: Mapping[str, str] = field(default_factory=dict)
+    addresses: frozenset[str] = frozenset()
+    charset: str = "utf8mb4"
+
+    def cells(self, columns: Sequence[ColumnDefinition]) -> Iterator[list[Any]]:
+        """The rows. Raises DumpError."""
+        require_columns(self.path, self.table, self.names, columns)
+        turns = turns_of(columns, self.addresses, self.charset)
+        turns |= {name.casefold(): DECODED[how] for name, how in self.decoded.items()}
+        rows = CellRows(self.path, self.table, self.names, turns)
+        with fed(self.path) as feed:
+            yield from self._read(feed, rows, columns)
+            yield from rows.taken(columns)
+
+    def _read(
+        self, feed: Feed, rows: CellRows, columns: Sequence[ColumnDefinition]
+    ) -> Iterator[list[Any]]:
+        while True:
+            if not rows.has_room(feed.end - feed.at):
+                yield from rows.taken(columns)
+                continue
+            feed.at, how = line_rows(
+                *(feed.buffer, feed.at, feed.end, *self.dialect.codes(), rows.columns, rows.most),
+                *(rows.out, rows.positions, rows.lengths, rows.state),
+            )
+            if how == FULL:
+                yield from rows.taken(columns)
+            elif how == WRONG:
+                raise self._wrong(feed, "is no line")
+            elif not feed.more():
+                if feed.at < feed.end:
+                    raise self._wrong(feed, "ends, within a line")
+                return
+
+    def _wrong(self, feed: Feed, reason: str) -> DumpError:
+        return DumpError(
+            self.path,
+            f"at byte {feed.position} {reason} of {len(self.names)} fields:"
+            f" {feed.ahead(60).decode(errors='replace')!r}",
+            table=self.table,
+            remedy="Is the file whole, and as it was written? Make the dump again.",
+        )

@@ -1,0 +1,120 @@
+"""The bytes of a dump's file as one buffer that moves along it, whatever it is compressed with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
+
+import numpy as np
+
+from decoder.columns.cells import SLACK
+from decoder.errors import BinlogError
+from pipeline.bronze.archive import MAGIC_LENGTH, codec_of
+from pipeline.bronze.storage import opened
+from pipeline.seed.errors import DumpError
+from pipeline.stores import said_by
+
+WINDOW = 4 << 20
+"""Bytes that are read at a time."""
+_PADDING = 3
+_LARGEST = (1 << 31) - (1 << 20)
+"""Bytes of the longest row, as long as positions are int32."""
+
+
+class Feed:
+    """The bytes from `at` to `end` of `buffer` are there and not yet used; `offset` is in the file
+    (in what is in it, if it is compressed) where the buffer begins."""
+
+    def __init__(self, path: str, stream: BinaryIO, size: int | None, offset: int = 0) -> None:
+        self.path = path
+        self._stream = stream
+        self._left = size
+        self.offset = offset
+        self.buffer = np.zeros(WINDOW + SLACK, np.uint8)
+        self.at = 0
+        self.end = 0
+        self._padded = False
+
+    @property
+    def position(self) -> int:
+        """Where `at` is in the file."""
+        return self.offset + self.at
+
+    def more(self) -> bool:
+        """Have more bytes behind those not yet used, which move; False at the end of the file."""
+        kept = self.end - self.at
+        room = len(self.buffer) - SLACK
+        if kept > room // 2:
+            if room >= _LARGEST:
+                raise DumpError(self.path, f"a row is longer than {_LARGEST} bytes")
+            room = min(2 * room, _LARGEST)
+        target = (
+            np.zeros(room + SLACK, np.uint8) if room + SLACK > len(self.buffer) else self.buffer
+        )
+        target[:kept] = self.buffer[self.at : self.end].copy()
+        self.buffer = target
+        self.offset += self.at
+        self.at, self.end = 0, kept
+        return self._fill(room)
+
+    def padded(self) -> bool:
+        """Have an end of line behind the file's last byte, once: False where it is there."""
+        if self._padded:
+            return False
+        self._padded = True
+        self.buffer[self.end : self.end + _PADDING] = ord("\n")
+        self.end += _PADDING
+        return True
+
+    def ahead(self, size: int) -> bytes:
+        """The next bytes, `size` or as many as there are, which are not used by this."""
+        while self.end - self.at < size and self.more():
+            pass
+        return self.buffer[self.at : min(self.end, self.at + size)].tobytes()
+
+    def _fill(self, room: int) -> bool:
+        wanted = min(room - self.end, WINDOW)
+        if self._left is not None:
+            wanted = min(wanted, self._left)
+        try:
+            data = self._stream.read(wanted) if wanted else b""
+        except (OSError, BinlogError) as error:
+            raise unreadable(self.path, error) from error
+        if self._left is not None:
+            self._left -= len(data)
+        self.buffer[self.end : self.end + len(data)] = np.frombuffer(data, np.uint8)
+        self.end += len(data)
+        return bool(data)
+
+
+def unreadable(path: str, error: Exception) -> DumpError:
+    """What a store or a decompressor said, as ours."""
+    said = str(error) if isinstance(error, BinlogError) else said_by(error)
+    return DumpError(path, f"it cannot be read: {said}", remedy="Check the file and its store.")
+
+
+@contextmanager
+def fed(path: str, start: int = 0, size: int | None = None) -> Iterator[Feed]:
+    """A feed of `size` bytes (None: all) of a file from `start` on. Raises DumpError."""
+    try:
+        codec = codec_in(path)
+        with opened(path, codec=codec, ahead=WINDOW) as stream:
+            stream.seek(start)
+            yield Feed(path, stream, size, start)
+    except (OSError, BinlogError) as error:
+        raise unreadable(path, error) from error
+
+
+def codec_in(path: str) -> str | None:
+    """What a file is compressed with, by its first bytes; None for nothing."""
+    with opened(path, ahead=MAGIC_LENGTH) as stream:
+        return codec_of(stream.read(MAGIC_LENGTH))
+
+
+def content(path: str) -> bytes:
+    """All of a small file, decompressed. Raises DumpError."""
+    with fed(path) as feed:
+        while feed.more():
+            pass
+        return feed.buffer[: feed.end].tobytes()

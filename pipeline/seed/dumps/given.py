@@ -1,0 +1,198 @@
+"""Rows of one table in CSV or Parquet, of which the caller tells the definition and the place.
+
+Both name their columns. A CSV's fields are what a server prints (see `pipeline.seed.values`), NULL
+a text of its own without quotes. Parquet's values become what a server prints of them (`typed`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from decoder.columns.cells import CellError
+from decoder.definition import ColumnDefinition
+from decoder.errors import BinlogError
+from pipeline.bronze.storage import opened
+from pipeline.seed.dumps.cell_rows import MOST_BYTES, MOST_ROWS
+from pipeline.seed.dumps.feed import codec_in, unreadable
+from pipeline.seed.dumps.folder import folder
+from pipeline.seed.dumps.model import UTC, Chunk, Dump, DumpedTable, created
+from pipeline.seed.dumps.typed import printed
+from pipeline.seed.errors import DumpError, shown
+from pipeline.stores import filesystem_of, sentences
+
+NULL = r"\N"
+_HIDDEN = (".", "_")
+"""What the names of files begin with that are no data: `_SUCCESS`, `.part-0.crc`."""
+
+
+@dataclass(frozen=True)
+class GivenTable:
+    """What the caller tells of the table: its CREATE TABLE, and of which place its rows are."""
+
+    schema: str
+    statement: str
+    place: tuple[str, int] | None = None
+    gtids: str | None = None
+
+
+@dataclass(frozen=True)
+class CsvChunk(Chunk):
+    """A file of CSV; its first line names the columns. `null` stands for NULL, without quotes."""
+
+    table: str
+    delimiter: str = ","
+    null: str = NULL
+
+    def cells(self, columns: Sequence[ColumnDefinition]) -> Iterator[list[Any]]:
+        """The rows. Raises DumpError."""
+        names = [column.name for column in columns]
+        convert = pyarrow.csv.ConvertOptions(
+            column_types={name: pa.binary() for name in names},
+            include_columns=names,
+            null_values=[self.null],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            check_utf8=False,
+        )
+        parse = pyarrow.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
+        read = pyarrow.csv.ReadOptions(block_size=MOST_BYTES, use_threads=False)
+        with _opened(self, names) as stream:
+            reader = pyarrow.csv.open_csv(
+                stream, read_options=read, parse_options=parse, convert_options=convert
+            )
+            for batch in reader:
+                for start in range(0, batch.num_rows, MOST_ROWS):
+                    yield batch.slice(start, MOST_ROWS).columns
+
+
+@dataclass(frozen=True)
+class ParquetChunk(Chunk):
+    """A file of Parquet."""
+
+    table: str
+
+    def cells(self, columns: Sequence[ColumnDefinition]) -> Iterator[list[Any]]:
+        """The rows. Raises DumpError, too for a column whose type is none of the table's."""
+        names = [column.name for column in columns]
+        rows = 0
+        with _opened(self, names) as stream:
+            file = pyarrow.parquet.ParquetFile(stream)
+            _require(self, file.schema_arrow.names, names)
+            for batch in file.iter_batches(_rows_of(file), columns=names):
+                yield [self._cells(column, batch.column(column.name), rows) for column in columns]
+                rows += batch.num_rows
+
+    def _cells(self, column: ColumnDefinition, values: pa.Array, rows: int) -> pa.Array:
+        try:
+            return printed(column, values)
+        except CellError as error:
+            raise DumpError(
+                self.path,
+                f"column {column.name}, row {rows + error.row + 1}:"
+                f" {shown(repr(values[error.row].as_py()).encode())}: {error.reason}",
+                table=self.table,
+            ) from error
+        except TypeError as error:
+            raise DumpError(
+                self.path,
+                f"column {column.name} is {values.type}: {error}",
+                table=self.table,
+                remedy="Write the file with a type that holds what the table's column does.",
+            ) from error
+
+
+def open_csv(location: str, table: GivenTable, *, delimiter: str = ",", null: str = NULL) -> Dump:
+    """A file of CSV, or a folder of such, each with a header. Raises DumpError, SettingsError."""
+    return _dump(
+        location,
+        table,
+        lambda name, path, size, of: CsvChunk(name, path, size, of, delimiter, null),
+    )
+
+
+def open_parquet(location: str, table: GivenTable) -> Dump:
+    """A file of Parquet, or a folder of such. Raises DumpError, SettingsError."""
+    return _dump(location, table, ParquetChunk)
+
+
+def _dump(location: str, table: GivenTable, chunk: Callable[[str, str, int, str], Chunk]) -> Dump:
+    effect = created(table.statement, table.schema)
+    if effect is None:
+        raise DumpError(
+            location,
+            f"what is told of the table is no CREATE TABLE that is understood:"
+            f" {shown(table.statement.encode())}",
+            remedy="Give what SHOW CREATE TABLE prints.",
+        )
+    chunks = [chunk(name, path, size, str(effect.name)) for name, path, size in _files(location)]
+    dumped = DumpedTable(
+        *(effect.name.schema, effect.name.table, table.statement),
+        time_zone=UTC,
+        chunks=tuple(chunks),
+        path=location,
+        exact=True,
+    )
+    return Dump(table.place, table.gtids, "", (dumped,))
+
+
+def _files(location: str) -> list[tuple[str, str, int]]:
+    """Names, paths and sizes of the files, in the order of their names."""
+    filesystem, path = filesystem_of(location, key="seed")
+    with sentences(location, key="seed"):
+        if filesystem.isfile(path):
+            name = path.rstrip("/").rpartition("/")[2]
+            return [(name, location, int(filesystem.size(path) or 0))]
+    files = folder(location)
+    return [
+        (name, where, files.sizes[name])
+        for name, where in files.paths.items()
+        if not name.startswith(_HIDDEN)
+    ]
+
+
+@contextmanager
+def _opened(chunk: CsvChunk | ParquetChunk, names: Sequence[str]) -> Iterator[Any]:
+    """The file, decompressed; what Arrow or the store says of it as ours."""
+    try:
+        with opened(chunk.path, codec=codec_in(chunk.path)) as stream:
+            yield stream
+    except KeyError as error:
+        raise _lacks(chunk, [name for name in names if f"'{name}'" in str(error)]) from error
+    except pa.ArrowInvalid as error:
+        raise DumpError(
+            chunk.path,
+            f"it cannot be read: {' '.join(str(error).split())}",
+            table=chunk.table,
+            remedy="Check the file, its delimiter and its quotes.",
+        ) from error
+    except (OSError, BinlogError) as error:
+        raise unreadable(chunk.path, error) from error
+
+
+def _require(chunk: ParquetChunk, held: Sequence[str], names: Sequence[str]) -> None:
+    if lacks := [name for name in names if name not in held]:
+        raise _lacks(chunk, lacks)
+
+
+def _lacks(chunk: CsvChunk | ParquetChunk, names: Sequence[str]) -> DumpError:
+    return DumpError(
+        chunk.path,
+        f"it has no column {', '.join(names)}",
+        table=chunk.table,
+        remedy="Name the columns as the table does, in a CSV in its first line.",
+    )
+
+
+def _rows_of(file: Any) -> int:
+    """Rows at a time, so that they are about MOST_BYTES."""
+    told = file.metadata
+    size = sum(told.row_group(group).total_byte_size for group in range(told.num_row_groups))
+    fit = MOST_BYTES * int(told.num_rows) // max(1, int(size))
+    return max(1, min(MOST_ROWS, fit))

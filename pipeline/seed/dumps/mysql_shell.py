@@ -1,0 +1,167 @@
+"""A dump of MySQL Shell: util.dumpInstance(), dumpSchemas() and dumpTables().
+
+Format (MySQL Shell `modules/util/dump/dumper.cc`, `dump_utils.cc`): `@.json` tells of the dump, and
+`@.done.json` that it is whole. `<schema>.json` has the names of its tables, and for each the
+beginning of its files' names, in which special characters are percent-encoded; `<table>.sql` is its
+CREATE TABLE, `<table>.json` the layout of its data. Data is in `<table>.<extension>`, or chunks
+`<table>@<n>.<extension>`, the last of them with `@@`; those of a partitioned table are of its
+partitions. Bytes that are no text are in base64 or hexadecimal (`decodeColumns`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pipeline.catalog.effects import CreateTable, TableName
+from pipeline.catalog.start import StartTable
+from pipeline.seed.dumps.delimited import DECODED, DelimitedChunk, Dialect
+from pipeline.seed.dumps.folder import Folder, folder
+from pipeline.seed.dumps.model import UTC, Chunk, Dump, DumpedTable
+from pipeline.seed.errors import DumpError
+
+MANIFEST, DONE = "@.json", "@.done.json"
+_AGAIN = "Is the dump whole, and its copy? Make it again."
+
+
+def open_mysql_shell(location: str) -> Dump:
+    """The dump in a folder. Raises DumpError."""
+    files = folder(location)
+    told = _json(files, MANIFEST)
+    if DONE not in files:
+        raise DumpError(location, "the dump was not finished", remedy=_AGAIN)
+    place, gtids = _log(told)
+    return Dump(place, gtids, _server(told), tuple(_tables(files, told)))
+
+
+def _log(told: Mapping[str, Any]) -> tuple[tuple[str, int] | None, str | None]:
+    """The place and the GTIDs; newer releases have them in an object."""
+    log = (told.get("source") or {}).get("binlog") or {
+        "file": told.get("binlogFile"),
+        "position": told.get("binlogPosition"),
+        "gtidExecuted": told.get("gtidExecuted"),
+    }
+    file, position, gtids = (log.get(key) for key in ("file", "position", "gtidExecuted"))
+    place = (str(file), int(position)) if file and position else None
+    return place, str(gtids).replace("\n", "") if gtids else None
+
+
+def _server(told: Mapping[str, Any]) -> str:
+    version = (told.get("source") or {}).get("version", told.get("serverVersion"))
+    return str(version.get("number") if isinstance(version, dict) else version or "")
+
+
+def _tables(files: Folder, told: Mapping[str, Any]) -> Iterator[DumpedTable]:
+    basenames = told.get("basenames", {})
+    for schema in told.get("schemas", ()):
+        of_schema = _json(files, f"{basenames.get(schema, schema)}.json")
+        for table in of_schema.get("tables", ()):
+            name = of_schema.get("basenames", {}).get(table, f"{schema}@{table}")
+            yield _table(files, told, TableName(schema, table), name)
+
+
+def _table(files: Folder, told: Mapping[str, Any], name: TableName, base: str) -> DumpedTable:
+    of_table = _json(files, f"{base}.json")
+    options = of_table.get("options", {})
+    created = files.created(f"{base}.sql", name.schema).get(name)
+    if created is None:
+        raise DumpError(
+            files.paths[f"{base}.sql"], f"it does not create {name}", remedy="Dump it with ddl."
+        )
+    names = tuple(map(str, options.get("columns", ())))
+    chunks = _chunks(files, name, base, of_table, created) if of_table.get("includesData") else ()
+    return DumpedTable(
+        *(name.schema, name.table, created.statement.query, created.statement.sql_mode),
+        time_zone=UTC if told.get("tzUtc", True) else None,
+        charset=_charset(options),
+        columns=names or None,
+        chunks=tuple(chunks),
+        path=files.location,
+    )
+
+
+def _charset(options: Mapping[str, Any]) -> str:
+    return str(options.get("defaultCharacterSet", "utf8mb4")).lower()
+
+
+def _chunks(
+    files: Folder,
+    name: TableName,
+    base: str,
+    of_table: Mapping[str, Any],
+    created: StartTable,
+) -> Iterator[Chunk]:
+    options = of_table.get("options", {})
+    decoded = {str(column): str(how) for column, how in options.get("decodeColumns", {}).items()}
+    if unknown := [how for how in decoded.values() if how not in DECODED]:
+        raise DumpError(
+            files.paths[f"{base}.json"],
+            f"a column is to be decoded by {unknown[0]}, which is not known",
+            table=str(name),
+            remedy="Report it: MySQL Shell's format has grown.",
+        )
+    effect = created.effect
+    known = effect.columns if isinstance(effect, CreateTable) else ()
+    for partition in of_table.get("basenames", {}).values() or (base,):
+        for file in _files(
+            files, partition, str(of_table["extension"]), bool(of_table["chunking"])
+        ):
+            yield DelimitedChunk(
+                *(file, files.paths[file], files.sizes[file]),
+                table=str(name),
+                names=tuple(map(str, options["columns"])),
+                dialect=_dialect(files, name, base, options),
+                decoded=decoded,
+                addresses=frozenset(one.definition.name for one in known if one.address),
+                charset=_charset(options),
+            )
+
+
+def _dialect(files: Folder, name: TableName, base: str, options: Mapping[str, Any]) -> Dialect:
+    marks = [
+        str(options.get(key, default))
+        for key, default in (
+            ("fieldsTerminatedBy", "\t"),
+            ("linesTerminatedBy", "\n"),
+            ("fieldsEnclosedBy", ""),
+            ("fieldsEscapedBy", "\\"),
+        )
+    ]
+    if any(len(mark.encode()) > 1 for mark in marks) or not (marks[0] and marks[1]):
+        raise DumpError(
+            files.paths[f"{base}.json"],
+            "fields or lines end with more than one byte",
+            table=str(name),
+            remedy="Dump it with the default dialect.",
+        )
+    return Dialect(*marks)
+
+
+def _files(files: Folder, base: str, extension: str, chunked: bool) -> Sequence[str]:
+    """The names of a table's or partition's files, in order. DumpError where one is missing."""
+    if not chunked:
+        names = [f"{base}.{extension}"]
+    else:
+        pattern = re.compile(rf"{re.escape(base)}@(?P<last>@?)(?P<n>\d+)\.{re.escape(extension)}")
+        found = {int(match["n"]): match for match in map(pattern.fullmatch, files.paths) if match}
+        last = [number for number, match in found.items() if match["last"]]
+        if len(last) != 1 or sorted(found) != list(range(last[0] + 1)):
+            raise DumpError(
+                files.location, f"chunks of {base} are missing", table=base, remedy=_AGAIN
+            )
+        names = [found[number][0] for number in sorted(found)]
+    if missing := [name for name in names if name not in files]:
+        raise DumpError(f"{files.location}/{missing[0]}", "it is not there", remedy=_AGAIN)
+    return names
+
+
+def _json(files: Folder, name: str) -> Mapping[str, Any]:
+    try:
+        told = json.loads(files.text(name))
+    except ValueError as error:
+        raise DumpError(files.paths[name], f"it is no JSON: {error}", remedy=_AGAIN) from error
+    if not isinstance(told, dict):
+        raise DumpError(files.paths[name], "it is no JSON object", remedy=_AGAIN)
+    return told

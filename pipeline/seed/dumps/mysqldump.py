@@ -1,0 +1,159 @@
+"""A dump of mysqldump or mariadb-dump: one file of statements, compressed or not.
+
+It is read through once, without its rows, to know where the INSERTs of each table are; its chunks
+are ranges of the file then. A range of a compressed file can be read from the file's beginning
+only, so a table of such is one chunk, and reading the last one takes as long as reading the file.
+
+Format: MySQL's `client/mysqldump.cc`, MariaDB's `client/mysqldump.cc`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from decoder.errors import BinlogError
+from pipeline.catalog.dump import DumpedStatement, dumped_at, dumped_statements
+from pipeline.catalog.effects import CreateTable, TableName
+from pipeline.catalog.lexer import SqlMode
+from pipeline.catalog.start import StartTable, created_tables
+from pipeline.seed.dumps.feed import codec_in, fed, unreadable
+from pipeline.seed.dumps.inserts import InsertChunk
+from pipeline.seed.dumps.model import Chunk, Dump, DumpedTable
+from pipeline.seed.dumps.statements import Insert, InsertHead, statements
+from pipeline.seed.errors import DumpError
+
+CHUNK = 64 << 20
+"""Bytes of a chunk, or of one INSERT if that is longer."""
+_CHARSET = re.compile(r"\bSET NAMES '?(\w+)", re.IGNORECASE)
+_SERVER = re.compile(r"^-- Server version\s+(\S+)", re.MULTILINE)
+_GTIDS = re.compile(r"GTID_(?:PURGED|SLAVE_POS)\s*=\s*(?:/\*.*?\*/\s*)?'\+?([^']*)'", re.IGNORECASE)
+_NUMBERED = re.compile(r"INSERT (\d+)")
+"""What stands in place of each INSERT where statements are read: its number."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The INSERTs of a table, and the session that they are of."""
+
+    statement: DumpedStatement
+    inserts: list[Insert]
+
+
+def open_mysqldump(path: str) -> Dump:
+    """The dump in a file. Raises DumpError."""
+    text, found = _read(path)
+    compressed = _is_compressed(path)
+    charset = match[1].lower() if (match := _CHARSET.search(text)) else "utf8mb4"
+    given = list(dumped_statements(text))
+    rows = _by_table(given, found)
+    created = created_tables(one for one in given if not _NUMBERED.fullmatch(one.query))
+    if not created:
+        raise DumpError(
+            path,
+            "it has no CREATE TABLE",
+            remedy="Make the dump without --no-create-info.",
+        )
+    whole = tuple(
+        _table(path, name, table, rows.get(name), charset, compressed)
+        for name, table in created.items()
+    )
+    gtids = match[1].replace("\n", "") if (match := _GTIDS.search(text)) else None
+    server = match[1] if (match := _SERVER.search(text)) else ""
+    return Dump(dumped_at(text), gtids, server, whole)
+
+
+def _read(path: str) -> tuple[str, list[Insert]]:
+    """All but the rows, each INSERT replaced by its number, and the INSERTs."""
+    parts: list[str] = []
+    found: list[Insert] = []
+    with fed(path) as feed:
+        for one in statements(feed):
+            if isinstance(one, Insert):
+                parts.append(f"INSERT {len(found)};")
+                found.append(one)
+            else:
+                parts.append(one.decode(errors="replace"))
+    return "\n".join(parts), found
+
+
+def _is_compressed(path: str) -> bool:
+    try:
+        return codec_in(path) is not None
+    except (OSError, BinlogError) as error:
+        raise unreadable(path, error) from error
+
+
+def _by_table(given: Iterable[DumpedStatement], found: list[Insert]) -> dict[TableName, _Rows]:
+    rows: dict[TableName, _Rows] = {}
+    for statement in given:
+        if number := _NUMBERED.fullmatch(statement.query):
+            insert = found[int(number[1])]
+            name = TableName(insert.head.schema or statement.schema or "", insert.head.table)
+            rows.setdefault(name, _Rows(statement, [])).inserts.append(insert)
+    return rows
+
+
+def _table(
+    path: str,
+    name: TableName,
+    table: StartTable,
+    rows: _Rows | None,
+    charset: str,
+    compressed: bool,
+) -> DumpedTable:
+    session = rows.statement if rows else table.statement
+    dumped = DumpedTable(
+        *(name.schema, name.table, table.statement.query, table.statement.sql_mode),
+        time_zone=session.time_zone,
+        charset=charset,
+        path=path,
+    )
+    if rows is None:
+        return dumped
+    model = chunk_model(path, dumped, table, rows.inserts[0].head)
+    model = replace(model, escapes=not session.sql_mode & SqlMode.NO_BACKSLASH_ESCAPES)
+    ranges = [_joined(rows.inserts)] if compressed else _ranges(rows.inserts)
+    return replace(
+        dumped,
+        columns=rows.inserts[0].head.columns or model.names or None,
+        chunks=tuple(_chunk(model, start, end) for start, end in ranges),
+    )
+
+
+def chunk_model(
+    path: str, table: DumpedTable, created: StartTable, head: InsertHead
+) -> InsertChunk:
+    """What the chunks of a table have in common; its range is none yet."""
+    effect = created.effect
+    known = effect.columns if isinstance(effect, CreateTable) else ()
+    return InsertChunk(
+        name="",
+        path=path,
+        size=0,
+        table=str(table),
+        start=0,
+        names=tuple(column.definition.name for column in known) or head.columns or (),
+        addresses=frozenset(column.definition.name for column in known if column.address),
+        charset=table.charset,
+    )
+
+
+def _chunk(model: InsertChunk, start: int, end: int) -> Chunk:
+    return replace(model, name=f"{model.table}@{start}", start=start, size=end - start)
+
+
+def _joined(inserts: list[Insert]) -> tuple[int, int]:
+    return inserts[0].start, inserts[-1].end
+
+
+def _ranges(inserts: list[Insert]) -> Iterator[tuple[int, int]]:
+    """Ranges of about CHUNK bytes, each of whole INSERTs."""
+    start, end = inserts[0].start, inserts[0].end
+    for insert in inserts[1:]:
+        if insert.end - start > CHUNK:
+            yield start, end
+            start = insert.start
+        end = insert.end
+    yield start, end

@@ -1,0 +1,55 @@
+"""Which program a dump is of, told by what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pipeline.seed.dumps.feed import fed
+from pipeline.seed.dumps.folder import folder
+from pipeline.seed.dumps.model import Dump
+from pipeline.seed.dumps.mydumper import METADATA, open_mydumper
+from pipeline.seed.dumps.mysql_shell import MANIFEST, open_mysql_shell
+from pipeline.seed.dumps.mysqldump import open_mysqldump
+from pipeline.seed.errors import DumpError
+from pipeline.stores import filesystem_of, sentences
+
+_FOLDERS: dict[str, Callable[[str], Dump]] = {
+    MANIFEST: open_mysql_shell,
+    METADATA: open_mydumper,
+}
+"""By the file that tells it: how a folder is opened."""
+_BINARY = b"\0"
+_HEAD = 1024
+
+
+def open_dump(location: str) -> Dump:
+    """The dump at a path or URL: a file of mysqldump or mariadb-dump, a folder of MySQL Shell or
+    mydumper. Raises DumpError, SettingsError for a store that cannot be reached.
+
+    CSV and Parquet tell neither tables nor a place: see `given`.
+    """
+    filesystem, path = filesystem_of(location, key="seed")
+    with sentences(location, key="seed"):
+        is_folder = filesystem.isdir(path)
+    if not is_folder:
+        _require_text(location)
+        return open_mysqldump(location)
+    files = folder(location)
+    for name, opened in _FOLDERS.items():
+        if name in files:
+            return opened(location)
+    raise DumpError(
+        location,
+        f"there is neither {MANIFEST} nor {METADATA}, so it is no dump of MySQL Shell or mydumper",
+        remedy="Give the folder that the program wrote, or the file of mysqldump.",
+    )
+
+
+def _require_text(location: str) -> None:
+    with fed(location) as feed:
+        if _BINARY in feed.ahead(_HEAD):
+            raise DumpError(
+                location,
+                "it is no text, so no dump of mysqldump or mariadb-dump",
+                remedy="Give the file that mysqldump wrote, compressed by gzip or zstd or not.",
+            )
