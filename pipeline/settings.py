@@ -301,6 +301,16 @@ class Settings(Model):
         included = not self.include or any(fnmatchcase(name, p) for p in self.include)
         return included and not any(fnmatchcase(name, p) for p in self.exclude)
 
+    def with_seed(self, **values: Any) -> Settings:
+        """These settings with others of the section `seed`. Raises SettingsError."""
+        section = {**self.seed.model_dump(), **values}
+        try:
+            seed = SeedSettings.model_validate(section)
+        except ValueError as error:
+            document, given = SettingsFile.empty(), {"seed": values}
+            raise explain(error, SeedSettings, document, given) from None
+        return self.model_copy(update={"seed": seed})
+
     @property
     def decoding(self) -> dict[str, Any]:
         """What decides which rows silver has, and how, as JSON: its plans keep it."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from pipeline import stores
 from pipeline.catalog.effects import TableName
 from pipeline.lake import Lake
-from pipeline.silver.seeds import ids_of, new_id, rows_folder
+from pipeline.silver.seeds import MANIFEST, ids_of, new_id, rows_folder
 
 BEGUN = "begun.json"
 DONE = "_SUCCESS"
@@ -30,11 +30,11 @@ PATIENCE = 24 * 60 * 60
 class Begun:
     """A seed under way: of a table with this CREATE TABLE, from the place `file`, `position` on.
 
-    `server` tells it from another; `chunks` are conditions over the table's rows.
+    `origin` tells what it is read from; `chunks` are conditions over the table's rows.
     """
 
     id: str
-    server: str
+    origin: str
     query: str
     file: str
     position: int
@@ -78,6 +78,11 @@ class SeedFolder:
         """Where the rows of a chunk are."""
         return f"{self.rows}/{number:06d}"
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing of it is left to be read."""
+        return stores.exists(f"{self.path}/{MANIFEST}")
+
     def begin(self, begun: Begun) -> None:
         """Keep what is begun."""
         stores.write(f"{self.path}/{BEGUN}", begun.to_json().encode())
@@ -102,22 +107,27 @@ class SeedFolder:
         stores.write(f"{self.chunk(number)}/{DONE}", b"")
 
 
-def under_way(lake: Lake, source: str, name: TableName) -> Iterator[Begun]:
-    """What was begun of a table a short while ago, the last one first."""
+def under_way(lake: Lake, source: str, name: TableName, **same: object) -> Begun | None:
+    """The last seed of a table that was begun a short while ago and is not whole, if there is one
+    with these fields."""
     for one in reversed(ids_of(lake, source, name)):
-        text = stores.content(f"{lake.seeds(source)}/{one}/{BEGUN}")
+        folder = SeedFolder(lake, source, one)
+        text = stores.content(f"{folder.path}/{BEGUN}")
         begun = Begun.from_json(text) if text is not None else None
-        if begun is not None and begun.at + PATIENCE > time.time():
-            yield begun
+        if begun is None or begun.at + PATIENCE < time.time() or folder.is_whole:
+            continue
+        if all(getattr(begun, field) == value for field, value in same.items()):
+            return begun
+    return None
 
 
 def begun_now(
     name: TableName,
-    server: str,
+    origin: str,
     query: str,
     place: tuple[str, int],
     chunks: Sequence[str],
     types: dict[str, str],
 ) -> Begun:
     """A seed that begins."""
-    return Begun(new_id(name), server, query, *place, tuple(chunks), types, time.time())
+    return Begun(new_id(name), origin, query, *place, tuple(chunks), types, time.time())

@@ -1,4 +1,4 @@
-"""The job of `binlake seed`: a server's tables, read into the lake as they are now.
+"""The job of `binlake seed`: a server's tables, or a dump's, read into the lake.
 
 Each table is by itself: what is wrong with one is told, and the others go on. Nothing here writes
 to silver or gold: the next runs of these take what is whole (see `pipeline.silver.seeding`).
@@ -10,9 +10,11 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
+from functools import cached_property
 
 from pyspark.sql import SparkSession
 
+from pipeline.catalog.definitions import read_items
 from pipeline.catalog.effects import TableName
 from pipeline.gold.state import GoldState
 from pipeline.kernels import warm_kernels
@@ -22,6 +24,8 @@ from pipeline.report import LayerReport
 from pipeline.seed.chunked import ChunkedReader
 from pipeline.seed.consistent import copied, snapshot
 from pipeline.seed.errors import SeedError
+from pipeline.seed.filling import Filling
+from pipeline.seed.from_dump import DumpReader, opened
 from pipeline.seed.server import SourceServer, source_server
 from pipeline.seed.source_table import SourceTable, source_table, table_names
 from pipeline.settings import Settings
@@ -31,12 +35,16 @@ LAYER = "seed"
 
 
 def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
-    """Seed the tables that settings name, or those that gold lacks. Raises ServerError."""
+    """Seed the tables that settings name, or those that gold lacks. Raises ServerError, and
+    DumpError for a dump that cannot be opened."""
     started = time.monotonic()
     warm_kernels(spark, progress)
-    with source_server(settings) as server:
-        seeding = _Seeding(spark, settings, server, progress)
-        seeding.seed(_chosen(spark, settings, server))
+    seeding = _Seeding(Filling(spark, settings, progress))
+    if settings.seed.dump is not None:
+        seeding.from_dump(settings.seed.dump)
+    else:
+        with source_server(settings) as server:
+            seeding.from_server(server)
     return LayerReport(
         layer=LAYER,
         counts={"tables": len(seeding.seeds), "rows": sum(seed.rows for seed in seeding.seeds)},
@@ -55,66 +63,80 @@ def _told(seed: Seed) -> str:
     )
 
 
-def _chosen(spark: SparkSession, settings: Settings, server: SourceServer) -> list[TableName]:
-    """The tables to be seeded, in order of names."""
-    found = list(table_names(server.connection, settings.wanted))
-    patterns = settings.seed.tables
-    if patterns:
-        return [name for name in found if any(fnmatchcase(str(name), p) for p in patterns)]
-    lake, source = settings.layout, settings.source
-    state = GoldState.of(Ledger(spark, lake, source))
-    whole = {name for name, table in state.tables.items() if table.complete}
-    return [name for name in found if name not in whole and not _waits(settings, name)]
-
-
-def _waits(settings: Settings, name: TableName) -> bool:
-    """Whether there is a seed of the table that gold may be about to get."""
-    lake, source = settings.layout, settings.source
-    return any(read_seed(lake, source, one) for one in ids_of(lake, source, name)[-1:])
-
-
 class _Seeding:
     """Seeds tables; keeps what was seeded, and sentences about what was not."""
 
-    def __init__(
-        self, spark: SparkSession, settings: Settings, server: SourceServer, progress: Progress
-    ) -> None:
+    def __init__(self, filling: Filling) -> None:
         self.seeds: list[Seed] = []
         self.faults: list[str] = []
-        self._settings = settings
-        self._server = server
-        self._progress = progress
-        self._chunked = ChunkedReader(spark, settings, server, progress)
+        self._filling = filling
+        self._settings = filling.settings
 
-    def seed(self, names: Sequence[TableName]) -> None:
-        """All of them: by chunks, or at once where only rows of one moment will do."""
-        tables = [table for name in names for table in self._looked_up(name)]
-        at_once = [table for table in tables if self._needs_one_moment(table)]
+    def from_dump(self, location: str) -> None:
+        """Tables of a dump."""
+        dump = opened(self._settings)
+        reader = DumpReader(self._filling, dump, location)
+        tables = {TableName(table.schema, table.table): table for table in dump.tables}
+        wanted = [name for name in tables if self._settings.wanted(name.schema, name.table)]
+        for name in self._chosen(sorted(wanted)):
+            with self._telling():
+                self._keep(reader.seed(tables[name]))
+
+    def from_server(self, server: SourceServer) -> None:
+        """Tables of a server: by chunks, or at once where only rows of one moment will do."""
+        names = self._chosen(list(table_names(server.connection, self._settings.wanted)))
+        tables = [table for name in names for table in self._looked_up(server, name)]
+        at_once = [table for table in tables if self._needs_one_moment(server, table)]
+        chunked = ChunkedReader(self._filling, server)
         for table in tables:
             if table not in at_once:
                 with self._telling():
-                    self._keep(self._chunked.seed(table))
+                    self._keep(chunked.seed(table))
         if at_once:
-            self._seed_at_once(at_once)
+            self._seed_at_once(server, at_once)
 
-    def _looked_up(self, name: TableName) -> Iterator[SourceTable]:
+    def _chosen(self, found: list[TableName]) -> list[TableName]:
+        """The tables to be seeded: those that are named, or those that gold lacks."""
+        patterns = self._settings.seed.tables
+        if patterns:
+            return [name for name in found if any(fnmatchcase(str(name), p) for p in patterns)]
+        lake, source = self._settings.layout, self._settings.source
+        state = GoldState.of(Ledger(self._filling.spark, lake, source))
+        whole = {name for name, table in state.tables.items() if table.complete}
+        return [name for name in found if name not in whole and not self._waits(name)]
+
+    def _waits(self, name: TableName) -> bool:
+        """Whether there is a seed of the table that gold is about to get."""
+        lake, source = self._settings.layout, self._settings.source
+        taken = self._taken.get(name)
+        newer = [one for one in ids_of(lake, source, name) if taken is None or one > taken]
+        return any(read_seed(lake, source, one) for one in newer)
+
+    @cached_property
+    def _taken(self) -> dict[TableName, str]:
+        """The last seed of each table that silver has taken."""
+        settings = self._settings
+        items = read_items(self._filling.spark, settings.layout, settings.source)
+        return {item.name: item.seed.id for item in items if item.seed}
+
+    def _looked_up(self, server: SourceServer, name: TableName) -> Iterator[SourceTable]:
         with self._telling():
-            yield source_table(self._server.connection, self._server.version, name)
+            yield source_table(server.connection, server.version, name)
 
-    def _needs_one_moment(self, table: SourceTable) -> bool:
+    def _needs_one_moment(self, server: SourceServer, table: SourceTable) -> bool:
         return (
             self._settings.seed.consistent
             or not table.definition.primary_key
-            or not self._server.logs_whole_images
+            or not server.logs_whole_images
         )
 
-    def _seed_at_once(self, tables: Sequence[SourceTable]) -> None:
+    def _seed_at_once(self, server: SourceServer, tables: Sequence[SourceTable]) -> None:
         options = self._settings.type_options
-        task = self._progress.task("seed at one moment", len(tables), "tables")
-        with task, snapshot(self._server.login, self._server.version, options) as found:
+        task = self._filling.progress.task("seed at one moment", len(tables), "tables")
+        with task, snapshot(server.login, server.version, options) as found:
             for table in tables:
                 with self._telling():
-                    self._keep(copied(self._settings, self._server, found, table))
+                    self._keep(copied(self._settings, server, found, table))
                 task.advance()
 
     @contextmanager

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from pipeline.errors import SettingsError
 from pipeline.progress import QuietProgress
 from pipeline.report import LayerReport
 from pipeline.run import run_command, run_layers
@@ -25,6 +26,7 @@ from pipeline.verify.run import verify_with_server
 from tests.support.server import Server
 
 SCHEMA = "seeded"
+BINARY_LOG_STATUS = "SHOW BINARY LOG STATUS"
 DIGITS = f"(SELECT 0 AS n{' UNION ALL SELECT '.join(['', *map(str, range(1, 10))])})"
 TABLES = f"""
     DROP DATABASE IF EXISTS {SCHEMA}; CREATE DATABASE {SCHEMA}; USE {SCHEMA};
@@ -177,3 +179,57 @@ def test_a_seed_that_breaks_off_goes_on_and_a_table_that_is_held_is_seeded_alone
     found = verify_with_server(spark, settings, QuietProgress(), patience=0)
     assert found.against is not None
     assert (found.against.differences, found.against.compared) == ((), 4)
+
+
+def test_a_dump_and_files_of_a_table_are_brought_to_what_the_server_has(
+    spark: SparkSession, mysql: Server, tmp_path: Path
+) -> None:
+    begun_without_history(mysql)
+    mysql.execute(f"UPDATE {SCHEMA}.item SET v = 7 WHERE id < 100")
+    options = ("--user=root", "--single-transaction", "--source-data=2", "--databases", SCHEMA)
+    dump = tmp_path / "dump.sql"
+    dump.write_bytes(mysql.tool("mysqldump", f"--socket={mysql.socket}", *options))
+    # a table's rows as somebody else has them, and the place where nothing of it is behind
+    file, position = mysql.execute(BINARY_LOG_STATUS)[0][:2]
+    quiet = tmp_path / "quiet.csv"
+    quiet.write_text('id,b\n1,"x"\n2,\\N\n')
+    create = tmp_path / "quiet.sql"
+    create.write_text("CREATE TABLE quiet (id INT PRIMARY KEY, b BLOB);")
+    mysql.execute(f"""
+        USE {SCHEMA}; UPDATE quiet SET b = 'x' WHERE id = 1;
+        DELETE FROM item WHERE id % 3 = 0; INSERT INTO bag VALUES (9, 'z')
+    """)
+    lake = tmp_path / "lake"
+    only = [f"{SCHEMA}.{name}" for name in ("item", "named", "bag")]
+    report = seeded(spark, settings_of(mysql, lake, dump=str(dump), tables=only))
+    assert (report.faults, report.counts) == ((), {"tables": 3, "rows": 6049})
+    given = {"dump": str(quiet), "form": "csv", "create": str(create), "at": f"{file}:{position}"}
+    seeded(spark, settings_of(mysql, lake, tables=[f"{SCHEMA}.quiet"], **given))
+    settings = settings_of(mysql, lake)
+    run_layers(spark, settings, QuietProgress())
+    assert all(table.complete for table in read_status(spark, settings).tables)
+    found = verify_with_server(spark, settings, QuietProgress(), patience=0)
+    assert found.against is not None
+    assert (found.against.differences, found.against.compared) == ((), 4)
+
+
+def test_what_cannot_be_seeded_is_told(spark: SparkSession, mysql: Server, tmp_path: Path) -> None:
+    begun_without_history(mysql)
+    mysql.execute(f"UPDATE {SCHEMA}.quiet SET b = 'x'")
+    settings = settings_of(mysql, tmp_path)
+    bare = tmp_path / "bare.sql"
+    bare.write_text(f"USE {SCHEMA};\nCREATE TABLE item (id INT PRIMARY KEY);\n")
+    told = settings_of(mysql, tmp_path, dump=str(bare), tables=[f"{SCHEMA}.item"])
+    with pytest.raises(SettingsError, match="does not tell of which place"):
+        seeded(spark, told)
+    with pytest.raises(SettingsError, match="--create"):
+        seeded(spark, settings.with_seed(dump=str(bare), form="csv"))
+    with pytest.raises(SettingsError, match="pattern"):
+        settings.with_seed(at="somewhere")
+    # a seed of a log that the lake does not have waits, and one of before its first file does not
+    for place, reason in (("binlog.999999:4", "waits"), ("binlog.000000:4", "is not taken")):
+        seeded(spark, told.with_seed(at=place))
+        reports = run_layers(spark, settings, QuietProgress())
+        (note,) = [note for report in reports for note in report.notes if "seed of" in note]
+        assert reason in note
+        assert f"{SCHEMA}.item" in note

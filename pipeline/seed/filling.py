@@ -1,0 +1,66 @@
+"""Filling a seed's folder by chunks, several at once, each by a job that may be done again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+
+from decoder.definition import TableDefinition
+from pipeline.catalog.effects import TableName
+from pipeline.errors import sentence_of
+from pipeline.progress import Progress
+from pipeline.seed.folder import Begun, SeedFolder
+from pipeline.seed.source_table import NotSeedableError
+from pipeline.settings import Settings
+from pipeline.silver.seeds import staged_schema
+
+Read = Callable[[int], DataFrame]
+"""Gives a chunk's rows, as they are staged."""
+
+
+@dataclass(frozen=True)
+class Filling:
+    """Fills folders as settings say."""
+
+    spark: SparkSession
+    settings: Settings
+    progress: Progress
+
+    def fill(self, name: TableName, begun: Begun, read: Read) -> SeedFolder:
+        """Put every chunk there that is not yet. Raises NotSeedableError."""
+        folder = SeedFolder(self.settings.layout, self.settings.source, begun.id)
+        left = [n for n in range(len(begun.chunks)) if not folder.is_done(n)]
+        task = self.progress.task(f"seed {name}", len(left), "chunks")
+
+        def put(number: int) -> None:
+            rows = read(number).write.mode("overwrite").option("compression", "zstd")
+            rows.parquet(folder.chunk(number))
+            task.advance()
+
+        with task, ThreadPoolExecutor(self.settings.seed.parallel) as pool:
+            _all(name, [pool.submit(put, number) for number in left])
+        return folder
+
+    def count(self, folder: SeedFolder, definition: TableDefinition) -> int:
+        """How many rows a folder has."""
+        staged = staged_schema(definition, self.settings.type_options)
+        rows = self.spark.read.schema(staged).option("recursiveFileLookup", "true")
+        return rows.parquet(folder.rows).count()
+
+
+def _all(name: TableName, chunks: list[Future[None]]) -> None:
+    """Wait for all chunks; where one fails, for those only that have begun."""
+    try:
+        for one in chunks:
+            one.result()
+    except Exception as error:  # Java's own are of no class that Python knows
+        for one in chunks:
+            one.cancel()
+        raise NotSeedableError(
+            name,
+            f"a chunk could not be read: {sentence_of(error)}",
+            "Run it again: chunks that are done are not read again.",
+        ) from error

@@ -1,0 +1,133 @@
+"""Seeding tables from a dump: its rows are of one place in the log, which it tells, or settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from decoder.definition import TableDefinition
+from decoder.options import TypeOptions
+from pipeline.catalog.effects import TableName
+from pipeline.catalog.start import text_of
+from pipeline.errors import SettingsError
+from pipeline.kernels import Batches, warm_first
+from pipeline.seed.dumps.given import GivenTable, open_csv, open_parquet
+from pipeline.seed.dumps.model import Chunk, Dump, DumpedTable
+from pipeline.seed.dumps.open import open_dump
+from pipeline.seed.filling import Filling
+from pipeline.seed.folder import Begun, SeedFolder, begun_now, under_way
+from pipeline.seed.source_table import definition_of
+from pipeline.seed.values.rows import row_reader
+from pipeline.settings import Settings
+from pipeline.silver.seeds import LogPlace, Seed, staged_schema
+
+_GIVEN = {"csv": open_csv, "parquet": open_parquet}
+
+
+def opened(settings: Settings) -> Dump:
+    """The dump that settings name. Raises DumpError and SettingsError."""
+    seed = settings.seed
+    if seed.dump is None:
+        raise SettingsError("is not set.", key="seed.dump")
+    if seed.form == "dump":
+        return open_dump(seed.dump)
+    if seed.create is None or len(seed.tables) != 1 or "." not in seed.tables[0]:
+        raise SettingsError(
+            f"{seed.form} tells no table.",
+            key="seed.create",
+            remedy="Give --create, a file with its CREATE TABLE, and --table schema.table.",
+        )
+    schema = seed.tables[0].partition(".")[0]
+    table = GivenTable(schema, text_of(seed.create), _place(settings, None))
+    return _GIVEN[seed.form](seed.dump, table)
+
+
+def _place(settings: Settings, told: LogPlace | None) -> LogPlace:
+    """What settings say, or the dump. Raises SettingsError where neither does."""
+    if settings.seed.at is not None:
+        file, _, position = settings.seed.at.rpartition(":")
+        return file, int(position)
+    if told is None:
+        raise SettingsError(
+            "is not set, and the dump does not tell of which place in the log it is.",
+            key="seed.at",
+            remedy="Give --at FILE:POSITION, or dump again with --source-data=2 (--master-data=2).",
+        )
+    return told
+
+
+@dataclass(frozen=True)
+class DumpReader:
+    """Reads the tables of a dump; `location` tells it from others."""
+
+    filling: Filling
+    dump: Dump
+    location: str
+
+    def seed(self, table: DumpedTable) -> Seed:
+        """Read a table, or the rest of one that was begun a short while ago.
+
+        Raises SeedError and SettingsError.
+        """
+        settings, name = self.filling.settings, TableName(table.schema, table.table)
+        place = _place(settings, self.dump.place)
+        definition = definition_of(name, table.statement, self.dump.server, table.sql_mode)
+        table.require_readable(definition.columns)
+        begun = self._begun(name, table, place)
+
+        def read(number: int) -> DataFrame:
+            reading = rows_of(table, table.chunks[number], definition, settings.type_options)
+            once = self.filling.spark.range(0, 1, 1, 1)
+            staged = staged_schema(definition, settings.type_options)
+            return once.mapInArrow(warm_first(reading), staged)
+
+        folder = self.filling.fill(name, begun, read)
+        if not table.chunks:
+            staged = staged_schema(definition, settings.type_options)
+            empty = self.filling.spark.createDataFrame([], staged)
+            empty.write.mode("overwrite").parquet(folder.chunk(0))
+        return Seed(
+            id=begun.id,
+            schema=table.schema,
+            table=table.table,
+            query=table.statement,
+            first=place,
+            last=place,
+            exact=True,
+            rows=self.filling.count(folder, definition),
+            server=self.dump.server,
+            sql_mode=table.sql_mode,
+            types=begun.types,
+        )
+
+    def _begun(self, name: TableName, table: DumpedTable, place: LogPlace) -> Begun:
+        settings = self.filling.settings
+        lake, source, types = settings.layout, settings.source, settings.decoding["types"]
+        parts = tuple(f"{chunk.name}:{chunk.size}" for chunk in table.chunks)
+        wanted = begun_now(name, self.location, table.statement, place, parts, types)
+        same = {k: v for k, v in asdict(wanted).items() if k not in ("id", "at")}
+        if begun := under_way(lake, source, name, **same):
+            return begun
+        begun = wanted
+        SeedFolder(lake, source, begun.id).begin(begun)
+        return begun
+
+
+def rows_of(
+    table: DumpedTable, chunk: Chunk, definition: TableDefinition, options: TypeOptions
+) -> Batches:
+    """What reads a chunk on a worker, whatever rows it is given."""
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            reader, rows = row_reader(definition, options), 0
+            for cells in chunk.cells(definition.columns):
+                found = reader.read(cells, part=chunk.name, rows_before=rows)
+                rows += found.num_rows
+                names = [f"c{n}" for n in range(found.num_columns)]
+                yield pa.RecordBatch.from_arrays(found.columns, names=names)
+
+    return read
