@@ -34,9 +34,7 @@ def seed(
     ] = None,
     at: Annotated[
         str | None,
-        typer.Option(
-            "--at", help="FILE:POSITION in the log that --from is of."
-        ),
+        typer.Option("--at", help="FILE:POSITION in the log that --from is of."),
     ] = None,
     consistent: Annotated[
         bool, typer.Option("--consistent", help="All as they were at one moment, in one stream.")
