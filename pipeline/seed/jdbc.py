@@ -51,7 +51,7 @@ class JdbcSource:
     login: Login
     version: ServerVersion
     over_tls: bool = False
-    options: Mapping[str, str] = field(init=False)
+    options: Mapping[str, str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", _options(self.login, self.version, self.over_tls))

@@ -1,0 +1,72 @@
+"""A seed's folder while it is filled, and who may go on with it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.catalog.effects import TableName
+from pipeline.lake import Lake
+from pipeline.seed.folder import BEGUN, PATIENCE, Begun, SeedFolder, begun_now, under_way
+from pipeline.silver.seeds import MANIFEST
+
+NAME = TableName("shop", "item")
+TYPES = {"time": "duration", "zero_dates": "null"}
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(str(tmp_path))
+
+
+@pytest.fixture
+def begun(lake: Lake) -> Begun:
+    made = begun_now(NAME, "a server", "CREATE", ("binlog.000001", 4), ["a < 5", "a >= 5"], TYPES)
+    SeedFolder(lake, "live", made.id).begin(made)
+    return made
+
+
+def test_what_is_begun_is_gone_on_with_by_who_wants_the_same(lake: Lake, begun: Begun) -> None:
+    assert under_way(lake, "live", NAME) == begun
+    assert under_way(lake, "live", NAME, origin="a server", query="CREATE") == begun
+    assert under_way(lake, "live", NAME, origin="another") is None
+    assert under_way(lake, "live", TableName("shop", "items")) is None
+    assert under_way(lake, "other", NAME) is None
+
+
+def test_what_was_begun_long_ago_or_is_whole_is_not(lake: Lake, begun: Begun) -> None:
+    folder = SeedFolder(lake, "live", begun.id)
+    folder.begin(replace(begun, at=begun.at - PATIENCE - 1))
+    assert under_way(lake, "live", NAME) is None
+    folder.begin(begun)
+    Path(folder.path, MANIFEST).write_text("{}")
+    assert under_way(lake, "live", NAME) is None
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", "null"])
+def test_what_cannot_be_read_is_begun_anew(lake: Lake, begun: Begun, text: str) -> None:
+    Path(SeedFolder(lake, "live", begun.id).path, BEGUN).write_text(text)
+    assert under_way(lake, "live", NAME) is None
+
+
+def test_a_chunk_is_done_once_all_of_it_is_written(lake: Lake, begun: Begun) -> None:
+    folder = SeedFolder(lake, "live", begun.id)
+    schema = pa.schema([pa.field("c0", pa.int32())])
+    batch = pa.RecordBatch.from_arrays([pa.array([1, None], pa.int32())], schema=schema)
+
+    def broken() -> list[pa.RecordBatch]:
+        raise ConnectionError
+
+    with pytest.raises(ConnectionError):
+        folder.write(0, schema, (batch for batch in broken()))
+    assert not folder.is_done(0)
+    folder.write(0, schema, [batch, batch])
+    assert folder.is_done(0)
+    assert not folder.is_done(1)
+    assert pq.read_table(folder.chunk(0), schema=schema).num_rows == 4
+    folder.write(1, schema, [])
+    assert pq.read_table(folder.chunk(1), schema=schema).num_rows == 0

@@ -1,0 +1,85 @@
+"""What Spark's JDBC source is told of a server: no secret where anybody sees it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from pydantic import SecretStr
+
+from pipeline.errors import SettingsError
+from pipeline.seed.jdbc import JdbcSource
+from pipeline.server.login import Login
+from pipeline.server.version import ServerVersion
+from pipeline.server_settings import TlsMode, TlsSettings
+
+SECRET = "s3cr3t"
+LOGIN = Login("db.example.com", "me", 3307, password=SecretStr(SECRET))
+MYSQL, MARIADB = ServerVersion.read("9.7.0"), ServerVersion.read("11.8.2-MariaDB")
+
+
+def test_the_password_is_an_option_of_its_own_and_nowhere_else() -> None:
+    source = JdbcSource(LOGIN, MYSQL)
+    assert source.options["password"] == SECRET
+    assert source.options["user"] == "me"
+    others = [value for name, value in source.options.items() if name != "password"]
+    assert not [value for value in others if SECRET in value]
+    assert SECRET not in repr(source)
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("db.example.com", "jdbc:mysql://db.example.com:3307/?permitMysqlScheme"),
+        ("::1", "jdbc:mysql://[::1]:3307/?permitMysqlScheme"),
+    ],
+)
+def test_where_the_server_is(host: str, url: str) -> None:
+    assert JdbcSource(replace(LOGIN, host=host), MYSQL).options["url"] == url
+
+
+@pytest.mark.parametrize(
+    ("version", "limit"), [(MYSQL, "max_execution_time"), (MARIADB, "max_statement_time")]
+)
+def test_a_session_reads_for_as_long_as_it_takes(version: ServerVersion, limit: str) -> None:
+    statement = JdbcSource(LOGIN, version).options["sessionInitStatement"]
+    assert f"{limit} = 0" in statement
+    assert "time_zone = '+00:00'" in statement
+
+
+@pytest.mark.parametrize(
+    ("mode", "over_tls", "expected"),
+    [
+        ("disabled", False, "disable"),
+        ("preferred", False, "disable"),
+        ("preferred", True, "trust"),
+        ("required", True, "trust"),
+        ("verify_ca", True, "verify-ca"),
+        ("verify_identity", True, "verify-full"),
+    ],
+)
+def test_tls_is_what_settings_ask_for(mode: TlsMode, over_tls: bool, expected: str) -> None:
+    login = replace(LOGIN, tls=TlsSettings(mode=mode))
+    assert JdbcSource(login, MYSQL, over_tls).options["sslMode"] == expected
+
+
+def test_the_authority_is_given_to_the_connector() -> None:
+    login = replace(LOGIN, tls=TlsSettings(mode="verify_ca", ca="/etc/ca.pem"))
+    assert JdbcSource(login, MYSQL, over_tls=True).options["serverSslCert"] == "/etc/ca.pem"
+    assert "serverSslCert" not in JdbcSource(LOGIN, MYSQL).options
+
+
+@pytest.mark.parametrize(
+    ("login", "key"),
+    [
+        (replace(LOGIN, socket="/run/mysqld.sock"), "server.socket"),
+        (
+            replace(LOGIN, tls=TlsSettings(mode="required", cert="c.pem", key="k.pem")),
+            "server.tls.cert",
+        ),
+    ],
+)
+def test_ways_that_the_connector_cannot_go_are_refused(login: Login, key: str) -> None:
+    with pytest.raises(SettingsError, match="--consistent") as error:
+        JdbcSource(login, MYSQL)
+    assert error.value.key == key
