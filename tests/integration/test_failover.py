@@ -17,6 +17,7 @@ from pipeline.capture.errors import AnotherLogError, PurgedGtidsError
 from pipeline.capture.landed_gtids import gtids_of
 from pipeline.capture.state import CaptureState, read_state
 from pipeline.lake import Lake
+from pipeline.progress import QuietProgress
 from pipeline.run import run_layers
 from pipeline.server.login import Login
 from pipeline.settings import Settings
@@ -49,11 +50,11 @@ class Writer:
         self._thread = threading.Thread(target=self._write)
 
     def _write(self) -> None:
-        while not self._ended.wait(0.001):
+        while not self._ended.wait(0.01):
             with self.resting:
                 self.written += 1
                 self.server.execute(CHANGES.format(n=self.written))
-                if self.written % 25 == 0:
+                if self.written % 10 == 0:
                     self.server.flush_logs()
 
     @contextmanager
@@ -63,10 +64,14 @@ class Writer:
         try:
             yield
         finally:
-            self._ended.set()
-            self._thread.join()
+            self.end()
 
-    def goes_on(self, transactions: int = 40) -> None:
+    def end(self) -> None:
+        """Nothing is written any more."""
+        self._ended.set()
+        self._thread.join()
+
+    def goes_on(self, transactions: int = 12) -> None:
         """Wait for some more."""
         until = self.written + transactions
         eventually(lambda: self.written >= until or not self._thread.is_alive())
@@ -88,8 +93,9 @@ class Address:
 def started(factory: MySQLFactory | MariaDBFactory, count: int, *options: str) -> list[Server]:
     """Servers that keep what they replicate in their logs, and have nothing yet."""
     servers: list[Server] = []
+    keep = "--log-replica-updates" if isinstance(factory, MySQLFactory) else "--log-slave-updates"
     for number in range(count):
-        server = factory(f"--server-id={11 + number}", "--log-slave-updates", *options)
+        server = factory(f"--server-id={11 + number}", keep, *options)
         server.reset_logs()
         servers.append(server)
     return servers
@@ -121,7 +127,7 @@ def lost(server: Server, replicas: list[Server], writer: Writer) -> None:
 
 def ran(spark: SparkSession, landed: Path, lake: Path) -> None:
     settings = Settings.load(None, source="shop", lake=str(lake), binlogs=str(landed))
-    for report in run_layers(spark, settings):
+    for report in run_layers(spark, settings, QuietProgress()):
         assert (report.faults, report.gaps) == ((), ()), report
 
 
@@ -160,7 +166,7 @@ def test_mysql_a_primary_and_two_replicas_fail_over_twice_and_back_under_a_write
                 lost(third, [first], writer)
                 address.leads_to(first)
             writer.goes_on()
-            writer.resting.acquire()
+            writer.end()
             eventually(lambda: has_all(landed, first))
     state = state_of(landed)
     assert [turn.server_id for turn in state.before] == [11, 12, 13]
