@@ -99,6 +99,18 @@ class Checkpoints:
         """Write the state as it is."""
         self.state = write_state(self._home, self.state)
 
+    def end_turn(self) -> CaptureState:
+        """Nothing more comes of a server: all that is landed of it counts, and the store has it.
+
+        Raises DamagedFolderError, NotLandedError.
+        """
+        landed = self._folder.recover(self.state.durable, own=bool(self.state.first_file))
+        if landed is not None:
+            end = landed.end
+            self.state = replace(self.state, file=end.file, position=end.position)
+        self.publish(final=True)
+        return self.state
+
     def go_on_in(self, folder: LandedFolder, state: CaptureState) -> None:
         """Another server's log is landed from now on, in a folder of its own."""
         self._folder, self.state = folder, state

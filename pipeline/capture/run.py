@@ -36,7 +36,7 @@ from pipeline.capture.received import FileNamed, Heartbeat, LogBytes, LogEnded, 
 from pipeline.capture.source import Identity, Source
 from pipeline.capture.start import FIRST, Start, where_to_begin
 from pipeline.capture.state import CaptureState, Gap, Replica, now, read_state
-from pipeline.capture.take_over import is_another, still_lacking, taken_over
+from pipeline.capture.take_over import is_another, landed_gtids, still_lacking, taken_over
 from pipeline.capture_settings import CaptureSettings
 from pipeline.errors import BinlakeError, SettingsError, sentence_of
 from pipeline.lock import local_path
@@ -168,10 +168,10 @@ class Capture:
 
     def _take_over(self, source: Source) -> None:
         """Go on with another server's log. Raises what `taken_over` raises."""
-        self._checkpoints.publish(final=True)
-        accept_lost = self.settings.purged == "continue"
-        state = self._checkpoints.state
-        following = taken_over(source, state, self._folder, self._path, accept_lost=accept_lost)
+        state = self._checkpoints.end_turn()
+        held = landed_gtids(self._folder.path, state)
+        lost = self.settings.purged == "continue"
+        following = taken_over(source, state, held, self._path, accept_lost=lost)
         self._folder = self._folder_of(following)
         self._checkpoints.go_on_in(self._folder, following)
 

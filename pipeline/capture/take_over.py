@@ -14,7 +14,6 @@ from pathlib import Path
 
 from pipeline.bronze.gtids import NO_GTIDS, GtidSet
 from pipeline.capture.errors import AnotherLogError, PurgedGtidsError
-from pipeline.capture.landed_folder import LandedFolder
 from pipeline.capture.landed_gtids import gtids_of
 from pipeline.capture.log_position import LogPosition
 from pipeline.capture.source import Identity, LogEnd, LogFile, Source
@@ -42,16 +41,25 @@ def is_another(state: CaptureState, identity: Identity) -> bool:
     return state.server_uuid != identity.uuid
 
 
+def landed_gtids(folder: Path, state: CaptureState) -> GtidSet:
+    """Of all whole transactions that are landed, and of those before the first landed file.
+
+    A log tells at its beginning what was before it: no more than the turn's last file, which is in
+    `folder`, is read.
+    """
+    before = GtidSet.of(*(turn.gtids for turn in state.before[-1:]))
+    return before | gtids_of(folder / state.file) if state.file else before
+
+
 def taken_over(
-    source: Source, state: CaptureState, folder: LandedFolder, home: Path, *, accept_lost: bool
+    source: Source, state: CaptureState, landed: GtidSet, home: Path, *, accept_lost: bool
 ) -> CaptureState:
-    """The state with which a capture goes on from the server that `source` asks; the folder of its
-    turn is there then. `folder` is that of the turn before.
+    """The state with which a capture goes on from the server that `source` asks. `landed`: what is
+    in the folder `home` and those in it, up to where the state says.
 
     Raises AnotherLogError where GTIDs do not tell that its log goes on with what is landed, and
     PurgedGtidsError where it has purged something that is not, unless that is to be accepted.
     """
-    landed = landed_gtids(folder, state)
     executed = GtidSet.of(source.end().gtids)
     _require_gtids(source, landed, executed, str(home))
     logs = source.logs()
@@ -62,21 +70,8 @@ def taken_over(
             gtids=str(chosen.lost), first=logs[0].name, folder=str(home), server=_named(source)
         )
     following = _next_turn(state, source.identity, chosen, landed, lacking)
-    (home / following.folder).mkdir(exist_ok=True)
     _tell(state, following, source)
     return following
-
-
-def landed_gtids(folder: LandedFolder, state: CaptureState) -> GtidSet:
-    """Of all whole transactions that are landed, and of those before the first landed file.
-
-    A log tells at its beginning what was before it: no more than the last file is read.
-    """
-    landed = GtidSet.of(*(turn.gtids for turn in state.before[-1:]))
-    end = folder.recover(state.durable, own=bool(state.first_file))
-    if end is None:
-        return landed
-    return landed | gtids_of(folder.path / end.end.file)
 
 
 def not_executed(landed: GtidSet, executed: GtidSet) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pymysql
 import pytest
 from pyspark.sql import SparkSession, functions as sf
 
@@ -185,3 +184,112 @@ def test_mysql_a_primary_and_two_replicas_fail_over_twice_and_back_under_a_write
             assert_gold_equals_source(spark, first, str(place), "shop", table)
         (cut,) = delta.read(spark, Lake(str(place)).cuts).orderBy("batch").tail(1)
         assert GtidSet.of(cut["gtid_set"]) == held
+
+
+def test_mariadb_a_primary_and_a_replica_fail_over_and_back(
+    spark: SparkSession, mariadb_factory: MariaDBFactory, tmp_path: Path
+) -> None:
+    first, second = started(mariadb_factory, 2)
+    replicate(first, second)
+    landed, lake = tmp_path / "landed", tmp_path / "lake"
+    address = Address(tmp_path / "server")
+    first.execute(TABLES)
+    writer = Writer(first)
+    with writer.at_work():
+        writer.goes_on()
+        capture(first, landed)
+        writer.goes_on()
+        with writer.resting:
+            lost(first, [second], writer)
+        address.leads_to(second)
+        with capturing(second, landed, address.login, retry={"longest": 0.2}):
+            writer.goes_on()
+            eventually(lambda: state_of(landed).turn == 2)
+            first.start()
+            replicate(second, first)
+            writer.goes_on()
+            with writer.resting:
+                lost(second, [first], writer)
+                address.leads_to(first)
+            writer.goes_on()
+            writer.end()
+            eventually(lambda: has_all(landed, first))
+    state = state_of(landed)
+    assert [(turn.turn, turn.server_id) for turn in state.before] == [(1, 11), (2, 12)]
+    assert (state.turn, state.server_id, state.lacking, state.gaps) == (3, 11, "", ())
+    ran(spark, landed, lake)
+    rows = delta.read(spark, Lake(str(lake)).transactions)
+    found = rows.groupBy("gtid").agg(sf.count_if(~sf.col("seen_before")).alias("times"))
+    assert {row["times"] for row in found.collect()} == {1}
+    for table in ("item", "bag"):
+        assert_gold_equals_source(spark, first, str(lake), "shop", table)
+    (cut,) = delta.read(spark, Lake(str(lake)).cuts).orderBy("batch").tail(1)
+    ((executed,),) = first.execute("SELECT @@gtid_binlog_state")
+    assert GtidSet.of(cut["gtid_set"]) == GtidSet.of(executed)
+
+
+def insert(server: Server, number: int) -> None:
+    server.execute(f"INSERT INTO shop.item (n) VALUES ({number})")
+
+
+def test_what_a_replica_has_purged_is_named_and_what_it_lacks_is_told(
+    mysql_factory: MySQLFactory, tmp_path: Path
+) -> None:
+    first, second = started(mysql_factory, 2)
+    replicate(first, second)
+    ((source,),) = first.execute("SELECT @@server_uuid")
+    first.execute(TABLES)
+    capture(first, tmp_path)
+    insert(first, 1)
+    follow(first, second)
+    second.flush_logs()
+    second.execute("PURGE BINARY LOGS TO 'binlog.000002'")
+    with pytest.raises(PurgedGtidsError, match=f"purged {source}:4, which.*another replica"):
+        capture(second, tmp_path)
+    assert state_of(tmp_path).turn == 1
+    # The first one is still there: it has what is missing, and more than the replica has then.
+    capture(first, tmp_path)
+    second.execute("STOP REPLICA")
+    insert(first, 2)
+    capture(first, tmp_path)
+    state = capture(second, tmp_path)
+    assert (state.turn, state.first_file, state.lacking) == (2, "binlog.000002", f"{source}:5")
+    second.execute("START REPLICA")
+    follow(first, second)
+    state = capture(second, tmp_path)
+    assert (state.turn, state.lacking, state.gaps) == (2, "", ())
+
+
+def test_with_purged_continue_it_goes_on_behind_what_is_lost(
+    mysql_factory: MySQLFactory, tmp_path: Path
+) -> None:
+    first, second = started(mysql_factory, 2)
+    replicate(first, second)
+    first.execute(TABLES)
+    capture(first, tmp_path)
+    insert(first, 1)
+    follow(first, second)
+    second.flush_logs()
+    second.execute("PURGE BINARY LOGS TO 'binlog.000002'")
+    state = capture(second, tmp_path, purged="continue")
+    ((source,),) = first.execute("SELECT @@server_uuid")
+    (gap,) = state.gaps
+    assert (gap.first, gap.gtids) == ("binlog.000002", f"{source}:4")
+    assert (tmp_path / "turn-0002" / "binlog.000002").exists()
+
+
+def test_a_server_of_which_gtids_tell_nothing_is_refused(
+    mysql_factory: MySQLFactory, tmp_path: Path
+) -> None:
+    first, stranger = started(mysql_factory, 2)
+    first.execute(TABLES)
+    capture(first, tmp_path)
+    stranger.execute(TABLES)
+    with pytest.raises(AnotherLogError, match="shares no transaction"):
+        capture(stranger, tmp_path)
+    for mode in ("ON_PERMISSIVE", "OFF_PERMISSIVE", "OFF"):
+        stranger.execute(f"SET GLOBAL gtid_mode = {mode}")
+    with pytest.raises(AnotherLogError, match="gtid_mode is not ON"):
+        capture(stranger, tmp_path)
+    assert state_of(tmp_path).turn == 1
+    assert not [path for path in tmp_path.iterdir() if path.is_dir()]
