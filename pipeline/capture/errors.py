@@ -58,13 +58,13 @@ class PurgedError(CaptureError):
         self.first = first
 
 
-class PurgedGtidsError(CaptureError):
-    """A server that takes over has removed logs with transactions that are not landed: `gtids`."""
+class MissingGtidsError(CaptureError):
+    """The logs of a server that takes over lack transactions that are not landed: `gtids`."""
 
     def __init__(self, *, gtids: str, first: str, folder: str, server: str) -> None:
         super().__init__(
-            f"{server} has purged {gtids}, which is not in {folder}: the first log that it still"
-            f" has is {first}.",
+            f"the logs of {server} do not have {gtids}, which is not in {folder}: they were purged,"
+            f" and the first that is left is {first}, or it does not log what it replicates.",
             remedy="Capture from another replica that has them. Or set capture.purged: continue,"
             " which goes on with the gap told in the status, and bring the logs that hold them"
             " from a backup: binlogs may name several folders.",

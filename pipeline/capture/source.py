@@ -126,6 +126,12 @@ class Source:
                 return GtidSet.of(told.strip("[]"))
         return None
 
+    def logs_what_it_replicates(self) -> bool:
+        """Whether what it gets from another server is in its binary logs too."""
+        rows = self._rows("SHOW GLOBAL VARIABLES LIKE 'log%updates'")
+        names = ("log_replica_updates", "log_slave_updates")
+        return any(name in names and value == "ON" for name, value in rows)
+
     def is_semi_sync(self) -> bool:
         """Whether the server waits for replicas to acknowledge what they get."""
         rows = self._rows("SHOW GLOBAL VARIABLES LIKE 'rpl_semi_sync_%enabled'")

@@ -8,12 +8,13 @@ GTIDs.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipeline.bronze.gtids import NO_GTIDS, GtidSet
-from pipeline.capture.errors import AnotherLogError, PurgedGtidsError
+from pipeline.capture.errors import AnotherLogError, MissingGtidsError
 from pipeline.capture.landed_gtids import gtids_of
 from pipeline.capture.log_position import LogPosition
 from pipeline.capture.source import Identity, LogEnd, LogFile, Source
@@ -58,20 +59,31 @@ def taken_over(
     in the folder `home` and those in it, up to where the state says.
 
     Raises AnotherLogError where GTIDs do not tell that its log goes on with what is landed, and
-    PurgedGtidsError where it has purged something that is not, unless that is to be accepted.
+    MissingGtidsError where something that is not landed is in no log of it, unless that is to be
+    accepted.
     """
     executed = GtidSet.of(source.end().gtids)
     _require_gtids(source, landed, executed, str(home))
     logs = source.logs()
     lacking = not_executed(landed, executed)
     chosen = log_to_begin_with(logs, source.previous_gtids, landed, ahead=bool(lacking))
+    if not source.logs_what_it_replicates():
+        unlogged = of_others(executed - landed, source.identity.uuid)
+        chosen = replace(chosen, lost=chosen.lost | unlogged)
     if chosen.lost and not accept_lost:
-        raise PurgedGtidsError(
+        raise MissingGtidsError(
             gtids=str(chosen.lost), first=logs[0].name, folder=str(home), server=_named(source)
         )
     following = _next_turn(state, source.identity, chosen, landed, lacking)
     _tell(state, following, source)
     return following
+
+
+def of_others(gtids: GtidSet, uuid: str | None) -> GtidSet:
+    """MySQL's that another server than that one committed first. What MariaDB says that it has
+    executed is what it has logged: of it there are none."""
+    others = {s: found for s, found in gtids.intervals.items() if s.partition(":")[0] != uuid}
+    return GtidSet(others)
 
 
 def not_executed(landed: GtidSet, executed: GtidSet) -> str:
@@ -192,10 +204,12 @@ def _tell(state: CaptureState, following: CaptureState, source: Source) -> None:
             f"{_named(source)} does not have {following.lacking}, which is landed: it has not come"
             " so far, or that was lost with the server before. Until it has it, its new"
             " transactions wait in silver.",
+            level=logging.WARNING,
             gtids=following.lacking,
         )
     for gap in following.gaps[len(state.gaps) :]:
-        say("gap", f"{_named(source)} has purged {gap.gtids}, which is not landed.")
+        said = f"The logs of {_named(source)} do not have {gap.gtids}, which is not landed."
+        say("gap", said, level=logging.WARNING)
 
 
 def _named(source: Source) -> str:

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession, functions as sf
 
 from pipeline import delta
 from pipeline.bronze.gtids import GtidSet
-from pipeline.capture.errors import AnotherLogError, PurgedGtidsError
+from pipeline.capture.errors import AnotherLogError, MissingGtidsError
 from pipeline.capture.landed_gtids import gtids_of
 from pipeline.capture.state import CaptureState, read_state
 from pipeline.lake import Lake
@@ -89,12 +89,14 @@ class Address:
         self.link.symlink_to(server.socket)
 
 
-def started(factory: MySQLFactory | MariaDBFactory, count: int, *options: str) -> list[Server]:
+def started(factory: MySQLFactory | MariaDBFactory, count: int) -> list[Server]:
     """Servers that keep what they replicate in their logs, and have nothing yet."""
     servers: list[Server] = []
     keep = "--log-replica-updates" if isinstance(factory, MySQLFactory) else "--log-slave-updates"
+    # What is committed outlives a kill, or the server comes back with a log that is ahead of it.
+    kept = (keep, "--innodb-flush-log-at-trx-commit=2")
     for number in range(count):
-        server = factory(f"--server-id={11 + number}", keep, *options)
+        server = factory(f"--server-id={11 + number}", *kept)
         server.reset_logs()
         servers.append(server)
     return servers
@@ -244,7 +246,7 @@ def test_what_a_replica_has_purged_is_named_and_what_it_lacks_is_told(
     follow(first, second)
     second.flush_logs()
     second.execute("PURGE BINARY LOGS TO 'binlog.000002'")
-    with pytest.raises(PurgedGtidsError, match=f"purged {source}:4, which.*another replica"):
+    with pytest.raises(MissingGtidsError, match=f"not have {source}:4, which.*another replica"):
         capture(second, tmp_path)
     assert state_of(tmp_path).turn == 1
     # The first one is still there: it has what is missing, and more than the replica has then.
@@ -258,6 +260,27 @@ def test_what_a_replica_has_purged_is_named_and_what_it_lacks_is_told(
     follow(first, second)
     state = capture(second, tmp_path)
     assert (state.turn, state.lacking, state.gaps) == (2, "", ())
+
+
+def test_a_replica_that_does_not_log_what_it_replicates_is_refused_for_what_is_missing(
+    mysql_factory: MySQLFactory, tmp_path: Path
+) -> None:
+    (first,) = started(mysql_factory, 1)
+    replica = mysql_factory("--server-id=21", "--skip-log-replica-updates")
+    replica.reset_logs()
+    replicate(first, replica)
+    ((source,),) = first.execute("SELECT @@server_uuid")
+    first.execute(TABLES)
+    capture(first, tmp_path)
+    follow(first, replica)
+    replica.execute("SET GLOBAL super_read_only = OFF")
+    insert(replica, 1)  # its own, which is in its log
+    insert(first, 2)
+    follow(first, replica)
+    with pytest.raises(MissingGtidsError, match=f"do not have {source}:4, which"):
+        capture(replica, tmp_path)
+    capture(first, tmp_path)
+    assert capture(replica, tmp_path).turn == 2
 
 
 def test_with_purged_continue_it_goes_on_behind_what_is_lost(

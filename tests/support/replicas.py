@@ -13,9 +13,10 @@ PATIENCE = 60
 def replicate(source: Server, replica: Server) -> None:
     """Let a server follow another one by GTID, whatever it followed before."""
     if isinstance(source, MariaDBServer):
+        # One that was a source goes on behind what it wrote itself.
+        replica.execute("STOP SLAVE; SET GLOBAL gtid_slave_pos = @@gtid_current_pos")
         replica.execute(
-            # One that was a source goes on behind what it wrote itself.
-            "STOP SLAVE; SET GLOBAL gtid_slave_pos = @@gtid_current_pos; CHANGE MASTER TO MASTER_HOST = '127.0.0.1',"
+            "CHANGE MASTER TO MASTER_HOST = '127.0.0.1',"
             f" MASTER_PORT = {source.port}, MASTER_USER = 'root', MASTER_CONNECT_RETRY = 1,"
             " MASTER_USE_GTID = slave_pos; START SLAVE"
         )
