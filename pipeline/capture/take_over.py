@@ -181,6 +181,7 @@ def _next_turn(
         first_file=chosen.file,
         file="",
         position=0,
+        gtid=None,
         gaps=gaps,
         turn=state.turn + 1,
         before=(*state.before, ended),

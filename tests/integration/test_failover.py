@@ -12,15 +12,17 @@ from pyspark.sql import SparkSession, functions as sf
 
 from pipeline import delta
 from pipeline.bronze.gtids import GtidSet
-from pipeline.capture.errors import AnotherLogError, MissingGtidsError
+from pipeline.capture.errors import AnotherLogError, MissingGtidsError, NotLandedError
 from pipeline.capture.landed_gtids import gtids_of
+from pipeline.capture.run import Capture
 from pipeline.capture.state import CaptureState, read_state
+from pipeline.capture_settings import CaptureSettings
 from pipeline.lake import Lake
 from pipeline.progress import QuietProgress
 from pipeline.run import run_layers
 from pipeline.server.login import Login
 from pipeline.settings import Settings
-from tests.support.capturing import capture, capturing, eventually
+from tests.support.capturing import capture, capturing, differing, eventually, login_of
 from tests.support.compare import assert_gold_equals_source
 from tests.support.mariadb import MariaDBFactory
 from tests.support.mysql import MySQLFactory
@@ -231,7 +233,7 @@ def test_mariadb_a_primary_and_a_replica_fail_over_and_back(
 
 
 def insert(server: Server, number: int) -> None:
-    server.execute(f"INSERT INTO shop.item (n) VALUES ({number})")
+    server.execute(f"INSERT INTO shop.bag VALUES ({number})")
 
 
 def test_what_a_replica_has_purged_is_named_and_what_it_lacks_is_told(
@@ -273,7 +275,6 @@ def test_a_replica_that_does_not_log_what_it_replicates_is_refused_for_what_is_m
     first.execute(TABLES)
     capture(first, tmp_path)
     follow(first, replica)
-    replica.execute("SET GLOBAL super_read_only = OFF")
     insert(replica, 1)  # its own, which is in its log
     insert(first, 2)
     follow(first, replica)
@@ -316,3 +317,26 @@ def test_a_server_of_which_gtids_tell_nothing_is_refused(
         capture(stranger, tmp_path)
     assert state_of(tmp_path).turn == 1
     assert not [path for path in tmp_path.iterdir() if path.is_dir()]
+
+
+def test_a_takeover_that_is_cut_short_is_gone_on_with(
+    mysql_factory: MySQLFactory, tmp_path: Path
+) -> None:
+    first, second = started(mysql_factory, 2)
+    replicate(first, second)
+    first.execute(TABLES)
+    capture(first, tmp_path)
+    insert(first, 1)
+    follow(first, second)
+    first.kill()
+
+    def write(descriptor: int, data: memoryview, position: int) -> int:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(NotLandedError):
+        Capture(CaptureSettings(to=str(tmp_path)), login_of(second), write=write).run()
+    assert (state_of(tmp_path).turn, state_of(tmp_path).position) == (2, 0)
+    state = capture(second, tmp_path)
+    assert (state.turn, len(state.before), state.first_file) == (2, 1, "binlog.000001")
+    assert not differing(second, tmp_path / "turn-0002")
+    assert has_all(tmp_path, second)
