@@ -18,10 +18,14 @@ _SEGMENT = 64 << 20
 """Bytes behind which a place between transactions is noted; the last one is in any case."""
 
 
-def gtids_of(path: Path) -> GtidSet:
+def gtids_of(path: Path) -> GtidSet | None:
     """Those of its whole transactions, and of all before it (PREVIOUS_GTIDS, or MariaDB's
-    GTID_LIST). One whose end is not there is not among them."""
-    (found,) = find_binlogs(str(path)).binlogs
+    GTID_LIST). One whose end is not there is not among them. None where it is only begun, so that
+    it tells nothing of what is before it."""
+    listing = find_binlogs(str(path))
+    if not listing.binlogs:
+        return None
+    (found,) = listing.binlogs
     segmenter = Segmenter(target=_SEGMENT, limit=_SEGMENT)
     for window in _windows(path):
         segmenter.feed(window)

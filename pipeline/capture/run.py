@@ -169,7 +169,7 @@ class Capture:
     def _take_over(self, source: Source) -> None:
         """Go on with another server's log. Raises what `taken_over` raises."""
         state = self._checkpoints.end_turn()
-        held = landed_gtids(self._folder.path, state)
+        held = landed_gtids(self._folder, state)
         lost = self.settings.purged == "continue"
         following = taken_over(source, state, held, self._path, accept_lost=lost)
         self._folder = self._folder_of(following)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from pipeline.bronze.gtids import NO_GTIDS, GtidSet
 from pipeline.capture.errors import AnotherLogError, MissingGtidsError
+from pipeline.capture.landed_folder import LandedFolder
 from pipeline.capture.landed_gtids import gtids_of
 from pipeline.capture.log_position import LogPosition
 from pipeline.capture.source import Identity, LogEnd, LogFile, Source
@@ -42,14 +43,15 @@ def is_another(state: CaptureState, identity: Identity) -> bool:
     return state.server_uuid != identity.uuid
 
 
-def landed_gtids(folder: Path, state: CaptureState) -> GtidSet:
+def landed_gtids(folder: LandedFolder, state: CaptureState) -> GtidSet:
     """Of all whole transactions that are landed, and of those before the first landed file.
 
-    A log tells at its beginning what was before it: no more than the turn's last file, which is in
-    `folder`, is read.
+    A log tells at its beginning what was before it: of the turn's files, which are in `folder`, no
+    more than the last is read, or the one before where that is only begun.
     """
     before = GtidSet.of(*(turn.gtids for turn in state.before[-1:]))
-    return before | gtids_of(folder / state.file) if state.file else before
+    told = (gtids_of(folder.path / name) for name in reversed(folder.names()))
+    return before | next((found for found in told if found is not None), NO_GTIDS)
 
 
 def taken_over(

@@ -5,21 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, strategies as st
 
+from decoder.constants import EventFlag
+from decoder.framer import FLAGS_POSITION
 from pipeline.bronze.gtids import GtidSet
+from pipeline.capture.landed_folder import LandedFolder
 from pipeline.capture.landed_gtids import gtids_of
 from pipeline.capture.source import Identity, LogFile
-from pipeline.capture.state import CaptureState, Replica
+from pipeline.capture.state import CaptureState, Replica, Turn
 from pipeline.capture.take_over import (
     Beginning,
     is_another,
+    landed_gtids,
     log_to_begin_with,
     not_executed,
 )
 from pipeline.server.version import ServerVersion
+from tests.support.event_bytes import recorded
 from tests.support.logs import CUP, UUID_TEXT, gtid, insert, query, transaction, with_checksums
 
 MYSQL, MARIADB = ServerVersion.read("9.7.4"), ServerVersion.read("10.11.8-MariaDB")
@@ -144,3 +150,39 @@ def test_a_landed_file_tells_its_whole_transactions(tmp_path: Path) -> None:
     whole = transaction(7, insert(CUP, (1, "a"))), transaction(8, insert(CUP, (2, "b")))
     path.write_bytes(with_checksums(*whole, gtid(9), query("BEGIN"), insert(CUP, (3, "c"))))
     assert gtids_of(path) == GtidSet.of(f"{UUID_TEXT}:7-8")
+
+
+def test_a_file_that_is_only_begun_tells_nothing_and_the_one_before_counts(tmp_path: Path) -> None:
+    whole = recorded("plain")
+    (tmp_path / "binlog.000001").write_bytes(whole)
+    described = 4 + int.from_bytes(whole[13:17], "little")
+    begun = bytearray(whole[:described])
+    begun[FLAGS_POSITION] |= EventFlag.BINLOG_IN_USE
+    (tmp_path / "binlog.000002").write_bytes(begun)
+    assert gtids_of(tmp_path / "binlog.000002") is None
+    folder = LandedFolder(tmp_path)
+    landed = landed_gtids(folder, CaptureState(Replica.new()))
+    assert landed
+    assert landed == gtids_of(tmp_path / "binlog.000001")
+    turn = Turn(1, "one", 1, "9.7.4", "binlog.000001", "binlog.000009", 9, "w:1-9", "then")
+    second = replace(ONE, turn=2, before=(turn,))
+    assert landed_gtids(folder, second) == landed | GtidSet.of("w:1-9")
+    (tmp_path / "binlog.000001").unlink()
+    assert landed_gtids(folder, second) == GtidSet.of("w:1-9")
+
+
+@given(st.data())
+def test_however_a_landed_file_is_cut_off_it_tells_no_more_than_the_whole_one(
+    data: st.DataObject,
+) -> None:
+    whole = recorded("plain")
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "binlog.000001"
+        path.write_bytes(whole)
+        everything = gtids_of(path)
+        cut = bytearray(whole[: data.draw(st.integers(200, len(whole)))])
+        cut[FLAGS_POSITION] |= EventFlag.BINLOG_IN_USE
+        path.write_bytes(cut)
+        told = gtids_of(path)
+    assert everything is not None
+    assert told is None or everything.holds(told)
