@@ -340,3 +340,28 @@ def test_a_takeover_that_is_cut_short_is_gone_on_with(
     assert (state.turn, len(state.before), state.first_file) == (2, 1, "binlog.000001")
     assert not differing(second, tmp_path / "turn-0002")
     assert has_all(tmp_path, second)
+
+
+def test_mariadbs_numbers_that_two_servers_used_are_told_apart(
+    mariadb_factory: MariaDBFactory, tmp_path: Path
+) -> None:
+    first, second = started(mariadb_factory, 2)
+    replicate(first, second)
+    first.execute(TABLES)
+    follow(first, second)
+    second.execute("STOP SLAVE")
+    insert(first, 1)
+    capture(first, tmp_path)
+    ((lost_gtid,),) = first.execute("SELECT @@gtid_binlog_pos")
+    first.kill()
+    # It never gets that transaction, and gives its number to one of its own.
+    promote(second)
+    insert(second, 2)
+    ((own_gtid,),) = second.execute("SELECT @@gtid_binlog_pos")
+    assert lost_gtid.split("-")[::2] == own_gtid.split("-")[::2]
+    second.flush_logs()
+    insert(second, 3)
+    state = capture(second, tmp_path)
+    # By their numbers alone the second log would do.
+    assert (state.first_file, state.lacking) == ("binlog.000001", lost_gtid)
+    assert not differing(second, tmp_path / "turn-0002")
