@@ -190,6 +190,7 @@ def test_mysql_a_primary_and_two_replicas_fail_over_twice_and_back_under_a_write
         assert GtidSet.of(cut["gtid_set"]) == held
 
 
+@pytest.mark.long
 def test_mariadb_a_primary_and_a_replica_fail_over_and_back(
     spark: SparkSession, mariadb_factory: MariaDBFactory, tmp_path: Path
 ) -> None:
