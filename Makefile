@@ -15,7 +15,7 @@ SECONDS ?= 120
 SEED ?= 1
 COUNT ?= 100
 
-.PHONY: help demo airflow test lint types format fuzz bench bench-gold bench-peers bench-scaling bench-capture bench-debezium soak soak-sizes soak-histories wheel lock setup clean distclean
+.PHONY: help demo airflow test test-long lint types format fuzz bench bench-gold bench-peers bench-scaling bench-capture bench-debezium soak soak-sizes soak-histories wheel lock setup clean distclean
 
 help:  ## list the targets
 	@echo "make TARGET, where TARGET is one of"
@@ -28,8 +28,13 @@ demo: $(READY)  ## run Binlake on recorded binlogs of a small shop, and show the
 airflow: $(READY)  ## start a standalone Airflow with the DAGs, and that shop as their source
 	@$(BIN)/python -m demo.in_airflow
 
-test: $(READY)  ## run all tests, in two processes, against real servers (ARGS="-k name" for some)
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+
+test: $(READY)  ## run the tests, in two processes, against real servers (ARGS="-k name" for some)
+	$(PYTEST) $(ARGS)
+
+test-long: $(READY)  ## run those that take minutes each: runs killed at every commit, every type of key, clusters
+	$(PYTEST) -m long $(ARGS)
 
 lint: $(READY)  ## check style and formatting
 	$(BIN)/ruff check .

@@ -78,6 +78,8 @@ def show_status(status: Status, out: Console) -> None:
     for source in status.sources:
         if source.refresh:
             out.print(escape(f"{source.source}: {source.refresh}"), soft_wrap=True)
+        if source.gtid_set:
+            out.print(f"{source.source}: gold holds {source.gtid_set}", soft_wrap=True)
     for problem in status.problems:
         out.print(escape(redact(problem)), soft_wrap=True)
 

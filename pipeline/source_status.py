@@ -31,7 +31,8 @@ class SourceStatus:
 
     `lag_seconds` lie between the two. `age_seconds`: from `committed_at` to now, which also grows
     where nothing is committed on the source. All are None as long as nothing was published.
-    `refresh` tells how far a full refresh is that is under way.
+    `refresh` tells how far a full refresh is that is under way; `gtid_set` which transactions of
+    the source gold holds, as the server writes them: None without GTIDs, and during a refresh.
     """
 
     source: str
@@ -42,6 +43,7 @@ class SourceStatus:
     age_seconds: float | None
     last_run: LastRun | None
     refresh: str | None = None
+    gtid_set: str | None = None
 
 
 def source_status(
@@ -63,7 +65,14 @@ def source_status(
         age_seconds=_seconds(committed_at, now),
         last_run=_last(run) if run else None,
         refresh=refresh,
+        gtid_set=_gtid_set(record or {}),
     )
+
+
+def _gtid_set(record: Mapping[str, Any]) -> str | None:
+    published = record.get("published") or record
+    told: str | None = (published.get("cut") or {}).get("gtid_set")
+    return told
 
 
 def _seconds(start: datetime | None, end: datetime | None) -> float | None:

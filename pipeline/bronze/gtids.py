@@ -1,8 +1,9 @@
 """Sets of GTIDs: which transactions there are, and which of one set are in none of others.
 
-MySQL's are numbers of a source, written as `uuid:1-5:7:tag:1`. MariaDB numbers the transactions of
-a domain in order, whichever server they are of: a set of its own is the last number of every domain
-and server, `0-1-5,0-2-7`, as GTID_LIST has it, and all up to it belong to the set.
+MySQL's are numbers of a source, written as `uuid:1-5:7:tag:1` (MySQL manual, "GTID Sets"; tags from
+8.3 on). MariaDB numbers the transactions of a domain in order, whichever server they are of: a set
+of its own is the last number of every domain and server, `0-1-5,0-2-7`, as GTID_LIST and
+`gtid_binlog_state` have it (MariaDB, "Global Transaction ID"), and all up to it belong to the set.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ Place = tuple[int, int]
 class GtidSet:
     """MySQL's numbers by source (`uuid` or `uuid:tag`), MariaDB's last ones by domain and server.
 
-    `bool` tells whether there are any, `in` whether a GTID is among them, `|` and `&` are union and
-    intersection.
+    `bool` tells whether there are any, `in` whether a GTID is among them; `|`, `&` and `-`: union,
+    intersection, and what is left of one without the other. `str` is as the server writes it.
     """
 
     intervals: Mapping[str, Intervals] = field(default_factory=dict)
@@ -32,7 +33,7 @@ class GtidSet:
 
     @classmethod
     def of(cls, *texts: str | None) -> GtidSet:
-        """All GTIDs of some sets that are written as text."""
+        """All GTIDs of some sets that are written as text. Raises ValueError for other text."""
         intervals: defaultdict[str, list[Interval]] = defaultdict(list)
         last: dict[Place, int] = {}
         for entry in ",".join(filter(None, texts)).replace("\n", "").split(","):
@@ -76,10 +77,30 @@ class GtidSet:
             {p: min(self.last[p], other.last[p]) for p in places},
         )
 
+    def __sub__(self, other: GtidSet) -> GtidSet:
+        """What is left without the other's. Where something of a domain and server is left, it is
+        all of it: MariaDB's sets know no first number."""
+        left = {
+            source: tuple(_subtract(found, other.intervals.get(source, ())))
+            for source, found in self.intervals.items()
+        }
+        return GtidSet(
+            {source: found for source, found in left.items() if found},
+            {place: n for place, n in self.last.items() if n > other.last.get(place, 0)},
+        )
+
     def __str__(self) -> str:
-        mysql = (f"{source}:{_print(found)}" for source, found in sorted(self.intervals.items()))
+        entries: defaultdict[str, list[str]] = defaultdict(list)
+        for source, found in sorted(self.intervals.items()):
+            uuid, _, tag = source.partition(":")
+            entries[uuid] += [tag, _print(found)] if tag else [_print(found)]
+        mysql = (":".join([uuid, *parts]) for uuid, parts in entries.items())
         mariadb = (f"{d}-{s}-{number}" for (d, s), number in sorted(self.last.items()))
         return ",".join([*mysql, *mariadb])
+
+    def holds(self, other: GtidSet) -> bool:
+        """Whether all of the other's are in it, MariaDB's by domain and server."""
+        return not other - self
 
     @property
     def size(self) -> int:
@@ -97,11 +118,7 @@ class GtidSet:
         MariaDB's are compared by domain, since a server that was set up from another one's copy
         does not know which servers its domain had before.
         """
-        mysql = (
-            f"{source}:{_print(left)}"
-            for source, found in sorted(wanted.intervals.items())
-            if (left := tuple(_subtract(found, self.intervals.get(source, ()))))
-        )
+        mysql = str(GtidSet(wanted.intervals) - self)
         ends = self._ends()
         mariadb = (
             f"{domain}-{server}-{number} and what is before it in domain {domain}"
@@ -109,17 +126,11 @@ class GtidSet:
             for (domain, server), number in sorted(wanted.last.items())
             if number > ends.get(domain, 0) and number == wanted._ends()[domain]
         )
-        return ",".join([*mysql, *mariadb])
+        return ",".join(filter(None, [mysql, *mariadb]))
 
     def lacking_of_servers(self, wanted: GtidSet) -> str:
         """The same, but MariaDB's are compared by domain and server, as `in` does."""
-        mysql = self.lacking(GtidSet(wanted.intervals))
-        mariadb = (
-            f"{domain}-{server}-{number}"
-            for (domain, server), number in sorted(wanted.last.items())
-            if number > self.last.get((domain, server), 0)
-        )
-        return ",".join(filter(None, [mysql, *mariadb]))
+        return str(wanted - self)
 
     def of_servers_in(self, other: GtidSet) -> GtidSet:
         """MariaDB's of the domains and servers that the other has any of."""
@@ -156,9 +167,11 @@ NO_GTIDS = GtidSet()
 
 
 def _read_mysql(entry: str, intervals: defaultdict[str, list[Interval]]) -> None:
-    uuid, *fields = entry.split(":")
+    uuid, *fields = (part.strip().lower() for part in entry.split(":"))
     source = uuid
     for part in fields:
+        if not part:
+            raise ValueError(f"{entry!r} is no set of GTIDs")
         if part[0].isdigit():
             first, _, last = part.partition("-")
             intervals[source].append((int(first), int(last or first)))

@@ -32,6 +32,7 @@ from pipeline.bronze.storage import (
     list_files,
     opened,
 )
+from pipeline.bronze.turns import FIRST_TURN, turn_of
 from pipeline.stores import said_by
 
 _FIRST_READ = 1 << 16
@@ -137,7 +138,15 @@ def _look(file: StoredFile, keys: Keys) -> Binlog | _Refused:
         return _Refused(file, BinlogError(f"it cannot be read: {said_by(error)}"))
     if cipher is not None and codec is None:
         file = replace(file, size=max(file.size - HEADER_LENGTH, 0))
+    head = _of_its_turn(head, turn_of(file.path))
     return Binlog(file, head, *split_name(file.name), cipher, codec)
+
+
+def _of_its_turn(head: Head, turn: int) -> Head:
+    """The same file is another one in each turn of a capture: see `turns`."""
+    if turn == FIRST_TURN:
+        return head
+    return replace(head, incarnation=f"{head.incarnation}, turn {turn}")
 
 
 def _look_inside(

@@ -1,7 +1,8 @@
 """Which of the files found are of one server's log: those of one name, and with GTIDs of one id.
 
 Servers mostly give their logs the same name, so that a replica's are told by its id in their first
-event. Only with GTIDs are files of several logs of use together: see `order`.
+event, and what a capture landed of servers that took over by its turn. Only with GTIDs are files of
+several logs of use together: see `order`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from itertools import groupby
 from pipeline.bronze.ends import is_closed, is_longer
 from pipeline.bronze.gtids import GtidSet
 from pipeline.bronze.listing import Binlog
+from pipeline.bronze.turns import turn_of
 from pipeline.errors import SettingsError
 
 
@@ -40,11 +42,17 @@ class Log:
         return first is not None and first.copied
 
     @property
-    def rank(self) -> tuple[int, int, str, int]:
-        """By what logs are ordered whose order is free: what has seen less comes first."""
+    def turn(self) -> int:
+        """In which turn of a capture it was landed; the first where it was not."""
+        return turn_of(self.files[0].stored.path)
+
+    @property
+    def rank(self) -> tuple[int, int, int, str, int]:
+        """By what logs are ordered whose order is free: what has seen less comes first, unless they
+        are of several turns."""
         head = self.files[0].head
         seen = GtidSet.of(head.previous_gtids).size
-        return seen, head.description.timestamp, self.base, min(self.servers)
+        return self.turn, seen, head.description.timestamp, self.base, min(self.servers)
 
 
 def split_logs(binlogs: Sequence[Binlog]) -> tuple[tuple[Log, ...], tuple[str, ...]]:
@@ -69,8 +77,8 @@ def split_logs(binlogs: Sequence[Binlog]) -> tuple[tuple[Log, ...], tuple[str, .
 
 
 def _by_server(log: Log) -> list[Log]:
-    def server(binlog: Binlog) -> int:
-        return binlog.head.description.server_id
+    def server(binlog: Binlog) -> tuple[int, int]:
+        return turn_of(binlog.stored.path), binlog.head.description.server_id
 
     grouped = groupby(sorted(log.files, key=server), key=server)
     return [Log(log.base, tuple(files)) for _, files in grouped]

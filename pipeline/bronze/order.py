@@ -21,6 +21,7 @@ from pipeline.bronze.files import FileRow
 from pipeline.bronze.gtids import GtidSet
 from pipeline.bronze.listing import Binlog, split_name
 from pipeline.bronze.logs import Log, split_logs
+from pipeline.bronze.turns import turn_of
 from pipeline.errors import SettingsError
 
 ROOM = 4096
@@ -85,7 +86,7 @@ def _origin(log: Log, known: Sequence[FileRow], committed: Committed, gone_until
     if not known:
         return Origin.OTHER
     last = known[-1]
-    if log.base != split_name(last.file)[0]:
+    if log.base != split_name(last.file)[0] or log.turn != turn_of(last.path):
         return Origin.OTHER
     if not log.has_gtids:
         return Origin.OWN
@@ -185,7 +186,8 @@ def _stretches(log: Log, known: Sequence[FileRow]) -> Iterator[list[FileRow]]:
     """The rows of the log's files, those of one base together."""
     by_base: dict[int, list[FileRow]] = {}
     for row in known:
-        if split_name(row.file)[0] == log.base and row.server_id in log.servers:
+        of_its_turn = turn_of(row.path) == log.turn
+        if of_its_turn and split_name(row.file)[0] == log.base and row.server_id in log.servers:
             by_base.setdefault(log_base(row), []).append(row)
     yield from by_base.values()
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 from pipeline.capture.errors import LostConnectionError
 from pipeline.capture.landed_folder import LandedFolder
@@ -22,7 +23,8 @@ ASK_SECONDS = 5.0
 
 
 class Checkpoints:
-    """Keeps `state` as the landed files go on, and writes it behind them."""
+    """Keeps `state` as the landed files go on, and writes it behind them: into `home`, which is the
+    landed folder or the one that it is in."""
 
     def __init__(
         self,
@@ -30,9 +32,12 @@ class Checkpoints:
         state: CaptureState,
         settings: CheckpointSettings,
         published: Published | None = None,
+        *,
+        home: Path | None = None,
     ) -> None:
         self.state = state
         self._folder = folder
+        self._home = home or folder.path
         self._settings = settings
         self._published = published
         self._bytes = 0
@@ -88,11 +93,29 @@ class Checkpoints:
     def publish(self, *, final: bool) -> None:
         """Let the store, where there is one, have what is durable. Raises NotLandedError."""
         if self._published is not None:
-            self._published.publish(self._folder.path, self.state, final=final)
+            self._published.publish(self._home, self.state, final=final)
 
     def write(self) -> None:
         """Write the state as it is."""
-        self.state = write_state(self._folder.path, self.state)
+        self.state = write_state(self._home, self.state)
+
+    def end_turn(self) -> CaptureState:
+        """Nothing more comes of a server: all that is landed of it counts, and the store has it.
+
+        Raises DamagedFolderError, NotLandedError.
+        """
+        landed = self._folder.recover(self.state.durable, own=bool(self.state.first_file))
+        if landed is not None:
+            end = landed.end
+            self.state = replace(self.state, file=end.file, position=end.position)
+        self.publish(final=True)
+        return self.state
+
+    def go_on_in(self, folder: LandedFolder, state: CaptureState) -> None:
+        """Another server's log is landed from now on, in a folder of its own."""
+        self._folder, self.state = folder, state
+        self._timestamp = 0
+        self.write()
 
     def _measure(self) -> None:
         durable, told = self.state.durable, self._log_end

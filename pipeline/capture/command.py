@@ -62,6 +62,13 @@ def show_state(state: CaptureState, console: Console) -> None:
 
 def _told(state: CaptureState) -> Iterator[tuple[str, str]]:
     yield "server", f"{state.server_version}, {state.server_uuid or f'id {state.server_id}'}"
+    for turn in state.before:
+        name = turn.server_uuid or f"id {turn.server_id}"
+        yield "before", f"{name}, up to {LogPosition(turn.file, turn.position)} ({turn.ended})"
+    if state.folder:
+        yield "lands in", state.folder
+    if state.lacking:
+        yield "the server lacks", f"{state.lacking}, which is landed"
     yield "durable up to", str(LogPosition(state.file, state.position))
     yield "the server's end", f"{LogPosition(state.server_file, state.server_position)}"
     yield "lag", _lag(state)
@@ -73,7 +80,9 @@ def _told(state: CaptureState) -> Iterator[tuple[str, str]]:
     if state.reconnects:
         yield "reconnects", f"{state.reconnects}, the last: {state.last_error}"
     for gap in state.gaps:
-        yield "gap", f"everything between {gap.behind} and {gap.first} (noticed {gap.noticed})"
+        named = f": {gap.gtids}" if gap.gtids else ""
+        between = f"everything between {gap.behind} and {gap.first}"
+        yield "gap", f"{between}{named} (noticed {gap.noticed})"
 
 
 def _lag(state: CaptureState) -> str:

@@ -58,6 +58,21 @@ class PurgedError(CaptureError):
         self.first = first
 
 
+class MissingGtidsError(CaptureError):
+    """The logs of a server that takes over lack transactions that are not landed: `gtids`."""
+
+    def __init__(self, *, gtids: str, first: str, folder: str, server: str) -> None:
+        super().__init__(
+            f"the logs of {server} do not have {gtids}, which is not in {folder}: they were purged,"
+            f" and the first that is left is {first}, or it does not log what it replicates.",
+            remedy="Capture from another replica that has them. Or set capture.purged: continue,"
+            " which goes on with the gap told in the status, and bring the logs that hold them"
+            " from a backup: binlogs may name several folders.",
+        )
+        self.gtids = gtids
+        self.first = first
+
+
 class AnotherLogError(CaptureError):
     """The server's log does not continue what the folder holds."""
 

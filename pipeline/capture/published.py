@@ -11,12 +11,13 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pipeline.bronze.turns import FIRST_TURN
 from pipeline.capture.errors import AnotherLogError, CaptureError, NotLandedError
 from pipeline.capture.log_position import is_log_name, number_of
 from pipeline.capture.state import STATE, CaptureState, read_state, write_state
@@ -47,48 +48,72 @@ class Published:
         """
         with self._sentences():
             self._files.invalidate_cache()
-            found = self._logs()
-            if not found:
+            own, stored = read_state(spool), self._stored_state(spool)
+            if own is not None and stored is not None and own.turn > stored.turn:
+                self._require_same_capture(own, stored, spool)
                 return
-            last = max(found, key=number_of)
-            here = [name.name for name in spool.iterdir() if is_log_name(name.name)]
-            newest = max(here, key=number_of, default=None)
-            if newest is not None and (
-                (number_of(newest), (spool / newest).stat().st_size)
-                >= (number_of(last), found[last])
-            ):
-                return
-            # All of it is here, and of this capture, before anything that was here is let go.
-            state = self._fetched_state(spool)
-            self._require_same(state, last, spool, here)
-            fetched = self._fetch(last, spool)
+            folder = stored.folder if stored is not None else ""
+            found = self._logs(folder)
+            if found:
+                self._restore_from(found, stored, spool)
+            elif stored is not None and stored.turn > (own.turn if own else FIRST_TURN):
+                # A server had just taken over: the state comes first.
+                write_state(spool, replace(stored, file="", position=0))
+
+    def _restore_from(
+        self, found: Mapping[str, int], stored: CaptureState | None, spool: Path
+    ) -> None:
+        """Go on from the last of the store's files, unless the spool has more of the same turn."""
+        last = max(found, key=number_of)
+        folder = spool / (stored.folder if stored is not None else "")
+        folder.mkdir(exist_ok=True)
+        here = [name.name for name in folder.iterdir() if is_log_name(name.name)]
+        newest = max(here, key=number_of, default=None)
+        if newest is not None and (
+            (number_of(newest), (folder / newest).stat().st_size) >= (number_of(last), found[last])
+        ):
+            return
+        # All of it is here, and of this capture, before anything that was here is let go.
+        if stored is None:
+            raise self._another("it has logs but no state of a capture.")
+        self._require_same(stored, last, spool, here)
+        fetched = self._fetch(self._under(stored.folder, last), folder)
         # The object may be older than the state; it is put as whole events.
-        write_state(spool, replace(state, file=last, position=fetched.stat().st_size))
-        fetched.replace(spool / last)
+        write_state(spool, replace(stored, file=last, position=fetched.stat().st_size))
+        fetched.replace(folder / last)
         for name in here:
             if name != last:
-                (spool / name).unlink()
+                (folder / name).unlink()
 
     def publish(self, spool: Path, state: CaptureState, *, final: bool) -> None:
-        """Put what is closed, and, where it is time or `final`, what is under way.
+        """Put what is closed, and, where it is time or `final`, what is under way: of the turn that
+        the state is of.
 
         Raises NotLandedError.
         """
+        folder = spool / state.folder
         names = sorted(
-            (path.name for path in spool.iterdir() if is_log_name(path.name)), key=number_of
+            (path.name for path in folder.iterdir() if is_log_name(path.name)), key=number_of
         )
         with self._sentences():
             for name in names[:-1]:
-                if name not in self._closed:
-                    self._put_with_state(spool, name)
-                    self._closed.add(name)
+                place = self._under(state.folder, name)
+                if place not in self._closed:
+                    self._put_with_state(spool, place)
+                    self._closed.add(place)
                 # Not before there is something in the next one: the spool is what is gone on from.
                 if state.file == names[-1] and state.position:
-                    (spool / name).unlink()
-            if names and self._is_due(names[-1], state.position, final=final):
-                self._put_with_state(spool, names[-1], state.position)
-                self._under_way = (names[-1], state.position)
+                    (folder / name).unlink()
+            place = self._under(state.folder, names[-1]) if names else ""
+            if names and self._is_due(place, state.position, final=final):
+                self._put_with_state(spool, place, state.position)
+                self._under_way = (place, state.position)
                 self._last = time.monotonic()
+
+    @staticmethod
+    def _under(folder: str, name: str) -> str:
+        """A file's place, in the spool and in the store."""
+        return f"{folder}/{name}" if folder else name
 
     def _is_due(self, name: str, position: int, *, final: bool) -> bool:
         """Whether a file has grown enough, since it was put last, that putting it all pays."""
@@ -99,23 +124,22 @@ class Published:
         waited = time.monotonic() - self._last >= self._settings.seconds
         return final or (waited and position >= before * (1 + self._settings.growth))
 
-    def _logs(self) -> dict[str, int]:
-        """The sizes of the store's log files, by name."""
-        if not self._files.exists(self._path):
+    def _logs(self, folder: str) -> dict[str, int]:
+        """The sizes of the log files in a folder of the store, by name."""
+        path = self._under(self._path, folder) if folder else self._path
+        if not self._files.exists(path):
             return {}
-        entries = self._files.ls(self._path, detail=True)
+        entries = self._files.ls(path, detail=True)
         named = ((str(entry["name"]).rpartition("/")[2], entry) for entry in entries)
         return {name: int(entry["size"]) for name, entry in named if is_log_name(name)}
 
-    def _fetched_state(self, spool: Path) -> CaptureState:
-        """What the store's state says."""
+    def _stored_state(self, spool: Path) -> CaptureState | None:
+        """What the store's state says; None where it has none."""
         if not self._files.exists(f"{self._path}/{STATE}"):
-            raise self._another("it has logs but no state of a capture.")
+            return None
         fetched = self._fetch(STATE, spool)
         state = read_state(spool, fetched.name)
         fetched.unlink()
-        if state is None:
-            raise self._another("its state of a capture went away.")
         return state
 
     def _require_same(
@@ -123,23 +147,29 @@ class Published:
     ) -> None:
         """The store's capture and the spool's are one, as far as the spool tells."""
         own = read_state(spool)
-        if own is not None and own.first_file and own.server_uuid != stored.server_uuid:
+        if own is not None:
+            self._require_same_capture(own, stored, spool)
+        others = [name for name in here if name.rpartition(".")[0] != last.rpartition(".")[0]]
+        if others:
+            raise self._another(f"it holds {last}, and {spool} {others[0]}.")
+
+    def _require_same_capture(self, own: CaptureState, stored: CaptureState, spool: Path) -> None:
+        if not own.first_file:
+            return
+        if own.turn == stored.turn and own.server_uuid != stored.server_uuid:
             raise self._another(
                 f"it holds that of server {stored.server_uuid}, and {spool} that of"
                 f" {own.server_uuid}."
             )
-        if own is not None and own.first_file and own.replica.uuid != stored.replica.uuid:
+        if own.replica.uuid != stored.replica.uuid:
             raise self._another(f"another capture than that of {spool} has put what it holds.")
-        others = [name for name in here if name.rpartition(".")[0] != last.rpartition(".")[0]]
-        if others:
-            raise self._another(f"it holds {last}, and {spool} {others[0]}.")
 
     def _another(self, reason: str) -> AnotherLogError:
         return AnotherLogError(reason, folder=self.location)
 
     def _fetch(self, name: str, spool: Path) -> Path:
-        """An object, beside what the spool has."""
-        under_way = spool / f".{name}.fetched"
+        """An object, beside what a folder of the spool has."""
+        under_way = spool / f".{name.rpartition('/')[2]}.fetched"
         with self._files.open(f"{self._path}/{name}", "rb") as stored, under_way.open("wb") as file:
             shutil.copyfileobj(stored, file, _PART)
             file.flush()

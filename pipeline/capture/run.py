@@ -23,7 +23,6 @@ from pipeline.capture.checkpoints import Checkpoints, bytes_behind
 from pipeline.capture.dump_connection import DumpConnection
 from pipeline.capture.dump_stream import DumpStream
 from pipeline.capture.errors import (
-    AnotherLogError,
     BrokenDumpError,
     DumpRefusedError,
     LostConnectionError,
@@ -37,6 +36,7 @@ from pipeline.capture.received import FileNamed, Heartbeat, LogBytes, LogEnded, 
 from pipeline.capture.source import Identity, Source
 from pipeline.capture.start import FIRST, Start, where_to_begin
 from pipeline.capture.state import CaptureState, Gap, Replica, now, read_state
+from pipeline.capture.take_over import is_another, landed_gtids, still_lacking, taken_over
 from pipeline.capture_settings import CaptureSettings
 from pipeline.errors import BinlakeError, SettingsError, sentence_of
 from pipeline.lock import local_path
@@ -77,6 +77,7 @@ class Capture:
         self._login = login
         self._progress = progress or QuietProgress()
         self._path, self._published = place_of(settings)
+        self._write = write
         self._folder = LandedFolder(self._path, write=write)
         self._backoff = Backoff(settings.retry.longest)
         self._refusals = 0
@@ -98,11 +99,13 @@ class Capture:
             if self._published is not None:
                 self._published.restore(self._path)
             known = read_state(self._path) or CaptureState(Replica.new())
+            self._folder = self._folder_of(known)
             self._checkpoints = Checkpoints(
                 self._folder,
                 replace(known, started=now()),
                 self.settings.checkpoint,
                 self._published,
+                home=self._path,
             )
             try:
                 while not self._done():
@@ -157,17 +160,36 @@ class Capture:
         while not self._stopped and (left := until - time.monotonic()) > 0:
             time.sleep(min(left, _NAP))
 
+    def _folder_of(self, state: CaptureState) -> LandedFolder:
+        """Where the server's log is landed: each that takes over has a folder of its own."""
+        path = self._path / state.folder
+        path.mkdir(exist_ok=True)
+        return LandedFolder(path, write=self._write)
+
+    def _take_over(self, source: Source) -> None:
+        """Go on with another server's log. Raises what `taken_over` raises."""
+        state = self._checkpoints.end_turn()
+        held = landed_gtids(self._folder, state)
+        lost = self.settings.purged == "continue"
+        following = taken_over(source, state, held, self._path, accept_lost=lost)
+        self._folder = self._folder_of(following)
+        self._checkpoints.go_on_in(self._folder, following)
+
     def _connect_and_follow(self) -> None:
         with Source(self._login) as source:
+            if is_another(self._checkpoints.state, source.identity):
+                self._take_over(source)
             replica = self._known_as(source.identity)
             state = self._checkpoints.state
             landed = self._folder.recover(state.durable, own=bool(state.first_file))
             logs, end, gtids = source.logs(), source.end(), source.has_gtids()
+            lacking = still_lacking(state, end)
+            self._checkpoints.state = state = replace(state, lacking=lacking)
             start = where_to_begin(
                 landed,
                 logs,
                 folder=str(self._path),
-                first_file=self.settings.first_file,
+                first_file=state.first_file if state.before else self.settings.first_file,
                 go_on_behind_gap=self.settings.purged == "continue",
                 far=gtids,
             )
@@ -196,13 +218,8 @@ class Capture:
                 self._asked = False
 
     def _known_as(self, identity: Identity) -> Replica:
-        """Who the capture is to this server. Raises AnotherLogError for one that is another."""
+        """Who the capture is to this server. Raises SettingsError where that is the server."""
         state = self._checkpoints.state
-        if state.server_uuid is not None and state.server_uuid != identity.uuid:
-            raise AnotherLogError(
-                f"it holds that of server {state.server_uuid}, and this is {identity.uuid}.",
-                folder=str(self._path),
-            )
         replica = state.replica
         if self.settings.server_id is not None:
             replica = replace(replica, server_id=self.settings.server_id)

@@ -24,6 +24,10 @@ from pipeline.server.login import Login
 from pipeline.server.version import ServerVersion
 
 _NOT_LOGGING = (1381, 1236)
+_TELLS_PREVIOUS = ("Previous_gtids", "Gtid_list")
+"""As SHOW BINLOG EVENTS names the event: MySQL's, MariaDB's (which has its set in brackets)."""
+_FIRST_EVENTS = 4
+"""Of a log, among which that event is: FORMAT_DESCRIPTION, maybe START_ENCRYPTION, come before."""
 
 
 class NoLogError(CaptureError):
@@ -83,6 +87,11 @@ class Source:
         self._connection: Connection[Any] = connect(login)
         self.identity = self._identity()
 
+    @property
+    def address(self) -> str:
+        """Where it answers."""
+        return self._login.address
+
     def logs(self) -> list[LogFile]:
         """Its binary logs, in order. Raises NoLogError."""
         logs = []
@@ -108,6 +117,20 @@ class Source:
         """Whether COM_BINLOG_DUMP_GTID may be used: MySQL with `gtid_mode=ON`."""
         rows = self._rows("SHOW GLOBAL VARIABLES LIKE 'gtid_mode'")
         return bool(rows) and rows[0][1] == "ON"
+
+    def previous_gtids(self, file: str) -> GtidSet | None:
+        """Those of all transactions before one of its logs; None where the log does not tell."""
+        rows = self._rows(f"SHOW BINLOG EVENTS IN '{file}' LIMIT {_FIRST_EVENTS}")
+        for _, _, kind, _, _, told in rows:
+            if kind in _TELLS_PREVIOUS:
+                return GtidSet.of(told.strip("[]"))
+        return None
+
+    def logs_what_it_replicates(self) -> bool:
+        """Whether what it gets from another server is in its binary logs too."""
+        rows = self._rows("SHOW GLOBAL VARIABLES LIKE 'log%updates'")
+        names = ("log_replica_updates", "log_slave_updates")
+        return any(name in names and value == "ON" for name, value in rows)
 
     def is_semi_sync(self) -> bool:
         """Whether the server waits for replicas to acknowledge what they get."""

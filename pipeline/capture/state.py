@@ -15,6 +15,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from pipeline.bronze.turns import FIRST_TURN, turn_folder
 from pipeline.capture.errors import DamagedFolderError
 from pipeline.capture.log_position import LogPosition
 
@@ -43,11 +44,32 @@ class Replica:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """What the server had purged: everything between `behind` and the file `first`."""
+    """What the server had purged: everything between `behind` and the file `first`. `gtids` names
+    it, where another server took over."""
 
     behind: str
     first: str
     noticed: str
+    gtids: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A server that was captured before the one of now: up to where, and what was landed then.
+
+    `server_uuid` is None on MariaDB. `gtids`: of all transactions that the folder had at its end,
+    and of those before the first landed file. `ended`: when the next one took over.
+    """
+
+    turn: int
+    server_uuid: str | None
+    server_id: int
+    server_version: str
+    first_file: str
+    file: str
+    position: int
+    gtids: str
+    ended: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +87,11 @@ class Lag:
 class CaptureState:
     """`server_uuid` is None on MariaDB. `file` and `position`: up to where what is landed is
     durable; `server_file` and `server_position`: where the server's log ended then. Counts are
-    since the folder was begun; times are in ISO 8601, UTC."""
+    since the folder was begun; times are in ISO 8601, UTC.
+
+    `turn` counts the servers that took over from each other, of which `before` were others;
+    `first_file` is where this turn began. `lacking`: GTIDs that are landed and that this server
+    did not have when it was last connected to."""
 
     replica: Replica
     server_uuid: str | None = None
@@ -83,6 +109,9 @@ class CaptureState:
     transactions: int = 0
     reconnects: int = 0
     gaps: tuple[Gap, ...] = ()
+    turn: int = FIRST_TURN
+    before: tuple[Turn, ...] = ()
+    lacking: str = ""
     last_error: str | None = None
     started: str = ""
     updated: str = ""
@@ -92,6 +121,11 @@ class CaptureState:
     def durable(self) -> LogPosition | None:
         """Up to where what is landed is durable."""
         return LogPosition(self.file, self.position) if self.file else None
+
+    @property
+    def folder(self) -> str:
+        """Where in the folder this turn's files are; empty for the folder itself."""
+        return "" if self.turn == FIRST_TURN else turn_folder(self.turn)
 
     def to_json(self) -> str:
         """All of it, as an object."""
@@ -110,6 +144,8 @@ class CaptureState:
                 "replica": Replica(**values["replica"]),
                 "lag": None if lag is None else Lag(**lag),
                 "gaps": tuple(Gap(**gap) for gap in values["gaps"]),
+                # States from before servers took over from each other lack it.
+                "before": tuple(Turn(**turn) for turn in values.get("before", ())),
             }
         )
 

@@ -16,9 +16,9 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from pipeline import delta
+from pipeline.bronze.gtids import GtidSet
 from pipeline.catalog.effects import TableName
 from pipeline.gold.facts import Facts
-from pipeline.gold.gtids import GtidSet
 from pipeline.gold.names import gold_name
 from pipeline.gold.state import GoldState, TableState
 from pipeline.gold.written import Written, written
@@ -45,7 +45,8 @@ CUTS = pa.schema(
         pa.field("batch", pa.int64()),
         # of the last transaction that is applied
         pa.field("lsn", pa.int64()),
-        # of all transactions up to it that the lake has; null where the log has no GTIDs
+        # of all transactions up to it that the lake has, as the server writes it (MariaDB's:
+        # the last of every domain and server); null where the log has no GTIDs
         pa.field("gtid_set", pa.string()),
         pa.field("committed_at", pa.timestamp("us", "UTC")),
         pa.field("tables", TABLES),
@@ -119,11 +120,9 @@ def publish(
     `facts` reach from the cut before, or further back, up to this one. `looking` is the session in
     which tables are asked what was written.
     """
-    gtids = GtidSet.parse(before.gtid_set)
-    gtids = gtids.with_intervals(facts.gtids).with_domains(facts.domain_ends)
     entries = _entries(looking, settings, state, before)
     cut = Cut(
-        str(gtids) or None,
+        str(gtids_at(before, facts)) or None,
         before.committed_at if facts.committed_at is None else facts.committed_at,
         [entry for entry, _ in entries],
     )
@@ -135,6 +134,17 @@ def publish(
     app = f"gold/{settings.source}/_cuts"
     delta.append_once(frame.coalesce(1), settings.layout.cuts, app=app, version=batch)
     return Published(cut, done)
+
+
+def gtids_at(before: Cut, facts: Facts) -> GtidSet:
+    """Those of the cut before, and those that `facts` tell of.
+
+    What MariaDB's numbers came to last counts, also where RESET let them begin anew.
+    """
+    known = GtidSet.of(before.gtid_set)
+    runs = (f"{source}:{first}-{last}" for source, first, last in facts.gtids)
+    added = GtidSet.of(*runs, *facts.server_ends)
+    return GtidSet((known | added).intervals, {**known.last, **added.last})
 
 
 def _entries(

@@ -22,7 +22,8 @@ from pipeline.gold.xa import Prepared, pair, xa_rows
 from pipeline.lake import Lake
 
 UUID_GTID = r"^(.+):(\d+)$"
-DOMAIN_GTID = r"^(\d+)-\d+-\d+$"
+DOMAIN_GTID = r"^(\d+-\d+)-\d+$"
+"""MariaDB's: its domain and server are what is numbered."""
 BITMAP_BITS = 32768
 """Of one bitmap of Spark's `bitmap_construct_agg`; bucket 1 begins with the number 1."""
 
@@ -35,7 +36,8 @@ class Facts:
     which it is not known whether they were committed. `prepared`: XA transactions that were
     prepared there, or before and not decided then. `last_lsn`, `committed_at`: of the last one, the
     latter in microseconds since 1970; None if there is none.
-    `gtids`: (source id, first, last), both included; `domain_ends`: MariaDB's last GTIDs.
+    `gtids`: (source id, first, last), both included; `server_ends`: of MariaDB's domains and
+    servers the last GTIDs.
     `changes` and `bytes`: how many rows of tables they have, and what they take in the log.
     `unlogged`: tables with rows where it is not certain that all is logged that foreign keys did.
     """
@@ -49,7 +51,7 @@ class Facts:
     last_lsn: int | None = None
     committed_at: int | None = None
     gtids: tuple[tuple[str, int, int], ...] = field(default=())
-    domain_ends: tuple[str, ...] = ()
+    server_ends: tuple[str, ...] = ()
     changes: int = 0
     bytes: int = 0
     unlogged: frozenset[str] = frozenset()
@@ -129,7 +131,7 @@ def facts(
             if group["numbers"] is not None
             for first, end in intervals(group["bucket"], bytes(group["numbers"]))
         ),
-        domain_ends=_domain_ends(groups),
+        server_ends=_server_ends(groups),
         changes=sum(group["changes"] or 0 for group in groups),
         bytes=sum(group["bytes"] or 0 for group in groups),
         unlogged=_unlogged(groups, xa),
@@ -204,7 +206,7 @@ def _unlogged(groups: Iterable[Row], xa: Iterable[Row]) -> frozenset[str]:
     return frozenset(here.union(*(row["names"] or () for row in xa)))
 
 
-def _domain_ends(groups: Iterable[Row]) -> tuple[str, ...]:
+def _server_ends(groups: Iterable[Row]) -> tuple[str, ...]:
     return tuple(
         group["last_gtid"] for group in groups if group["series"] and group["numbers"] is None
     )

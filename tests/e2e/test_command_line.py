@@ -64,6 +64,7 @@ def wait_for_commits(process: subprocess.Popen[bytes], lake: Path, count: int) -
         time.sleep(0.05)
 
 
+@pytest.mark.long
 def test_two_runs_at_once_and_one_killed_before_end_as_one(
     spark: SparkSession, server: MySQLServer, run: Run, conf: Path, tmp_path: Path
 ) -> None:

@@ -196,6 +196,7 @@ def assert_all_is_well(
         assert_gold_equals_source(spark, logs.server, str(lake), SCHEMA, table)
 
 
+@pytest.mark.long
 def test_all_of_them_in_one_run(spark: SparkSession, logs: Logs, run: Run, tmp_path: Path) -> None:
     for folder in (logs.first, logs.second):
         shutil.copytree(folder, tmp_path / "logs" / folder.name)
@@ -221,6 +222,7 @@ def test_all_of_them_in_one_run(spark: SparkSession, logs: Logs, run: Run, tmp_p
     assert again.where("commit_lsn IS NOT NULL OR rows IS NOT NULL").isEmpty()
 
 
+@pytest.mark.long
 def test_run_after_run_as_files_come_and_grow_and_with_a_run_that_dies(
     spark: SparkSession,
     logs: Logs,

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.report import LayerReport
@@ -156,6 +157,7 @@ def test_gold_equals_the_source(
     assert_equal(spark, mysql, tmp_path)
 
 
+@pytest.mark.long
 def test_gold_equals_a_mariadb_and_waits_for_what_it_does_not_log(
     spark: SparkSession, newest_mariadb: NewestMariaDBServer, run: Run, tmp_path: Path
 ) -> None:

@@ -23,6 +23,7 @@ TRIALS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", TRIALS)
 def test_on_mysql(spark: SparkSession, mysql: MySQLServer, name: str) -> None:
     trial = TRIALS[name]

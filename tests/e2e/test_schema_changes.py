@@ -11,6 +11,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.e2e.conftest import Run
 from tests.support.compare import assert_gold_equals_source
 from tests.support.mariadb import MariaDBFactory
@@ -163,6 +165,7 @@ def test_mysql_in_a_run_per_file_and_in_one(
     check(spark, mysql, at_once, {**HELD, **ROWS_NOT_LOGGED})
 
 
+@pytest.mark.long
 def test_mariadb_with_names_in_lower_case(
     spark: SparkSession, mariadb_factory: MariaDBFactory, tmp_path: Path, run: Run
 ) -> None:

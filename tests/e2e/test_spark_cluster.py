@@ -149,6 +149,7 @@ def test_workers_have_every_package_but_binlake(cluster: SparkCluster) -> None:
     assert done.stderr.splitlines()[-1] == "ModuleNotFoundError: No module named 'pipeline'"
 
 
+@pytest.mark.long
 def test_the_layers_on_a_cluster_that_loses_a_worker(
     cluster: SparkCluster, spark: SparkSession, run: Run, folder: Path, wheel: Path
 ) -> None:

@@ -65,6 +65,7 @@ def checksums(found: dict[str, Any]) -> dict[str, tuple[int, str]]:
     return {f"{t['schema']}.{t['table']}": (t["rows"], t["checksum"]) for t in found["tables"]}
 
 
+@pytest.mark.long
 def test_a_run_over_spark_connect_into_a_catalog_gives_the_same_gold(
     spark: SparkSession, run: Run, conf: Path, tmp_path: Path
 ) -> None:

@@ -248,14 +248,6 @@ def test_a_log_that_was_reset_is_refused_and_nothing_is_changed(
     assert (tmp_path / "binlog.000001").read_bytes() == before
 
 
-def test_another_server_is_refused(
-    mysql: MySQLServer, mysql_factory: MySQLFactory, tmp_path: Path
-) -> None:
-    capture(mysql, tmp_path)
-    with mysql_factory() as other, pytest.raises(AnotherLogError, match="it holds that of server"):
-        capture(other, tmp_path)
-
-
 def test_a_folder_takes_one_capture_at_a_time(mysql: MySQLServer, tmp_path: Path) -> None:
     with alone_in(tmp_path), pytest.raises(FolderInUseError, match="another capture"):
         capture(mysql, tmp_path)

@@ -18,8 +18,9 @@ from pipeline.capture.state import STATE, CaptureState
 from pipeline.capture_settings import CaptureSettings, PublishSettings
 from pipeline.errors import SettingsError
 from tests.support.capturing import login_of
-from tests.support.mysql import MySQLServer
+from tests.support.mysql import MySQLFactory, MySQLServer
 from tests.support.object_store import ObjectStore, object_store
+from tests.support.replicas import follow, promote, replicate
 
 ROW = "(REPEAT('x', 2000))"
 URL = "s3://landing/binlogs"
@@ -46,7 +47,8 @@ def capture(server: MySQLServer, spool: Path, **settings: Any) -> CaptureState:
 
 
 def stored(store: ObjectStore) -> dict[str, bytes]:
-    paths = store.files.ls("landing/binlogs", detail=False)
+    found = store.files.ls("landing/binlogs", detail=True)
+    paths = [entry["name"] for entry in found if entry["type"] == "file"]
     return {path.rpartition("/")[2]: store.files.cat_file(path) for path in paths}
 
 
@@ -181,3 +183,29 @@ def test_a_growing_file_is_put_when_it_has_grown_by_a_part(
     published = Published(f"memory://{tmp_path}", PublishSettings(seconds=waited, growth=0.25))
     published._under_way = ("binlog.000001", 100)
     assert published._is_due("binlog.000001", position, final=final) is due
+
+
+def test_a_server_that_takes_over_has_a_folder_in_the_store_even_where_the_spool_is_lost(
+    mysql: MySQLServer, mysql_factory: MySQLFactory, store: ObjectStore, tmp_path: Path
+) -> None:
+    begun_anew(mysql)
+    replica = mysql_factory("--server-id=2", "--log-replica-updates")
+    replica.reset_logs()
+    replicate(mysql, replica)
+    capture(mysql, tmp_path / "spool")
+    before = stored(store)
+    insert(mysql, 5)
+    follow(mysql, replica)
+    promote(replica)
+    replica.flush_logs()
+    assert capture(replica, tmp_path / "spool").turn == 2
+    insert(replica, 5)
+    state = capture(replica, tmp_path / "another spool")
+    assert (state.turn, state.gaps) == (2, ())
+    folder = "landing/binlogs/turn-0002"
+    for log in replica.binlogs():
+        assert store.files.cat_file(f"{folder}/{log.name}") == log.read_bytes()
+    assert {name: stored(store)[name] for name in before if name != STATE} == {
+        name: content for name, content in before.items() if name != STATE
+    }
+    replica.stop()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 from pipeline import delta
@@ -229,6 +230,7 @@ def test_what_mysql_logs_is_not_done_twice(
     assert not delta.exists(spark, Lake(str(tmp_path)).cascades)
 
 
+@pytest.mark.long
 def test_what_mariadb_does_is_in_gold(spark: SparkSession, mariadb: Server, tmp_path: Path) -> None:
     """Several batches, since definitions change: what is in gold before counts."""
     begin(mariadb, OF_P)

@@ -97,6 +97,7 @@ def lake(spark: SparkSession, tmp_path: Path) -> LakeUnderTest:
     return LakeUnderTest(spark, tmp_path)
 
 
+@pytest.mark.long
 def test_a_changed_type_is_refreshed_to_what_a_new_lake_has_though_runs_are_killed(
     lake: LakeUnderTest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

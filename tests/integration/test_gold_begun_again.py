@@ -47,6 +47,7 @@ def rows(lake: MadeLake, table: str) -> list[tuple[Any, ...]]:
     return sorted(tuple(row)[:-2] for row in frame.collect())
 
 
+@pytest.mark.long
 def test_a_run_killed_when_a_table_is_overwritten_does_not_look_at_rows_of_before_again(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -121,6 +121,7 @@ def test_children_change_and_those_in_doubt_are_held(
     assert (rows(lake, CHILD), rows(lake, GRANDCHILD)) == ([], [*empty, (5, 5), (6, 6)])
 
 
+@pytest.mark.long
 def test_a_run_killed_after_each_commit_does_it_once(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,6 +43,7 @@ class Refreshed(MadeLake):
         ]
 
 
+@pytest.mark.long
 def test_damaged_gold_is_built_anew_though_its_open_batch_cannot_be_and_runs_are_killed(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

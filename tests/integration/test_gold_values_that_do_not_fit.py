@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pyspark.sql import SparkSession
 
 from decoder.constants import ColumnType as T
@@ -72,6 +73,7 @@ def rows(lake: MadeLake, table: str) -> list[tuple[Any, ...]]:
     return sorted(tuple(row)[:-2] for row in frame.collect())
 
 
+@pytest.mark.long
 def test_they_hold_a_table_that_should_have_none_and_are_null_in_one_that_may(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -94,6 +94,7 @@ def test_rows_that_were_rolled_back_to_a_savepoint_stay_out(lake: MadeLake) -> N
     assert rows(lake) == [(1, "kept", lsn(10)), (3, "kept", lsn(10))]
 
 
+@pytest.mark.long
 def test_runs_that_die_at_each_commit_apply_it_once(lake: MadeLake) -> None:
     begin(lake)
     lake.run()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.progress import QuietProgress
@@ -109,6 +110,7 @@ def statements(script: str) -> list[str]:
     return [part.strip() for part in script.split(";\n") if part.strip()]
 
 
+@pytest.mark.long
 def test_keys_of_every_type(spark: SparkSession, mysql: MySQLServer, tmp_path: Path) -> None:
     mysql.execute(f"DROP DATABASE IF EXISTS {SCHEMA}")
     mysql.reset_logs()
@@ -155,6 +157,7 @@ DEFAULTS = """
 """
 
 
+@pytest.mark.long
 def test_keys_of_mariadbs_own_types(
     spark: SparkSession, mariadb: MariaDBServer, tmp_path: Path
 ) -> None:

@@ -28,6 +28,7 @@ DEMO = Path(__file__).parents[2] / "demo"
 LOGS = sorted((DEMO / "binlogs").iterdir())
 
 
+@pytest.mark.long
 def test_what_is_trimmed_is_told_and_the_next_logs_are_applied_as_if_it_was_there(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

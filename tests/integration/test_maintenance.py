@@ -152,6 +152,7 @@ def test_a_table_that_rested_longer_than_delta_lets_versions_be_read_can_be_alte
     assert lake.rows("t") == [*before, (1 << 40, "e")]
 
 
+@pytest.mark.long
 def test_a_maintenance_killed_after_each_commit_in_turn_ends_as_if_it_had_not_been(
     lake: Maintained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,6 +182,7 @@ def test_a_maintenance_killed_after_each_commit_in_turn_ends_as_if_it_had_not_be
     assert lake.rows("t") == sorted([*expected[0], (4, "row 4")])
 
 
+@pytest.mark.long
 def test_what_a_held_table_waits_for_stays_and_the_dry_run_says_so(lake: Maintained) -> None:
     lake.silver.batch(
         [Tx(4).insert(T, 4, "d").insert(U, 4, "d"), Tx(5).insert(U, 5, "e")],
@@ -206,6 +208,7 @@ def test_what_a_held_table_waits_for_stays_and_the_dry_run_says_so(lake: Maintai
     assert lake.rows("t")[-2:] == [(4, "d"), (6, "f")]
 
 
+@pytest.mark.long
 def test_a_table_that_was_left_out_is_not_complete_without_what_was_removed(
     lake: Maintained,
 ) -> None:
@@ -221,6 +224,7 @@ def test_a_table_that_was_left_out_is_not_complete_without_what_was_removed(
     assert lake.rows("w") == [(2, "there")]
 
 
+@pytest.mark.long
 def test_an_apply_and_maintenance_at_once_are_both_done(
     lake: Maintained, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -148,6 +148,7 @@ def dumped(server: Server, program: str, schema: str, *tables: str) -> str:
     return server.tool(program, *options, schema, *tables).decode()
 
 
+@pytest.mark.long
 def test_gold_is_the_same_as_under_full_metadata(source: Source, spark: SparkSession) -> None:
     source.begin("names_old", "names_full", "names_minimal")
     source.execute("names_old", *OLD)

@@ -83,6 +83,7 @@ def test_the_tables_that_it_changes_are_held_and_no_others(
     assert "INSERT INTO t SELECT * FROM t_old" in named.reason
 
 
+@pytest.mark.long
 def test_so_it_is_on_mariadb_and_so_is_the_way_back(
     spark: SparkSession, mariadb: MariaDBServer, tmp_path: Path
 ) -> None:

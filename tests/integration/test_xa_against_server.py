@@ -73,6 +73,7 @@ def follow(
         yield number
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("compression", ["OFF", "ON"])
 def test_on_mysql(
     spark: SparkSession, mysql: MySQLServer, tmp_path: Path, compression: str

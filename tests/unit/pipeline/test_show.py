@@ -51,11 +51,12 @@ def test_a_report_is_a_line_a_layer_and_problems_are_lines_of_their_own() -> Non
 
 def test_the_status_tells_how_old_gold_is_and_how_the_last_run_went() -> None:
     run = LastRun("r1", "apply", AT, AT + timedelta(seconds=9), "failed", 1, "[It] was too much.")
-    told = status(SourceStatus("shop", 5, AT, AT, 42.0, 7_260.0, run))
+    told = status(SourceStatus("shop", 5, AT, AT, 42.0, 7_260.0, run, gtid_set="0-1-9"))
     row = next(line for line in told.splitlines() if "42.0 s" in line)
     for cell in ("shop", "2026-11-22T12:00:00+00:00", "2 h 1 min", "apply at", "failed: [It]"):
         assert cell in row
     assert "It is damaged." in told
+    assert "shop: gold holds 0-1-9" in told
 
 
 def test_a_source_of_an_older_release_has_no_record_of_its_runs() -> None:

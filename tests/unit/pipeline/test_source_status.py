@@ -16,10 +16,10 @@ CUT = {"committed_at": int(COMMITTED.timestamp() * 1_000_000), "gtid_set": None,
 
 def test_lag_is_up_to_the_cut_and_age_up_to_now() -> None:
     published = (COMMITTED + timedelta(seconds=42)).isoformat()
-    record = {"cut": CUT, "cut_lsn": 7, "published_at": published}
+    record = {"cut": {**CUT, "gtid_set": "u:1-9"}, "cut_lsn": 7, "published_at": published}
     found = source_status("shop", record, RECORD, NOW)
     assert (found.source, found.cut_lsn, found.committed_at) == ("shop", 7, COMMITTED)
-    assert (found.lag_seconds, found.age_seconds) == (42.0, 600.0)
+    assert (found.lag_seconds, found.age_seconds, found.gtid_set) == (42.0, 600.0, "u:1-9")
     assert found.last_run is not None
     assert (found.last_run.run_id, found.last_run.outcome) == ("r1", "failed")
     assert found.last_run.error == RECORD.error

@@ -48,11 +48,68 @@ def test_it_is_subtraction_of_sets(wanted: set[int], one: set[int], other: set[i
         (["", ""], ""),
         (["u:1-3", "u:4-5:9"], "u:1-5:9"),
         (["u:1-9", "u:3"], "u:1-9"),
-        (["u:1:tag:1", "u:2:tag:3"], "u:1-2,u:tag:1:3"),
+        (["u:1:tag:1", "u:2:tag:3"], "u:1-2:tag:1:3"),
+        (["u:tag:7"], "u:tag:7"),
+        (["U:1-2:TAG:1", " u:3 "], "u:1-3:tag:1"),
+        (["v:6-7:1-5:9,\nu:1:1-3:2-4"], "u:1-4,v:1-7:9"),
+        (["1-2-5,0-1-100", "0-1-7"], "0-1-100,1-2-5"),
     ],
 )
 def test_what_is_in_any_of_them(sets: list[str], together: str) -> None:
     assert str(GtidSet.of(*sets)) == together
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        *(("u", "invalid literal"), ("u::1", "no set of GTIDs"), ("0-1", "not enough values")),
+        *(("0-1-x", "invalid literal"), ("u:1-x", "invalid literal")),
+    ],
+)
+def test_other_text_is_no_set(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        GtidSet.of(text)
+
+
+SOURCES = ("u", "v", "u:tag", "u:web")
+NAIVE = st.frozensets(st.tuples(st.sampled_from(SOURCES), st.integers(1, 25)))
+"""Sets of single numbers of sources."""
+
+
+def of_numbers(naive: frozenset[tuple[str, int]]) -> GtidSet:
+    return GtidSet.of(*(f"{source}:{number}" for source, number in naive))
+
+
+@given(NAIVE, NAIVE)
+def test_mysqls_sets_are_sets_of_numbers(
+    one: frozenset[tuple[str, int]], other: frozenset[tuple[str, int]]
+) -> None:
+    some, others = of_numbers(one), of_numbers(other)
+    assert some | others == of_numbers(one | other)
+    assert some & others == of_numbers(one & other)
+    assert some - others == of_numbers(one - other)
+    assert some.holds(others) is (one >= other)
+    assert GtidSet.of(str(some)) == some
+    assert some.lacking(others) == str(of_numbers(other - one))
+
+
+LASTS = st.dictionaries(st.tuples(st.integers(0, 2), st.integers(1, 3)), st.integers(1, 9))
+
+
+@given(LASTS, LASTS)
+def test_mariadbs_sets_are_all_up_to_the_last_of_every_domain_and_server(
+    one: dict[tuple[int, int], int], other: dict[tuple[int, int], int]
+) -> None:
+    def numbers(lasts: dict[tuple[int, int], int]) -> set[tuple[int, int, int]]:
+        return {(d, s, n) for (d, s), last in lasts.items() for n in range(1, last + 1)}
+
+    some, others = GtidSet(last=one), GtidSet(last=other)
+    assert numbers(dict((some | others).last)) == numbers(one) | numbers(other)
+    assert numbers(dict((some & others).last)) == numbers(one) & numbers(other)
+    assert numbers(dict((some - others).last)) >= numbers(one) - numbers(other)
+    assert (some - others) | others == some | others
+    assert some.holds(others) is (numbers(one) >= numbers(other))
+    assert GtidSet.of(str(some)) == some
 
 
 MARIADB = GtidSet.of("0-1-5,0-2-9,1-1-3")
@@ -85,5 +142,5 @@ def test_mariadbs_sets_together() -> None:
 
 def test_what_is_before_the_first_number_that_a_log_shows_was_not_logged_there() -> None:
     had = GtidSet.of("u:1-9,v:1-3,u:tag:4,0-1-5")
-    assert str(had.from_first_of(GtidSet.of("u:5-6:20"))) == "u:5-9,u:tag:4,v:1-3,0-1-5"
-    assert str(had.from_first_of(GtidSet.of("v:7"))) == "u:1-9,u:tag:4,0-1-5"
+    assert str(had.from_first_of(GtidSet.of("u:5-6:20"))) == "u:5-9:tag:4,v:1-3,0-1-5"
+    assert str(had.from_first_of(GtidSet.of("v:7"))) == "u:1-9:tag:4,0-1-5"

@@ -6,6 +6,7 @@ import pytest
 
 from pipeline.bronze.listing import Binlog
 from pipeline.bronze.order import ROOM, place
+from pipeline.bronze.turns import turn_folder
 from pipeline.errors import SettingsError
 from tests.unit.pipeline.bronze.conftest import MakeBinlog, MakeRow
 
@@ -252,3 +253,52 @@ def test_another_log_needs_gtids_on_both_sides(
     other = binlog("b.000001", previous=None if gtids else "u:1")
     with pytest.raises(SettingsError, match="these files are of b"):
         place([other], known)
+
+
+def turn(number: int) -> str:
+    return "/logs" if number == 1 else f"/logs/{turn_folder(number)}"
+
+
+def test_logs_of_servers_that_took_over_are_in_the_order_of_their_turns(
+    binlog: MakeBinlog, row: MakeRow
+) -> None:
+    """Whatever they have seen before, and though the first server comes again in its last file."""
+    listed = [
+        binlog("log.000003", "c", previous="u:1-5", folder=turn(1)),
+        binlog("log.000004", "d", previous="u:1-7", folder=turn(1)),
+        binlog("log.000001", "e", previous="", server=2, folder=turn(2)),
+        binlog("log.000004", "d, turn 3", previous="u:1-7", folder=turn(3)),
+        binlog("log.000005", "f, turn 3", previous="u:1-9,v:1-4", folder=turn(3)),
+    ]
+    order = place(listed, [])
+    paths = [file.binlog.stored.path for file in order.placed]
+    assert paths == [b.stored.path for b in listed]
+    ordinals = [file.ordinal for file in order.placed]
+    assert ordinals[:2] == [3, 4]
+    assert ordinals[2] == 4 + ROOM + 1
+    assert ordinals[3:] == [ordinals[2] + ROOM + 4, ordinals[2] + ROOM + 5]
+    assert (order.faults, order.notes) == ((), ())
+
+
+@pytest.mark.parametrize("reached", [0, 10_000])
+def test_a_turn_goes_on_in_its_own_place_and_a_new_one_behind_all(
+    reached: int, binlog: MakeBinlog, row: MakeRow
+) -> None:
+    second = 4 + ROOM + 1
+    known = [
+        row("log.000004", 4, "d", path="/logs/log.000004", previous_gtids="u:1-7"),
+        row("log.000001", second, "e", path=f"{turn(2)}/log.000001", server_id=2),
+    ]
+    old = [
+        binlog("log.000004", "d", previous="u:1-7", folder=turn(1)),
+        binlog("log.000001", "e", previous="", server=2, folder=turn(2)),
+    ]
+    grown = binlog("log.000002", "g", previous="u:1-8", server=2, folder=turn(2))
+    third = binlog("log.000005", "f", previous="u:1-9", folder=turn(3))
+    order = place([*old, grown, third], known, reached)
+    assert [file.ordinal for file in order.placed] == [4, second, second + 1, second + 6 + ROOM]
+    assert [file.row for file in order.placed] == [*known, None, None]
+    # The server of the last turn again, in the next one.
+    again = binlog("log.000001", "e, turn 3", previous="", server=2, folder=turn(3))
+    placed = place([*old, again], known, reached).placed
+    assert [file.ordinal for file in placed] == [4, second, second + ROOM + 1]

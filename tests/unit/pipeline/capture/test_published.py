@@ -80,3 +80,61 @@ def test_the_state_is_in_the_store_before_the_first_log(
     published = store_of(tmp_path, {}, None)
     published.publish(tmp_path, ONE, final=True)
     assert put[:2] == [STATE, "binlog.000001"]
+
+
+SECOND = replace(ONE, server_uuid="two", turn=2, first_file="binlog.000007")
+TURN = "turn-0002"
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """What is under a folder, by its path there, but for what is hidden."""
+    found = (path for path in folder.rglob("*") if path.is_file() and path.name[0] != ".")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
+
+
+def test_of_a_server_that_took_over_files_are_put_in_the_folder_of_its_turn(tmp_path: Path) -> None:
+    spool_of(tmp_path, replace(SECOND, file="binlog.000008", position=3))
+    (tmp_path / TURN).mkdir()
+    for name, content in {"binlog.000007": b"seven", "binlog.000008": b"eight"}.items():
+        (tmp_path / TURN / name).write_bytes(content)
+    published = store_of(tmp_path, {}, None)
+    state = read_state(tmp_path)
+    assert state is not None
+    published.publish(tmp_path, state, final=True)
+    files = fsspec.filesystem("memory")
+    stored = {path.removeprefix(f"{tmp_path}/") for path in files.find(str(tmp_path))}
+    assert stored == {STATE, f"{TURN}/binlog.000007", f"{TURN}/binlog.000008"}
+    assert files.cat_file(f"{tmp_path}/{TURN}/binlog.000008") == b"eig"
+    assert f"{TURN}/binlog.000007" not in files_of(tmp_path)
+
+
+@pytest.mark.parametrize("own", [None, ONE], ids=["spool lost", "spool of the turn before"])
+def test_a_store_whose_server_took_over_is_gone_on_from_in_its_turn(
+    own: CaptureState | None, tmp_path: Path
+) -> None:
+    if own is not None:
+        spool_of(tmp_path, own)
+    logs = {"binlog.000009": b"of the first", f"{TURN}/binlog.000007": b"seven"}
+    store_of(tmp_path, logs, SECOND).restore(tmp_path)
+    state = read_state(tmp_path)
+    assert state is not None
+    assert (state.turn, state.file, state.position) == (2, "binlog.000007", 5)
+    assert files_of(tmp_path)[f"{TURN}/binlog.000007"] == b"seven"
+
+
+def test_a_store_whose_server_has_just_taken_over_has_nothing_of_it_yet(tmp_path: Path) -> None:
+    store_of(tmp_path, {"binlog.000009": b"of the first"}, SECOND).restore(tmp_path)
+    state = read_state(tmp_path)
+    assert state is not None
+    assert (state.turn, state.first_file, state.durable) == (2, "binlog.000007", None)
+    assert files_of(tmp_path) == {}
+
+
+def test_a_spool_whose_server_has_just_taken_over_is_further_than_the_store(tmp_path: Path) -> None:
+    write_state(tmp_path, SECOND)
+    store_of(tmp_path, {"binlog.000009": b"of the first"}, ONE).restore(tmp_path)
+    assert read_state(tmp_path) is not None
+    assert files_of(tmp_path) == {}
+    other = store_of(tmp_path, {}, replace(ONE, replica=Replica.new()))
+    with pytest.raises(AnotherLogError, match="another capture"):
+        other.restore(tmp_path)

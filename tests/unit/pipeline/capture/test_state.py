@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from stat import S_ISDIR
 
@@ -12,7 +14,16 @@ from pipeline.capture.checkpoints import bytes_behind
 from pipeline.capture.errors import DamagedFolderError
 from pipeline.capture.log_position import LogPosition
 from pipeline.capture.source import LogEnd, LogFile
-from pipeline.capture.state import STATE, CaptureState, Gap, Lag, Replica, read_state, write_state
+from pipeline.capture.state import (
+    STATE,
+    CaptureState,
+    Gap,
+    Lag,
+    Replica,
+    Turn,
+    read_state,
+    write_state,
+)
 from pipeline.errors import SettingsError
 
 UUID = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
@@ -25,13 +36,27 @@ def test_a_state_is_read_as_it_was_written(tmp_path: Path) -> None:
         file="binlog.000002",
         position=77,
         lag=Lag(1.5, 10, 2),
-        gaps=(Gap("binlog.000001:4", "binlog.000002", "then"),),
+        gaps=(Gap("binlog.000001:4", "binlog.000002", "then", "u:1-5"),),
+        turn=2,
+        before=(Turn(1, UUID, 7, "9.7.4", "binlog.000001", "binlog.000005", 9, "u:1-8", "then"),),
+        lacking="u:8",
     )
     written = write_state(tmp_path, state)
     assert read_state(tmp_path) == written
     assert written.updated
     assert written.durable == LogPosition("binlog.000002", 77)
     assert [path.name for path in tmp_path.iterdir()] == [STATE]
+
+
+def test_a_state_from_before_servers_took_over_is_of_the_first_turn(tmp_path: Path) -> None:
+    state = json.loads(CaptureState(Replica.new(), file="binlog.000002", position=77).to_json())
+    (tmp_path / STATE).write_text(
+        json.dumps({k: v for k, v in state.items() if k not in ("turn", "before", "lacking")})
+    )
+    read = read_state(tmp_path)
+    assert read is not None
+    assert (read.turn, read.before, read.folder, read.position) == (1, (), "", 77)
+    assert replace(read, turn=12).folder == "turn-0012"
 
 
 def test_a_folder_that_nothing_was_captured_into_has_none(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from pipeline.gold.cut import published_at
+from pipeline.gold.cut import Cut, gtids_at, published_at
 from pipeline.gold.facts import Facts
 
 BEFORE = "2026-11-22T12:00:00+00:00"
@@ -29,3 +29,24 @@ def test_only_a_newer_commit_makes_it_now(last: int | None, upto: int, newer: bo
 def test_the_first_cut_is_published_now_and_one_of_before_that_was_told_never() -> None:
     assert published_at(None, 0, 0, Facts(0, 0)) is not None
     assert published_at({}, 100, 100, Facts(100, 100)) is None
+
+
+A, B = "3e11fa47-71ca-11e1-9e33-c80aa9429562", "4e11fa47-71ca-11e1-9e33-c80aa9429562"
+
+
+@pytest.mark.parametrize(
+    ("before", "runs", "ends", "held"),
+    [
+        (None, [], [], ""),
+        (None, [(A, 1, 5), (f"{A}:tag", 3, 3)], [], f"{A}:1-5:tag:3"),
+        (f"{A}:1-5:tag:1", [(A, 6, 9), (f"{A}:tag", 2, 2)], [], f"{A}:1-9:tag:1-2"),
+        (f"{A}:1-5", [(B, 1, 1)], [], f"{A}:1-5,{B}:1"),  # a replica took over
+        ("0-1-100", [], ["0-2-101", "3-1-1"], "0-1-100,0-2-101,3-1-1"),
+        ("0-1-100", [], ["0-1-3"], "0-1-3"),  # after RESET
+    ],
+)
+def test_a_cut_tells_what_the_tables_hold(
+    before: str | None, runs: list[tuple[str, int, int]], ends: list[str], held: str
+) -> None:
+    facts = Facts(50, 150, gtids=tuple(runs), server_ends=tuple(ends))
+    assert str(gtids_at(Cut(before), facts)) == held

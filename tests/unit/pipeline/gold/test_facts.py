@@ -55,13 +55,14 @@ def test_many_gtids_become_intervals_whatever_their_order(spark: SparkSession) -
     for sid, first, last in found.gtids:
         joined.setdefault(sid, []).extend(range(first, last + 1))
     assert {sid: sorted(n) for sid, n in joined.items()} == {UUID: numbers, f"{UUID}:tag": [5]}
-    assert found.domain_ends == ()
+    assert found.server_ends == ()
     assert (found.last_lsn, found.committed_at) == (80_001, 80_001 * 1_000_000)
 
 
-def test_a_domain_tells_its_last_gtid(spark: SparkSession) -> None:
-    rows = [transaction(2, "0-1-8"), transaction(3, "0-2-9"), transaction(1, "7-1-1")]
-    assert sorted(look(spark, rows).domain_ends) == ["0-2-9", "7-1-1"]
+def test_a_domain_tells_the_last_gtid_of_each_server(spark: SparkSession) -> None:
+    gtids = ("7-1-1", "0-1-7", "0-1-8", "0-2-9")
+    rows = [transaction(number, gtid) for number, gtid in enumerate(gtids, 1)]
+    assert sorted(look(spark, rows).server_ends) == ["0-1-8", "0-2-9", "7-1-1"]
 
 
 def test_tables_that_changed_are_those_behind_the_cut_before(spark: SparkSession) -> None:

@@ -1,0 +1,220 @@
+"""Going on from another server: what is landed already, and which of its logs comes next.
+
+Told by GTIDs alone. The logs of a server that takes over (a replica that was promoted, or just
+another replica) are landed in a folder of their own, from the last one on before which there is
+nothing that is not landed. What of it was landed before is in both folders; bronze tells it by its
+GTIDs.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pipeline.bronze.gtids import NO_GTIDS, GtidSet
+from pipeline.capture.errors import AnotherLogError, MissingGtidsError
+from pipeline.capture.landed_folder import LandedFolder
+from pipeline.capture.landed_gtids import gtids_of
+from pipeline.capture.log_position import LogPosition
+from pipeline.capture.source import Identity, LogEnd, LogFile, Source
+from pipeline.capture.state import CaptureState, Gap, Turn, now
+from pipeline.log_lines import say
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """The log to begin with. `lost`: what is not landed and in no log that is left."""
+
+    file: str
+    lost: GtidSet = NO_GTIDS
+
+
+def is_another(state: CaptureState, identity: Identity) -> bool:
+    """Whether a server is another one than that whose log was landed last.
+
+    MariaDB has no UUID: there the number tells.
+    """
+    if not state.server_version:
+        return False
+    if state.server_uuid is None and identity.uuid is None:
+        return state.server_id != identity.server_id
+    return state.server_uuid != identity.uuid
+
+
+def landed_gtids(folder: LandedFolder, state: CaptureState) -> GtidSet:
+    """Of all whole transactions that are landed, and of those before the first landed file.
+
+    A log tells at its beginning what was before it: of the turn's files, which are in `folder`, no
+    more than the last is read, or the one before where that is only begun.
+    """
+    before = GtidSet.of(*(turn.gtids for turn in state.before[-1:]))
+    told = (gtids_of(folder.path / name) for name in reversed(folder.names()))
+    return before | next((found for found in told if found is not None), NO_GTIDS)
+
+
+def taken_over(
+    source: Source, state: CaptureState, landed: GtidSet, home: Path, *, accept_lost: bool
+) -> CaptureState:
+    """The state with which a capture goes on from the server that `source` asks. `landed`: what is
+    in the folder `home` and those in it, up to where the state says.
+
+    Raises AnotherLogError where GTIDs do not tell that its log goes on with what is landed, and
+    MissingGtidsError where something that is not landed is in no log of it, unless that is to be
+    accepted.
+    """
+    executed = GtidSet.of(source.end().gtids)
+    _require_gtids(source, landed, executed, str(home))
+    logs = source.logs()
+    lacking = not_executed(landed, executed)
+    chosen = log_to_begin_with(logs, source.previous_gtids, landed, ahead=bool(lacking))
+    if not source.logs_what_it_replicates():
+        unlogged = of_others(executed - landed, source.identity.uuid)
+        chosen = replace(chosen, lost=chosen.lost | unlogged)
+    if chosen.lost and not accept_lost:
+        raise MissingGtidsError(
+            gtids=str(chosen.lost), first=logs[0].name, folder=str(home), server=_named(source)
+        )
+    following = _next_turn(state, source.identity, chosen, landed, lacking)
+    _tell(state, following, source)
+    return following
+
+
+def of_others(gtids: GtidSet, uuid: str | None) -> GtidSet:
+    """MySQL's that another server than that one committed first. What MariaDB says that it has
+    executed is what it has logged: of it there are none."""
+    others = {s: found for s, found in gtids.intervals.items() if s.partition(":")[0] != uuid}
+    return GtidSet(others)
+
+
+def not_executed(landed: GtidSet, executed: GtidSet) -> str:
+    """What is landed and a server has not executed, in words; empty if it has all of it.
+
+    A MariaDB server that was set up from a copy does not know which servers its domains had before:
+    of those that it names it must have all, of the others the domain must have come as far.
+    """
+    named = landed.of_servers_in(executed) | GtidSet(landed.intervals)
+    return executed.lacking_of_servers(named) or executed.lacking(landed)
+
+
+def still_lacking(state: CaptureState, end: LogEnd) -> str:
+    """What a server that took over did not have of what was landed, and has not now, in words."""
+    if not state.lacking:
+        return ""
+    return not_executed(GtidSet.of(state.before[-1].gtids), GtidSet.of(end.gtids))
+
+
+def log_to_begin_with(
+    logs: Sequence[LogFile],
+    previous_gtids: Callable[[str], GtidSet | None],
+    landed: GtidSet,
+    *,
+    ahead: bool,
+) -> Beginning:
+    """The last log before which there is nothing that is not landed.
+
+    `logs` are the server's, in order and at least one; `previous_gtids` tells what is before one.
+    `ahead`: whether the server lacks some of what is landed. Then its MariaDB domains may have
+    gone on with other transactions under the same numbers, and only those of its servers count.
+    """
+
+    def missing(log: LogFile) -> GtidSet:
+        previous = previous_gtids(log.name) or NO_GTIDS
+        if previous.last and not ahead and not landed.lacking(previous):
+            return NO_GTIDS
+        return previous - landed
+
+    for log in reversed(logs):
+        if not missing(log):
+            return Beginning(log.name)
+    lost = missing(logs[0])
+    # Nothing more is lost where a later one begins behind no more than that.
+    kept = (log.name for log in reversed(logs) if lost.holds(missing(log)))
+    return Beginning(next(kept, logs[0].name), lost)
+
+
+def _require_gtids(source: Source, landed: GtidSet, executed: GtidSet, folder: str) -> None:
+    """Nothing but GTIDs tells which transactions of two servers are the same."""
+    named = _named(source)
+    if not source.identity.version.is_mariadb and not source.has_gtids():
+        raise AnotherLogError(
+            f"{named} is another server than before, and its gtid_mode is not ON: nothing tells"
+            " which of its transactions are landed already.",
+            folder=folder,
+        )
+    if not landed:
+        raise AnotherLogError(
+            f"{named} is another server than before, and what is landed has no GTIDs: nothing tells"
+            " which of its transactions are landed already.",
+            folder=folder,
+        )
+    if not landed & executed:
+        raise AnotherLogError(
+            f"{named} is another server than before, and shares no transaction with what is"
+            " landed.",
+            folder=folder,
+        )
+
+
+def _next_turn(
+    state: CaptureState, identity: Identity, chosen: Beginning, landed: GtidSet, lacking: str
+) -> CaptureState:
+    ended = Turn(
+        turn=state.turn,
+        server_uuid=state.server_uuid,
+        server_id=state.server_id,
+        server_version=state.server_version,
+        first_file=state.first_file,
+        file=state.file,
+        position=state.position,
+        gtids=str(landed),
+        ended=now(),
+    )
+    gaps = state.gaps
+    if chosen.lost:
+        end = str(LogPosition(state.file, state.position))
+        gaps = (*gaps, Gap(end, chosen.file, ended.ended, str(chosen.lost)))
+    return replace(
+        state,
+        server_uuid=identity.uuid,
+        server_id=identity.server_id,
+        server_version=identity.version.text,
+        first_file=chosen.file,
+        file="",
+        position=0,
+        gtid=None,
+        gaps=gaps,
+        turn=state.turn + 1,
+        before=(*state.before, ended),
+        lacking=lacking,
+        lag=None,
+    )
+
+
+def _tell(state: CaptureState, following: CaptureState, source: Source) -> None:
+    say(
+        "capture_takes_over",
+        f"{_named(source)} is another server than before: its log is captured from"
+        f" {following.first_file} on, into {following.folder}, behind"
+        f" {LogPosition(state.file, state.position)} of the server before.",
+        turn=following.turn,
+        file=following.first_file,
+    )
+    if following.lacking:
+        say(
+            "capture_is_ahead",
+            f"{_named(source)} does not have {following.lacking}, which is landed: it has not come"
+            " so far, or that was lost with the server before. Until it has it, its new"
+            " transactions wait in silver.",
+            level=logging.WARNING,
+            gtids=following.lacking,
+        )
+    for gap in following.gaps[len(state.gaps) :]:
+        said = f"The logs of {_named(source)} do not have {gap.gtids}, which is not landed."
+        say("gap", said, level=logging.WARNING)
+
+
+def _named(source: Source) -> str:
+    identity = source.identity
+    return f"the server {identity.uuid or identity.server_id} at {source.address}"
