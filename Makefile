@@ -15,7 +15,7 @@ SECONDS ?= 120
 SEED ?= 1
 COUNT ?= 100
 
-.PHONY: help demo airflow test test-long lint types format fuzz bench bench-gold bench-peers bench-scaling bench-capture bench-debezium soak soak-sizes soak-histories wheel lock setup clean distclean
+.PHONY: help demo airflow test test-long lint types format fuzz bench bench-gold bench-peers bench-scaling bench-capture bench-seed bench-debezium soak soak-sizes soak-histories wheel lock setup clean distclean
 
 help:  ## list the targets
 	@echo "make TARGET, where TARGET is one of"
@@ -65,6 +65,9 @@ bench-peers: $(READY)  ## time the decoder against others, built at pinned versi
 
 bench-capture: $(READY)  ## time binlake capture against mysqlbinlog --raw, from the same server (ARGS="--rounds 3")
 	$(BIN)/python -m benchmarks.capture $(ARGS)
+
+bench-seed: $(READY)  ## read a table of a real server, against Spark's JDBC source that only reads (ARGS="--rows 1000000")
+	$(BIN)/python -m benchmarks.seed $(ARGS)
 
 bench-debezium: $(READY)  ## time files to gold against Debezium capturing the same load from the server
 	$(BIN)/python -m benchmarks.debezium $(ARGS)

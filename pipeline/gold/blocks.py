@@ -137,9 +137,12 @@ def left_out_blocks(before: TableState, items: Sequence[TimelineItem]) -> list[B
 
 def seed_blocks(items: Iterable[TimelineItem], blocks: Sequence[Block]) -> list[Block]:
     """The blocks of one table at seeds that do not have all of its rows: something of before their
-    item is not known, which came behind their place in the log. `blocks` are all others."""
+    item is not known, which came behind their place in the log. `blocks` are all others.
+
+    Of several that stand at one place only the last counts.
+    """
     found = []
-    for item in items:
+    for item in {item.lsn: item for item in items if item.seed}.values():
         seed = item.seed
         among = (b for b in blocks if seed and seed.lsn < b.lsn <= item.lsn and not b.marked)
         if (first := min(among, default=None)) is not None:

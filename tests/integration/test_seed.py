@@ -173,8 +173,8 @@ def test_a_seed_that_breaks_off_goes_on_and_a_table_that_is_held_is_seeded_alone
     assert [name for name, table in status.items() if table.complete] == ["bag", "named", "quiet"]
     # what gold lacks is what is seeded, where nothing is named
     assert [note.partition(":")[0] for note in seeded(spark, settings).notes] == [f"{SCHEMA}.item"]
-    run_layers(spark, settings, QuietProgress())
-    assert all(table.complete for table in read_status(spark, settings).tables)
+    reports = run_layers(spark, settings, QuietProgress())
+    assert all(table.complete for table in read_status(spark, settings).tables), reports
     found = verify_with_server(spark, settings, QuietProgress(), patience=0)
     assert found.against is not None
     assert (found.against.differences, found.against.compared) == ((), 4)

@@ -81,6 +81,15 @@ def test_what_is_wrong_behind_the_seed_holds_the_table_where_it_was(lsn: int) ->
     assert not found.complete
 
 
+def test_another_seed_at_the_same_place_takes_the_first_ones() -> None:
+    items = [item("observed", 10), seeded(), seeded(since=160)]
+    found = table(*items, faults=(fault(150),))
+    assert (found.held, found.complete) == (None, True)
+    evolve, _ = parts(found, items)
+    assert isinstance(evolve, Evolve)
+    assert evolve.item == items[-1]
+
+
 @pytest.mark.parametrize(("lsn", "complete"), [(SEED, True), (150, False), (END, False)])
 def test_a_fault_that_conf_goes_past_behind_the_seed_is_told(lsn: int, complete: bool) -> None:
     found = table(item("observed", 10), seeded(), faults=(fault(lsn),), rules=MARKING)
