@@ -64,7 +64,10 @@ def require_own_tables(
     path = lake.ledger("definitions")
     if not names or not delta.exists(spark, path):
         return
-    others = delta.read(spark, path).where(sf.col("source") != source)
+    # What was told of a table that a source does not have makes it nobody's.
+    others = delta.read(spark, path).where(
+        (sf.col("source") != source) & (sf.col("kind") != "told")
+    )
     rows = others.select("source", "schema", "table").distinct().coalesce(1).collect()
     for row in sorted(rows):
         name = TableName(row["schema"], row["table"])

@@ -32,6 +32,7 @@ ItemKind = Literal[
     "schema",
     "rewound",
     "seeded",
+    "told",
 ]
 """`create`: the table begins here, empty, so it is complete; `observed`: rows of a table whose
 beginning was not seen; `add_columns`: columns were added, existing rows hold `defaults`; `alter`:
@@ -46,9 +47,10 @@ and it ends; `drop`: the table ends; `unsupported`: it changed in a way that is 
 `declared`: conf defines it, and no row of it was seen (without a definition: it ended before one
 was); `schema`: that of its name, which has no table, has the charset of `model`; `rewound`: what is
 known of the table begins anew, what was told before counts no more; `seeded`: its rows are those of
-a `seed` from here on, with what the log says of them behind that."""
+a `seed` from here on, with what the log says of them behind that; `told`: a statement was about a
+table, or all of a schema, of which nothing is known, or which is held: only seeds depend on it."""
 
-NOT_OF_GOLD = ("temporary", "declared", "schema")
+NOT_OF_GOLD = ("temporary", "declared", "schema", "told")
 """Items that only what comes after them in the log depends on."""
 
 Position = tuple[int, int]

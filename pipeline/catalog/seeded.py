@@ -20,10 +20,10 @@ from pipeline.catalog.tables import NO_NAMES, TableState
 from pipeline.catalog.versions import difference, fits
 
 BEHIND_ALL = 1 << 62
-"""A position behind every event of a transaction."""
+"""A position behind every event of a transaction. Seeds at one transaction stand in their order."""
 _EMPTYING: tuple[ItemKind, ...] = ("create", "truncate")
 _ENDING: tuple[ItemKind, ...] = ("drop", "moved")
-_BESIDE: tuple[ItemKind, ...] = ("temporary", "seeded")
+_BESIDE: tuple[ItemKind, ...] = ("temporary", "seeded", "schema")
 """Items that do nothing to the source's table."""
 _STAYS: tuple[ItemKind, ...] = ("observed", "version")
 """Items at which the table stays what it is, unless a statement came with them."""
@@ -75,9 +75,10 @@ def seeded(
         _require_fit(declared, definition, types)
     version = table.versions.declared(declared)
     name = seed.effect.name
+    earlier = sum(item.seed is not None and item.lsn == at.lsn for item in items)
     return TimelineItem(
         at.lsn,
-        BEHIND_ALL,
+        BEHIND_ALL + earlier,
         name.schema,
         name.table,
         "seeded",

@@ -147,6 +147,7 @@ class Statements(TableItems):
         self._created_schemas.discard(effect.schema)
         if self._tables.charsets.get(effect.schema):
             self._log(statement, TableName(effect.schema, ""), "schema")
+        self._told(statement, TableName(effect.schema, ""))
         existing = self._tables.existing(effect.schema)
         for name in existing:
             self._end(statement, name)
@@ -190,10 +191,10 @@ class Statements(TableItems):
 
     def _alter(self, statement: LoggedStatement, effect: AlterTable) -> None:
         table = self._tables[effect.name]
-        if table.exists and table.held:
-            self._told(statement, effect.name)
-        elif table.exists:
+        if table.exists and not table.held:
             self._take_actions(statement, effect, table)
+        else:
+            self._told(statement, effect.name)
         if effect.renamed:
             self._rename(statement.later(1), RenameTables(((effect.name, effect.renamed),)))
 
@@ -352,6 +353,8 @@ class Statements(TableItems):
         elif was.exists or before[name].exists:
             reason = _unknown_rows(source, was)
             self._unsupported(statement, name, reason, creates=True, model=_left_out(was))
+        else:
+            self._told(statement, name)
 
     def _unclear(self, statement: LoggedStatement, effect: RenameTables, hidden: TableName) -> None:
         """A RENAME that may be of a temporary table."""

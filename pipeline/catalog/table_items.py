@@ -55,6 +55,8 @@ class TableItems:
             self._log(statement, name, "moved", other=moved_to)
         elif table.exists:
             self._log(statement, name, "drop")
+        else:
+            self._told(statement, name)
 
     def _truncate(self, statement: LoggedStatement, name: TableName) -> None:
         table = self._tables[name]
@@ -62,17 +64,19 @@ class TableItems:
             self._begin(statement, name, table.definition, table.model)
         elif table.exists:
             self._log(statement, name, "truncate")
+        else:
+            self._told(statement, name)
 
     def _rows_not_logged(self, statement: LoggedStatement, name: TableName, reason: str) -> None:
         """The table's rows are others from here on."""
-        if self._tables[name].held:
-            self._told(statement, name)
-        elif self._tables[name].exists:
+        if self._tables[name].exists and not self._tables[name].held:
             self._log(statement, name, "rows_not_logged", reason=reason)
+        else:
+            self._told(statement, name)
 
     def _told(self, statement: LoggedStatement, name: TableName) -> None:
-        """A statement on a table that is held: only a seed of before it depends on that."""
-        self._log(statement, name, "model", model=self._tables[name].model)
+        """A statement on a table of which nothing is known, or which is held."""
+        self._log(statement, name, "told")
 
     def _unsupported(
         self,
@@ -86,6 +90,8 @@ class TableItems:
         """Hold the table, if there is something to hold."""
         if self._tables[name].exists or creates:
             self._log(statement, name, "unsupported", reason=reason, model=model)
+        else:
+            self._told(statement, name)
 
     def _log(
         self, statement: LoggedStatement, name: TableName, kind: ItemKind, **fields: Any

@@ -145,6 +145,8 @@ class Tables:
         if item.kind == "schema":
             self.charsets[item.schema] = item.model.charset if item.model else None
             return
+        if item.kind == "told":
+            return
         table = self[item.name]
         if item.kind == "temporary":
             table.temporary = True

@@ -169,7 +169,7 @@ class Timeline:
         if not isinstance(effect, CreateTable):
             raise NotSeededError(getattr(effect, "reason", "its CREATE TABLE cannot be read"))
         table = self._tables[effect.name]
-        own = [item for item in items if item.name == effect.name]
+        own = [item for item in items if item.name in (effect.name, _all_of(effect.name))]
         seed = Seed(rows, effect, self._statements.model_of(at, effect), all_logged)
         item = seeded(table, own, seed, at, self._options.types)
         if item is not None:
@@ -191,6 +191,11 @@ class Timeline:
             found = beside_temporary_tables(statement.query, found)
         for number, effect in enumerate(found):
             self._statements.take(statement.later(number), effect)
+
+
+def _all_of(name: TableName) -> TableName:
+    """What stands for all tables of a schema, where something was told of that."""
+    return replace(name, table="")
 
 
 def _name(definition: TableDefinition) -> TableName:

@@ -117,8 +117,9 @@ def begun_in_place(
     part: Evolve,
     definition: TableDefinition,
     version: int,
-) -> bool:
-    """Whether the change is still to be made to the table, which is there then, if only empty."""
+) -> int | None:
+    """The table's version before the change, where that is still to be made; the table is there
+    then, if only empty. None where it has been made."""
     now = standing(spark, table.reference, table.refresh)
     if now is None:
         create(spark, table, part, definition, {SOURCE: table.source}, version)
@@ -126,7 +127,7 @@ def begun_in_place(
         raise BinlakeError(
             _not_ours(table.reference, table.source), remedy="Move it away and run again."
         )
-    return keep_base(spark, table, part.item, version) is not None
+    return keep_base(spark, table, part.item, version)
 
 
 def _begin(

@@ -110,6 +110,7 @@ def plan_next(
         *seen.facts.undecided,
         *redefined(prepared, seen.items),
         *_without_changes(removed(ledger), previous, seen.items),
+        *_without_all_behind(removed(ledger), previous, seen.items),
     ]
     places = _taken(spark, settings, previous, seen.items)
     files = {row.ordinal: row.file for row in read_files(spark, settings.layout, settings.source)}
@@ -152,6 +153,17 @@ def _without_changes(
     names = [name for name in before if reached.get(name, 0) < gone.lsn - 1]
     if names:
         yield Fault(gone.lsn - 1, gone.sentence, tuple(sorted(names)), given_up=True)
+
+
+def _without_all_behind(
+    gone: Removed, previous: GoldState, items: Sequence[TimelineItem]
+) -> Iterator[Fault]:
+    """Tables that are to get a seed's rows, behind which not all changes are in silver any more."""
+    for item in {item.name: item for item in items if item.seed}.values():
+        table = previous.tables.get(item.name)
+        taken = table is not None and item.seed is not None and table.seed == item.seed.id
+        if item.seed and item.seed.lsn + 1 < gone.lsn and not taken:
+            yield Fault(item.lsn, f"{gone.sentence}: seed it again", (item.name,))
 
 
 def _with_cascades(

@@ -1,7 +1,8 @@
 """Giving a gold table the rows of a seed, and what the log says of them since.
 
 One step of several commits: the seed's rows in the place of all that was there, then the changes
-behind the seed by MERGE, and last the table's position. Of a seed that was read while others wrote,
+behind the seed by MERGE, and last the table's position. Where these cannot be applied the table is
+put back to what it was. Of a seed that was read while others wrote,
 a row may be of any time until its end: a change that it has already is made once more, which comes
 to the same, since images are whole. Images that leave something out would not, and are refused.
 """
@@ -38,7 +39,8 @@ from pipeline.gold.refusal import Refusal, TableRefusedError
 from pipeline.gold.state import TableState
 from pipeline.gold.write import Write
 from pipeline.settings import Settings
-from pipeline.silver.seeds import staged_schema
+from pipeline.silver.seeds import read_seed, rows_folder, staged_schema
+from pipeline.sql_text import in_sql
 
 FROM_START = 1
 """XA transactions are looked at from the log's start: one may be prepared before the seed."""
@@ -106,7 +108,8 @@ def take_seed(spark: SparkSession, settings: Settings, seeding: Seeding) -> int:
     seed, definition = item.seed, item.definition
     if seed is None or definition is None:
         return 0
-    if not begun_in_place(spark, table, seeding.part, definition, seeding.version):
+    base = begun_in_place(spark, table, seeding.part, definition, seeding.version)
+    if base is None:
         return 0
     rows = _rows(spark, settings, table, definition, seed)
     delta.overwrite_once(rows, table.reference, app=table.app, version=seeding.version)
@@ -115,11 +118,17 @@ def take_seed(spark: SparkSession, settings: Settings, seeding: Seeding) -> int:
     try:
         count = _catch_up(spark, settings, seeding, seed)
     except TableRefusedError as error:
-        # Whatever it was behind the seed: the table stays as it was before.
+        _put_back(spark, table, base, seeding.version)
         reason = f"a seed of it cannot be brought up to date: {error.refusal.reason}"
         raise TableRefusedError(Refusal(item.lsn, reason, passable=False)) from error
     set_position(spark, table, item, seeding.version)
     return count
+
+
+def _put_back(spark: SparkSession, table: GoldTable, base: int, version: int) -> None:
+    """Give the table the rows that it had before: a cut is published of it all the same."""
+    restore = f"RESTORE TABLE {in_sql(table.reference)} TO VERSION AS OF {base}"
+    delta.commit(lambda: spark.sql(restore), app=table.app, version=version, table=table.reference)
 
 
 def _rows(
@@ -132,8 +141,17 @@ def _rows(
     """The seed's rows, as of the transaction before which it was begun."""
     schema = gold_schema(definition, table.types)
     staged = staged_schema(definition, table.types)
-    folder = f"{settings.layout.seeds(settings.source)}/{seed.id}/rows"
-    found = spark.read.schema(staged).option("recursiveFileLookup", "true").parquet(folder)
+    told = read_seed(settings.layout, settings.source, seed.id)
+    if told is None:
+        raise BinlakeError(
+            f"{definition} is to have the rows of the seed {seed.id}, which is gone from the lake.",
+            remedy=f"Seed it again: binlake seed --table {definition}.",
+        )
+    folder = rows_folder(settings.layout, settings.source, seed.id)
+    paths = [f"{folder}/{part}" for part in told.parts]
+    found = (
+        spark.read.schema(staged).parquet(*paths) if paths else spark.createDataFrame([], staged)
+    )
     values = [
         sf.col(place).alias(field.name)
         for place, field in zip(staged.names, schema.fields, strict=False)
@@ -148,11 +166,8 @@ def _rows(
 def _catch_up(spark: SparkSession, settings: Settings, seeding: Seeding, seed: SeededFrom) -> int:
     found = behind(seeding.state, seeding.items, seeding.item, seed)
     if len(found) > MOST_PARTS:
-        raise BinlakeError(
-            f"{seeding.state.name}: its table maps have changed {len(found)} times since it was"
-            " seeded.",
-            remedy="Seed it again.",
-        )
+        reason = f"its table maps have changed {len(found)} times since: seed it again"
+        raise TableRefusedError(Refusal(seeding.item.lsn, reason))
     return sum(
         _apply(spark, settings, seeding, rows, seeding.version + n, exact=seed.exact)
         for n, rows in enumerate(found, start=1)

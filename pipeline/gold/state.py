@@ -29,7 +29,8 @@ class TableState:
     `touched` tells whether there is anything to apply. `complete_from`: whether none of its changes
     is missing at `from_lsn`; `marked` are the faults after it that gold goes on without. `refused`
     is what could not be applied when it was tried, under this `key`. `taken_over`: where it takes
-    over another table's rows (LSN), and whether none of these is missing.
+    over another table's rows (LSN), and whether none of these is missing. `seed`: the id of the
+    last seed whose rows it got.
     """
 
     schema: str
@@ -47,6 +48,7 @@ class TableState:
     marked: tuple[int, ...] = ()
     refused: Refusal | None = None
     taken_over: tuple[tuple[int, bool], ...] = ()
+    seed: str = ""
 
     @property
     def name(self) -> TableName:

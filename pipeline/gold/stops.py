@@ -106,6 +106,7 @@ def _standing(stop: Stop, planned: TableState, last: TableState) -> TableState:
         held=stop.reason,
         reason=None if complete else last.reason or stop.reason,
         version=planned.version if stop.evolved else last.version,
+        seed=planned.seed if stop.evolved else last.seed,
         dropped=last.dropped and not stop.evolved,
         key=planned.key,
         touched=True,

@@ -47,7 +47,7 @@ class Way:
     def begun_at(self, start: int) -> Way:
         """The way from there, or from `before` if that is where it is, to the next block."""
         stop = next((b for b in self.blocks if start < b.lsn <= self.cut and not b.marked), None)
-        fresh = start != self.before.to_lsn
+        fresh = start != self.before.to_lsn or self._seeded_where_it_is
         return replace(
             self,
             from_lsn=start - fresh,
@@ -55,6 +55,14 @@ class Way:
             held=stop.reason if stop else None,
             fresh=fresh,
         )
+
+    @property
+    def _seeded_where_it_is(self) -> bool:
+        """Whether the table gets a seed's rows right behind what it has."""
+        here = self.before.to_lsn
+        seeds = [item.seed.id for item in self.items if item.seed and item.lsn == here]
+        blocked = any(block.lsn == here and not block.marked for block in self.blocks)
+        return bool(seeds) and seeds[-1] != self.before.seed and not blocked
 
     def stopped(self) -> Way:
         """What is left to a table that can go no further: to begin anew, where it can."""
@@ -259,7 +267,9 @@ def _after(state: TableState, event: _Event, before: Mapping[TableName, TableSta
     if event.kind == "seeded":
         whole = is_whole(event, state.marked)
         reason = None if whole else event.reason or state.reason
-        return replace(state, version=event.version, dropped=False, complete=whole, reason=reason)
+        seed = event.seed.id if event.seed else ""
+        begun = replace(state, version=event.version, dropped=False, seed=seed)
+        return replace(begun, complete=whole, reason=reason)
     if event.kind == "truncate":
         return replace(state, complete=True, reason=None)
     if event.kind == "renamed" and event.other is not None:

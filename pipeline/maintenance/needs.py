@@ -82,11 +82,13 @@ def seed_needs(
     lake, source = settings.layout, settings.source
     if not seed_ids(lake, source):
         return
-    items = read_items(spark, lake, source)
-    cut = GoldState.of(ledger).cut_lsn
-    for item in in_force(items):
-        if item.seed and item.lsn > cut:
-            yield Need(item.seed.lsn + 1, f"the seed of {item.name} is not in gold yet")
+    items = in_force(read_items(spark, lake, source))
+    tables = GoldState.of(ledger).tables
+    for item in {item.name: item for item in items if item.seed}.values():
+        table = tables.get(item.name)
+        if item.seed and (table is None or table.to_lsn < item.lsn or table.seed != item.seed.id):
+            first = item.seed.lsn + 1
+            yield Need(first, f"the seed of {item.name} is not in gold yet")
     for seed in waiting(settings, items):
         places = [row.ordinal << OFFSET_BITS for row in files if row.file == seed.first[0]]
         if places:

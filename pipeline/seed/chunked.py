@@ -37,7 +37,7 @@ class ChunkedReader:
         begun = self._begun(table)
 
         def read(number: int) -> DataFrame:
-            cells = source.read(filling.spark, table.select(begun.chunks[number]))
+            cells = source.read(filling.spark, table.select(begun.chunks[number]), table.row_bytes)
             return typed(cells, table.definition, filling.settings.type_options)
 
         return self._whole(table, begun, filling.fill(table.name, begun, read))
@@ -50,8 +50,11 @@ class ChunkedReader:
         if begun := under_way(lake, source, table.name, **same):
             return begun
         parts = chunks(server.connection, table, settings.seed.chunk_rows)
+        # What is executed is before the place, and the file is there before the time is asked.
+        gtids = server.places.executed()
         place = server.places.settled()
-        begun = begun_now(table.name, server.id, table.query, place, parts, types)
+        log = {**server.places.log_now(), "gtids": gtids}
+        begun = begun_now(table.name, server.id, table.query, place, parts, types, log)
         SeedFolder(lake, source, begun.id).begin(begun)
         return begun
 
@@ -61,6 +64,7 @@ class ChunkedReader:
         if create_table(self.server.connection, table.name) != begun.query:
             folder.remove()
             raise NotSeedableError(table.name, "it was altered meanwhile", "Run it again.")
+        parts = folder.parts(len(begun.chunks))
         return Seed(
             id=begun.id,
             schema=table.name.schema,
@@ -69,8 +73,10 @@ class ChunkedReader:
             first=(begun.file, begun.position),
             last=last,
             exact=False,
-            rows=self.filling.count(folder, table.definition),
+            rows=self.filling.count(folder, parts, table.definition),
             server=self.server.version.text,
             types=begun.types,
             cascades_logged=self.server.logs_cascades,
+            parts=parts,
+            **begun.log,
         )

@@ -29,18 +29,20 @@ from pipeline.settings import Settings
 from pipeline.silver.seeds import Seed, new_id
 from pipeline.verify.snapshot import CHANGED, SESSION
 
-FETCHED = 1000
-"""Rows that are asked of the driver at a time."""
 BATCH_BYTES = 16 << 20
+BATCH_ROWS = 1 << 16
 SILENT_SECONDS = 24 * 60 * 60
 """The longest that a statement may take: a large table is read for as long as it takes."""
 
 
 class Snapshot:
-    """A transaction that sees all tables as they were at `place`."""
+    """A transaction that sees all tables as they were at `place`; `log` tells that (see `Seed`)."""
 
-    def __init__(self, connection: Any, place: LogPlace, options: TypeOptions) -> None:
+    def __init__(
+        self, connection: Any, place: LogPlace, log: dict[str, Any], options: TypeOptions
+    ) -> None:
         self.place = place
+        self.log = log
         self._connection = connection
         self._options = options
 
@@ -102,6 +104,8 @@ def copied(settings: Settings, server: SourceServer, found: Snapshot, table: Sou
         server=server.version.text,
         types=settings.decoding["types"],
         cascades_logged=server.logs_cascades,
+        parts=folder.parts(1),
+        **found.log,
     )
 
 
@@ -118,31 +122,34 @@ def snapshot(login: Login, version: ServerVersion, options: TypeOptions) -> Iter
         with connection.cursor() as cursor:
             for statement in SESSION:
                 cursor.execute(statement)
-        place = _begin(connection, login, version)
-        yield Snapshot(connection, place, options)
+        places = Places(connection, version, address=login.address, user=login.user)
+        place, gtids = _begin(connection, places, version)
+        log = {**places.log_now(), "gtids": gtids}
+        yield Snapshot(connection, place, log, options)
 
 
-def _begin(connection: Any, login: Login, version: ServerVersion) -> LogPlace:
-    places = Places(connection, version, address=login.address, user=login.user)
+def _begin(connection: Any, places: Places, version: ServerVersion) -> tuple[LogPlace, str]:
+    """The snapshot's place, and the GTIDs of what was executed by then."""
     if version.is_mariadb:
-        return places.begin_snapshot()
+        gtids = places.executed()
+        return places.begin_snapshot(), gtids
     with connection.cursor() as cursor:
         cursor.execute("FLUSH TABLES WITH READ LOCK")
         try:
             cursor.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")
-            return places.end()
+            return places.end(), places.executed()
         finally:
             cursor.execute("UNLOCK TABLES")
 
 
 def _portions(cursor: Any) -> Iterator[Sequence[tuple[bytes | None, ...]]]:
-    """Rows by some megabytes."""
+    """Rows by some megabytes: the driver holds one more."""
     held: list[tuple[bytes | None, ...]] = []
     size = 0
-    while rows := cursor.fetchmany(FETCHED):
-        held += rows
-        size += sum(len(cell) for row in rows for cell in row if cell is not None)
-        if size > BATCH_BYTES:
+    while (row := cursor.fetchone()) is not None:
+        held.append(row)
+        size += sum(len(cell) for cell in row if cell is not None)
+        if size > BATCH_BYTES or len(held) == BATCH_ROWS:
             yield held
             held, size = [], 0
     if held:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -32,23 +32,23 @@ class Filling:
     def fill(self, name: TableName, begun: Begun, read: Read) -> SeedFolder:
         """Put every chunk there that is not yet. Raises NotSeedableError."""
         folder = SeedFolder(self.settings.layout, self.settings.source, begun.id)
-        left = [n for n in range(len(begun.chunks)) if not folder.is_done(n)]
+        left = [n for n in range(len(begun.chunks)) if folder.done(n) is None]
         task = self.progress.task(f"seed {name}", len(left), "chunks")
 
         def put(number: int) -> None:
-            rows = read(number).write.mode("overwrite").option("compression", "zstd")
-            rows.parquet(folder.chunk(number))
+            rows = read(number).write.option("compression", "zstd")
+            rows.parquet(folder.attempt(number))
             task.advance()
 
         with task, ThreadPoolExecutor(self.settings.seed.parallel) as pool:
             _all(name, [pool.submit(put, number) for number in left])
         return folder
 
-    def count(self, folder: SeedFolder, definition: TableDefinition) -> int:
-        """How many rows a folder has."""
+    def count(self, folder: SeedFolder, parts: Sequence[str], definition: TableDefinition) -> int:
+        """How many rows some parts of a folder have."""
         staged = staged_schema(definition, self.settings.type_options)
-        rows = self.spark.read.schema(staged).option("recursiveFileLookup", "true")
-        return rows.parquet(folder.rows).count()
+        paths = [f"{folder.rows}/{part}" for part in parts]
+        return self.spark.read.schema(staged).parquet(*paths).count()
 
 
 def _all(name: TableName, chunks: list[Future[None]]) -> None:

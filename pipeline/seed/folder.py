@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -30,7 +32,8 @@ PATIENCE = 24 * 60 * 60
 class Begun:
     """A seed under way: of a table with this CREATE TABLE, from the place `file`, `position` on.
 
-    `origin` tells what it is read from; `chunks` are conditions over the table's rows.
+    `origin` tells what it is read from; `chunks` are conditions over the table's rows; `log` has
+    what tells the log that the place is in (see `Seed`), by the names of its fields.
     """
 
     id: str
@@ -41,6 +44,7 @@ class Begun:
     chunks: tuple[str, ...]
     types: dict[str, str]
     at: float
+    log: dict[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """As `begun.json` has it."""
@@ -74,9 +78,9 @@ class SeedFolder:
         """Where its rows are, a folder for each chunk."""
         return rows_folder(self.lake, self.source, self.id)
 
-    def chunk(self, number: int) -> str:
-        """Where the rows of a chunk are."""
-        return f"{self.rows}/{number:06d}"
+    def attempt(self, number: int) -> str:
+        """A new folder for the rows of a chunk: another run may be reading it, too."""
+        return f"{self.rows}/{number:06d}/{uuid4().hex}"
 
     @property
     def is_whole(self) -> bool:
@@ -87,24 +91,33 @@ class SeedFolder:
         """Keep what is begun."""
         stores.write(f"{self.path}/{BEGUN}", begun.to_json().encode())
 
-    def is_done(self, number: int) -> bool:
-        """Whether a chunk need not be read again."""
-        return stores.exists(f"{self.chunk(number)}/{DONE}")
+    def done(self, number: int) -> str | None:
+        """A folder in `rows` that has all of a chunk, if there is one."""
+        chunk = f"{number:06d}"
+        for attempt in sorted(stores.names_in(f"{self.rows}/{chunk}")):
+            if stores.exists(f"{self.rows}/{chunk}/{attempt}/{DONE}"):
+                return f"{chunk}/{attempt}"
+        return None
+
+    def parts(self, chunks: int) -> tuple[str, ...]:
+        """One such folder for each of so many chunks, all of which are done."""
+        found = (self.done(number) for number in range(chunks))
+        return tuple(part for part in found if part is not None)
 
     def remove(self) -> None:
         """Remove all of it."""
         stores.remove(self.path)
 
     def write(self, number: int, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
-        """Write a chunk's rows without Spark, in place of what may be there of them."""
-        stores.remove(self.chunk(number))
+        """Write a chunk's rows without Spark."""
+        folder = self.attempt(number)
         with (
-            stores.binary(f"{self.chunk(number)}/rows.parquet") as out,
+            stores.binary(f"{folder}/rows.parquet") as out,
             pq.ParquetWriter(out, schema, compression="zstd") as writer,
         ):
             for batch in batches:
                 writer.write_batch(batch)
-        stores.write(f"{self.chunk(number)}/{DONE}", b"")
+        stores.write(f"{folder}/{DONE}", b"")
 
 
 def under_way(lake: Lake, source: str, name: TableName, **same: object) -> Begun | None:
@@ -128,6 +141,7 @@ def begun_now(
     place: tuple[str, int],
     chunks: Sequence[str],
     types: dict[str, str],
+    log: dict[str, Any],
 ) -> Begun:
     """A seed that begins."""
-    return Begun(new_id(name), origin, query, *place, tuple(chunks), types, time.time())
+    return Begun(new_id(name), origin, query, *place, tuple(chunks), types, time.time(), log)

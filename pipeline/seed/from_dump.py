@@ -21,6 +21,7 @@ from pipeline.seed.filling import Filling
 from pipeline.seed.folder import Begun, SeedFolder, begun_now, under_way
 from pipeline.seed.source_table import definition_of
 from pipeline.seed.values.rows import row_reader
+from pipeline.server.version import server_number
 from pipeline.settings import Settings
 from pipeline.silver.seeds import LogPlace, Seed, staged_schema
 
@@ -85,10 +86,7 @@ class DumpReader:
             return once.mapInArrow(warm_first(reading), staged)
 
         folder = self.filling.fill(name, begun, read)
-        if not table.chunks:
-            staged = staged_schema(definition, settings.type_options)
-            empty = self.filling.spark.createDataFrame([], staged)
-            empty.write.mode("overwrite").parquet(folder.chunk(0))
+        parts = folder.parts(len(begun.chunks))
         return Seed(
             id=begun.id,
             schema=table.schema,
@@ -97,17 +95,25 @@ class DumpReader:
             first=place,
             last=place,
             exact=True,
-            rows=self.filling.count(folder, definition),
+            rows=self.filling.count(folder, parts, definition) if parts else 0,
             server=self.dump.server,
             sql_mode=table.sql_mode,
             types=begun.types,
+            parts=parts,
+            gtids=self._gtids,
         )
+
+    @property
+    def _gtids(self) -> str:
+        """What its server had executed: MariaDB's dumps tell the last number of a domain only."""
+        is_mariadb = server_number(self.dump.server)[1]
+        return "" if is_mariadb else self.dump.gtids or ""
 
     def _begun(self, name: TableName, table: DumpedTable, place: LogPlace) -> Begun:
         settings = self.filling.settings
         lake, source, types = settings.layout, settings.source, settings.decoding["types"]
         parts = tuple(f"{chunk.name}:{chunk.size}" for chunk in table.chunks)
-        wanted = begun_now(name, self.location, table.statement, place, parts, types)
+        wanted = begun_now(name, self.location, table.statement, place, parts, types, {})
         same = {k: v for k, v in asdict(wanted).items() if k not in ("id", "at")}
         if begun := under_way(lake, source, name, **same):
             return begun

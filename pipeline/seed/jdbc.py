@@ -24,13 +24,15 @@ from pipeline.seed.values.rows import row_reader
 from pipeline.server.login import Login
 from pipeline.server.version import ServerVersion
 from pipeline.server_settings import TlsMode, TlsSettings
-from pipeline.sessions import is_connected
+from pipeline.sessions import is_connected, own_session
 from pipeline.silver.seeds import staged_schema
 from pipeline.submitted import is_loadable
 
 DRIVER = "org.mariadb.jdbc.Driver"
-FETCHED_ROWS = "1000"
-"""Rows that the connector holds at a time; without it, it would hold a chunk's."""
+FETCHED_ROWS, FETCHED_BYTES = 1000, 8 << 20
+"""About so much the connector holds at a time; without a limit, it would hold a chunk's."""
+BATCH_ROWS, BATCH_BYTES = 10_000, 32 << 20
+"""About so much goes from Java to Python at a time."""
 _MODES: Mapping[TlsMode, str] = {
     "disabled": "disable",
     "preferred": "disable",
@@ -56,10 +58,18 @@ class JdbcSource:
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", _options(self.login, self.version, self.over_tls))
 
-    def read(self, spark: SparkSession, query: str) -> DataFrame:
-        """What a query gives, in one task."""
-        reader = spark.read.format("jdbc").options(**self.options)
+    def read(self, spark: SparkSession, query: str, row_bytes: int = 0) -> DataFrame:
+        """What a query gives, in one task; its rows have about so many bytes."""
+        batch = str(at_most(BATCH_ROWS, BATCH_BYTES, row_bytes))
+        own = own_session(spark, {"spark.sql.execution.arrow.maxRecordsPerBatch": batch})
+        reader = own.read.format("jdbc").options(**self.options)
+        reader = reader.option("fetchsize", str(at_most(FETCHED_ROWS, FETCHED_BYTES, row_bytes)))
         return reader.option("dbtable", f"({query}) AS chunk").load()
+
+
+def at_most(rows: int, size: int, row_bytes: int) -> int:
+    """So many rows, or as many as that size has, and one at least."""
+    return max(1, min(rows, size // max(row_bytes, 1)))
 
 
 def _options(login: Login, version: ServerVersion, over_tls: bool) -> Mapping[str, str]:
@@ -70,17 +80,20 @@ def _options(login: Login, version: ServerVersion, over_tls: bool) -> Mapping[st
         )
     host = f"[{login.host}]" if ":" in login.host else login.host
     limit = "max_statement_time" if version.is_mariadb else "max_execution_time"
+    new_name = version.since(mysql=(5, 7, 20), mariadb=(11, 1, 1))
+    isolation = "transaction_isolation" if new_name else "tx_isolation"
     return {
         # By this name Spark quotes names as the server does.
         "url": f"jdbc:mysql://{host}:{login.port}/?permitMysqlScheme",
         "driver": DRIVER,
         "user": login.user,
         "password": login.password.get_secret_value(),
-        "fetchsize": FETCHED_ROWS,
         "allowPublicKeyRetrieval": "true",
         "connectionAttributes": "program_name:binlake",
         # A chunk is taken for as long as what it is written to takes.
-        "sessionInitStatement": f"{SESSION}, net_write_timeout = 86400, {limit} = 0",
+        "sessionInitStatement": f"{SESSION}, net_write_timeout = 86400, {limit} = 0,"
+        # Nothing that may be rolled back.
+        f" {isolation} = 'READ-COMMITTED'",
         **_tls(login.tls, over_tls),
     }
 

@@ -27,9 +27,9 @@ from pipeline.seed.errors import SeedError
 from pipeline.seed.filling import Filling
 from pipeline.seed.from_dump import DumpReader, opened
 from pipeline.seed.server import SourceServer, source_server
-from pipeline.seed.source_table import SourceTable, source_table, table_names
+from pipeline.seed.source_table import SourceTable, asked_of, source_table, table_names
 from pipeline.settings import Settings
-from pipeline.silver.seeds import Seed, ids_of, put_seed, read_seed
+from pipeline.silver.seeds import Seed, ids_of, is_refused, put_seed, read_seed
 
 LAYER = "seed"
 
@@ -90,7 +90,7 @@ class _Seeding:
         chunked = ChunkedReader(self._filling, server)
         for table in tables:
             if table not in at_once:
-                with self._telling():
+                with self._telling(), asked_of(table.name):
                     self._keep(chunked.seed(table))
         if at_once:
             self._seed_at_once(server, at_once)
@@ -110,7 +110,8 @@ class _Seeding:
         lake, source = self._settings.layout, self._settings.source
         taken = self._taken.get(name)
         newer = [one for one in ids_of(lake, source, name) if taken is None or one > taken]
-        return any(read_seed(lake, source, one) for one in newer)
+        last = next((one for one in reversed(newer) if read_seed(lake, source, one)), None)
+        return last is not None and not is_refused(lake, source, last)
 
     @cached_property
     def _taken(self) -> dict[TableName, str]:
@@ -120,7 +121,7 @@ class _Seeding:
         return {item.name: item.seed.id for item in items if item.seed}
 
     def _looked_up(self, server: SourceServer, name: TableName) -> Iterator[SourceTable]:
-        with self._telling():
+        with self._telling(), asked_of(name):
             yield source_table(server.connection, server.version, name)
 
     def _needs_one_moment(self, server: SourceServer, table: SourceTable) -> bool:
@@ -135,8 +136,10 @@ class _Seeding:
         task = self._filling.progress.task("seed at one moment", len(tables), "tables")
         with task, snapshot(server.login, server.version, options) as found:
             for table in tables:
-                with self._telling():
-                    self._keep(copied(self._settings, server, found, table))
+                with self._telling(), asked_of(table.name):
+                    # As it is now: others may have been read for hours.
+                    anew = source_table(server.connection, server.version, table.name)
+                    self._keep(copied(self._settings, server, found, anew))
                 task.advance()
 
     @contextmanager

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 SILENT_SECONDS = 60 * 60
 """The longest that a statement may take: to part a large table is one scan of its key."""
 
+IDLE_SECONDS = 7 * 24 * 60 * 60
+"""The longest that a table's chunks may take: nothing is asked over the connection meanwhile."""
+
 
 @dataclass(frozen=True, slots=True)
 class SourceServer:
@@ -52,7 +55,7 @@ def source_server(settings: Settings) -> Iterator[SourceServer]:
     connection = connect(who, read_timeout=SILENT_SECONDS)
     with connection, asked(who):
         with connection.cursor() as cursor:
-            cursor.execute(SESSION)
+            cursor.execute(f"{SESSION}, wait_timeout = {IDLE_SECONDS}")
             cursor.execute("SHOW GLOBAL VARIABLES")
             variables = {str(name).lower(): str(value) for name, value in cursor.fetchall()}
             cursor.execute("SHOW SESSION STATUS LIKE 'Ssl_cipher'")

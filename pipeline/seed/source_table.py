@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from pipeline.catalog.ddl import Session, effects
 from pipeline.catalog.effects import CreateTable, TableName
 from pipeline.seed.errors import SeedError
 from pipeline.seed.select import select_expression
+from pipeline.server.connection import BROKEN_OFF
 from pipeline.server.version import ServerVersion, server_number
 from pipeline.verify.snapshot_columns import SYSTEM_SCHEMAS, quoted
 
@@ -35,7 +37,7 @@ class SourceTable:
     """A table as the server defines it now; `query` is its CREATE TABLE, `rows` an estimate.
 
     `charsets`: by column, that of its text (`binary`: it is bytes). `transactional`: its engine
-    takes part in a consistent snapshot.
+    takes part in a consistent snapshot. `row_bytes`: what a row takes on average, by its estimate.
     """
 
     name: TableName
@@ -44,6 +46,7 @@ class SourceTable:
     rows: int
     charsets: dict[str, str]
     transactional: bool = True
+    row_bytes: int = 0
 
     @property
     def place(self) -> str:
@@ -57,6 +60,24 @@ class SourceTable:
             for n, column in enumerate(self.definition.columns)
         )
         return f"SELECT {', '.join(cells)} FROM {self.place}{f' WHERE {where}' if where else ''}"
+
+
+@contextmanager
+def asked_of(name: TableName) -> Iterator[None]:
+    """What a server says against one table, which others need not suffer for.
+
+    Raises NotSeedableError; a connection that breaks off is no table's.
+    """
+    import pymysql
+
+    try:
+        yield
+    except pymysql.MySQLError as error:
+        if not error.args or error.args[0] in BROKEN_OFF:
+            raise
+        raise NotSeedableError(
+            name, f"the server says: {error.args[-1]}", "Look at the table, and run it again."
+        ) from error
 
 
 def table_names(
@@ -77,13 +98,14 @@ def source_table(
 ) -> SourceTable:
     """Look a table up. Raises NotSeedableError."""
     query = create_table(connection, name)
-    rows, transactional = _rows(
+    told = _rows(
         connection,
-        "SELECT TABLE_ROWS, TRANSACTIONS FROM information_schema.TABLES"
+        "SELECT TABLE_ROWS, TRANSACTIONS, AVG_ROW_LENGTH FROM information_schema.TABLES"
         " LEFT JOIN information_schema.ENGINES USING (ENGINE)"
         " WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s",
         *_parts(name),
-    )[0]
+    )
+    rows, transactional, row_bytes = told[0] if told else (0, "", 0)
     charsets = _rows(
         connection,
         "SELECT COLUMN_NAME, CASE WHEN DATA_TYPE IN ('binary', 'varbinary') THEN 'binary'"
@@ -93,7 +115,15 @@ def source_table(
     )
     definition = definition_of(name, query, version.text)
     known = {column: charset for column, charset in charsets if charset}
-    return SourceTable(name, query, definition, int(rows or 0), known, transactional == "YES")
+    return SourceTable(
+        name,
+        query,
+        definition,
+        int(rows or 0),
+        known,
+        transactional == "YES",
+        int(row_bytes or 0),
+    )
 
 
 def create_table(connection: Connection[Any], name: TableName) -> str:

@@ -81,6 +81,20 @@ class Places:
             )
         return LogPlace(as_text(rows[0][0]), int(rows[0][1]))
 
+    def executed(self) -> str:
+        """The transactions that are in its log, as a set of GTIDs; empty without them."""
+        if self._version.is_mariadb:
+            return self._value("SELECT @@GLOBAL.gtid_binlog_state")
+        if self._value("SELECT @@GLOBAL.gtid_mode") != "ON":
+            return ""
+        return self._value("SELECT @@GLOBAL.gtid_executed").replace("\n", "")
+
+    def log_now(self) -> dict[str, int]:
+        """What tells the log that is written now from another with files of the same names: its
+        `server_id`, and when that is (`at`, seconds since 1970 by the server's clock)."""
+        ((server_id, at),) = self._rows("SELECT @@GLOBAL.server_id, UNIX_TIMESTAMP()")
+        return {"server_id": int(as_text(server_id)), "at": int(float(as_text(at)))}
+
     def settled(self) -> LogPlace:
         """A place of which everything before it is seen by whoever reads from now on.
 

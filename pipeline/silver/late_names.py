@@ -29,7 +29,7 @@ from pipeline.silver.staging import big_row_session
 from pipeline.silver.survey import find, in_log_order
 
 _LOG_START = 0, 0
-_BEFORE_GOLD = ("declared", "unsupported", "model", "keys", "temporary", "drop", "moved")
+_BEFORE_GOLD = ("declared", "unsupported", "model", "keys", "temporary", "drop", "moved", "told")
 """Items of a table that gold never had."""
 _BEGINS = ("observed", "create", "renamed")
 

@@ -144,7 +144,7 @@ class SilverPlan:
     def table_names(self) -> set[TableName]:
         """The tables that the batch has something of."""
         shown = {TableName(t.definition.schema, t.definition.table) for t in self.tables}
-        return shown | {item.name for item in self.items if item.kind != "schema"}
+        return shown | {item.name for item in self.items if item.kind not in ("schema", "told")}
 
     @property
     def table_ids(self) -> dict[str, int]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pipeline.bronze.files import FileRow
-from pipeline.catalog.effects import TableName
+from pipeline.bronze.gtids import GtidSet
 from pipeline.catalog.items import SeededFrom, TimelineItem, in_force
 from pipeline.catalog.logged import LoggedStatement
 from pipeline.catalog.seeded import NotSeededError
@@ -18,9 +18,10 @@ from pipeline.catalog.timeline import Timeline
 from pipeline.server.version import server_number
 from pipeline.settings import Settings
 from pipeline.silver.decode import OFFSET_BITS
-from pipeline.silver.seeds import LogPlace, Seed, newest
+from pipeline.silver.seeds import LogPlace, Seed, newest, refuse_seed
 from pipeline.silver.segments import Mark
 
+NEEDLESS = "the table has begun anew, empty, since it was read: the log tells all of it"
 AGAIN = "Seed it again: binlake seed --table {name}."
 
 
@@ -38,29 +39,27 @@ class Reached:
     all_of_bronze: bool
     removed: int = 0
 
-    def lsn(self, place: LogPlace) -> int | None:
-        """The LSN of a place in the log, if the lake has that file of it."""
-        row = self._file(place)
-        return None if row is None else row.ordinal << OFFSET_BITS | place[1]
+    def file_of(self, seed: Seed, place: LogPlace) -> FileRow | None:
+        """The file that a place is in, if the lake has it: names may come again, after RESET or of
+        another server. Raises NotSeededError where nothing tells which it is."""
+        named = [row for row in self.files if row.file == place[0]]
+        if seed.server_id is None or seed.at is None:
+            if len(named) > 1:
+                raise NotSeededError(f"the lake has several files {place[0]}, and it tells of none")
+            return named[0] if named else None
+        at, server = seed.at, seed.server_id
+        own = [row for row in named if row.server_id == server and row.begun <= at]
+        return own[-1] if own else None
 
-    def is_behind(self, place: LogPlace) -> bool:
+    def is_behind(self, row: FileRow, place: LogPlace) -> bool:
         """Whether every transaction before the place is in silver."""
-        row = self._file(place)
-        if row is None:
-            return False
         return (row.ordinal, place[1]) <= self.end or (
             self.all_of_bronze and row.ingested_upto >= place[1]
         )
 
     def is_before_all(self, place: LogPlace) -> bool:
-        """Whether the lake has no such file, and later ones."""
-        return self._file(place) is None and any(
-            _number(row.file) > _number(place[0]) for row in self.files
-        )
-
-    def _file(self, place: LogPlace) -> FileRow | None:
-        # A name may come again, after RESET: the last one counts.
-        return next((row for row in reversed(self.files) if row.file == place[0]), None)
+        """Whether the lake has no such file, and later ones only."""
+        return bool(self.files) and all(_number(row.file) > _number(place[0]) for row in self.files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +75,7 @@ def waiting(settings: Settings, items: Iterable[TimelineItem]) -> list[Seed]:
 
     Raises SeedUnreadableError.
     """
-    taken: dict[TableName, str] = {}
-    for item in items:
-        if item.seed:
-            taken[item.name] = max(item.seed.id, taken.get(item.name, ""))
+    taken = {item.seed.id for item in items if item.seed}
     found = newest(settings.layout, settings.source, taken)
     return [seed for seed in found if settings.wanted(seed.schema, seed.table)]
 
@@ -101,9 +97,13 @@ def take(
         except NotSeededError as error:
             again = AGAIN.format(name=seed.name)
             notes.append(f"The seed of {seed.name} is not taken: {error}. {again}")
+            refuse_seed(settings.layout, settings.source, seed.id, str(error))
         except _WaitsError as error:
             notes.append(f"The seed of {seed.name} waits: {error}.")
         else:
+            if item is None:
+                refuse_seed(settings.layout, settings.source, seed.id, NEEDLESS)
+                notes.append(f"The seed of {seed.name} is not needed: {NEEDLESS}.")
             items += [item] if item else []
     return Taken(tuple(items), tuple(notes))
 
@@ -119,7 +119,7 @@ def _taken(
     items: Sequence[TimelineItem],
     reached: Reached,
 ) -> TimelineItem | None:
-    lsn = _begun(settings, seed, reached)
+    lsn = _begun(settings, seed, reached) - 1
     number, mariadb = server_number(seed.server)
     at = LoggedStatement(
         reached.cut_lsn,
@@ -137,21 +137,38 @@ def _taken(
 
 
 def _begun(settings: Settings, seed: Seed, reached: Reached) -> int:
-    """The LSN right before the seed's first place. Raises NotSeededError, _WaitsError."""
+    """The LSN of the seed's first place. Raises NotSeededError, _WaitsError."""
     made = settings.decoding["types"]
     if seed.types is not None and dict(seed.types) != made:
         raise NotSeededError(f"its values were read with types {dict(seed.types)}, not {made}")
-    for place in (seed.first, seed.last):
-        if reached.is_before_all(place):
-            raise NotSeededError(f"the lake has not got {place[0]}, where it was begun")
-    first = reached.lsn(seed.first)
-    if first is None or not reached.is_behind(seed.last):
-        raise _WaitsError(f"the lake has not come to {seed.last[0]}:{seed.last[1]}")
+    if reached.is_before_all(seed.first):
+        raise NotSeededError(f"the lake has not got {seed.first[0]}, where it was begun")
+    first, last = (reached.file_of(seed, place) for place in (seed.first, seed.last))
+    if first is None or last is None or not reached.is_behind(last, seed.last):
+        of = "" if seed.server_id is None else f" of the server with server_id {seed.server_id}"
+        raise _WaitsError(f"the lake has not come to {seed.last[0]}:{seed.last[1]}{of}")
     if not reached.cut_lsn:
         raise _WaitsError("the lake has no transaction yet")
-    if first < reached.removed:
+    lsn = first.ordinal << OFFSET_BITS | seed.first[1]
+    if lsn < reached.removed:
         raise NotSeededError("changes behind it were removed from silver by binlake maintain")
-    return first - 1
+    _require_all_executed(seed, [row for row in reached.files if row.ordinal < first.ordinal])
+    return lsn
+
+
+def _require_all_executed(seed: Seed, before: Iterable[FileRow]) -> None:
+    """NotSeededError where transactions of before its place in the lake are not in the seed: of a
+    server that lagged behind the one whose log came first."""
+    if not seed.gtids:
+        return
+    executed = GtidSet.of(seed.gtids)
+    lacking = GtidSet.of(*(row.gtids for row in before)) - executed
+    if lacking:
+        raise NotSeededError(f"its server had not executed {_cut(str(lacking))} yet")
+
+
+def _cut(text: str, longest: int = 200) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}…"
 
 
 def _number(file: str) -> int:

@@ -8,9 +8,10 @@ last: without it, rows are still being read. Ids of one table sort by when the s
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
+from itertools import takewhile
 from typing import Any
 from uuid import uuid4
 
@@ -27,6 +28,7 @@ from pipeline.silver.spark_types import spark_schema
 
 FORMAT = 1
 MANIFEST = "seed.json"
+REFUSED = "refused.txt"
 ROWS = "rows"
 _BETWEEN = "~"
 """Between the parts of an id; `encode_part` gives none."""
@@ -46,7 +48,10 @@ class Seed:
     Every change before `first` is in them, none behind `last`; with `exact` these are one. `query`
     is its CREATE TABLE, to be read in this `sql_mode`; `server` the version's text, and `types` the
     settings of types that its values were read with. `rows` are how many there are.
-    `cascades_logged`: the server logs what foreign keys change in child tables.
+    `cascades_logged`: the server logs what foreign keys change in child tables. `server_id` and
+    `at` (seconds since 1970, by the server's clock) tell the log of `first` from others with files
+    of the same names (None: of a dump, which does not tell); `gtids` are the transactions that the
+    server had executed then, if it tells. `parts` are folders in `rows`: nothing else counts.
     """
 
     id: str
@@ -61,6 +66,10 @@ class Seed:
     sql_mode: int = 0
     types: Mapping[str, str] | None = None
     cascades_logged: bool = False
+    server_id: int | None = None
+    at: int | None = None
+    gtids: str = ""
+    parts: tuple[str, ...] = ()
 
     @property
     def name(self) -> TableName:
@@ -80,6 +89,7 @@ class Seed:
         for place in ("first", "last"):
             file, position = fields[place]
             fields[place] = (str(file), int(position))
+        fields["parts"] = tuple(fields["parts"])
         return cls(**fields)
 
 
@@ -105,8 +115,23 @@ def staged_schema(definition: TableDefinition, options: TypeOptions) -> st.Struc
 
 
 def put_seed(lake: Lake, source: str, seed: Seed) -> None:
-    """Say that a seed is whole: from now on silver may take it."""
-    stores.write(f"{lake.seeds(source)}/{seed.id}/{MANIFEST}", seed.to_json().encode())
+    """Say that a seed is whole: from now on silver may take it.
+
+    What another run has said stays, which was filling it too: silver may have taken that.
+    """
+    path = f"{lake.seeds(source)}/{seed.id}/{MANIFEST}"
+    if not stores.exists(path):
+        stores.write(path, seed.to_json().encode())
+
+
+def refuse_seed(lake: Lake, source: str, seed: str, reason: str) -> None:
+    """Keep that a seed is not taken, and why: it is out of the way of another."""
+    stores.write(f"{lake.seeds(source)}/{seed}/{REFUSED}", reason.encode())
+
+
+def is_refused(lake: Lake, source: str, seed: str) -> bool:
+    """Whether silver will not take a seed."""
+    return stores.exists(f"{lake.seeds(source)}/{seed}/{REFUSED}")
 
 
 def seed_ids(lake: Lake, source: str) -> list[str]:
@@ -133,13 +158,15 @@ def read_seed(lake: Lake, source: str, seed: str) -> Seed | None:
         raise SeedUnreadableError(f"{path} cannot be read: {error}.", remedy=remedy) from error
 
 
-def newest(lake: Lake, source: str, taken: Mapping[TableName, str]) -> Iterator[Seed]:
-    """The last seed of each table that is whole, if it is newer than the one that was `taken`."""
+def newest(lake: Lake, source: str, taken: Collection[str]) -> Iterator[Seed]:
+    """The last seed of each table that is whole, unless it, or one behind it, was `taken` (ids), or
+    it was refused. Raises SeedUnreadableError."""
     by_table: dict[str, list[str]] = {}
     for one in seed_ids(lake, source):
         by_table.setdefault(one.rpartition(_BETWEEN)[0], []).append(one)
-    known = {_BETWEEN.join(_prefix(name)): one for name, one in taken.items()}
-    for table, ids in sorted(by_table.items()):
-        newer = (one for one in reversed(ids) if one > known.get(table, ""))
-        found = (read_seed(lake, source, one) for one in newer)
-        yield from [seed for seed in [next((s for s in found if s is not None), None)] if seed]
+    for _, ids in sorted(by_table.items()):
+        newer = takewhile(lambda one: one not in taken, reversed(ids))
+        whole = (seed for one in newer if (seed := read_seed(lake, source, one)) is not None)
+        seed = next(whole, None)
+        if seed is not None and not is_refused(lake, source, seed.id):
+            yield seed

@@ -22,6 +22,7 @@ from pipeline.ledger import Ledger
 from pipeline.progress import QuietProgress
 from pipeline.seed.folder import SeedFolder
 from pipeline.settings import Settings
+from pipeline.silver.seeds import Seed, put_seed
 from tests.support.kills import AfterEachCommit, Killed
 from tests.support.made_silver import (
     SOURCE,
@@ -54,15 +55,18 @@ def seed(
     lake: Path, table: str, since: int, at: int, found: Sequence[Row], *, exact: bool = False
 ) -> TimelineItem:
     """A seed of behind the `since`th transaction, in two chunks, taken behind the `at`th."""
-    name = f"shop~{table}~{at}"
+    name = f"shop~{table}~{at}-{since}"
     folder = SeedFolder(Lake(str(lake)), SOURCE, name)
     schema = pa.schema([pa.field("c0", pa.int32()), pa.field("c1", pa.string())])
     for number, part in enumerate((found[:2], found[2:])):
         columns = [[row[0] for row in part], [row[1] for row in part]]
         arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
         folder.write(number, schema, [pa.RecordBatch.from_arrays(arrays, schema=schema)])
+    place = ("binlog.000001", 4)
+    told = Seed(name, "shop", table, "", place, place, exact, len(found), parts=folder.parts(2))
+    put_seed(Lake(str(lake)), SOURCE, told)
     bare = item("seeded", at, T if table == "t" else BAG)
-    return replace(bare, pos=BEHIND_ALL, seed=SeededFrom(name, lsn(since), exact))
+    return replace(bare, pos=BEHIND_ALL + since, seed=SeededFrom(name, lsn(since), exact))
 
 
 def make(silver: MadeSilver, lake: Path) -> None:
@@ -140,7 +144,7 @@ def test_images_that_leave_columns_out_hold_a_table_that_was_read_while_others_w
     )
     gold_run(spark, tmp_path)
     found = state(spark, tmp_path, "t")
-    assert not found.complete
+    assert (found.complete, found.version) == (False, None)
     assert found.held is not None
     assert "--consistent" in found.held
     # another one, of one moment, does
@@ -149,3 +153,26 @@ def test_images_that_leave_columns_out_hold_a_table_that_was_read_while_others_w
     found = state(spark, tmp_path, "t")
     assert (found.complete, found.held) == (True, None)
     assert rows(spark, tmp_path, "t") == [(1, "b"), (9, "z")]
+
+
+def test_a_seed_that_is_refused_leaves_the_rows_of_before(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    silver = MadeSilver(spark, str(tmp_path))
+    silver.batch([Tx(1).insert(T, 1, "a")], [item("create", 1, T)])
+    gold_run(spark, tmp_path)
+    silver.batch(
+        [Tx(2).update(T, (1, None), (1, "b")).partly(before=["v"])],
+        [seed(tmp_path, "t", 1, 2, [(1, "other"), (2, "torn")])],
+    )
+    gold_run(spark, tmp_path)
+    found = state(spark, tmp_path, "t")
+    assert (found.complete, found.to_lsn) == (True, lsn(2) - 1)
+    assert rows(spark, tmp_path, "t") == [(1, "a")]
+    # the next one is right behind what gold has
+    silver.batch([Tx(3)], [seed(tmp_path, "t", 2, 3, [(1, "b")], exact=True)])
+    gold_run(spark, tmp_path)
+    silver.batch([], [seed(tmp_path, "t", 3, 3, [(1, "B")], exact=True)], cut=3)
+    gold_run(spark, tmp_path)
+    assert rows(spark, tmp_path, "t") == [(1, "B")]
+    assert state(spark, tmp_path, "t").complete

@@ -64,6 +64,7 @@ def taken(
         ((BEFORE, shown()), (BEFORE, "ALTER TABLE t MODIFY v json"), (BEFORE, shown())),
         # other tables
         ((BEHIND, "ALTER TABLE other ADD x int"), (BEHIND, "CREATE TABLE u (id int)")),
+        ((BEHIND, "DROP DATABASE other"), (BEFORE, "DROP DATABASE s"), (BEFORE, "TRUNCATE t")),
     ],
 )
 def test_its_rows_are_the_tables_from_the_batchs_end_on(events: tuple[Event, ...]) -> None:
@@ -129,6 +130,14 @@ def test_a_table_that_began_empty_since_needs_none(events: tuple[str | TableDefi
         (((BEHIND, shown(OTHER)),), "by the log it is another: column v"),
         (((BEHIND, unnamed()),), "binlog_row_metadata"),
         (((BEFORE, shown()), (BEHIND, shown(OTHER))), "changed since"),
+        # of a table of which nothing is known the log tells no less
+        (((BEHIND, "TRUNCATE TABLE t"),), "changed the table since: TRUNCATE"),
+        (((BEHIND, "ALTER TABLE t ADD n int"),), "changed the table since: ALTER"),
+        (((BEHIND, "ALTER TABLE t DROP PARTITION p"),), "changed the table since: ALTER"),
+        (((BEHIND, "DROP TABLE IF EXISTS u, t"),), "changed the table since: DROP"),
+        (((BEHIND, "RENAME TABLE t TO u, v TO t"),), "changed the table since: RENAME"),
+        (((BEHIND, "RENAME TABLE u TO t"),), "changed the table since: RENAME"),
+        (((BEHIND, "DROP DATABASE s"),), "changed the table since: DROP DATABASE"),
     ],
 )
 def test_it_is_refused_where_the_log_does_not_tell_of_its_rows(

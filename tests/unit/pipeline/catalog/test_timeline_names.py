@@ -130,8 +130,7 @@ def test_names_are_compared_as_the_server_does(
 ) -> None:
     log = Log(lower_case_table_names=names).run(CREATE, "ALTER TABLE S.T ADD n int")
     if names == 1:
-        log.run("RENAME TABLE T TO U", replace(shown(V2), table="u"))
-        log.new.pop()  # the table map binds the version
+        log.run("RENAME TABLE T TO U")
     assert [(item.kind, item.table) for item in log.new] == expected
 
 

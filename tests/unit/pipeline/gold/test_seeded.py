@@ -14,7 +14,7 @@ from pipeline.catalog.items import ItemKind, SeededFrom, TimelineItem
 from pipeline.catalog.seeded import BEHIND_ALL
 from pipeline.gold.blocks import Fault, Rules
 from pipeline.gold.parts import Evolve, Rows, parts
-from pipeline.gold.plan import Known, plan_batch
+from pipeline.gold.plan import Known, plan_batch, same
 from pipeline.gold.seeded import behind, first_seed
 from pipeline.gold.state import GoldState, TableState
 from pipeline.gold.ways import NOT_FROM_START
@@ -88,6 +88,19 @@ def test_another_seed_at_the_same_place_takes_the_first_ones() -> None:
     evolve, _ = parts(found, items)
     assert isinstance(evolve, Evolve)
     assert evolve.item == items[-1]
+
+
+def test_a_seed_right_behind_what_gold_has_is_taken_once() -> None:
+    """A server to which nobody writes: the seed's item stands where the table is."""
+    items = [item("observed", 10), seeded(120, 20)]
+    found = table(*items)
+    assert (found.from_lsn, found.to_lsn, found.complete) == (119, 300, True)
+    assert (found.touched, found.seed) == (True, "s~t~1")
+    again = GoldState(1, 300, tables={NAME: replace(found, touched=False)})
+    known = Known(3, 300, items, ())
+    assert same(again, plan_batch(again, known, RULES, lambda *_: True))
+    held = table(*items, faults=(fault(100),))
+    assert (held.held, held.to_lsn, held.complete, held.seed) == (None, 300, False, "")
 
 
 @pytest.mark.parametrize(("lsn", "complete"), [(SEED, True), (150, False), (END, False)])

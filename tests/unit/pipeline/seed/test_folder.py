@@ -25,7 +25,9 @@ def lake(tmp_path: Path) -> Lake:
 
 @pytest.fixture
 def begun(lake: Lake) -> Begun:
-    made = begun_now(NAME, "a server", "CREATE", ("binlog.000001", 4), ["a < 5", "a >= 5"], TYPES)
+    made = begun_now(
+        NAME, "a server", "CREATE", ("binlog.000001", 4), ["a < 5", "a >= 5"], TYPES, {}
+    )
     SeedFolder(lake, "live", made.id).begin(made)
     return made
 
@@ -63,10 +65,16 @@ def test_a_chunk_is_done_once_all_of_it_is_written(lake: Lake, begun: Begun) -> 
 
     with pytest.raises(ConnectionError):
         folder.write(0, schema, (batch for batch in broken()))
-    assert not folder.is_done(0)
+    assert folder.done(0) is None
     folder.write(0, schema, [batch, batch])
-    assert folder.is_done(0)
-    assert not folder.is_done(1)
-    assert pq.read_table(folder.chunk(0), schema=schema).num_rows == 4
+    done = folder.done(0)
+    assert done is not None
+    assert folder.done(1) is None
+    assert pq.read_table(f"{folder.rows}/{done}", schema=schema).num_rows == 4
     folder.write(1, schema, [])
-    assert pq.read_table(folder.chunk(1), schema=schema).num_rows == 0
+    first, second = folder.parts(2)
+    assert first == done
+    assert pq.read_table(f"{folder.rows}/{second}", schema=schema).num_rows == 0
+    # another run's rows of the same chunk are beside them, and one of both counts
+    folder.write(0, schema, [batch])
+    assert len(folder.parts(2)) == 2

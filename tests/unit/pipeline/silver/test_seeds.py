@@ -18,6 +18,7 @@ from pipeline.silver.seeds import (
     newest,
     put_seed,
     read_seed,
+    refuse_seed,
     seed_ids,
 )
 
@@ -63,9 +64,21 @@ def test_the_last_whole_seed_counts_if_it_was_not_taken(lake: Lake, tmp_path: Pa
         put_seed(lake, "live", seed)
     begun = seed_of(ITEM, 3)
     (tmp_path / "silver" / "_seeds" / "live" / begun.id / "rows").mkdir(parents=True)
-    assert list(newest(lake, "live", {})) == [other, second]
-    assert list(newest(lake, "live", {ITEM: first.id})) == [other, second]
-    assert list(newest(lake, "live", {ITEM: second.id, ODD: other.id})) == []
+    assert list(newest(lake, "live", ())) == [other, second]
+    assert list(newest(lake, "live", {first.id})) == [other, second]
+    assert list(newest(lake, "live", {second.id, other.id})) == []
+    # what is refused is out of the way, and what was before it does not come back
+    refuse_seed(lake, "live", second.id, "it was altered")
+    assert list(newest(lake, "live", ())) == [other]
+    put_seed(lake, "live", seed_of(ITEM, 4))
+    assert list(newest(lake, "live", ())) == [other, seed_of(ITEM, 4)]
+
+
+def test_what_silver_may_have_taken_is_not_said_anew(lake: Lake) -> None:
+    seed = seed_of(ITEM)
+    put_seed(lake, "live", seed)
+    put_seed(lake, "live", replace(seed, rows=8, parts=("000000/b",)))
+    assert read_seed(lake, "live", seed.id) == seed
 
 
 @pytest.mark.parametrize(
