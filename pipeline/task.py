@@ -2,8 +2,8 @@
 
 `binlake-task ingest --conf …` does what `binlake ingest --conf …` does, and returns where that ends
 with 0. With 3 (done, with faults or a gap) a layer returns too, since the next one goes on with
-what there is: a last task, `binlake-task status --check`, fails then. So do `seed`, with tables that
-could not be read, and `verify`, with a difference: nothing behind them would tell.
+what there is: a last task, `binlake-task status --check`, fails then. So do `seed`, with tables
+that could not be read, and `verify`, with a difference: nothing behind them would tell.
 
 A job's parameters become options that always have a value: `--full-refresh=true` is the option,
 `--full-refresh=false` and `--until=` are none.
