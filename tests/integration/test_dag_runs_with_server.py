@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,9 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.support.capturing import differing
 from tests.support.dag_run import Airflow
+from tests.support.mysql import MySQLServer
 
 PROGRAM = """#!/bin/sh
 echo "$1 $BINLAKE_SERVER" >> {folder}/environment
@@ -80,12 +83,14 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Ended:
     return Ended(dict(zip(dags, found, strict=True)), folder, airflow)
 
 
-def _source(airflow: Airflow, folder: Path, cases: list[str], options: Mapping[str, Any]) -> None:
+def _source(
+    airflow: Airflow, folder: Path, cases: list[str], options: Mapping[str, Any], **settings: Any
+) -> None:
     folder.mkdir()
     program = folder / "binlake-task"
     program.write_text(PROGRAM.format(folder=folder, cases="\n".join(cases)))
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    settings = {
+    settings |= {
         "source": folder.name,
         "lake": "/nowhere",
         "airflow": {"command": str(program), **options},
@@ -163,3 +168,29 @@ def test_a_difference_fails_at_once_whatever_check_says(ended: Ended) -> None:
     assert ended.lines("differs", "called") == [f"verify {conf} --against=server --wait=5400"]
     assert ended.lines("differs", "environment") == [f"verify {URL}"]
     assert "Gold is not what the server has" in ended.airflow.said
+
+
+def test_a_connection_is_all_that_a_capture_needs(mysql: MySQLServer, tmp_path: Path) -> None:
+    """The real program, a real server, and a user with a password that has to be encoded."""
+    mysql.reset_logs()
+    mysql.execute(
+        "DROP USER IF EXISTS repl;"
+        f" CREATE USER repl IDENTIFIED BY '{PASSWORD}';"
+        " GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO repl"
+    )
+    connection = {**CONNECTION, "host": "127.0.0.1", "port": mysql.port}
+    airflow = Airflow(tmp_path, AIRFLOW_CONN_SHOP_DB=json.dumps(connection))
+    task = f'"{sys.executable}" -c "from pipeline.task import main; main()" "$@"'
+    _source(
+        airflow,
+        tmp_path / "shop",
+        [f"capture) {task}; exit $?;;"],
+        {"capture": True, "server": "shop_db", "retries": 0},
+        capture={"to": str(tmp_path / "landed")},
+    )
+    (run,) = airflow.run(("binlake_shop_replication", {}))
+    assert run["state"] == "success"
+    assert not differing(mysql, tmp_path / "landed")
+    assert "Captured up to" in airflow.said
+    assert PASSWORD not in airflow.said
+    assert WRITTEN not in airflow.said
