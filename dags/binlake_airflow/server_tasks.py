@@ -34,8 +34,8 @@ def seed_task(source: Source) -> BaseOperator:
 
 
 def verify_task(source: Source) -> BaseOperator:
-    """Compares gold with the server. It waits for runs of gold, so it takes none of their slots; a
-    difference is never but a warning: nothing else tells it."""
+    """Compares gold with the server. It waits for runs of gold, so it takes none of their slots. A
+    difference always fails it: nothing else would tell."""
     options = {
         "--against": "server",
         "--wait": str(int(source.options.verify_wait.total_seconds())),
