@@ -22,7 +22,7 @@ from pipeline.cli_options import (
     settings_of,
 )
 from pipeline.cli_runs import carry_out, interrupted_in_a_line, session_for, set_up_run, tell
-from pipeline.errors import SettingsError, exit_code_of
+from pipeline.errors import DONE, DONE_WITH_FAULTS, SettingsError, exit_code_of
 
 app = typer.Typer(
     name="binlake",
@@ -140,7 +140,6 @@ def status(
     ] = False,
 ) -> None:
     """Where every source, layer and table stands: lag, position, faults, gaps, the last run."""
-    from pipeline.run import DONE_WITH_FAULTS
     from pipeline.show import show_status
     from pipeline.spark import session
     from pipeline.status import read_status
@@ -218,7 +217,8 @@ def verify(
         str | None,
         typer.Option(
             "--against",
-            help="Compare with a server (mysql://user@host:port), or with a file of the script's.",
+            help="Compare with a server (mysql://user@host:port, or server: the one of conf or"
+            " BINLAKE_SERVER), or with a file of the script's.",
         ),
     ] = None,
     wait: Annotated[
@@ -240,8 +240,8 @@ def verify(
         write_script(script)
         return
     from pipeline.progress import for_terminal
-    from pipeline.run import DONE, DONE_WITH_FAULTS, require_source
-    from pipeline.server_settings import is_server
+    from pipeline.run import require_source
+    from pipeline.server_settings import THE_SERVER, is_server
     from pipeline.spark import session
     from pipeline.verify.report import show
     from pipeline.verify.run import verify as verify_gold, verify_with_server, with_source
@@ -252,7 +252,7 @@ def verify(
     settings = with_source(spark, settings)
     require_source(spark, settings)
     chosen = tuple(tables or ())
-    if server is None:
+    if server is None and against != THE_SERVER:
         found = verify_gold(spark, settings, tables=chosen, against=against)
     else:
         found = verify_with_server(spark, settings, for_terminal(), tables=chosen, patience=wait)

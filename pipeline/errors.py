@@ -70,6 +70,9 @@ def has_sentence(error: BaseException) -> bool:
     return isinstance(error, BinlakeError | BinlogError)
 
 
+DONE = 0
+DONE_WITH_FAULTS = 3
+"""The exit code of work that is done but for what is held, missing, or differs."""
 INTERRUPTED = 130
 """The exit code of a run that is stopped with Ctrl-C, as shells have it."""
 

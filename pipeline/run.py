@@ -14,7 +14,14 @@ from pyspark.sql import SparkSession
 
 from pipeline.bronze import job as bronze
 from pipeline.bronze.files import read_files
-from pipeline.errors import BinlakeError, SettingsError, exit_code_of, sentence_of
+from pipeline.errors import (
+    DONE,
+    DONE_WITH_FAULTS,
+    BinlakeError,
+    SettingsError,
+    exit_code_of,
+    sentence_of,
+)
 from pipeline.gold import job as gold
 from pipeline.gold.rebuild import follows_silver
 from pipeline.gold.until import require_in_log
@@ -88,9 +95,6 @@ published its cut."""
 
 BESIDE = ("seed",)
 """Commands that write no table: they keep nobody from the lake, and nobody them."""
-
-DONE = 0
-DONE_WITH_FAULTS = 3
 
 
 def run_command(

@@ -17,6 +17,8 @@ from pipeline.settings_model import Model
 PORT = 3306
 SCHEMES = frozenset({"mysql", "mariadb"})
 FORM = "mysql://user@host:3306"
+THE_SERVER = "server"
+"""What stands for the server that settings or the environment name, where its URL may stand."""
 
 TlsMode = Literal["disabled", "preferred", "required", "verify_ca", "verify_identity"]
 VERIFYING: frozenset[TlsMode] = frozenset({"verify_ca", "verify_identity"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from rich.console import Console
@@ -73,15 +73,22 @@ def show_status(status: Status, out: Console) -> None:
             escape(table.gold),
         )
     out.print(tables)
+    for line in _remarks(status):
+        out.print(escape(redact(line)), soft_wrap=True)
+
+
+def _remarks(status: Status) -> Iterator[str]:
+    """What is said in sentences, behind the tables."""
     if unnamed := [f"{table.schema}.{table.table}" for table in status.tables if not table.named]:
-        out.print(escape(f"Without names of their columns: {', '.join(unnamed)}."), soft_wrap=True)
+        yield f"Without names of their columns: {', '.join(unnamed)}."
     for source in status.sources:
         if source.refresh:
-            out.print(escape(f"{source.source}: {source.refresh}"), soft_wrap=True)
+            yield f"{source.source}: {source.refresh}"
         if source.gtid_set:
-            out.print(f"{source.source}: gold holds {source.gtid_set}", soft_wrap=True)
-    for problem in status.problems:
-        out.print(escape(redact(problem)), soft_wrap=True)
+            yield f"{source.source}: gold holds {source.gtid_set}"
+    if status.capture is not None:
+        yield from status.capture.lines()
+    yield from status.problems
 
 
 def _sources(status: Status) -> Table:

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from pipeline.bronze.continuity import gaps
 from pipeline.bronze.executed import log_base
 from pipeline.bronze.files import read_files
+from pipeline.capture.standing import CaptureStanding, capture_standing
 from pipeline.catalog.definitions import read_items
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem, in_force
@@ -71,13 +72,17 @@ class LayerStatus:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """All that `binlake status` shows; `problems` are sentences about files, gaps and the cut."""
+    """All that `binlake status` shows; `problems` are sentences about files, gaps and the cut.
+
+    `capture` is the one that settings name, None without one.
+    """
 
     lake: str
     layers: tuple[LayerStatus, ...]
     tables: tuple[TableStatus, ...]
     problems: tuple[str, ...]
     sources: tuple[SourceStatus, ...] = ()
+    capture: CaptureStanding | None = None
 
     @property
     def clean(self) -> bool:
@@ -133,6 +138,7 @@ def read_status(spark: SparkSession, settings: Settings) -> Status:
         tuple(tables),
         tuple(problems),
         tuple(sorted(sources, key=lambda status: status.source)),
+        capture_standing(settings, now),
     )
 
 

@@ -1,8 +1,9 @@
 """The command as a task of a job: of Databricks, which takes any exit for a failure.
 
 `binlake-task ingest --conf …` does what `binlake ingest --conf …` does, and returns where that ends
-with 0. With 3 (done, with faults or a gap) it returns too, since the next layer goes on with what
-there is: a last task, `binlake-task status --check`, fails then.
+with 0. With 3 (done, with faults or a gap) a layer returns too, since the next one goes on with
+what there is: a last task, `binlake-task status --check`, fails then. So do `seed`, with tables
+that could not be read, and `verify`, with a difference: nothing behind them would tell.
 
 A job's parameters become options that always have a value: `--full-refresh=true` is the option,
 `--full-refresh=false` and `--until=` are none.
@@ -14,7 +15,7 @@ import sys
 from collections.abc import Iterable
 
 from pipeline.cli import main as command
-from pipeline.run import DONE, DONE_WITH_FAULTS
+from pipeline.errors import DONE, DONE_WITH_FAULTS
 
 _PARAMETERS = {
     "--full-refresh=true": ["--full-refresh"],
@@ -22,6 +23,8 @@ _PARAMETERS = {
     "--full-refresh=": [],
     "--until=": [],
 }
+_TELLING = frozenset({"seed", "status", "verify"})
+"""Commands whose faults fail the task."""
 
 
 def main() -> None:
@@ -30,7 +33,7 @@ def main() -> None:
     try:
         command()
     except SystemExit as ended:
-        passing = (DONE,) if "--check" in sys.argv else (DONE, DONE_WITH_FAULTS)
+        passing = (DONE,) if _TELLING & {*sys.argv[1:2]} else (DONE, DONE_WITH_FAULTS)
         if (ended.code or DONE) not in passing:
             raise
 

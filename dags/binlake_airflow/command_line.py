@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 CHECK = ("status", "--check")
-_SPEAKING = frozenset({"run", "ingest", "decode", "apply", "retry", "maintain"})
+_SPEAKING = frozenset({"run", "ingest", "decode", "apply", "retry", "maintain", "capture", "seed"})
 """Commands that can say what they do in JSON."""
 
 

@@ -16,6 +16,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from binlake_airflow.command_line import command_line
 from binlake_airflow.outcome import Outcome, said
+from binlake_airflow.source_server import server_environment
 
 GRACE = 30.0
 """Seconds that a command has to end before it is killed."""
@@ -24,7 +25,10 @@ _LEFT_OUT = frozenset({"time", "level", "logger", "message", "event"})
 
 
 class BinlakeLocalOperator(BaseOperator):
-    """A command of Binlake's as a process of its own, in its own process group."""
+    """A command of Binlake's as a process of its own, in its own process group.
+
+    `server`: the connection to the source server, which its environment gets.
+    """
 
     template_fields: Sequence[str] = ("options",)
 
@@ -35,6 +39,7 @@ class BinlakeLocalOperator(BaseOperator):
         command: tuple[str, ...],
         settings: str,
         options: Mapping[str, Any],
+        server: str | None = None,
         warn: bool = False,
         **kwargs: Any,
     ) -> None:
@@ -43,6 +48,7 @@ class BinlakeLocalOperator(BaseOperator):
         self.command = command
         self.settings = settings
         self.options = options
+        self.server = server
         self.warn = warn
         self._process: subprocess.Popen[str] | None = None
 
@@ -67,6 +73,7 @@ class BinlakeLocalOperator(BaseOperator):
             text=True,
             errors="replace",
             start_new_session=True,
+            env={**os.environ, **server_environment(self.server)},
         )
         output = cast("IO[str]", self._process.stdout)
         for line in outcome.follow(output):

@@ -13,6 +13,12 @@ WRONG = 2
 FAULTS = 3
 """The exit code for work that is done, but with faults, gaps, or tables that are held."""
 
+_FAULTS = {
+    "seed": "A table could not be seeded",
+    "verify": "Gold is not what the server has, or not of the same place in its log",
+}
+"""What faults are to commands that tell of others than a lake's: the lake is not looked at."""
+
 KEPT = ("outcome", "cut_lsn", "cut_committed_at", "published_at", "lag_seconds", "rows_applied")
 _ENDINGS = frozenset({"run_finished", "run_failed", "failed"})
 
@@ -45,7 +51,8 @@ class Outcome:
         if detail := self.last.get("error") or self.last.get("message"):
             reason = f"{reason} {detail}"
         if exit_code == FAULTS:
-            fault = f"{reason} Something is held, or files are missing: see this task's log."
+            what = _FAULTS.get(command[0], "Something is held, or files are missing")
+            fault = f"{reason} {what}: see this task's log."
             raise (AirflowSkipException if warn else AirflowFailException)(fault)
         if exit_code == WRONG:
             raise AirflowFailException(f"{reason} The settings are wrong: no retry can help.")

@@ -5,10 +5,19 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from airflow.sdk import DAG
+from airflow.sdk.exceptions import AirflowTimetableInvalid
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+)
 
 SECTION = "airflow"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -28,6 +37,16 @@ def _duration(value: Any) -> Any:
     return timedelta(**{f"{written[2]}s": int(written[1])})
 
 
+def _schedule(value: str | None) -> str | None:
+    """Airflow's own judgement: a DAG whose schedule is none would be missing without a word."""
+    try:
+        cast("Any", DAG("schedule", schedule=value)).validate()  # which has no types of its own
+    except AirflowTimetableInvalid as error:
+        raise ValueError(f"is no schedule: {error}") from error
+    return value
+
+
+Schedule = Annotated[str | None, AfterValidator(_schedule)]
 Duration = Annotated[timedelta, BeforeValidator(_duration), Field(gt=timedelta(0))]
 
 
@@ -36,10 +55,23 @@ class Options(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    schedule: str | None = "*/15 * * * *"
+    schedule: Schedule = "*/15 * * * *"
     """When to replicate: cron, a preset such as @hourly, or null for by hand only."""
-    maintenance: str | None = None
+    maintenance: Schedule = None
     """When to maintain; without it, behind gold in every replication."""
+    server: str | None = None
+    """Airflow's connection to the source server, for the three below; without it, what the settings
+    and the tasks' environment say."""
+    capture: bool = False
+    """Whether the server's logs are landed before bronze."""
+    seed: bool = False
+    """Whether tables are seeded that gold lacks, behind the capture and before bronze."""
+    seed_timeout: Duration = timedelta(days=1)
+    """Of each attempt of that: the first one reads whole tables."""
+    verify: Schedule = None
+    """When to compare gold with the server; without it, never."""
+    verify_wait: Duration = timedelta(hours=1)
+    """For how long that waits for the replication to come to the place that it compares."""
     connection: str | None = None
     """Airflow's connection to Spark; without it, Spark runs on the worker itself."""
     submit: dict[str, Any] = Field(default_factory=dict)
@@ -70,7 +102,8 @@ class Source(BaseModel):
 
     @classmethod
     def read(cls, file: Path) -> Source:
-        """Raises SourceError. Of Binlake's own settings only the name is looked at."""
+        """Raises SourceError. Of Binlake's own settings only those are looked at that DAGs are made
+        by: the name, and whether a capture ends."""
         try:
             settings = yaml.safe_load(file.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
@@ -82,6 +115,11 @@ class Source(BaseModel):
             options = Options.model_validate(settings.get(SECTION) or {})
         except ValidationError as error:
             raise SourceError(f"{file}: {_told(error)}") from error
+        if options.capture and _captures_forever(settings):
+            raise SourceError(
+                f"{file}: {SECTION}.capture is a task that ends, and capture.forever is set: a"
+                " capture that runs for ever is a service of its own"
+            )
         return cls(name=name, file=file.absolute(), options=options)
 
     @property
@@ -97,6 +135,11 @@ class Source(BaseModel):
     def dag_id(self, kind: str) -> str:
         """`binlake_shop_replication`: the DAGs of a source stand together."""
         return f"binlake_{self.name}_{kind}"
+
+
+def _captures_forever(settings: dict[str, Any]) -> bool:
+    section = settings.get("capture")
+    return isinstance(section, dict) and bool(section.get("forever"))
 
 
 def _told(error: ValidationError) -> str:

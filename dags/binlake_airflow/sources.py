@@ -36,14 +36,20 @@ def read_sources(*, tell: bool = False) -> list[Source]:
     return [found[name] for name in sorted(found)]
 
 
-def make_dags(of: Callable[[Source], DAG], *, tell: bool = False) -> dict[str, DAG]:
-    """A DAG of each source, by its name: what Airflow is to find in a module.
+def make_dags(
+    of: Callable[[Source], DAG],
+    *,
+    where: Callable[[Source], bool] = lambda _: True,
+    tell: bool = False,
+) -> dict[str, DAG]:
+    """A DAG of each source `where` there is to be one, by its name: what Airflow is to find in a
+    module.
 
     Whatever is wrong with a source's own (arguments that no operator knows, a schedule that is
     none, a provider that is missing) is said by a DAG as well, and takes no other source's away.
     """
     found: dict[str, DAG] = {}
-    for source in read_sources(tell=tell):
+    for source in filter(where, read_sources(tell=tell)):
         try:
             dag = of(source)
             cast("Any", dag).validate()  # which has no types of its own

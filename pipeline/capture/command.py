@@ -11,7 +11,7 @@ from rich.table import Table
 
 from pipeline.capture.log_position import LogPosition
 from pipeline.capture.run import Capture, place_of
-from pipeline.capture.state import CaptureState, read_state
+from pipeline.capture.state import CaptureState, lag_text, read_state
 from pipeline.errors import SettingsError
 from pipeline.log_lines import say
 from pipeline.progress import Progress
@@ -32,7 +32,7 @@ def capture_logs(settings: Settings, progress: Progress) -> CaptureState:
             state = capturing.run()
     say(
         "capture_finished",
-        f"Captured up to {LogPosition(state.file, state.position)}, {_lag(state)}.",
+        f"Captured up to {LogPosition(state.file, state.position)}, {lag_text(state.lag)}.",
         file=state.file,
         position=state.position,
     )
@@ -71,7 +71,7 @@ def _told(state: CaptureState) -> Iterator[tuple[str, str]]:
         yield "the server lacks", f"{state.lacking}, which is landed"
     yield "durable up to", str(LogPosition(state.file, state.position))
     yield "the server's end", f"{LogPosition(state.server_file, state.server_position)}"
-    yield "lag", _lag(state)
+    yield "lag", lag_text(state.lag)
     yield (
         "captured",
         (f"{state.bytes:,} bytes, {state.events:,} events, {state.transactions:,} transactions"),
@@ -80,18 +80,7 @@ def _told(state: CaptureState) -> Iterator[tuple[str, str]]:
     if state.reconnects:
         yield "reconnects", f"{state.reconnects}, the last: {state.last_error}"
     for gap in state.gaps:
-        named = f": {gap.gtids}" if gap.gtids else ""
-        between = f"everything between {gap.behind} and {gap.first}"
-        yield "gap", f"{between}{named} (noticed {gap.noticed})"
-
-
-def _lag(state: CaptureState) -> str:
-    if state.lag is None:
-        return "the server's end is not known"
-    transactions = state.lag.transactions
-    behind = "" if transactions is None else f", {transactions:,} transactions"
-    seconds = "" if state.lag.seconds is None else f"{state.lag.seconds:.0f} s, "
-    return f"{seconds}{state.lag.bytes:,} bytes{behind} behind the server"
+        yield "gap", gap.text
 
 
 @contextmanager

@@ -52,6 +52,12 @@ class Gap:
     noticed: str
     gtids: str = ""
 
+    @property
+    def text(self) -> str:
+        """The same for people."""
+        named = f": {self.gtids}" if self.gtids else ""
+        return f"everything between {self.behind} and {self.first}{named} (noticed {self.noticed})"
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
@@ -81,6 +87,15 @@ class Lag:
     seconds: float | None
     bytes: int
     transactions: int | None = None
+
+
+def lag_text(lag: Lag | None) -> str:
+    """How far behind the server that is, for people; None: its end is not known."""
+    if lag is None:
+        return "the server's end is not known"
+    behind = "" if lag.transactions is None else f", {lag.transactions:,} transactions"
+    seconds = "" if lag.seconds is None else f"{lag.seconds:.0f} s, "
+    return f"{seconds}{lag.bytes:,} bytes{behind} behind the server"
 
 
 @dataclass(frozen=True, slots=True)

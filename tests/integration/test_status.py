@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from decoder.constants import ColumnType
 from decoder.definition import ColumnDefinition
 from pipeline.bronze.files import write_files
+from pipeline.capture.state import CaptureState, Lag, Replica, write_state
 from pipeline.lake import Lake
 from pipeline.status import Status, read_status
 from tests.support.bronze_rows import file_row
@@ -43,6 +44,17 @@ class StatusLake(MadeLake):
 @pytest.fixture
 def lake(spark: SparkSession, tmp_path: Path) -> StatusLake:
     return StatusLake(spark, tmp_path / "lake")
+
+
+def test_the_capture_that_settings_name_is_told(lake: StatusLake, tmp_path: Path) -> None:
+    landed = tmp_path / "landed"
+    landed.mkdir()
+    write_state(landed, CaptureState(Replica.new(), file="binlog.000007", lag=Lag(2.0, 99, 3)))
+    found = read_status(lake.spark, lake.settings(capture={"to": str(landed)}))
+    told = json.loads(found.to_json())["capture"]
+    assert (told["source"], told["file"]) == (SOURCE, "binlog.000007")
+    assert told["lag"] == {"seconds": 2.0, "bytes": 99, "transactions": 3}
+    assert read_status(lake.spark, lake.settings()).capture is None
 
 
 def test_a_fault_of_unknown_tables_holds_every_table(lake: StatusLake) -> None:

@@ -25,9 +25,12 @@ class Airflow:
     def __init__(self, folder: Path, **environment: str) -> None:
         self.sources = folder / "sources"
         self.sources.mkdir(parents=True)
+        self.home = folder / "home"
+        self.said = ""
+        """All that the last runs printed, their tasks' logs too."""
         self._environment = {
             **os.environ,
-            "AIRFLOW_HOME": str(folder / "home"),
+            "AIRFLOW_HOME": str(self.home),
             "AIRFLOW__CORE__DAGS_FOLDER": str(ROOT / "dags"),
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
             "BINLAKE_SOURCES": str(self.sources),
@@ -41,6 +44,7 @@ class Airflow:
         ran = subprocess.run(
             command, cwd=ROOT, env=self._environment, capture_output=True, text=True
         )
+        self.said = ran.stdout + ran.stderr
         lines = [line for line in ran.stdout.splitlines() if line.startswith(MARK)]
         # pytest shows it with a test that fails.
         print(ran.stdout[-6000:], ran.stderr[-2000:])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,10 @@ DAGS = Path(__file__).parents[3] / "dags"
 FILES = sorted(DAGS.glob("*.py"))
 HEAVY = {"decoder", "delta", "numba", "numpy", "pandas", "pipeline", "pyarrow", "pyspark"}
 
+ASKING = """\
+source: asking
+airflow: {server: db, capture: true, seed: true, verify: "@daily"}
+"""
 LOAD = """
 import json, runpy, sys, time
 began = time.process_time()
@@ -45,7 +50,10 @@ def costs(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     """By file's name, in a fresh interpreter; `airflow` is Airflow without any file of ours."""
     heavy = tmp_path_factory.mktemp("heavy") / "heavy.py"
     heavy.write_text("import numpy\n")
-    environment = {**os.environ, "PYTHONPATH": str(DAGS), "BINLAKE_SOURCES": str(sources)}
+    folder = tmp_path_factory.mktemp("costly") / "sources"
+    shutil.copytree(sources, folder)
+    (folder / "asking.yml").write_text(ASKING)
+    environment = {**os.environ, "PYTHONPATH": str(DAGS), "BINLAKE_SOURCES": str(folder)}
     command = [sys.executable, "-c", LOAD, *map(str, FILES), str(heavy)]
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     told = [json.loads(line) for line in ran.stdout.splitlines() if line.startswith('{"file"')]

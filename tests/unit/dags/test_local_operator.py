@@ -26,13 +26,16 @@ def program(tmp_path: Path) -> Path:
     return file
 
 
-def operator(program: Path | str, **options: Any) -> BinlakeLocalOperator:
+def operator(
+    program: Path | str, server: str | None = None, **options: Any
+) -> BinlakeLocalOperator:
     return BinlakeLocalOperator(
         task_id="gold",
         program=str(program),
         command=("apply",),
         settings="/conf/shop.yml",
         options=options,
+        server=server,
     )
 
 
@@ -48,6 +51,22 @@ def test_it_calls_the_program_and_returns_what_it_said(program: Path) -> None:
     assert run(made) == {"cut_lsn": 5, "attempt": 1}
     called = (program.parent / "called").read_text().splitlines()
     assert called == ["apply", "--conf=/conf/shop.yml", "--log=json", "--until=x y"]
+
+
+def test_the_environment_has_the_server_and_no_one_else(
+    program: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("AIRFLOW_CONN_DB", '{"host": "db", "login": "me", "password": "qw/ertz"}')
+    (program.parent / "then").write_text(f'echo "$BINLAKE_SERVER" > {program.parent}/server\n')
+    before = dict(os.environ)
+    made = operator(program, server="db")
+    with caplog.at_level("DEBUG"):
+        run(made)
+    assert (program.parent / "server").read_text() == "mysql://me:qw%2Fertz@db\n"
+    assert dict(os.environ) == before
+    assert "qw" not in caplog.text + str(vars(made)) + (program.parent / "called").read_text()
+    run(operator(program))
+    assert (program.parent / "server").read_text() == "\n"
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,19 @@ def test_exit_codes(code: int, warn: bool, error: type[Exception] | None) -> Non
     assert type(raised.value) is error
 
 
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (["status", "--check"], "Something is held, or files are missing: see"),
+        (["seed"], "A table could not be seeded: see"),
+        (["verify"], "Gold is not what the server has, or not of the same place in its log: see"),
+    ],
+)
+def test_faults_are_told_by_what_the_command_looks_at(command: list[str], told: str) -> None:
+    with pytest.raises(AirflowFailException, match=f"exit code 3. {told} this task's log"):
+        Outcome().settle(command, 3)
+
+
 def test_the_last_line_is_kept_and_all_are_passed_on() -> None:
     outcome = Outcome()
     lines = ["WARNING: something of Java's", "{no json", "[1]", '{"event": null}', FINISHED, "}"]
@@ -58,6 +71,9 @@ def test_an_error_is_told_in_its_own_words() -> None:
     [
         (("ingest",), {}, ["ingest", "--conf=c", "--log=json"]),
         (("status", "--check"), {}, ["status", "--check", "--conf=c"]),
+        (("capture",), {}, ["capture", "--conf=c", "--log=json"]),
+        (("seed",), {}, ["seed", "--conf=c", "--log=json"]),
+        (("verify",), {"--against": "server"}, ["verify", "--conf=c", "--against=server"]),
         (("maintain",), {"--dry-run": "True"}, ["maintain", "--conf=c", "--log=json", "--dry-run"]),
         (("maintain",), {"--dry-run": "False"}, ["maintain", "--conf=c", "--log=json"]),
         (("apply",), {"--until": ""}, ["apply", "--conf=c", "--log=json"]),

@@ -54,6 +54,13 @@ def test_a_minimal_source(tmp_path: Path) -> None:
         ("source: a\nairflow: {check: no}", "airflow.check Input should be 'fail' or 'warn'"),
         ("source: a\nairflow: {conection: x}", "airflow.conection is not a setting; there are:"),
         ("source: a\nairflow: [x]", "airflow Input should be"),
+        ("source: a\nairflow: {verify: weekly}", "airflow.verify is no schedule: Exactly 5, 6 or"),
+        ("source: a\nairflow: {maintenance: 0 25 * * *}", "airflow.maintenance is no schedule"),
+        ("source: a\nairflow: {seed: often}", "airflow.seed Input should be a valid boolean"),
+        (
+            "source: a\ncapture: {forever: true}\nairflow: {capture: true}",
+            "airflow.capture is a task that ends, and capture.forever is set",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_with_the_file(tmp_path: Path, text: str, told: str) -> None:
@@ -62,6 +69,12 @@ def test_what_is_wrong_is_said_with_the_file(tmp_path: Path, text: str, told: st
     with pytest.raises(SourceError, match=r"wrong\.yml") as error:
         Source.read(file)
     assert told in str(error.value)
+
+
+def test_a_capture_for_ever_is_no_task_and_nothing_against_other_tasks(tmp_path: Path) -> None:
+    file = tmp_path / "a.yml"
+    file.write_text("source: a\ncapture: {forever: true}\nairflow: {seed: true}")
+    assert Source.read(file).options.seed
 
 
 def test_sources_are_those_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,7 +27,7 @@ def submit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-def operator(**submit: Any) -> BinlakeSparkOperator:
+def operator(server: str | None = None, **submit: Any) -> BinlakeSparkOperator:
     return BinlakeSparkOperator(
         task_id="gold",
         conn_id="cluster",
@@ -34,6 +35,7 @@ def operator(**submit: Any) -> BinlakeSparkOperator:
         settings="/conf/shop.yml",
         options={"--until": "17"},
         submit=submit,
+        server=server,
     )
 
 
@@ -78,6 +80,39 @@ def test_exit_codes_of_the_driver(submit: Path, code: int, error: type[Exception
 )
 def test_exit_codes_in_the_providers_errors(message: str, code: int) -> None:
     assert exit_code_in(message) == code
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_the_driver_inherits_the_server_which_no_argument_has(
+    submit: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, code: int
+) -> None:
+    monkeypatch.setenv("AIRFLOW_CONN_DB", '{"host": "db", "login": "me", "password": "qw/ertz"}')
+    (submit.parent / "then").write_text(
+        f'echo "$BINLAKE_SERVER" > {submit.parent}/server\nexit {code}\n'
+    )
+    before = dict(os.environ)
+    made = operator(server="db")
+    with caplog.at_level("DEBUG"), suppress(AirflowException):
+        run(made)
+    assert (submit.parent / "server").read_text() == "mysql://me:qw%2Fertz@db\n"
+    assert dict(os.environ) == before
+    assert "qw" not in caplog.text + str(vars(made)) + (submit.parent / "called").read_text()
+
+
+@pytest.mark.parametrize("by", ["submit", "connection"])
+def test_a_driver_elsewhere_gets_no_password_and_that_is_said(
+    submit: Path, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    monkeypatch.setenv("AIRFLOW_CONN_DB", '{"host": "db", "login": "me", "password": "qw/ertz"}')
+    if by == "submit":
+        made = operator(server="db", deploy_mode="cluster")
+    else:
+        yarn = '{"conn_type": "spark", "host": "yarn", "extra": {"deploy-mode": "cluster"}}'
+        monkeypatch.setenv("AIRFLOW_CONN_CLUSTER", yarn)
+        made = operator(server="db")
+    with pytest.raises(AirflowFailException, match=r"server\.password_file"):
+        run(made)
+    assert not (submit.parent / "called").exists()
 
 
 def test_another_error_stays_as_it_is(submit: Path) -> None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipeline import cli, spark as starting
+from pipeline import cli, cli_runs, spark as starting
 from pipeline.errors import MissingRequirementError
 from pipeline.report import LayerReport
 from pipeline.run import COMMANDS
+from pipeline.settings import Settings
 from pipeline.status import Status
 from tests.support.said_lines import listening
 
@@ -118,7 +120,8 @@ def test_maintenance_is_a_run_like_others_and_its_dry_run_is_none(
         done.append(dry_run)
         return LayerReport("maintenance", notes=("bronze/segments: remove 7 rows",))
 
-    monkeypatch.setattr(cli, "_session", lambda _, settings: (None, settings))
+    for module in (cli, cli_runs):
+        monkeypatch.setattr(module, "session_for", lambda _, settings: (None, settings))
     monkeypatch.setattr("pipeline.run.run_command", run)
     monkeypatch.setattr("pipeline.maintenance.job.run", look)
     assert ended(monkeypatch, "maintain", "--conf", str(conf)) == 0
@@ -135,6 +138,49 @@ def test_maintenance_is_a_run_like_others_and_its_dry_run_is_none(
     ]
 
 
+@dataclass
+class Compared:
+    """What a verification is asked for."""
+
+    equal: bool
+
+    def to_json(self) -> str:
+        return "{}"
+
+
+@pytest.mark.parametrize(
+    ("against", "url", "equal", "code"),
+    [
+        ("server", None, True, 0),
+        ("server", None, False, 3),
+        ("mysql://me@db", "mysql://me@db", False, 3),
+    ],
+)
+def test_verify_asks_the_server_of_conf_or_the_one_that_is_given(
+    conf: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    against: str,
+    url: str | None,
+    equal: bool,
+    code: int,
+) -> None:
+    asked: list[tuple[str | None, float]] = []
+
+    def compare(
+        _spark: object, settings: Settings, _progress: object, *, tables: object, patience: float
+    ) -> Compared:
+        asked.append((settings.server.url, patience))
+        return Compared(equal)
+
+    monkeypatch.setattr(starting, "session", lambda *_: None)
+    monkeypatch.setattr("pipeline.verify.run.with_source", lambda _, settings: settings)
+    monkeypatch.setattr("pipeline.run.require_source", lambda *_: None)
+    monkeypatch.setattr("pipeline.verify.run.verify_with_server", compare)
+    options = ("--conf", str(conf), f"--against={against}", "--wait=7", "--json")
+    assert ended(monkeypatch, "verify", *options) == code
+    assert asked == [(url, 7)]
+
+
 def test_what_is_wrong_with_a_dry_run_is_said_as_it_was_asked_for(
     conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -149,7 +195,7 @@ def test_a_full_refresh_is_a_command_with_jobs_of_its_own(
     monkeypatch: pytest.MonkeyPatch, layer: str
 ) -> None:
     said: list[str] = []
-    monkeypatch.setattr(cli, "_run", lambda command, *_, **__: said.append(command))
+    monkeypatch.setattr(cli, "carry_out", lambda command, *_, **__: said.append(command))
     for flags in ([], ["--full-refresh"]):
         cli.app([layer, *flags], standalone_mode=False)
     assert said == [layer, f"{layer} --full-refresh"]

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta, timezone
 
 from rich.console import Console
 
+from pipeline.capture.standing import CaptureStanding
 from pipeline.report import LayerReport
 from pipeline.settings import Settings
 from pipeline.show import show_problems, show_reports, show_status
@@ -57,6 +58,13 @@ def test_the_status_tells_how_old_gold_is_and_how_the_last_run_went() -> None:
         assert cell in row
     assert "It is damaged." in told
     assert "shop: gold holds 0-1-9" in told
+
+
+def test_the_status_tells_how_far_the_capture_is() -> None:
+    console = screen()
+    capture = CaptureStanding("shop", "/landed", problem="its state cannot be read: [Errno 5].")
+    show_status(Status("/lake", (), (), (), capture=capture), console)
+    assert "Capture of shop into /landed: its state cannot be read: [Errno 5]." in shown(console)
 
 
 def test_a_source_of_an_older_release_has_no_record_of_its_runs() -> None:

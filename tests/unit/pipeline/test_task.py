@@ -19,6 +19,9 @@ from pipeline import task
         (["ingest"], None, False),
         (["status", "--check"], 0, False),
         (["status", "--check"], 3, True),
+        (["seed", "--table=seed"], 3, True),
+        (["verify", "--against=server"], 3, True),
+        (["apply", "--source=verify"], 3, False),
     ],
 )
 def test_a_task_fails_by_what_must_not_go_on(
