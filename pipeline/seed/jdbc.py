@@ -19,7 +19,7 @@ from decoder.options import TypeOptions
 from pipeline.errors import MissingRequirementError, SettingsError
 from pipeline.jars import CONNECTOR
 from pipeline.kernels import warm_first
-from pipeline.seed.select import SESSION
+from pipeline.seed.selection import SESSION
 from pipeline.seed.values.rows import row_reader
 from pipeline.server.login import Login
 from pipeline.server.version import ServerVersion

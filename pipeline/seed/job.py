@@ -1,5 +1,7 @@
 """The job of `binlake seed`: a server's tables, or a dump's, read into the lake.
 
+spark-submit pipeline/seed/job.py --source NAME --lake DIR [--server URL] [--conf FILE]
+
 Each table is by itself: what is wrong with one is told, and the others go on. Nothing here writes
 to silver or gold: the next runs of these take what is whole (see `pipeline.silver.seeding`).
 """
@@ -153,3 +155,9 @@ class _Seeding:
     def _keep(self, seed: Seed) -> None:
         put_seed(self._settings.layout, self._settings.source, seed)
         self.seeds.append(seed)
+
+
+if __name__ == "__main__":
+    from pipeline.cli import main
+
+    main("seed")

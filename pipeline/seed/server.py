@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pipeline.seed.select import SESSION
+from pipeline.seed.selection import SESSION
 from pipeline.server.connection import asked, connect
 from pipeline.server.log_place import Places
 from pipeline.server.login import Login, login
@@ -58,6 +58,9 @@ def source_server(settings: Settings) -> Iterator[SourceServer]:
             cursor.execute(f"{SESSION}, wait_timeout = {IDLE_SECONDS}")
             cursor.execute("SHOW GLOBAL VARIABLES")
             variables = {str(name).lower(): str(value) for name, value in cursor.fetchall()}
+            if "information_schema_stats_expiry" in variables:
+                # Else what a row takes would be of up to a day ago.
+                cursor.execute("SET SESSION information_schema_stats_expiry = 0")
             cursor.execute("SHOW SESSION STATUS LIKE 'Ssl_cipher'")
             cipher = cursor.fetchone()
         yield SourceServer(

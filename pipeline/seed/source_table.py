@@ -12,7 +12,7 @@ from decoder.definition import TableDefinition
 from pipeline.catalog.ddl import Session, effects
 from pipeline.catalog.effects import CreateTable, TableName
 from pipeline.seed.errors import SeedError
-from pipeline.seed.select import select_expression
+from pipeline.seed.selection import select_expression
 from pipeline.server.connection import BROKEN_OFF
 from pipeline.server.version import ServerVersion, server_number
 from pipeline.verify.snapshot_columns import SYSTEM_SCHEMAS, quoted
@@ -34,7 +34,7 @@ class NotSeedableError(SeedError):
 
 @dataclass(frozen=True, slots=True)
 class SourceTable:
-    """A table as the server defines it now; `query` is its CREATE TABLE, `rows` an estimate.
+    """A table as the server defines it now; `query` is its CREATE TABLE.
 
     `charsets`: by column, that of its text (`binary`: it is bytes). `transactional`: its engine
     takes part in a consistent snapshot. `row_bytes`: what a row takes on average, by its estimate.
@@ -43,7 +43,6 @@ class SourceTable:
     name: TableName
     query: str
     definition: TableDefinition
-    rows: int
     charsets: dict[str, str]
     transactional: bool = True
     row_bytes: int = 0
@@ -54,7 +53,7 @@ class SourceTable:
         return f"{quoted(self.name.schema)}.{quoted(self.name.table)}"
 
     def select(self, where: str = "") -> str:
-        """What gives its rows, as cells (see `pipeline.seed.select`) named c0, c1, …"""
+        """What gives its rows, as cells (see `pipeline.seed.selection`) named c0, c1, …"""
         cells = (
             f"{select_expression(column)} AS c{n}"
             for n, column in enumerate(self.definition.columns)
@@ -100,12 +99,12 @@ def source_table(
     query = create_table(connection, name)
     told = _rows(
         connection,
-        "SELECT TABLE_ROWS, TRANSACTIONS, AVG_ROW_LENGTH FROM information_schema.TABLES"
+        "SELECT TRANSACTIONS, AVG_ROW_LENGTH FROM information_schema.TABLES"
         " LEFT JOIN information_schema.ENGINES USING (ENGINE)"
         " WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s",
         *_parts(name),
     )
-    rows, transactional, row_bytes = told[0] if told else (0, "", 0)
+    transactional, row_bytes = told[0] if told else ("", 0)
     charsets = _rows(
         connection,
         "SELECT COLUMN_NAME, CASE WHEN DATA_TYPE IN ('binary', 'varbinary') THEN 'binary'"
@@ -119,7 +118,6 @@ def source_table(
         name,
         query,
         definition,
-        int(rows or 0),
         known,
         transactional == "YES",
         int(row_bytes or 0),

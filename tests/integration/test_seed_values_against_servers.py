@@ -11,7 +11,7 @@ import pytest
 from decoder.columns.registry import row_type
 from decoder.definition import TableDefinition
 from decoder.options import TypeOptions
-from pipeline.seed.select import SESSION, select_expression
+from pipeline.seed.selection import SESSION, select_expression
 from pipeline.seed.values import row_reader
 from tests.support import exhaustive_zoo, json_zoo, mariadb_zoo, type_zoo
 from tests.support.random_zoo import random_table

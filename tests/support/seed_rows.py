@@ -13,7 +13,7 @@ from decoder.definition import ColumnDefinition, TableDefinition
 from decoder.options import TypeOptions
 from pipeline.seed.dumps import DumpedTable
 from pipeline.seed.dumps.model import created
-from pipeline.seed.select import SESSION, select_expression
+from pipeline.seed.selection import SESSION, select_expression
 from tests.support.server import Server
 from tests.support.zoo_rows import ZOO
 

@@ -2,7 +2,7 @@
 
 A cell array is `pa.binary()`: the bytes of MySQL's text protocol with `character_set_results =
 utf8mb4`, NULL as null. What each type's cells are stands in `registry`; what to SELECT for them
-in `pipeline.seed.select`.
+in `pipeline.seed.selection`.
 """
 
 from __future__ import annotations

@@ -19,4 +19,4 @@ def test_no_module_beside_a_job_has_the_name_of_another_library(job: Path) -> No
 
 
 def test_every_layer_has_a_job() -> None:
-    assert {job.parent.name for job in JOBS} == {"bronze", "silver", "gold", "maintenance"}
+    assert {job.parent.name for job in JOBS} == {"bronze", "silver", "gold", "maintenance", "seed"}
