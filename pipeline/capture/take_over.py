@@ -68,7 +68,13 @@ def taken_over(
     _require_gtids(source, landed, executed, str(home))
     logs = source.logs()
     lacking = not_executed(landed, executed)
-    chosen = log_to_begin_with(logs, source.previous_gtids, landed, ahead=bool(lacking))
+    chosen = log_to_begin_with(
+        logs,
+        source.previous_gtids,
+        landed,
+        server_id=source.identity.server_id,
+        ahead=bool(lacking),
+    )
     if not source.logs_what_it_replicates():
         unlogged = of_others(executed - landed, source.identity.uuid)
         chosen = replace(chosen, lost=chosen.lost | unlogged)
@@ -110,20 +116,18 @@ def log_to_begin_with(
     previous_gtids: Callable[[str], GtidSet | None],
     landed: GtidSet,
     *,
+    server_id: int,
     ahead: bool,
 ) -> Beginning:
     """The last log before which there is nothing that is not landed.
 
-    `logs` are the server's, in order and at least one; `previous_gtids` tells what is before one.
-    `ahead`: whether the server lacks some of what is landed. Then its MariaDB domains may have
-    gone on with other transactions under the same numbers, and only those of its servers count.
+    `logs` are those of the server `server_id`, in order and at least one; `previous_gtids` tells
+    what is before one. `ahead`: whether the server lacks some of what is landed.
     """
 
     def missing(log: LogFile) -> GtidSet:
         previous = previous_gtids(log.name) or NO_GTIDS
-        if previous.last and not ahead and not landed.lacking(previous):
-            return NO_GTIDS
-        return previous - landed
+        return _not_landed(previous, landed, server_id=server_id, ahead=ahead)
 
     for log in reversed(logs):
         if not missing(log):
@@ -132,6 +136,21 @@ def log_to_begin_with(
     # Nothing more is lost where a later one begins behind no more than that.
     kept = (log.name for log in reversed(logs) if lost.holds(missing(log)))
     return Beginning(next(kept, logs[0].name), lost)
+
+
+def _not_landed(previous: GtidSet, landed: GtidSet, *, server_id: int, ahead: bool) -> GtidSet:
+    """What is before a log of a server and is not landed.
+
+    Two servers that write in one MariaDB domain (`gtid_strict_mode=OFF`, or a failover that lost
+    something) may use the same numbers. So only of servers that what is landed does not name, and
+    that the domain has passed, is it taken to be there: it was set up from a copy. Not so what the
+    server committed itself, nor where it lacks some of what is landed.
+    """
+    left = previous - landed
+    if ahead:
+        return left
+    copied = left.passed_unnamed_in(landed)
+    return left - (copied - copied.of_server(server_id))
 
 
 def _require_gtids(source: Source, landed: GtidSet, executed: GtidSet, folder: str) -> None:

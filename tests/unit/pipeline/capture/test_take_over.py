@@ -31,15 +31,18 @@ from tests.support.logs import CUP, UUID_TEXT, gtid, insert, query, transaction,
 MYSQL, MARIADB = ServerVersion.read("9.7.4"), ServerVersion.read("10.11.8-MariaDB")
 
 
-def begin(previous: Sequence[str | None], landed: str, *, ahead: bool = False) -> Beginning:
-    """The choice among logs of which each tells what is before it."""
+def begin(
+    previous: Sequence[str | None], landed: str, *, server_id: int = 12, ahead: bool = False
+) -> Beginning:
+    """The choice among logs of a server of which each tells what is before it."""
     names = [f"binlog.{number:06}" for number in range(1, len(previous) + 1)]
     told = {
         name: None if text is None else GtidSet.of(text)
         for name, text in zip(names, previous, strict=True)
     }
     logs = [LogFile(name, 1000) for name in names]
-    return log_to_begin_with(logs, told.get, GtidSet.of(landed), ahead=ahead)
+    had = GtidSet.of(landed)
+    return log_to_begin_with(logs, told.get, had, server_id=server_id, ahead=ahead)
 
 
 @pytest.mark.parametrize(
@@ -55,6 +58,11 @@ def begin(previous: Sequence[str | None], landed: str, *, ahead: bool = False) -
         (["0-1-3", "0-1-5,0-2-7"], "0-1-6,0-2-7", 2),
         # Its domain had another server before, which the landed logs do not name.
         (["0-9-2,0-1-3", "0-9-2,0-1-5"], "0-1-5", 2),
+        # Two servers have used the same numbers of a domain.
+        (["0-11-100", "0-11-200,0-12-190"], "0-11-200,0-12-180", 1),
+        (["0-11-100", "0-11-200,0-12-190"], "0-11-200,0-12-190", 2),
+        (["0-11-100", "0-11-200,0-12-150"], "0-11-200", 1),  # its own are not landed
+        (["0-11-100,1-9-4", "0-11-200,1-9-4,0-12-150"], "0-11-200,1-7-5", 1),
     ],
 )
 def test_it_is_the_last_before_which_nothing_is_missing(
@@ -76,6 +84,9 @@ def test_where_mariadbs_numbers_were_used_twice_only_those_of_a_server_count() -
         (["u:1-7", "u:1-7", "u:1-9"], "u:1-5", 2, "u:6-7"),
         (["u:1-5,w:1-3", "u:1-5,w:1-3", "u:1-6,w:1-3"], "u:1-6", 3, "w:1-3"),
         (["0-1-7,1-1-1"], "0-1-5,1-1-4", 1, "0-1-7"),
+        (["0-11-200,0-12-190"], "0-11-200,0-12-180", 1, "0-12-190"),
+        (["0-11-200,0-12-150,0-9-3"], "0-11-200", 1, "0-12-150"),
+        (["0-11-200,1-9-4"], "0-11-200", 1, "1-9-4"),
     ],
 )
 def test_what_is_purged_is_named_and_no_more_is_lost(
