@@ -12,6 +12,7 @@ from decoder.segments import Segmenter
 from decoder.tally import Tally
 from pipeline.bronze.gtids import GtidSet
 from pipeline.bronze.listing import find_binlogs
+from pipeline.bronze.logs import has_gtids
 
 _WINDOW = 8 << 20
 _SEGMENT = 64 << 20
@@ -32,6 +33,12 @@ def gtids_of(path: Path) -> GtidSet | None:
     segmenter.finish()
     own = _tallied(path, segmenter.boundary.position)
     return GtidSet.of(found.head.previous_gtids, own)
+
+
+def begins_with_gtids(path: Path) -> bool:
+    """Whether all that its first events tell of transactions has GTIDs. A server that turns them on
+    or off goes on in a new file."""
+    return all(map(has_gtids, find_binlogs(str(path)).binlogs))
 
 
 def _tallied(path: Path, end: int) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from pipeline.bronze.gtids import NO_GTIDS, GtidSet
 from pipeline.capture.errors import AnotherLogError, MissingGtidsError
 from pipeline.capture.landed_folder import LandedFolder
-from pipeline.capture.landed_gtids import gtids_of
+from pipeline.capture.landed_gtids import begins_with_gtids, gtids_of
 from pipeline.capture.log_position import LogPosition
 from pipeline.capture.source import Identity, LogEnd, LogFile, Source
 from pipeline.capture.state import CaptureState, Gap, Turn, now
@@ -44,14 +44,18 @@ def is_another(state: CaptureState, identity: Identity) -> bool:
 
 
 def landed_gtids(folder: LandedFolder, state: CaptureState) -> GtidSet:
-    """Of all whole transactions that are landed, and of those before the first landed file.
+    """Of all whole transactions that are landed, and of those before the first landed file. None
+    where the last file has transactions without GTIDs: nothing tells which these are.
 
     A log tells at its beginning what was before it: of the turn's files, which are in `folder`, no
     more than the last is read, or the one before where that is only begun.
     """
     before = GtidSet.of(*(turn.gtids for turn in state.before[-1:]))
-    told = (gtids_of(folder.path / name) for name in reversed(folder.names()))
-    return before | next((found for found in told if found is not None), NO_GTIDS)
+    for name in reversed(folder.names()):
+        found = gtids_of(folder.path / name)
+        if found is not None:
+            return before | found if begins_with_gtids(folder.path / name) else NO_GTIDS
+    return before
 
 
 def taken_over(
@@ -164,8 +168,8 @@ def _require_gtids(source: Source, landed: GtidSet, executed: GtidSet, folder: s
         )
     if not landed:
         raise AnotherLogError(
-            f"{named} is another server than before, and what is landed has no GTIDs: nothing tells"
-            " which of its transactions are landed already.",
+            f"{named} is another server than before, and what is landed last has no GTIDs: nothing"
+            " tells which of its transactions are landed already.",
             folder=folder,
         )
     if not landed & executed:

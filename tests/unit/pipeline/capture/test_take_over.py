@@ -182,6 +182,21 @@ def test_a_file_that_is_only_begun_tells_nothing_and_the_one_before_counts(tmp_p
     assert landed_gtids(folder, second) == GtidSet.of("w:1-9")
 
 
+def test_where_the_last_file_has_transactions_without_gtids_nothing_tells_what_is_landed(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "binlog.000001").write_bytes(recorded("plain"))
+    folder, state = LandedFolder(tmp_path), CaptureState(Replica.new())
+    assert landed_gtids(folder, state)
+    # They were turned off in between: what is before the file has some.
+    (tmp_path / "binlog.000002").write_bytes(recorded("no_gtid"))
+    turn = Turn(1, "one", 1, "9.7.4", "binlog.000001", "binlog.000009", 9, "w:1-9", "then")
+    for known in (state, replace(ONE, turn=2, before=(turn,))):
+        assert not landed_gtids(folder, known)
+    (tmp_path / "binlog.000001").rename(tmp_path / "binlog.000003")  # and on again
+    assert landed_gtids(folder, state)
+
+
 @given(st.data())
 def test_however_a_landed_file_is_cut_off_it_tells_no_more_than_the_whole_one(
     data: st.DataObject,
