@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipeline.bronze.gtids import NO_GTIDS, GtidSet
-from pipeline.capture.errors import AnotherLogError, MissingGtidsError
+from pipeline.capture.errors import AnotherLogError, MissingGtidsError, UnloggedReplicationError
 from pipeline.capture.landed_folder import LandedFolder
 from pipeline.capture.landed_gtids import begins_with_gtids, gtids_of
 from pipeline.capture.log_position import LogPosition
-from pipeline.capture.source import Identity, LogEnd, LogFile, Source
+from pipeline.capture.source import Identity, LogFile, Source
 from pipeline.capture.state import CaptureState, Gap, Turn, now
 from pipeline.log_lines import say
 
@@ -64,36 +64,81 @@ def taken_over(
     """The state with which a capture goes on from the server that `source` asks. `landed`: what is
     in the folder `home` and those in it, up to where the state says.
 
-    Raises AnotherLogError where GTIDs do not tell that its log goes on with what is landed, and
+    Raises AnotherLogError where GTIDs do not tell that its log goes on with what is landed,
     MissingGtidsError where something that is not landed is in no log of it, unless that is to be
-    accepted.
+    accepted, and UnloggedReplicationError where more of that is still to come.
     """
-    executed = GtidSet.of(source.end().gtids)
+    executed = _executed(source)
     _require_gtids(source, landed, executed, str(home))
-    logs = source.logs()
     lacking = not_executed(landed, executed)
-    chosen = log_to_begin_with(
-        logs,
-        source.previous_gtids,
-        landed,
-        server_id=source.identity.server_id,
-        ahead=bool(lacking),
-    )
-    if not source.logs_what_it_replicates():
-        unlogged = of_others(executed - landed, source.identity.uuid)
-        chosen = replace(chosen, lost=chosen.lost | unlogged)
-    if chosen.lost and not accept_lost:
-        raise MissingGtidsError(
-            gtids=str(chosen.lost), first=logs[0].name, folder=str(home), server=_named(source)
-        )
+    chosen = _chosen(source, landed, executed, home, ahead=bool(lacking), accept_lost=accept_lost)
     following = _next_turn(state, source.identity, chosen, landed, lacking)
     _tell(state, following, source)
     return following
 
 
+def chosen_again(
+    source: Source, state: CaptureState, home: Path, *, accept_lost: bool
+) -> CaptureState:
+    """The state of a turn of which nothing is landed, with the log that is now to begin with: the
+    server may have purged the one that was chosen when it took over.
+
+    Raises MissingGtidsError and UnloggedReplicationError as `taken_over` does.
+    """
+    ended = state.before[-1]
+    landed, executed = GtidSet.of(ended.gtids), _executed(source)
+    lacking = not_executed(landed, executed)
+    chosen = _chosen(source, landed, executed, home, ahead=bool(lacking), accept_lost=accept_lost)
+    gap = _gap(ended, chosen, now())
+    kept = tuple(known for known in state.gaps if not _is_of_takeover(known, ended))
+    if gap is not None:
+        told = (known for known in state.gaps if replace(known, noticed=gap.noticed) == gap)
+        kept = (*kept, next(told, gap))
+    _tell_gaps(kept, state.gaps, source)
+    return replace(state, first_file=chosen.file, gaps=kept, lacking=lacking)
+
+
+def _chosen(
+    source: Source,
+    landed: GtidSet,
+    executed: GtidSet,
+    home: Path,
+    *,
+    ahead: bool,
+    accept_lost: bool,
+) -> Beginning:
+    logs, server_id = source.logs(), source.identity.server_id
+    chosen = log_to_begin_with(
+        logs, source.previous_gtids, landed, server_id=server_id, ahead=ahead
+    )
+    if not source.logs_what_it_replicates():
+        if source.is_replica():
+            raise UnloggedReplicationError(folder=str(home), server=_named(source))
+        chosen = replace(chosen, lost=chosen.lost | _unlogged(source, landed, executed))
+    if chosen.lost and not accept_lost:
+        raise MissingGtidsError(
+            gtids=str(chosen.lost), first=logs[0].name, folder=str(home), server=_named(source)
+        )
+    return chosen
+
+
+def _executed(source: Source) -> GtidSet:
+    """All that a server has, whether or not its logs tell of it."""
+    return GtidSet.of(source.end().gtids) | source.replicated_gtids()
+
+
+def _unlogged(source: Source, landed: GtidSet, executed: GtidSet) -> GtidSet:
+    """What a server that does not log what it replicates has so, and is not landed."""
+    identity = source.identity
+    if not identity.version.is_mariadb:
+        return of_others(executed - landed, identity.uuid)
+    found = source.replicated_gtids() - GtidSet.of(source.end().gtids)
+    others = found - found.of_server(identity.server_id)
+    return _not_landed(others, landed, server_id=identity.server_id, ahead=False)
+
+
 def of_others(gtids: GtidSet, uuid: str | None) -> GtidSet:
-    """MySQL's that another server than that one committed first. What MariaDB says that it has
-    executed is what it has logged: of it there are none."""
+    """MySQL's that another server than that one committed first."""
     others = {s: found for s, found in gtids.intervals.items() if s.partition(":")[0] != uuid}
     return GtidSet(others)
 
@@ -108,11 +153,11 @@ def not_executed(landed: GtidSet, executed: GtidSet) -> str:
     return executed.lacking_of_servers(named) or executed.lacking(landed)
 
 
-def still_lacking(state: CaptureState, end: LogEnd) -> str:
+def still_lacking(state: CaptureState, source: Source) -> str:
     """What a server that took over did not have of what was landed, and has not now, in words."""
     if not state.lacking:
         return ""
-    return not_executed(GtidSet.of(state.before[-1].gtids), GtidSet.of(end.gtids))
+    return not_executed(GtidSet.of(state.before[-1].gtids), _executed(source))
 
 
 def log_to_begin_with(
@@ -194,10 +239,7 @@ def _next_turn(
         gtids=str(landed),
         ended=now(),
     )
-    gaps = state.gaps
-    if chosen.lost:
-        end = str(LogPosition(state.file, state.position))
-        gaps = (*gaps, Gap(end, chosen.file, ended.ended, str(chosen.lost)))
+    gap = _gap(ended, chosen, ended.ended)
     return replace(
         state,
         server_uuid=identity.uuid,
@@ -207,12 +249,24 @@ def _next_turn(
         file="",
         position=0,
         gtid=None,
-        gaps=gaps,
+        gaps=state.gaps if gap is None else (*state.gaps, gap),
         turn=state.turn + 1,
         before=(*state.before, ended),
         lacking=lacking,
         lag=None,
     )
+
+
+def _gap(ended: Turn, chosen: Beginning, noticed: str) -> Gap | None:
+    if not chosen.lost:
+        return None
+    end = str(LogPosition(ended.file, ended.position))
+    return Gap(end, chosen.file, noticed, str(chosen.lost))
+
+
+def _is_of_takeover(gap: Gap, ended: Turn) -> bool:
+    """Whether it is the one behind that turn, and not one between two files of a server."""
+    return bool(gap.gtids) and gap.behind == str(LogPosition(ended.file, ended.position))
 
 
 def _tell(state: CaptureState, following: CaptureState, source: Source) -> None:
@@ -233,7 +287,13 @@ def _tell(state: CaptureState, following: CaptureState, source: Source) -> None:
             level=logging.WARNING,
             gtids=following.lacking,
         )
-    for gap in following.gaps[len(state.gaps) :]:
+    _tell_gaps(following.gaps, state.gaps, source)
+
+
+def _tell_gaps(gaps: Sequence[Gap], known: Sequence[Gap], source: Source) -> None:
+    for gap in gaps:
+        if gap in known:
+            continue
         said = f"The logs of {_named(source)} do not have {gap.gtids}, which is not landed."
         say("gap", said, level=logging.WARNING)
 
