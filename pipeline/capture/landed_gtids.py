@@ -11,8 +11,8 @@ from decoder.head import read_description
 from decoder.segments import Segmenter
 from decoder.tally import Tally
 from pipeline.bronze.gtids import GtidSet
-from pipeline.bronze.listing import find_binlogs
-from pipeline.bronze.logs import has_gtids
+from pipeline.bronze.listing import Binlog, find_binlogs
+from pipeline.bronze.logs import has_gtids, is_only_begun
 
 _WINDOW = 8 << 20
 _SEGMENT = 64 << 20
@@ -23,10 +23,9 @@ def gtids_of(path: Path) -> GtidSet | None:
     """Those of its whole transactions, and of all before it (PREVIOUS_GTIDS, or MariaDB's
     GTID_LIST). One whose end is not there is not among them. None where it is only begun, so that
     it tells nothing of what is before it."""
-    listing = find_binlogs(str(path))
-    if not listing.binlogs:
+    found = _begun(path)
+    if found is None:
         return None
-    (found,) = listing.binlogs
     segmenter = Segmenter(target=_SEGMENT, limit=_SEGMENT)
     for window in _windows(path):
         segmenter.feed(window)
@@ -38,7 +37,20 @@ def gtids_of(path: Path) -> GtidSet | None:
 def begins_with_gtids(path: Path) -> bool:
     """Whether all that its first events tell of transactions has GTIDs. A server that turns them on
     or off goes on in a new file."""
-    return all(map(has_gtids, find_binlogs(str(path)).binlogs))
+    found = _begun(path)
+    return found is not None and has_gtids(found)
+
+
+def tells_what_is_before(path: Path) -> bool:
+    """Whether so much of a file is there that those before it are not asked any more."""
+    return _begun(path) is not None
+
+
+def _begun(path: Path) -> Binlog | None:
+    """A file as bronze lists it. None where it is no more than begun: MariaDB's may end between
+    FORMAT_DESCRIPTION and GTID_LIST, and are logs all the same."""
+    found = next(iter(find_binlogs(str(path)).binlogs), None)
+    return None if found is None or is_only_begun(found) else found
 
 
 def _tallied(path: Path, end: int) -> str:
