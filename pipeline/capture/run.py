@@ -11,16 +11,14 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 from pipeline.capture.backoff import Backoff
-from pipeline.capture.byte_queue import ByteQueue, ClosedError
+from pipeline.capture.byte_queue import ByteQueue
 from pipeline.capture.checkpoints import Checkpoints, bytes_behind
 from pipeline.capture.dump_connection import DumpConnection
-from pipeline.capture.dump_stream import DumpStream
 from pipeline.capture.errors import (
     BrokenDumpError,
     DumpRefusedError,
@@ -31,6 +29,7 @@ from pipeline.capture.landed_file import Writes
 from pipeline.capture.landed_folder import Landed, LandedFolder, alone_in
 from pipeline.capture.log_position import LogPosition
 from pipeline.capture.place import place_of
+from pipeline.capture.reader import read_into
 from pipeline.capture.received import FileNamed, Heartbeat, LogBytes, LogEnded, Received
 from pipeline.capture.source import Identity, Source
 from pipeline.capture.start import FIRST, Start, where_to_begin
@@ -56,8 +55,6 @@ _INTERRUPTED = (LostConnectionError, ServerUnreachableError, BrokenDumpError)
 """What comes of a connection that is interrupted."""
 _NAP = 0.1
 """Seconds after which one that waits looks whether it is stopped."""
-_SMALL = 64
-"""Bytes that an item without data counts in the queue."""
 
 
 class Capture:
@@ -179,6 +176,15 @@ class Capture:
         self._folder = self._folder_of(following)
         self._checkpoints.go_on_in(self._folder, following)
 
+    def _forget_where_nothing_is_landed(self) -> None:
+        """A capture that never came so far may be of whichever server answers."""
+        state = self._checkpoints.state
+        if state.before or state.position:
+            return
+        if self._folder.recover(state.durable, own=bool(state.first_file)) is not None:
+            return
+        self._checkpoints.state = replace(state, server_version="", first_file="")
+
     def _looked_at_again(
         self, source: Source, state: CaptureState, landed: Landed | None
     ) -> CaptureState:
@@ -194,6 +200,7 @@ class Capture:
 
     def _connect_and_follow(self) -> None:
         with Source(self._login) as source:
+            self._forget_where_nothing_is_landed()
             if is_another(self._checkpoints.state, source.identity):
                 self._take_over(source)
             replica = self._known_as(source.identity)
@@ -219,7 +226,7 @@ class Capture:
                 self._login,
                 replica,
                 start.at,
-                mariadb=source.identity.version.is_mariadb,
+                server=source.identity,
                 wait=self.settings.forever,
                 gtids=gtids,
                 semi_sync=semi_sync,
@@ -288,7 +295,9 @@ class Capture:
         """Land what the server sends, until it is at `target` where the capture is not for ever."""
         self._target = target
         queue: ByteQueue[Received] = ByteQueue(int(self.settings.queue))
-        reader = threading.Thread(target=_read, args=(dump, queue), name="binlog dump", daemon=True)
+        reader = threading.Thread(
+            target=read_into, args=(dump, queue), name="binlog dump", daemon=True
+        )
         say(
             "capture_follows",
             f"Capturing {self._login.address} into {self._path}, behind"
@@ -372,20 +381,6 @@ _WAYS: Mapping[type, Callable[..., None]] = MappingProxyType(
         LogEnded: Capture._on_end,
     }
 )
-
-
-def _read(dump: DumpConnection, queue: ByteQueue[Received]) -> None:
-    """The reader: puts what the server sends into the queue, until it ends or nobody takes it."""
-    stream = DumpStream()
-    with suppress(ClosedError):
-        try:
-            while True:
-                for item in stream.received(dump.receive_into(stream.room())):
-                    queue.put(item, len(item.data) if isinstance(item, LogBytes) else _SMALL)
-        except ClosedError:
-            raise
-        except Exception as error:
-            queue.end(error)
 
 
 def _most_tries(error: BinlakeError, settings: CaptureSettings) -> int | None:

@@ -386,6 +386,27 @@ def test_a_takeover_that_is_cut_short_is_gone_on_with(
     assert has_all(tmp_path, second)
 
 
+def test_a_capture_that_has_landed_nothing_is_of_whichever_server_answers(
+    mysql_factory: MySQLFactory, tmp_path: Path
+) -> None:
+    first, second = started(mysql_factory, 2)
+    second.flush_logs()
+    second.execute("PURGE BINARY LOGS TO 'binlog.000002'")
+
+    def write(descriptor: int, data: memoryview, position: int) -> int:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(NotLandedError):
+        Capture(CaptureSettings(to=str(tmp_path)), login_of(first), write=write).run()
+    assert (state_of(tmp_path).server_id, state_of(tmp_path).first_file) == (11, "binlog.000001")
+    state = capture(second, tmp_path)
+    assert (state.turn, state.server_id, state.first_file) == (1, 12, "binlog.000002")
+    assert not differing(second, tmp_path)
+    # From there on it is that one's.
+    with pytest.raises(AnotherLogError):
+        capture(first, tmp_path)
+
+
 def test_mariadbs_numbers_that_two_servers_used_are_told_apart(
     mariadb_factory: MariaDBFactory, tmp_path: Path
 ) -> None:
