@@ -149,6 +149,12 @@ class GtidSet:
             }
         )
 
+    def no_further_than(self, other: GtidSet) -> GtidSet:
+        """MariaDB's that are no further than their domain is in the other, where it has it."""
+        ends = other._ends()
+        kept = {place: n for place, n in self.last.items() if n <= ends.get(place[0], n)}
+        return GtidSet(last=kept)
+
     def of_server(self, server_id: int) -> GtidSet:
         """MariaDB's of one server."""
         return GtidSet(last={p: number for p, number in self.last.items() if p[1] == server_id})

@@ -10,7 +10,7 @@ from decoder.framer import Framer
 from decoder.head import read_description
 from decoder.segments import Segmenter
 from decoder.tally import Tally
-from pipeline.bronze.gtids import GtidSet
+from pipeline.bronze.gtids import NO_GTIDS, GtidSet
 from pipeline.bronze.listing import Binlog, find_binlogs
 from pipeline.bronze.logs import has_gtids, is_only_begun
 
@@ -32,6 +32,22 @@ def gtids_of(path: Path) -> GtidSet | None:
     segmenter.finish()
     own = _tallied(path, segmenter.boundary.position)
     return GtidSet.of(found.head.previous_gtids, own)
+
+
+def gtids_before(path: Path | None) -> GtidSet:
+    """Of the transactions before a file, as far as it tells. Where MariaDB's GTID_LIST does not
+    have the domain of the file's first transaction, those are all up to that one's number: its
+    server may have been set up from a copy."""
+    found = None if path is None else _begun(path)
+    if found is None:
+        return NO_GTIDS
+    listed, first = GtidSet.of(found.head.previous_gtids), found.head.first
+    if first is None or first.gtid is None or ":" in first.gtid:
+        return listed
+    domain, server, number = map(int, first.gtid.split("-"))
+    if any(known == domain for known, _ in listed.last):
+        return listed
+    return listed | GtidSet.of(f"{domain}-{server}-{number - 1}")
 
 
 def begins_with_gtids(path: Path) -> bool:

@@ -16,7 +16,7 @@ from pathlib import Path
 from pipeline.bronze.gtids import NO_GTIDS, GtidSet
 from pipeline.capture.errors import AnotherLogError, MissingGtidsError, UnloggedReplicationError
 from pipeline.capture.landed_folder import LandedFolder
-from pipeline.capture.landed_gtids import begins_with_gtids, gtids_of
+from pipeline.capture.landed_gtids import begins_with_gtids, gtids_before, gtids_of
 from pipeline.capture.log_position import LogPosition
 from pipeline.capture.source import Identity, LogFile, Source
 from pipeline.capture.state import CaptureState, Gap, Turn, now
@@ -108,13 +108,14 @@ def _chosen(
     accept_lost: bool,
 ) -> Beginning:
     logs, server_id = source.logs(), source.identity.server_id
+    began = gtids_before(LandedFolder(home).first)
     chosen = log_to_begin_with(
-        logs, source.previous_gtids, landed, server_id=server_id, ahead=ahead
+        logs, source.previous_gtids, landed, server_id=server_id, ahead=ahead, began=began
     )
     if not source.logs_what_it_replicates():
         if source.is_replica():
             raise UnloggedReplicationError(folder=str(home), server=_named(source))
-        chosen = replace(chosen, lost=chosen.lost | _unlogged(source, landed, executed))
+        chosen = replace(chosen, lost=chosen.lost | _unlogged(source, landed, executed, began))
     if chosen.lost and not accept_lost:
         raise MissingGtidsError(
             gtids=str(chosen.lost), first=logs[0].name, folder=str(home), server=_named(source)
@@ -127,14 +128,14 @@ def _executed(source: Source) -> GtidSet:
     return GtidSet.of(source.end().gtids) | source.replicated_gtids()
 
 
-def _unlogged(source: Source, landed: GtidSet, executed: GtidSet) -> GtidSet:
+def _unlogged(source: Source, landed: GtidSet, executed: GtidSet, began: GtidSet) -> GtidSet:
     """What a server that does not log what it replicates has so, and is not landed."""
     identity = source.identity
     if not identity.version.is_mariadb:
         return of_others(executed - landed, identity.uuid)
     found = source.replicated_gtids() - GtidSet.of(source.end().gtids)
     others = found - found.of_server(identity.server_id)
-    return _not_landed(others, landed, server_id=identity.server_id, ahead=False)
+    return _not_landed(others, landed, began, server_id=identity.server_id, ahead=False)
 
 
 def of_others(gtids: GtidSet, uuid: str | None) -> GtidSet:
@@ -167,16 +168,18 @@ def log_to_begin_with(
     *,
     server_id: int,
     ahead: bool,
+    began: GtidSet = NO_GTIDS,
 ) -> Beginning:
     """The last log before which there is nothing that is not landed.
 
     `logs` are those of the server `server_id`, in order and at least one; `previous_gtids` tells
-    what is before one. `ahead`: whether the server lacks some of what is landed.
+    what is before one. `ahead`: whether the server lacks some of what is landed. `began`: what was
+    before the first landed file, as far as that is known.
     """
 
     def missing(log: LogFile) -> GtidSet:
         previous = previous_gtids(log.name) or NO_GTIDS
-        return _not_landed(previous, landed, server_id=server_id, ahead=ahead)
+        return _not_landed(previous, landed, began, server_id=server_id, ahead=ahead)
 
     for log in reversed(logs):
         if not missing(log):
@@ -187,18 +190,21 @@ def log_to_begin_with(
     return Beginning(next(kept, logs[0].name), lost)
 
 
-def _not_landed(previous: GtidSet, landed: GtidSet, *, server_id: int, ahead: bool) -> GtidSet:
+def _not_landed(
+    previous: GtidSet, landed: GtidSet, began: GtidSet, *, server_id: int, ahead: bool
+) -> GtidSet:
     """What is before a log of a server and is not landed.
 
     Two servers that write in one MariaDB domain (`gtid_strict_mode=OFF`, or a failover that lost
     something) may use the same numbers. So only of servers that what is landed does not name, and
-    that the domain has passed, is it taken to be there: it was set up from a copy. Not so what the
-    server committed itself, nor where it lacks some of what is landed.
+    that the domain had passed when landing began, is it taken to be there: what is landed first is
+    of a server that was set up from a copy. Not so what the server committed itself, nor where it
+    lacks some of what is landed.
     """
     left = previous - landed
     if ahead:
         return left
-    copied = left.passed_unnamed_in(landed)
+    copied = left.passed_unnamed_in(landed).no_further_than(began)
     return left - (copied - copied.of_server(server_id))
 
 

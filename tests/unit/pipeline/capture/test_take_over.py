@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +11,11 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, strategies as st
 
-from decoder.constants import EventFlag
+from decoder.constants import EventFlag, EventType
 from decoder.framer import FLAGS_POSITION
 from pipeline.bronze.gtids import GtidSet
 from pipeline.capture.landed_folder import LandedFolder
-from pipeline.capture.landed_gtids import gtids_of
+from pipeline.capture.landed_gtids import gtids_before, gtids_of
 from pipeline.capture.source import Identity, LogFile
 from pipeline.capture.state import CaptureState, Replica, Turn
 from pipeline.capture.take_over import (
@@ -25,7 +26,13 @@ from pipeline.capture.take_over import (
     not_executed,
 )
 from pipeline.server.version import ServerVersion
-from tests.support.event_bytes import recorded
+from tests.support.event_bytes import (
+    MAGIC,
+    MARIADB_POST_HEADER_LENGTHS,
+    event_bytes,
+    format_description,
+    recorded,
+)
 from tests.support.logs import CUP, UUID_TEXT, gtid, insert, query, transaction, with_checksums
 
 MYSQL, MARIADB = ServerVersion.read("9.7.4"), ServerVersion.read("10.11.8-MariaDB")
@@ -75,6 +82,57 @@ def test_where_mariadbs_numbers_were_used_twice_only_those_of_a_server_count() -
     # It was promoted at 0-1-5, and went on with numbers that the lost server had too.
     assert begin(["0-1-3", "0-1-5,0-2-7"], "0-1-9").file == "binlog.000002"
     assert begin(["0-1-3", "0-1-5,0-2-7"], "0-1-9", ahead=True).file == "binlog.000001"
+
+
+@pytest.mark.parametrize(
+    ("began", "number"),
+    [
+        ("0-11-0", 1),  # 0-12-103 was committed since, while another server used its number
+        ("0-11-102", 1),
+        ("0-11-103", 2),  # it was in the copy from which the landed log's server was set up
+        ("1-11-4", 2),  # nothing is known of the domain
+    ],
+)
+def test_of_a_mariadb_server_that_is_not_named_only_what_was_before_the_first_file_is_there(
+    began: str, number: int
+) -> None:
+    told = {
+        "binlog.000001": GtidSet.of("0-11-100"),
+        "binlog.000002": GtidSet.of("0-11-105,0-12-103"),
+    }
+    logs = [LogFile(name, 1000) for name in told]
+    had, before = GtidSet.of("0-11-105"), GtidSet.of(began)
+    chosen = log_to_begin_with(logs, told.get, had, server_id=13, ahead=False, began=before)
+    assert chosen == Beginning(f"binlog.{number:06}")
+
+
+@pytest.mark.parametrize(
+    ("listed", "first", "before"),
+    [
+        ([], (0, 11, 1), ""),
+        ([], (0, 11, 8), "0-11-7"),
+        ([(0, 9, 4)], (0, 11, 5), "0-9-4"),
+        ([(1, 9, 4)], (0, 11, 8), "1-9-4,0-11-7"),
+    ],
+)
+def test_what_is_before_a_mariadb_file_tell_its_list_and_its_first_transaction(
+    listed: list[tuple[int, int, int]], first: tuple[int, int, int], before: str, tmp_path: Path
+) -> None:
+    domain, server, number = first
+    body = struct.pack("<I", len(listed))
+    body += b"".join(struct.pack("<IIQ", d, s, n) for d, s, n in listed)
+    begun = bytearray(event_bytes(EventType.MARIADB_GTID, struct.pack("<QIB6x", number, domain, 0)))
+    begun[5:9] = struct.pack("<I", server)
+    path = tmp_path / "binlog.000001"
+    path.write_bytes(
+        MAGIC
+        + format_description("10.11.8-MariaDB", lengths=MARIADB_POST_HEADER_LENGTHS)
+        + event_bytes(EventType.MARIADB_GTID_LIST, body)
+        + begun
+    )
+    known = gtids_before(LandedFolder(tmp_path).first)
+    assert {p: n for p, n in known.last.items() if n} == GtidSet.of(before).last
+    assert not gtids_before(LandedFolder(tmp_path / "..").first)
 
 
 @pytest.mark.parametrize(
