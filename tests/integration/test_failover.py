@@ -449,3 +449,27 @@ def test_a_mariadb_replica_from_a_copy_that_has_replicated_nothing_since_is_gone
     insert(second, 1)
     assert (capture(second, tmp_path).lacking, state_of(tmp_path).turn) == ("", 2)
     assert not differing(second, tmp_path / "turn-0002")
+
+
+def test_of_mariadbs_numbers_that_two_servers_used_and_one_has_of_both_each_is_landed(
+    mariadb_factory: MariaDBFactory, tmp_path: Path
+) -> None:
+    first, second = started(mariadb_factory, 2)
+    replicate(first, second)
+    first.execute(TABLES)
+    follow(first, second)
+    second.execute("STOP SLAVE")
+    insert(second, 1)
+    insert(first, 2)
+    insert(first, 3)
+    second.execute("START SLAVE")
+    follow(first, second)
+    second.flush_logs()
+    capture(first, tmp_path)
+    state = capture(second, tmp_path)
+    # By the numbers of the domain alone the second log would do, and the first insert be lost.
+    assert (state.turn, state.first_file, state.lacking) == (2, "binlog.000001", "")
+    ((executed,),) = second.execute("SELECT @@gtid_binlog_state")
+    held = GtidSet.of(*(str(gtids_of(path) or "") for path in tmp_path.rglob("binlog.0*")))
+    assert held == GtidSet.of(executed)
+    assert {server for _, server in held.last} == {11, 12}
