@@ -150,10 +150,14 @@ class GtidSet:
         )
 
     def no_further_than(self, other: GtidSet) -> GtidSet:
-        """MariaDB's that are no further than their domain is in the other, where it has it."""
+        """MariaDB's that are no further than their domain is in the other."""
         ends = other._ends()
-        kept = {place: n for place, n in self.last.items() if n <= ends.get(place[0], n)}
-        return GtidSet(last=kept)
+        return GtidSet(last={p: n for p, n in self.last.items() if n <= ends.get(p[0], 0)})
+
+    def outside_domains_of(self, other: GtidSet) -> GtidSet:
+        """MariaDB's of domains that the other does not have."""
+        ends = other._ends()
+        return GtidSet(last={p: n for p, n in self.last.items() if p[0] not in ends})
 
     def of_server(self, server_id: int) -> GtidSet:
         """MariaDB's of one server."""

@@ -198,14 +198,16 @@ def _not_landed(
     Two servers that write in one MariaDB domain (`gtid_strict_mode=OFF`, or a failover that lost
     something) may use the same numbers. So only of servers that what is landed does not name, and
     that the domain had passed when landing began, is it taken to be there: what is landed first is
-    of a server that was set up from a copy. Not so what the server committed itself, nor where it
-    lacks some of what is landed.
+    of a server that was set up from a copy. Where that is not known of a domain it must have passed
+    it since, and what the server committed itself is not taken to be there; nor is any where the
+    server lacks some of what is landed.
     """
     left = previous - landed
     if ahead:
         return left
-    copied = left.passed_unnamed_in(landed).no_further_than(began)
-    return left - (copied - copied.of_server(server_id))
+    passed = left.passed_unnamed_in(landed)
+    unknown = passed.outside_domains_of(began)
+    return left - passed.no_further_than(began) - (unknown - unknown.of_server(server_id))
 
 
 def _require_gtids(source: Source, landed: GtidSet, executed: GtidSet, folder: str) -> None:

@@ -85,16 +85,19 @@ def test_where_mariadbs_numbers_were_used_twice_only_those_of_a_server_count() -
 
 
 @pytest.mark.parametrize(
-    ("began", "number"),
+    ("server_id", "began", "number"),
     [
-        ("0-11-0", 1),  # 0-12-103 was committed since, while another server used its number
-        ("0-11-102", 1),
-        ("0-11-103", 2),  # it was in the copy from which the landed log's server was set up
-        ("1-11-4", 2),  # nothing is known of the domain
+        (13, "0-11-0", 1),  # 0-12-103 was committed since, while another server used its number
+        (13, "0-11-102", 1),
+        (13, "0-11-103", 2),  # it was in the copy from which the landed log's server was set up
+        (13, "1-11-4", 2),  # nothing is known of the domain
+        (12, "0-11-0", 1),
+        (12, "0-11-103", 2),  # the copy was of this server itself
+        (12, "1-11-4", 1),
     ],
 )
 def test_of_a_mariadb_server_that_is_not_named_only_what_was_before_the_first_file_is_there(
-    began: str, number: int
+    server_id: int, began: str, number: int
 ) -> None:
     told = {
         "binlog.000001": GtidSet.of("0-11-100"),
@@ -102,7 +105,7 @@ def test_of_a_mariadb_server_that_is_not_named_only_what_was_before_the_first_fi
     }
     logs = [LogFile(name, 1000) for name in told]
     had, before = GtidSet.of("0-11-105"), GtidSet.of(began)
-    chosen = log_to_begin_with(logs, told.get, had, server_id=13, ahead=False, began=before)
+    chosen = log_to_begin_with(logs, told.get, had, server_id=server_id, ahead=False, began=before)
     assert chosen == Beginning(f"binlog.{number:06}")
 
 
