@@ -116,7 +116,12 @@ def _of_another_server(following: FileRow, executed: Executed) -> str | None:
             f"{following.file} is of another server (its id is {following.server_id}), and without"
             " GTIDs nothing tells what of it is in the lake already."
         )
-    lacking = executed.gtids.lacking(GtidSet.of(following.previous_gtids))
+    previous = GtidSet.of(following.previous_gtids)
+    # Two servers may use the same numbers of a MariaDB domain: of those that the lake names it must
+    # have each one's.
+    lacking = executed.gtids.lacking(previous) or executed.gtids.lacking_of_servers(
+        previous.of_servers_in(executed.gtids)
+    )
     return _comes_after(following, lacking) if lacking else None
 
 

@@ -136,6 +136,33 @@ class GtidSet:
         """MariaDB's of the domains and servers that the other has any of."""
         return GtidSet(last={p: number for p, number in self.last.items() if p in other.last})
 
+    def passed_unnamed_in(self, other: GtidSet) -> GtidSet:
+        """MariaDB's of servers of which the other has none, in domains that have come as far there
+        with servers that it has: those a server that was set up from a copy may have without
+        knowing whose they were."""
+        ends = other._ends()
+        return GtidSet(
+            last={
+                place: number
+                for place, number in self.last.items()
+                if place not in other.last and number <= ends.get(place[0], 0)
+            }
+        )
+
+    def no_further_than(self, other: GtidSet) -> GtidSet:
+        """MariaDB's that are no further than their domain is in the other."""
+        ends = other._ends()
+        return GtidSet(last={p: n for p, n in self.last.items() if n <= ends.get(p[0], 0)})
+
+    def outside_domains_of(self, other: GtidSet) -> GtidSet:
+        """MariaDB's of domains that the other does not have."""
+        ends = other._ends()
+        return GtidSet(last={p: n for p, n in self.last.items() if p[0] not in ends})
+
+    def of_server(self, server_id: int) -> GtidSet:
+        """MariaDB's of one server."""
+        return GtidSet(last={p: number for p, number in self.last.items() if p[1] == server_id})
+
     def from_first_of(self, shown: GtidSet) -> GtidSet:
         """Without MySQL's numbers that are before the first one that `shown` has of their source:
         a server that logs number 5 of another one had those before it already."""

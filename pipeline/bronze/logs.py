@@ -33,7 +33,13 @@ class Log:
     @property
     def has_gtids(self) -> bool:
         """Whether all that its first events tell of transactions has GTIDs."""
-        return all(map(_has_gtids, self.files))
+        return all(map(has_gtids, self.files))
+
+    @property
+    def ends_with_gtids(self) -> bool:
+        """The same of the last file alone, or of the one before where that is only begun."""
+        told = [file for file in self.files if not is_only_begun(file)]
+        return bool(told) and has_gtids(max(told, key=lambda file: file.number))
 
     @property
     def copied(self) -> bool:
@@ -61,33 +67,59 @@ def split_logs(binlogs: Sequence[Binlog]) -> tuple[tuple[Log, ...], tuple[str, .
     Raises SettingsError for files of several logs whose order nothing tells.
     """
     logs = []
-    for base, named in groupby(sorted(binlogs, key=lambda b: b.base), key=lambda b: b.base):
+    for (base, _), named in groupby(sorted(binlogs, key=_name), key=_name):
         whole = Log(base, tuple(named))
         logs += _by_server(whole) if whole.has_gtids else [whole]
-    if len(logs) > 1 and not all(log.has_gtids for log in logs):
-        bases = sorted({log.base for log in logs})
-        raise SettingsError(
-            f"files of several logs: {', '.join(bases[:4])}. Their order is not known.",
-            key="binlogs",
-            remedy="Give one log's files, such as " + f"{bases[0]}.*, and a source for each log.",
-        )
+    if len(logs) > 1:
+        _require_gtids(logs)
     notes: list[str] = []
     ordered = [Log(log.base, tuple(_each_once(log, notes))) for log in logs]
     return tuple(sorted(ordered, key=lambda log: log.rank)), tuple(notes)
 
 
+def _name(binlog: Binlog) -> tuple[str, int]:
+    return binlog.base, turn_of(binlog.stored.path)
+
+
+def _require_gtids(logs: Sequence[Log]) -> None:
+    """Of all logs, but where a capture went on from the first turn's: what came before GTIDs were
+    turned on is in no later turn, so that only its end must have them."""
+    first = min(log.turn for log in logs)
+    alone = [log.turn for log in logs].count(first) == 1
+    without = [
+        log
+        for log in logs
+        if not (log.ends_with_gtids if alone and log.turn == first else log.has_gtids)
+    ]
+    if without:
+        bases = sorted({log.base for log in logs})
+        last = max(without[0].files, key=lambda file: (not has_gtids(file), file.number))
+        raise SettingsError(
+            f"files of several logs: {', '.join(bases[:4])}. Their order is not known:"
+            f" {last.stored.path} has no GTIDs.",
+            key="binlogs",
+            remedy="Give one log's files, such as " + f"{bases[0]}.*, and a source for each log.",
+        )
+
+
 def _by_server(log: Log) -> list[Log]:
-    def server(binlog: Binlog) -> tuple[int, int]:
-        return turn_of(binlog.stored.path), binlog.head.description.server_id
+    def server(binlog: Binlog) -> int:
+        return binlog.head.description.server_id
 
     grouped = groupby(sorted(log.files, key=server), key=server)
     return [Log(log.base, tuple(files)) for _, files in grouped]
 
 
-def _has_gtids(binlog: Binlog) -> bool:
+def has_gtids(binlog: Binlog) -> bool:
+    """Whether all that a file's first events tell of transactions has GTIDs."""
     head = binlog.head
     anonymous = head.first is not None and head.first.gtid is None
     return head.previous_gtids is not None and not head.relay and not anonymous
+
+
+def is_only_begun(binlog: Binlog) -> bool:
+    """Whether a file ends before it tells what is before it, or has a transaction."""
+    return binlog.head.previous_gtids is None and binlog.head.first is None
 
 
 def _each_once(log: Log, notes: list[str]) -> list[Binlog]:

@@ -20,7 +20,7 @@ from pipeline.bronze.executed import log_base
 from pipeline.bronze.files import FileRow
 from pipeline.bronze.gtids import GtidSet
 from pipeline.bronze.listing import Binlog, split_name
-from pipeline.bronze.logs import Log, split_logs
+from pipeline.bronze.logs import Log, has_gtids, split_logs
 from pipeline.bronze.turns import turn_of
 from pipeline.errors import SettingsError
 
@@ -235,7 +235,9 @@ def _is_before(binlog: Binlog, first: FileRow) -> bool:
 
 def _require_gtids(log: Log, known: Sequence[FileRow]) -> None:
     with_gtids = not known or any(row.gtids or row.previous_gtids for row in known)
-    if with_gtids and log.has_gtids:
+    places = zip(log.files, _matches(log.files, known), strict=True)
+    # What is known has its place: an earlier turn may be from before GTIDs were turned on.
+    if with_gtids and all(has_gtids(binlog) for binlog, row in places if row is None):
         return
     raise SettingsError(
         f"the log of {known[-1].source} is named {split_name(known[-1].file)[0]}, and these files"

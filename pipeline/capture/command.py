@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from pipeline.capture.log_position import LogPosition
-from pipeline.capture.run import Capture, place_of
+from pipeline.capture.place import place_of
+from pipeline.capture.run import Capture
 from pipeline.capture.state import CaptureState, lag_text, read_state
 from pipeline.errors import SettingsError
 from pipeline.log_lines import say

@@ -32,6 +32,7 @@ from pipeline.capture.replica_commands import (
     binlog_dump_gtid,
     register_replica,
 )
+from pipeline.capture.source import Identity
 from pipeline.capture.state import Replica
 from pipeline.server.connection import connect
 from pipeline.server.login import Login
@@ -69,6 +70,8 @@ _SETTINGS: Mapping[bool, tuple[str, ...]] = MappingProxyType(
 """By whether it is MariaDB. `NONE` tells that checksums are understood, and that the first
 artificial event, which comes before the layout is known, is to have none; all others have what the
 file has."""
+_WHO = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_id', 'server_uuid')"
+"""MariaDB has no UUID."""
 _SEMI_SYNC = "@rpl_semi_sync_replica = 1, @rpl_semi_sync_slave = 1"
 
 
@@ -82,10 +85,12 @@ class _Socket(Protocol):
 
 
 class DumpConnection:
-    """Asks for the log from `start` on. `semi_sync`: acknowledgements are sent.
+    """Asks `server`, and no other, for its log from `start` on. `semi_sync`: acknowledgements are
+    sent.
 
     Raises ServerError where it cannot connect, or the user may not be a replica, and
-    LostConnectionError where the connection is lost.
+    LostConnectionError where the connection is lost, or leads to another server than `server`: one
+    address may lead to several.
     """
 
     def __init__(
@@ -94,7 +99,7 @@ class DumpConnection:
         replica: Replica,
         start: LogPosition,
         *,
-        mariadb: bool,
+        server: Identity,
         wait: bool,
         gtids: bool,
         semi_sync: bool = False,
@@ -108,13 +113,18 @@ class DumpConnection:
         self._wake.setblocking(False)
         self._woken.setblocking(False)
         self._acknowledged: LogPosition | None = None
+        mariadb = server.version.is_mariadb
         try:
+            self._require(server)
             self._prepare(replica, mariadb, semi_sync)
             flags = BINLOG_SEND_ANNOTATE_ROWS if mariadb else 0
             self._ask(replica, start, flags if wait else flags | BINLOG_DUMP_NON_BLOCK, gtids=gtids)
         except (pymysql.MySQLError, OSError) as error:
             self.close()
             raise explained(error, login, "COM_REGISTER_SLAVE") from error
+        except LostConnectionError:
+            self.close()
+            raise
         self._socket: _Socket = self._connection._sock
         self._socket.settimeout(SILENT_SECONDS)
 
@@ -189,6 +199,17 @@ class DumpConnection:
         content = acknowledgement(position.file, position.position)
         # The packet's number is 0: an acknowledgement begins a conversation of its own.
         self._socket.sendall(_PACKET_HEADER.pack(len(content)) + content)
+
+    def _require(self, server: Identity) -> None:
+        with self._connection.cursor() as cursor:
+            cursor.execute(_WHO)
+            found = dict(cursor.fetchall())
+        if (int(found["server_id"]), found.get("server_uuid")) != (server.server_id, server.uuid):
+            raise LostConnectionError(
+                f"{self._login.address} leads to several servers: the one that would send its log"
+                f" is {found.get('server_uuid') or found['server_id']}, and not"
+                f" {server.uuid or server.server_id}, which was asked about it."
+            )
 
     def _prepare(self, replica: Replica, mariadb: bool, semi_sync: bool) -> None:
         values = {

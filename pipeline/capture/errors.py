@@ -67,10 +67,24 @@ class MissingGtidsError(CaptureError):
             f" and the first that is left is {first}, or it does not log what it replicates.",
             remedy="Capture from another replica that has them. Or set capture.purged: continue,"
             " which goes on with the gap told in the status, and bring the logs that hold them"
-            " from a backup: binlogs may name several folders.",
+            " from a backup: those of the server before, beside what is landed of it. Another"
+            " server's close the gap only in a new lake, once bronze has what is behind it.",
         )
         self.gtids = gtids
         self.first = first
+
+
+class UnloggedReplicationError(CaptureError):
+    """A server that takes over replicates, and does not log what it gets: it would be lost."""
+
+    def __init__(self, *, folder: str, server: str) -> None:
+        super().__init__(
+            f"{server} is a replica that does not log what it replicates: what comes to it from now"
+            f" on would never be in {folder}.",
+            remedy="Capture from the server that it follows, or from a replica with"
+            " log_replica_updates (MariaDB: log_slave_updates). If it is to take over, let it"
+            " follow nobody first: STOP REPLICA; RESET REPLICA ALL.",
+        )
 
 
 class AnotherLogError(CaptureError):

@@ -69,6 +69,11 @@ class LandedFolder:
         found = (entry.name for entry in self.path.iterdir() if entry.is_file())
         return sorted(filter(is_log_name, found), key=number_of)
 
+    @property
+    def first(self) -> Path | None:
+        """The first landed file that is there."""
+        return next((self.path / name for name in self.names()), None)
+
     def recover(self, durable: LogPosition | None, *, own: bool = True) -> Landed | None:
         """What is there to go on from, its last file cut off behind its last whole event.
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from pipeline.bronze.turns import FIRST_TURN
 from pipeline.capture.errors import AnotherLogError, CaptureError, NotLandedError
+from pipeline.capture.landed_gtids import tells_what_is_before
 from pipeline.capture.log_position import is_log_name, number_of
 from pipeline.capture.state import STATE, CaptureState, read_state, write_state
 from pipeline.capture_settings import PublishSettings
@@ -101,8 +102,8 @@ class Published:
                 if place not in self._closed:
                     self._put_with_state(spool, place)
                     self._closed.add(place)
-                # Not before there is something in the next one: the spool is what is gone on from.
-                if state.file == names[-1] and state.position:
+                # The spool is what is gone on from, by what the last one tells of those before it.
+                if state.file == names[-1] and tells_what_is_before(folder / names[-1]):
                     (folder / name).unlink()
             place = self._under(state.folder, names[-1]) if names else ""
             if names and self._is_due(place, state.position, final=final):

@@ -11,17 +11,14 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from pipeline.capture.backoff import Backoff
-from pipeline.capture.byte_queue import ByteQueue, ClosedError
+from pipeline.capture.byte_queue import ByteQueue
 from pipeline.capture.checkpoints import Checkpoints, bytes_behind
 from pipeline.capture.dump_connection import DumpConnection
-from pipeline.capture.dump_stream import DumpStream
 from pipeline.capture.errors import (
     BrokenDumpError,
     DumpRefusedError,
@@ -31,15 +28,21 @@ from pipeline.capture.errors import (
 from pipeline.capture.landed_file import Writes
 from pipeline.capture.landed_folder import Landed, LandedFolder, alone_in
 from pipeline.capture.log_position import LogPosition
-from pipeline.capture.published import Published
+from pipeline.capture.place import place_of
+from pipeline.capture.reader import read_into
 from pipeline.capture.received import FileNamed, Heartbeat, LogBytes, LogEnded, Received
 from pipeline.capture.source import Identity, Source
 from pipeline.capture.start import FIRST, Start, where_to_begin
 from pipeline.capture.state import CaptureState, Gap, Replica, now, read_state
-from pipeline.capture.take_over import is_another, landed_gtids, still_lacking, taken_over
+from pipeline.capture.take_over import (
+    chosen_again,
+    is_another,
+    landed_gtids,
+    still_lacking,
+    taken_over,
+)
 from pipeline.capture_settings import CaptureSettings
 from pipeline.errors import BinlakeError, SettingsError, sentence_of
-from pipeline.lock import local_path
 from pipeline.log_lines import say
 from pipeline.progress import Progress, QuietProgress, Task
 from pipeline.redaction import redact
@@ -52,8 +55,6 @@ _INTERRUPTED = (LostConnectionError, ServerUnreachableError, BrokenDumpError)
 """What comes of a connection that is interrupted."""
 _NAP = 0.1
 """Seconds after which one that waits looks whether it is stopped."""
-_SMALL = 64
-"""Bytes that an item without data counts in the queue."""
 
 
 class Capture:
@@ -175,16 +176,38 @@ class Capture:
         self._folder = self._folder_of(following)
         self._checkpoints.go_on_in(self._folder, following)
 
+    def _forget_where_nothing_is_landed(self) -> None:
+        """A capture that never came so far may be of whichever server answers."""
+        state = self._checkpoints.state
+        if state.before or state.position:
+            return
+        if self._folder.recover(state.durable, own=bool(state.first_file)) is not None:
+            return
+        self._checkpoints.state = replace(state, server_version="", first_file="")
+
+    def _looked_at_again(
+        self, source: Source, state: CaptureState, landed: Landed | None
+    ) -> CaptureState:
+        """What of a server that took over may be different since: whether it has all that is
+        landed, and, as long as nothing of its log is, where that is to begin."""
+        if landed is None and state.before:
+            lost = self.settings.purged == "continue"
+            state = chosen_again(source, state, self._path, accept_lost=lost)
+        else:
+            state = replace(state, lacking=still_lacking(state, source))
+        self._checkpoints.state = state
+        return state
+
     def _connect_and_follow(self) -> None:
         with Source(self._login) as source:
+            self._forget_where_nothing_is_landed()
             if is_another(self._checkpoints.state, source.identity):
                 self._take_over(source)
             replica = self._known_as(source.identity)
             state = self._checkpoints.state
             landed = self._folder.recover(state.durable, own=bool(state.first_file))
+            state = self._looked_at_again(source, state, landed)
             logs, end, gtids = source.logs(), source.end(), source.has_gtids()
-            lacking = still_lacking(state, end)
-            self._checkpoints.state = state = replace(state, lacking=lacking)
             start = where_to_begin(
                 landed,
                 logs,
@@ -203,7 +226,7 @@ class Capture:
                 self._login,
                 replica,
                 start.at,
-                mariadb=source.identity.version.is_mariadb,
+                server=source.identity,
                 wait=self.settings.forever,
                 gtids=gtids,
                 semi_sync=semi_sync,
@@ -272,7 +295,9 @@ class Capture:
         """Land what the server sends, until it is at `target` where the capture is not for ever."""
         self._target = target
         queue: ByteQueue[Received] = ByteQueue(int(self.settings.queue))
-        reader = threading.Thread(target=_read, args=(dump, queue), name="binlog dump", daemon=True)
+        reader = threading.Thread(
+            target=read_into, args=(dump, queue), name="binlog dump", daemon=True
+        )
         say(
             "capture_follows",
             f"Capturing {self._login.address} into {self._path}, behind"
@@ -356,37 +381,6 @@ _WAYS: Mapping[type, Callable[..., None]] = MappingProxyType(
         LogEnded: Capture._on_end,
     }
 )
-
-
-def place_of(settings: CaptureSettings) -> tuple[Path, Published | None]:
-    """The local folder that is landed in, and the store that gets what is in it.
-
-    Raises SettingsError where there is no such folder.
-    """
-    if not settings.to:
-        remedy = "Give --to, or capture: {to: …} in the file of --conf: a folder, or a URL."
-        raise SettingsError("is not set.", key="capture.to", remedy=remedy)
-    folder = local_path(settings.to)
-    if folder is not None:
-        return Path(folder), None
-    if settings.spool is None:
-        remedy = "Give a local folder: stores cannot append, so files are landed there first."
-        raise SettingsError("is needed for a store.", key="capture.spool", remedy=remedy)
-    return Path(settings.spool), Published(settings.to, settings.publish)
-
-
-def _read(dump: DumpConnection, queue: ByteQueue[Received]) -> None:
-    """The reader: puts what the server sends into the queue, until it ends or nobody takes it."""
-    stream = DumpStream()
-    with suppress(ClosedError):
-        try:
-            while True:
-                for item in stream.received(dump.receive_into(stream.room())):
-                    queue.put(item, len(item.data) if isinstance(item, LogBytes) else _SMALL)
-        except ClosedError:
-            raise
-        except Exception as error:
-            queue.end(error)
 
 
 def _most_tries(error: BinlakeError, settings: CaptureSettings) -> int | None:

@@ -15,7 +15,7 @@ from pymysql.connections import Connection
 from typing_extensions import Self
 
 from decoder.encryption.header import HEADER_LENGTH as ENCRYPTION_HEADER_LENGTH
-from pipeline.bronze.gtids import GtidSet
+from pipeline.bronze.gtids import NO_GTIDS, GtidSet
 from pipeline.capture.errors import CaptureError, LostConnectionError
 from pipeline.capture.log_position import LogPosition
 from pipeline.capture.refusals import code_of, explained
@@ -131,6 +131,19 @@ class Source:
         rows = self._rows("SHOW GLOBAL VARIABLES LIKE 'log%updates'")
         names = ("log_replica_updates", "log_slave_updates")
         return any(name in names and value == "ON" for name, value in rows)
+
+    def replicated_gtids(self) -> GtidSet:
+        """The last of every domain that it has from another server, which on MariaDB may be in no
+        log of it: it was set up from a copy, or does not log what it replicates. Of MySQL all is in
+        the GTIDs of `end`."""
+        if not self.identity.version.is_mariadb:
+            return NO_GTIDS
+        ((position,),) = self._rows("SELECT @@global.gtid_slave_pos")
+        return GtidSet.of(position)
+
+    def is_replica(self) -> bool:
+        """Whether it follows another server, or would if it were told to start."""
+        return bool(self._rows(self.identity.version.replica_status_statement))
 
     def is_semi_sync(self) -> bool:
         """Whether the server waits for replicas to acknowledge what they get."""

@@ -41,6 +41,15 @@ class ServerVersion:
         is_new = self.since(mysql=(8, 2), mariadb=None)
         return "SHOW BINARY LOG STATUS" if is_new else "SHOW MASTER STATUS"
 
+    @property
+    def replica_status_statement(self) -> str:
+        """The statement that gives a row for each server that it follows: MySQL 8.4 has lost the
+        old one, and MariaDB's gives those of one name only unless all are asked for."""
+        if self.is_mariadb:
+            return "SHOW ALL SLAVES STATUS"
+        is_new = self.since(mysql=(8, 0, 22), mariadb=None)
+        return "SHOW REPLICA STATUS" if is_new else "SHOW SLAVE STATUS"
+
     def since(self, *, mysql: tuple[int, ...] | None, mariadb: tuple[int, ...] | None) -> bool:
         """Whether it is of this version or newer, of its own kind; None: no version of that is."""
         first = mariadb if self.is_mariadb else mysql

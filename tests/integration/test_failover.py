@@ -12,7 +12,12 @@ from pyspark.sql import SparkSession, functions as sf
 
 from pipeline import delta
 from pipeline.bronze.gtids import GtidSet
-from pipeline.capture.errors import AnotherLogError, MissingGtidsError, NotLandedError
+from pipeline.capture.errors import (
+    AnotherLogError,
+    MissingGtidsError,
+    NotLandedError,
+    UnloggedReplicationError,
+)
 from pipeline.capture.landed_gtids import gtids_of
 from pipeline.capture.run import Capture
 from pipeline.capture.state import CaptureState, read_state
@@ -279,10 +284,38 @@ def test_a_replica_that_does_not_log_what_it_replicates_is_refused_for_what_is_m
     insert(replica, 1)  # its own, which is in its log
     insert(first, 2)
     follow(first, replica)
+    # Whatever is missing now: more of it would come.
+    with pytest.raises(UnloggedReplicationError, match="does not log what it replicates"):
+        capture(replica, tmp_path)
+    promote(replica)
     with pytest.raises(MissingGtidsError, match=f"do not have {source}:4, which"):
         capture(replica, tmp_path)
     capture(first, tmp_path)
     assert capture(replica, tmp_path).turn == 2
+
+
+def test_a_mariadb_replica_that_does_not_log_what_it_replicates_is_refused_until_it_is_none(
+    mariadb_factory: MariaDBFactory, tmp_path: Path
+) -> None:
+    (first,) = started(mariadb_factory, 1)
+    replica = mariadb_factory("--server-id=21", "--skip-log-slave-updates")
+    replica.reset_logs()
+    replicate(first, replica)
+    first.execute(TABLES)
+    capture(first, tmp_path)
+    follow(first, replica)
+    with pytest.raises(UnloggedReplicationError):
+        capture(replica, tmp_path)
+    insert(first, 2)
+    follow(first, replica)
+    ((lost_gtid,),) = first.execute("SELECT @@gtid_binlog_pos")
+    promote(replica)
+    with pytest.raises(MissingGtidsError, match=f"do not have {lost_gtid}, which"):
+        capture(replica, tmp_path)
+    capture(first, tmp_path)
+    insert(replica, 3)
+    assert capture(replica, tmp_path).lacking == ""
+    assert not differing(replica, tmp_path / "turn-0002")
 
 
 def test_with_purged_continue_it_goes_on_behind_what_is_lost(
@@ -326,6 +359,7 @@ def test_a_takeover_that_is_cut_short_is_gone_on_with(
     first, second = started(mysql_factory, 2)
     replicate(first, second)
     first.execute(TABLES)
+    ((source,),) = first.execute("SELECT @@server_uuid")
     capture(first, tmp_path)
     insert(first, 1)
     follow(first, second)
@@ -337,10 +371,40 @@ def test_a_takeover_that_is_cut_short_is_gone_on_with(
     with pytest.raises(NotLandedError):
         Capture(CaptureSettings(to=str(tmp_path)), login_of(second), write=write).run()
     assert (state_of(tmp_path).turn, state_of(tmp_path).position) == (2, 0)
-    state = capture(second, tmp_path)
-    assert (state.turn, len(state.before), state.first_file) == (2, 1, "binlog.000001")
-    assert not differing(second, tmp_path / "turn-0002")
+    assert state_of(tmp_path).first_file == "binlog.000001"
+    # What was to be begun with is purged in between.
+    second.flush_logs()
+    second.execute("PURGE BINARY LOGS TO 'binlog.000002'")
+    with pytest.raises(MissingGtidsError, match=f"do not have {source}:4, which.* left is .*2"):
+        capture(second, tmp_path)
+    assert state_of(tmp_path).position == 0
+    for _ in range(2):
+        state = capture(second, tmp_path, purged="continue")
+        assert (state.turn, len(state.before), state.first_file) == (2, 1, "binlog.000002")
+        assert [(gap.first, gap.gtids) for gap in state.gaps] == [("binlog.000002", f"{source}:4")]
+    assert not differing(second, tmp_path / "turn-0002", first=0)
     assert has_all(tmp_path, second)
+
+
+def test_a_capture_that_has_landed_nothing_is_of_whichever_server_answers(
+    mysql_factory: MySQLFactory, tmp_path: Path
+) -> None:
+    first, second = started(mysql_factory, 2)
+    second.flush_logs()
+    second.execute("PURGE BINARY LOGS TO 'binlog.000002'")
+
+    def write(descriptor: int, data: memoryview, position: int) -> int:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(NotLandedError):
+        Capture(CaptureSettings(to=str(tmp_path)), login_of(first), write=write).run()
+    assert (state_of(tmp_path).server_id, state_of(tmp_path).first_file) == (11, "binlog.000001")
+    state = capture(second, tmp_path)
+    assert (state.turn, state.server_id, state.first_file) == (1, 12, "binlog.000002")
+    assert not differing(second, tmp_path)
+    # From there on it is that one's.
+    with pytest.raises(AnotherLogError):
+        capture(first, tmp_path)
 
 
 def test_mariadbs_numbers_that_two_servers_used_are_told_apart(
@@ -366,3 +430,46 @@ def test_mariadbs_numbers_that_two_servers_used_are_told_apart(
     # By their numbers alone the second log would do.
     assert (state.first_file, state.lacking) == ("binlog.000001", lost_gtid)
     assert not differing(second, tmp_path / "turn-0002")
+
+
+def test_a_mariadb_replica_from_a_copy_that_has_replicated_nothing_since_is_gone_on_with(
+    mariadb_factory: MariaDBFactory, tmp_path: Path
+) -> None:
+    first, second = started(mariadb_factory, 2)
+    first.execute(TABLES)
+    capture(first, tmp_path)
+    ((copied,),) = first.execute("SELECT @@gtid_binlog_pos")
+    # As a dump with --gtid --master-data does it, read in without logging.
+    second.execute(f"SET sql_log_bin = 0; {TABLES}")
+    with pytest.raises(AnotherLogError, match="shares no transaction"):
+        capture(second, tmp_path)
+    second.execute(f"SET GLOBAL gtid_slave_pos = '{copied}'")
+    state = capture(second, tmp_path)
+    assert (state.turn, state.first_file, state.lacking) == (2, "binlog.000001", "")
+    insert(second, 1)
+    assert (capture(second, tmp_path).lacking, state_of(tmp_path).turn) == ("", 2)
+    assert not differing(second, tmp_path / "turn-0002")
+
+
+def test_of_mariadbs_numbers_that_two_servers_used_and_one_has_of_both_each_is_landed(
+    mariadb_factory: MariaDBFactory, tmp_path: Path
+) -> None:
+    first, second = started(mariadb_factory, 2)
+    replicate(first, second)
+    first.execute(TABLES)
+    follow(first, second)
+    second.execute("STOP SLAVE")
+    insert(second, 1)
+    insert(first, 2)
+    insert(first, 3)
+    second.execute("START SLAVE")
+    follow(first, second)
+    second.flush_logs()
+    capture(first, tmp_path)
+    state = capture(second, tmp_path)
+    # By the numbers of the domain alone the second log would do, and the first insert be lost.
+    assert (state.turn, state.first_file, state.lacking) == (2, "binlog.000001", "")
+    ((executed,),) = second.execute("SELECT @@gtid_binlog_state")
+    held = GtidSet.of(*(str(gtids_of(path) or "") for path in tmp_path.rglob("binlog.0*")))
+    assert held == GtidSet.of(executed)
+    assert {server for _, server in held.last} == {11, 12}

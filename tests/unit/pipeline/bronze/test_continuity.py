@@ -115,3 +115,14 @@ def test_mariadbs_domains_tell_what_is_missing() -> None:
     assert "0-1-9 and what is before it in domain 0 (after number 7)" in gap
     (gap,) = gaps([first, file_row("b.000009", 74, previous_gtids="0-1-7,2-5-1")])
     assert "2-5-1 and what is before it in domain 2 (from the start)" in gap
+
+
+def test_of_each_mariadb_server_that_the_lake_names_it_must_have_what_is_before_a_log() -> None:
+    first = file_row("log.000001", 1, previous_gtids="", gtids="0-11-200,0-12-180")
+    b = {"server_id": 12}
+    assert not list(
+        gaps([first, file_row("b.000002", 74, previous_gtids="0-11-200,0-12-180", **b)])
+    )
+    # the domain has come further than its number, with the other server's
+    (gap,) = gaps([first, file_row("b.000002", 74, previous_gtids="0-11-200,0-12-190", **b)])
+    assert "(server 12) comes after 0-12-190, which no file before it has" in gap

@@ -144,3 +144,13 @@ def test_what_is_before_the_first_number_that_a_log_shows_was_not_logged_there()
     had = GtidSet.of("u:1-9,v:1-3,u:tag:4,0-1-5")
     assert str(had.from_first_of(GtidSet.of("u:5-6:20"))) == "u:5-9:tag:4,v:1-3,0-1-5"
     assert str(had.from_first_of(GtidSet.of("v:7"))) == "u:1-9:tag:4,0-1-5"
+
+
+def test_mariadbs_are_picked_by_domain_and_server() -> None:
+    found = GtidSet.of("0-1-5,0-2-7,1-2-3")
+    known = GtidSet.of("0-1-6,2-2-9")
+    assert str(found.passed_unnamed_in(known)) == ""
+    assert str(found.passed_unnamed_in(GtidSet.of("0-1-7,1-9-2"))) == "0-2-7"
+    assert str(found.no_further_than(known)) == "0-1-5"
+    assert str(found.outside_domains_of(known)) == "1-2-3"
+    assert str(found.of_server(2)) == "0-2-7,1-2-3"

@@ -302,3 +302,57 @@ def test_a_turn_goes_on_in_its_own_place_and_a_new_one_behind_all(
     again = binlog("log.000001", "e, turn 3", previous="", server=2, folder=turn(3))
     placed = place([*old, again], known, reached).placed
     assert [file.ordinal for file in placed] == [4, second, second + ROOM + 1]
+
+
+@pytest.mark.parametrize("second", ["log.000002", "log.000003", "other.000003"])
+def test_a_turn_goes_on_behind_files_from_before_gtids_were_turned_on(
+    second: str, binlog: MakeBinlog, row: MakeRow
+) -> None:
+    """Whatever the number and the name of the file with which the next server begins."""
+    first = [
+        binlog("log.000001", "a", previous="", gtid=None, folder=turn(1)),
+        binlog("log.000002", "b", previous="", folder=turn(1)),
+    ]
+    later = binlog(second, "c", previous="u:1-5", server=2, folder=turn(2))
+    own = first[0].number, first[1].number
+    begun = 2 + ROOM + later.number
+    assert [file.ordinal for file in place([*first, later], []).placed] == [*own, begun]
+    known = [
+        row("log.000001", 1, "a", path="/logs/log.000001", gtids=""),
+        row("log.000002", 2, "b", path="/logs/log.000002", previous_gtids="", gtids="u:1-5"),
+    ]
+    assert [file.ordinal for file in place([*first, later], known).placed] == [*own, begun]
+    path = f"{turn(2)}/{second}"
+    known.append(row(second, begun, "c", path=path, previous_gtids="u:1-5", server_id=2))
+    order = place([*first, later], known)
+    assert ([file.row for file in order.placed], order.faults) == (known, ())
+    # One from before that the lake does not have would come behind all, and be applied again.
+    old = binlog("log.000000", "z", previous="", gtid=None, folder=turn(1))
+    with pytest.raises(SettingsError, match="Without GTIDs, another server's log"):
+        place([old, *first, later], known)
+
+
+@pytest.mark.parametrize(
+    ("turns", "said"),
+    [
+        # (turn, number, whether it has GTIDs)
+        ([(1, 1, True), (1, 2, False), (2, 1, True)], "/logs/log.000002 has no GTIDs"),
+        ([(1, 1, True), (2, 1, False), (2, 2, True)], "turn-0002/log.000001 has no GTIDs"),
+        ([(2, 1, True), (2, 2, False), (3, 1, True)], "turn-0002/log.000002 has no GTIDs"),
+    ],
+)
+def test_where_a_server_took_over_gtids_must_tell_it(
+    turns: list[tuple[int, int, bool]], said: str, binlog: MakeBinlog
+) -> None:
+    listed = [
+        binlog(
+            f"log.{number:06}",
+            f"{at} {number}",
+            previous="u:1-5",
+            gtid="u:6" if gtids else None,
+            folder=turn(at),
+        )
+        for at, number, gtids in turns
+    ]
+    with pytest.raises(SettingsError, match=said):
+        place(listed, [])

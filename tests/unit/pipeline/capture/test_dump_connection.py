@@ -11,10 +11,13 @@ import pytest
 
 from pipeline.capture import dump_connection
 from pipeline.capture.dump_connection import DumpConnection
+from pipeline.capture.errors import LostConnectionError
 from pipeline.capture.log_position import LogPosition
 from pipeline.capture.replica_commands import acknowledgement
+from pipeline.capture.source import Identity
 from pipeline.capture.state import Replica
 from pipeline.server.login import Login
+from pipeline.server.version import ServerVersion
 
 
 class Dumping:
@@ -22,6 +25,8 @@ class Dumping:
 
     def __init__(self) -> None:
         self._sock, self.server = socket.socketpair()
+        self.who = {"server_id": "1", "server_uuid": "one"}
+        self.commands: list[int] = []
 
     def cursor(self) -> nullcontext[Dumping]:
         return nullcontext(self)
@@ -29,8 +34,11 @@ class Dumping:
     def execute(self, statement: str) -> None:
         pass
 
+    def fetchall(self) -> list[tuple[str, str]]:
+        return list(self.who.items())
+
     def _execute_command(self, command: int, content: bytes) -> None:
-        pass
+        self.commands.append(command)
 
     def _read_ok_packet(self) -> None:
         pass
@@ -48,13 +56,17 @@ def dumping(monkeypatch: pytest.MonkeyPatch) -> Iterator[Dumping]:
         yield connection
 
 
-def asked(*, semi_sync: bool) -> DumpConnection:
+ONE = Identity(ServerVersion.read("9.7.4"), 1, "one")
+MARIA = Identity(ServerVersion.read("10.11.8-MariaDB"), 1, None)
+
+
+def asked(*, semi_sync: bool, server: Identity = ONE) -> DumpConnection:
     start = LogPosition("binlog.000001", 4)
     return DumpConnection(
         Login("localhost", "reader"),
         Replica.new(),
         start,
-        mariadb=False,
+        server=server,
         wait=True,
         gtids=False,
         semi_sync=semi_sync,
@@ -112,3 +124,27 @@ def test_who_interrupts_leaves_tls_as_it_is(dumping: Dumping) -> None:
     assert dumping.server.recv(1) == b""
     dump.close()
     dump.interrupt()
+
+
+@pytest.mark.parametrize(
+    ("server", "who", "same"),
+    [
+        (ONE, {"server_id": "1", "server_uuid": "one"}, True),
+        (ONE, {"server_id": "1", "server_uuid": "two"}, False),
+        (ONE, {"server_id": "2", "server_uuid": "one"}, False),
+        (ONE, {"server_id": "1"}, False),
+        (MARIA, {"server_id": "1"}, True),
+        (MARIA, {"server_id": "2"}, False),
+    ],
+)
+def test_no_log_is_asked_for_of_another_server_than_the_one_that_was_asked_about_it(
+    server: Identity, who: dict[str, str], same: bool, dumping: Dumping
+) -> None:
+    dumping.who = who
+    if same:
+        asked(semi_sync=False, server=server).close()
+        assert len(dumping.commands) == 2
+    else:
+        with pytest.raises(LostConnectionError, match="leads to several servers"):
+            asked(semi_sync=False, server=server)
+        assert (dumping.commands, dumping._sock.fileno()) == ([], -1)

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import replace
 from pathlib import Path
 
 import fsspec
 import pytest
 
+from decoder.constants import EventType
+from pipeline.bronze.gtids import GtidSet
 from pipeline.capture.errors import AnotherLogError
+from pipeline.capture.landed_folder import LandedFolder
 from pipeline.capture.published import Published
 from pipeline.capture.state import STATE, CaptureState, Replica, read_state, write_state
+from pipeline.capture.take_over import landed_gtids
 from pipeline.capture_settings import PublishSettings
+from tests.support.event_bytes import (
+    MAGIC,
+    MARIADB_POST_HEADER_LENGTHS,
+    event_bytes,
+    format_description,
+    recorded,
+)
 
 ONE = CaptureState(
     Replica.new(), server_uuid="one", first_file="binlog.000001", file="binlog.000001", position=300
@@ -93,9 +105,10 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 
 def test_of_a_server_that_took_over_files_are_put_in_the_folder_of_its_turn(tmp_path: Path) -> None:
-    spool_of(tmp_path, replace(SECOND, file="binlog.000008", position=3))
+    log = recorded("plain")
+    spool_of(tmp_path, replace(SECOND, file="binlog.000008", position=len(log) - 31))
     (tmp_path / TURN).mkdir()
-    for name, content in {"binlog.000007": b"seven", "binlog.000008": b"eight"}.items():
+    for name, content in {"binlog.000007": b"seven", "binlog.000008": log}.items():
         (tmp_path / TURN / name).write_bytes(content)
     published = store_of(tmp_path, {}, None)
     state = read_state(tmp_path)
@@ -104,8 +117,27 @@ def test_of_a_server_that_took_over_files_are_put_in_the_folder_of_its_turn(tmp_
     files = fsspec.filesystem("memory")
     stored = {path.removeprefix(f"{tmp_path}/") for path in files.find(str(tmp_path))}
     assert stored == {STATE, f"{TURN}/binlog.000007", f"{TURN}/binlog.000008"}
-    assert files.cat_file(f"{tmp_path}/{TURN}/binlog.000008") == b"eig"
+    assert files.cat_file(f"{tmp_path}/{TURN}/binlog.000008") == log[:-31]
     assert f"{TURN}/binlog.000007" not in files_of(tmp_path)
+
+
+def test_a_closed_file_stays_in_the_spool_until_the_next_one_tells_what_is_before_it(
+    tmp_path: Path,
+) -> None:
+    """By that a server that takes over is told what is landed."""
+    log = format_description("10.11.8-MariaDB", lengths=MARIADB_POST_HEADER_LENGTHS)
+    gtids = struct.pack("<I", 1) + struct.pack("<IIQ", 0, 1, 5)
+    listed = MAGIC + log + event_bytes(EventType.MARIADB_GTID_LIST, gtids)
+    logs = {"binlog.000001": listed, "binlog.000002": MAGIC + log}
+    published = store_of(tmp_path, {}, None)
+    for last, kept in [(MAGIC + log, set(logs)), (listed, {"binlog.000002"})]:
+        for name, content in {**logs, "binlog.000002": last}.items():
+            (tmp_path / name).write_bytes(content)
+        state = replace(ONE, file="binlog.000002", position=len(last))
+        write_state(tmp_path, state)
+        published.publish(tmp_path, state, final=True)
+        assert set(visible(tmp_path)) == kept
+        assert landed_gtids(LandedFolder(tmp_path), state) == GtidSet.of("0-1-5")
 
 
 @pytest.mark.parametrize("own", [None, ONE], ids=["spool lost", "spool of the turn before"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +11,11 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, strategies as st
 
-from decoder.constants import EventFlag
+from decoder.constants import EventFlag, EventType
 from decoder.framer import FLAGS_POSITION
 from pipeline.bronze.gtids import GtidSet
 from pipeline.capture.landed_folder import LandedFolder
-from pipeline.capture.landed_gtids import gtids_of
+from pipeline.capture.landed_gtids import gtids_before, gtids_of
 from pipeline.capture.source import Identity, LogFile
 from pipeline.capture.state import CaptureState, Replica, Turn
 from pipeline.capture.take_over import (
@@ -25,21 +26,30 @@ from pipeline.capture.take_over import (
     not_executed,
 )
 from pipeline.server.version import ServerVersion
-from tests.support.event_bytes import recorded
+from tests.support.event_bytes import (
+    MAGIC,
+    MARIADB_POST_HEADER_LENGTHS,
+    event_bytes,
+    format_description,
+    recorded,
+)
 from tests.support.logs import CUP, UUID_TEXT, gtid, insert, query, transaction, with_checksums
 
 MYSQL, MARIADB = ServerVersion.read("9.7.4"), ServerVersion.read("10.11.8-MariaDB")
 
 
-def begin(previous: Sequence[str | None], landed: str, *, ahead: bool = False) -> Beginning:
-    """The choice among logs of which each tells what is before it."""
+def begin(
+    previous: Sequence[str | None], landed: str, *, server_id: int = 12, ahead: bool = False
+) -> Beginning:
+    """The choice among logs of a server of which each tells what is before it."""
     names = [f"binlog.{number:06}" for number in range(1, len(previous) + 1)]
     told = {
         name: None if text is None else GtidSet.of(text)
         for name, text in zip(names, previous, strict=True)
     }
     logs = [LogFile(name, 1000) for name in names]
-    return log_to_begin_with(logs, told.get, GtidSet.of(landed), ahead=ahead)
+    had = GtidSet.of(landed)
+    return log_to_begin_with(logs, told.get, had, server_id=server_id, ahead=ahead)
 
 
 @pytest.mark.parametrize(
@@ -55,6 +65,11 @@ def begin(previous: Sequence[str | None], landed: str, *, ahead: bool = False) -
         (["0-1-3", "0-1-5,0-2-7"], "0-1-6,0-2-7", 2),
         # Its domain had another server before, which the landed logs do not name.
         (["0-9-2,0-1-3", "0-9-2,0-1-5"], "0-1-5", 2),
+        # Two servers have used the same numbers of a domain.
+        (["0-11-100", "0-11-200,0-12-190"], "0-11-200,0-12-180", 1),
+        (["0-11-100", "0-11-200,0-12-190"], "0-11-200,0-12-190", 2),
+        (["0-11-100", "0-11-200,0-12-150"], "0-11-200", 1),  # its own are not landed
+        (["0-11-100,1-9-4", "0-11-200,1-9-4,0-12-150"], "0-11-200,1-7-5", 1),
     ],
 )
 def test_it_is_the_last_before_which_nothing_is_missing(
@@ -70,12 +85,69 @@ def test_where_mariadbs_numbers_were_used_twice_only_those_of_a_server_count() -
 
 
 @pytest.mark.parametrize(
+    ("server_id", "began", "number"),
+    [
+        (13, "0-11-0", 1),  # 0-12-103 was committed since, while another server used its number
+        (13, "0-11-102", 1),
+        (13, "0-11-103", 2),  # it was in the copy from which the landed log's server was set up
+        (13, "1-11-4", 2),  # nothing is known of the domain
+        (12, "0-11-0", 1),
+        (12, "0-11-103", 2),  # the copy was of this server itself
+        (12, "1-11-4", 1),
+    ],
+)
+def test_of_a_mariadb_server_that_is_not_named_only_what_was_before_the_first_file_is_there(
+    server_id: int, began: str, number: int
+) -> None:
+    told = {
+        "binlog.000001": GtidSet.of("0-11-100"),
+        "binlog.000002": GtidSet.of("0-11-105,0-12-103"),
+    }
+    logs = [LogFile(name, 1000) for name in told]
+    had, before = GtidSet.of("0-11-105"), GtidSet.of(began)
+    chosen = log_to_begin_with(logs, told.get, had, server_id=server_id, ahead=False, began=before)
+    assert chosen == Beginning(f"binlog.{number:06}")
+
+
+@pytest.mark.parametrize(
+    ("listed", "first", "before"),
+    [
+        ([], (0, 11, 1), ""),
+        ([], (0, 11, 8), "0-11-7"),
+        ([(0, 9, 4)], (0, 11, 5), "0-9-4"),
+        ([(1, 9, 4)], (0, 11, 8), "1-9-4,0-11-7"),
+    ],
+)
+def test_what_is_before_a_mariadb_file_tell_its_list_and_its_first_transaction(
+    listed: list[tuple[int, int, int]], first: tuple[int, int, int], before: str, tmp_path: Path
+) -> None:
+    domain, server, number = first
+    body = struct.pack("<I", len(listed))
+    body += b"".join(struct.pack("<IIQ", d, s, n) for d, s, n in listed)
+    begun = bytearray(event_bytes(EventType.MARIADB_GTID, struct.pack("<QIB6x", number, domain, 0)))
+    begun[5:9] = struct.pack("<I", server)
+    path = tmp_path / "binlog.000001"
+    path.write_bytes(
+        MAGIC
+        + format_description("10.11.8-MariaDB", lengths=MARIADB_POST_HEADER_LENGTHS)
+        + event_bytes(EventType.MARIADB_GTID_LIST, body)
+        + begun
+    )
+    known = gtids_before(LandedFolder(tmp_path).first)
+    assert {p: n for p, n in known.last.items() if n} == GtidSet.of(before).last
+    assert not gtids_before(LandedFolder(tmp_path / "..").first)
+
+
+@pytest.mark.parametrize(
     ("previous", "landed", "number", "lost"),
     [
         (["u:1-7", "u:1-9"], "u:1-5", 1, "u:6-7"),
         (["u:1-7", "u:1-7", "u:1-9"], "u:1-5", 2, "u:6-7"),
         (["u:1-5,w:1-3", "u:1-5,w:1-3", "u:1-6,w:1-3"], "u:1-6", 3, "w:1-3"),
         (["0-1-7,1-1-1"], "0-1-5,1-1-4", 1, "0-1-7"),
+        (["0-11-200,0-12-190"], "0-11-200,0-12-180", 1, "0-12-190"),
+        (["0-11-200,0-12-150,0-9-3"], "0-11-200", 1, "0-12-150"),
+        (["0-11-200,1-9-4"], "0-11-200", 1, "1-9-4"),
     ],
 )
 def test_what_is_purged_is_named_and_no_more_is_lost(
@@ -169,6 +241,21 @@ def test_a_file_that_is_only_begun_tells_nothing_and_the_one_before_counts(tmp_p
     assert landed_gtids(folder, second) == landed | GtidSet.of("w:1-9")
     (tmp_path / "binlog.000001").unlink()
     assert landed_gtids(folder, second) == GtidSet.of("w:1-9")
+
+
+def test_where_the_last_file_has_transactions_without_gtids_nothing_tells_what_is_landed(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "binlog.000001").write_bytes(recorded("plain"))
+    folder, state = LandedFolder(tmp_path), CaptureState(Replica.new())
+    assert landed_gtids(folder, state)
+    # They were turned off in between: what is before the file has some.
+    (tmp_path / "binlog.000002").write_bytes(recorded("no_gtid"))
+    turn = Turn(1, "one", 1, "9.7.4", "binlog.000001", "binlog.000009", 9, "w:1-9", "then")
+    for known in (state, replace(ONE, turn=2, before=(turn,))):
+        assert not landed_gtids(folder, known)
+    (tmp_path / "binlog.000001").rename(tmp_path / "binlog.000003")  # and on again
+    assert landed_gtids(folder, state)
 
 
 @given(st.data())
