@@ -33,7 +33,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscop
 test: $(READY)  ## run the tests, in two processes, against real servers (ARGS="-k name" for some)
 	$(PYTEST) $(ARGS)
 
-test-long: $(READY)  ## run those that take minutes each: runs killed at every commit, every type of key, clusters
+test-long: $(READY)  ## run those that take minutes each: runs killed at every commit, Airflow, clusters, … (an hour)
 	$(PYTEST) -m long $(ARGS)
 
 lint: $(READY)  ## check style and formatting

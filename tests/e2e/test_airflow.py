@@ -21,6 +21,8 @@ from tests.support.dag_run import Airflow
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.long
+
 DEMO = Path(__file__).parents[2] / "demo"
 TASKS = ["bronze", "silver", "gold", "check"]
 

@@ -20,6 +20,7 @@ TABLES = ("account",)
 tests/integration/test_gold_repeated.py."""
 
 
+@pytest.mark.long
 def test_a_run_killed_at_each_commit_in_turn_ends_as_if_it_had_not_been(
     spark: SparkSession,
     mysql_factory: MySQLFactory,

@@ -38,7 +38,7 @@ def binlake(*arguments: str) -> tuple[int, str]:
     return found.exit_code, found.stdout
 
 
-@pytest.mark.parametrize("kind", ["mysql", "mariadb"])
+@pytest.mark.parametrize("kind", ["mysql", pytest.param("mariadb", marks=pytest.mark.long)])
 def test_gold_follows_a_server_by_the_commands_alone(
     kind: str, request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path
 ) -> None:

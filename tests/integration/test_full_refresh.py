@@ -153,6 +153,7 @@ def test_a_changed_type_is_refreshed_to_what_a_new_lake_has_though_runs_are_kill
         assert lake.read(path) == new.read(other)
 
 
+@pytest.mark.long
 def test_layer_by_layer_and_refused_where_something_is_missing(lake: LakeUnderTest) -> None:
     lake.put(1, 2)
     lake.run()

@@ -76,6 +76,7 @@ def rows(lake: MadeLake, table: TableDefinition) -> list[tuple[Any, ...]]:
     return sorted((tuple(row) for row in frame.select(names).collect()), key=repr)
 
 
+@pytest.mark.long
 def test_children_change_and_those_in_doubt_are_held(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -105,6 +105,7 @@ def lake(spark: SparkSession, tmp_path: Path) -> Maintained:
     return made
 
 
+@pytest.mark.long
 def test_kept_cuts_stay_readable_and_old_ones_go_before_their_files(
     lake: Maintained, monkeypatch: pytest.MonkeyPatch
 ) -> None:

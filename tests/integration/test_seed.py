@@ -110,7 +110,7 @@ def seeded(spark: SparkSession, settings: Settings) -> LayerReport:
     return report
 
 
-@pytest.mark.parametrize("kind", ["mysql", "mariadb"])
+@pytest.mark.parametrize("kind", ["mysql", pytest.param("mariadb", marks=pytest.mark.long)])
 def test_gold_equals_a_server_that_was_written_to_while_it_was_seeded(
     kind: str, request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -180,6 +180,7 @@ def test_a_seed_that_breaks_off_goes_on_and_a_table_that_is_held_is_seeded_alone
     assert (found.against.differences, found.against.compared) == ((), 4)
 
 
+@pytest.mark.long
 def test_a_dump_and_files_of_a_table_are_brought_to_what_the_server_has(
     spark: SparkSession, mysql: Server, tmp_path: Path
 ) -> None:
