@@ -147,22 +147,32 @@ def different(spark: SparkSession, server: Server, lake: Path, table: TableStatu
     return []
 
 
-def test_mysql_in_a_run_per_file_and_in_one(
-    spark: SparkSession, mysql: Server, tmp_path: Path, run: Run
-) -> None:
-    begin(mysql)
-    sequences = histories(
+def of_mysql() -> list[list[str]]:
+    """The statements that each file of a MySQL server's log is made of."""
+    return histories(
         {**ALTERED, **ALTERED_ON_MYSQL},
         *(RENAMED, ONLINE, PARTITIONED, NOT_TOLD, GENERATED, NAMES, DATABASES, OF_MYSQL, NOTHING),
     )
-    by_file, at_once = tmp_path / "by file", tmp_path / "at once"
+
+
+@pytest.mark.long
+def test_mysql_in_a_run_per_file(
+    spark: SparkSession, mysql: Server, tmp_path: Path, run: Run
+) -> None:
+    begin(mysql)
     included = [f"{SCHEMA}.{pattern}" for pattern in BY_FILE]
-    for _ in play(mysql, sequences):
+    for _ in play(mysql, of_mysql()):
         mysql.flush_logs()
-        run(mysql.binlog_folder, by_file, on_fault="mark", include=included)
-    check(spark, mysql, by_file, {}, ROWS_NOT_LOGGED, included=included)
-    run(mysql.binlog_folder, at_once)
-    check(spark, mysql, at_once, {**HELD, **ROWS_NOT_LOGGED})
+        run(mysql.binlog_folder, tmp_path, on_fault="mark", include=included)
+    check(spark, mysql, tmp_path, {}, ROWS_NOT_LOGGED, included=included)
+
+
+def test_mysql_in_one_run(spark: SparkSession, mysql: Server, tmp_path: Path, run: Run) -> None:
+    begin(mysql)
+    for _ in play(mysql, of_mysql()):
+        mysql.flush_logs()
+    run(mysql.binlog_folder, tmp_path)
+    check(spark, mysql, tmp_path, {**HELD, **ROWS_NOT_LOGGED})
 
 
 @pytest.mark.long
