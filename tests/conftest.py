@@ -88,9 +88,12 @@ def spark() -> Iterator[SparkSession]:
     started.stop()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def mysql_factory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MySQLFactory]:
-    """Starts servers with options of their own: `mysql_factory("--gtid-mode=OFF", …)`."""
+    """Starts servers with options of their own: `mysql_factory("--gtid-mode=OFF", …)`.
+
+    They end with the module: a whole run's would hold more memory than there is.
+    """
     from tests.support.mysql import MySQLFactory
 
     with MySQLFactory(tmp_path_factory.mktemp("mysql")) as factory:
@@ -98,14 +101,17 @@ def mysql_factory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MySQLFac
 
 
 @pytest.fixture(scope="session")
-def mysql(mysql_factory: MySQLFactory) -> MySQLServer:
+def mysql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MySQLServer]:
     """One server for the whole run: GTIDs on, checksums on, FULL metadata, full row images."""
-    return mysql_factory()
+    from tests.support.mysql import MySQLFactory
+
+    with MySQLFactory(tmp_path_factory.mktemp("mysql")) as factory:
+        yield factory()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def mariadb_factory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaDBFactory]:
-    """Starts MariaDB servers with options of their own."""
+    """Starts MariaDB servers with options of their own, which end with the module."""
     from tests.support.mariadb import MariaDBFactory
 
     with MariaDBFactory(tmp_path_factory.mktemp("mariadb")) as factory:
@@ -113,9 +119,12 @@ def mariadb_factory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaD
 
 
 @pytest.fixture(scope="session")
-def mariadb(mariadb_factory: MariaDBFactory) -> MariaDBServer:
+def mariadb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaDBServer]:
     """One MariaDB 10.11 for the whole run: checksums on, FULL metadata, full row images."""
-    return mariadb_factory()
+    from tests.support.mariadb import MariaDBFactory
+
+    with MariaDBFactory(tmp_path_factory.mktemp("mariadb")) as factory:
+        yield factory()
 
 
 @pytest.fixture(scope="session")

@@ -36,6 +36,8 @@ DEFAULTS = (
     "--innodb-doublewrite=OFF",
     "--innodb-flush-method=fsync",
     "--performance-schema=OFF",
+    # The system has few places for it (fs.aio-max-nr), and a server takes thousands of them.
+    "--innodb-use-native-aio=OFF",
 )
 """What every server starts with; a kind's own and those given to `start` come after, and win."""
 
