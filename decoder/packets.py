@@ -4,10 +4,11 @@ A packet is a length 3, a sequence number 1 and as many bytes as its length says
 are 0x00, with semi-synchronous replication 0xEF and a byte whose lowest bit asks for an
 acknowledgement, and then one event. Bytes 0xFF and 0xFE in place of the first tell of an error and
 of the log's end. What is longer than 16 MiB - 2 goes on in the next packet, until one is shorter.
+Sequence numbers count up, and begin again at 1 behind an event that asks.
 
 Sources: MySQL manual pages "MySQL Packets" (page_protocol_basic_packets) and "COM_BINLOG_DUMP"
 (page_protocol_com_binlog_dump); for semi-synchronous replication MySQL
-`plugin/semisync/semisync_source.cc`, `ReplSemiSyncMaster::reserveSyncHeader`.
+`plugin/semisync/semisync_source.cc`, `ReplSemiSyncMaster::reserveSyncHeader` and `readSlaveReply`.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ LONGEST_PACKET = 0xFFFFFF
 SLACK = 32
 """Bytes that must be there, though nothing counts on them, behind what is unpacked."""
 SEMI_SYNC_MAGIC = 0xEF
+AFTER_ASKING = 1
+"""The number of the packet behind an event that asks for an acknowledgement."""
 
 _OK = 0x00
 _EVENT_PREFIX, _SEMI_SYNC_PREFIX = 1, 3
@@ -109,11 +112,12 @@ def _unpack(packets: Bytes, end: int, limit: int, events: Bytes, state: Array) -
                 stop = 1
             else:
                 _copy(packets, body + prefix, length - prefix, events, to)
-                if prefix == _SEMI_SYNC_PREFIX and load_u8(packets, body + 2) & 1 != 0:
-                    set_item(state, _ASKED, 1)
                 to += length - prefix
                 at = body + length
                 sequence = (sequence + 1) & 0xFF
+                if prefix == _SEMI_SYNC_PREFIX and load_u8(packets, body + 2) & 1 != 0:
+                    set_item(state, _ASKED, 1)
+                    sequence = AFTER_ASKING
     set_item(state, _AT, at)
     set_item(state, _TO, to)
     set_item(state, _SEQUENCE, sequence)

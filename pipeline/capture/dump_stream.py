@@ -37,6 +37,7 @@ from decoder.large_event import LargeEvent, Mark
 from decoder.layout import V4
 from decoder.memory import Bytes
 from decoder.packets import (
+    AFTER_ASKING,
     LONGEST_PACKET,
     PACKET_HEADER_LENGTH,
     SLACK,
@@ -201,14 +202,14 @@ class DumpStream:
         if not prefix:
             raise self._broken("a packet holds no event.")
         event = bytes(self._view[body + prefix : body + length])
-        self._next_packet(length)
-        header = EventHeader.parse(memoryview(event), 0, self.position)
         asked = prefix == _PREFIXES[1] and bool(packets[body + 2] & 1)
+        self._next_packet(length, asked=asked)
+        header = EventHeader.parse(memoryview(event), 0, self.position)
         yield from self._ways(header)(self, header, event, asked)
 
-    def _next_packet(self, length: int) -> None:
+    def _next_packet(self, length: int, *, asked: bool = False) -> None:
         self._start += PACKET_HEADER_LENGTH + length
-        self._sequence = (self._sequence + 1) & 0xFF
+        self._sequence = AFTER_ASKING if asked else (self._sequence + 1) & 0xFF
 
     def _ways(
         self, header: EventHeader
@@ -328,6 +329,8 @@ class DumpStream:
                 yield self._piece(large, data)
         if not large.whole:
             raise self._broken("a large event ends before its end.")
+        if self._asked:
+            self._sequence = AFTER_ASKING
         self._large = None
 
     def _continue_packet(self) -> bool:
