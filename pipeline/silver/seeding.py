@@ -39,17 +39,32 @@ class Reached:
     all_of_bronze: bool
     removed: int = 0
 
-    def file_of(self, seed: Seed, place: LogPlace) -> FileRow | None:
-        """The file that a place is in, if the lake has it: names may come again, after RESET or of
-        another server. Raises NotSeededError where nothing tells which it is."""
-        named = [row for row in self.files if row.file == place[0]]
+    def first_file(self, seed: Seed) -> FileRow | None:
+        """The file that a seed's first place is in, if the lake has it: names may come again, after
+        RESET or of another server. Raises NotSeededError where nothing tells which it is."""
+        named = [row for row in self.files if row.file == seed.first[0]]
         if seed.server_id is None or seed.at is None:
             if len(named) > 1:
-                raise NotSeededError(f"the lake has several files {place[0]}, and it tells of none")
+                file = seed.first[0]
+                raise NotSeededError(f"the lake has several files {file}, and it tells of none")
             return named[0] if named else None
         at, server = seed.at, seed.server_id
         own = [row for row in named if row.server_id == server and row.begun <= at]
         return own[-1] if own else None
+
+    def last_file(self, seed: Seed, first: FileRow) -> FileRow | None:
+        """The same of its last place: the server's next file of that name. It may have begun while
+        the seed was read."""
+        return next(
+            (
+                row
+                for row in self.files
+                if row.file == seed.last[0]
+                and row.ordinal >= first.ordinal
+                and seed.server_id in (None, row.server_id)
+            ),
+            None,
+        )
 
     def is_behind(self, row: FileRow, place: LogPlace) -> bool:
         """Whether every transaction before the place is in silver."""
@@ -143,7 +158,8 @@ def _begun(settings: Settings, seed: Seed, reached: Reached) -> int:
         raise NotSeededError(f"its values were read with types {dict(seed.types)}, not {made}")
     if reached.is_before_all(seed.first):
         raise NotSeededError(f"the lake has not got {seed.first[0]}, where it was begun")
-    first, last = (reached.file_of(seed, place) for place in (seed.first, seed.last))
+    first = reached.first_file(seed)
+    last = reached.last_file(seed, first) if first else None
     if first is None or last is None or not reached.is_behind(last, seed.last):
         of = "" if seed.server_id is None else f" of the server with server_id {seed.server_id}"
         raise _WaitsError(f"the lake has not come to {seed.last[0]}:{seed.last[1]}{of}")

@@ -103,6 +103,18 @@ def test_it_waits_for_its_own_log(tmp_path: Path, one: Seed, told: str) -> None:
     assert told in note
 
 
+def test_the_log_may_go_on_in_files_that_are_begun_while_it_is_read(tmp_path: Path) -> None:
+    files = (
+        *FILES,
+        file("b.000003", 3, begun=300),
+        file("b.000003", 4, server_id=2, begun=310),
+        file("b.000003", 5, begun=400),
+    )
+    one = seed(("b.000002", 300), ("b.000003", 500))
+    assert taken(tmp_path, one, files, end=(3, 499))[0] is None
+    assert taken(tmp_path, one, files, end=(3, 500))[0] == 2 << OFFSET_BITS | 299
+
+
 def test_of_several_files_of_a_name_its_own_servers_last_one_counts(tmp_path: Path) -> None:
     files = (
         *FILES,
