@@ -92,7 +92,8 @@ def seed_needs(
     for seed in waiting(settings, items):
         places = [row.ordinal << OFFSET_BITS for row in files if row.file == seed.first[0]]
         if places:
-            yield Need(places[-1] | seed.first[1], f"the seed of {seed.name} is not taken yet")
+            # Of files of one name silver tells which it is: here it may be any of them.
+            yield Need(min(places) | seed.first[1], f"the seed of {seed.name} is not taken yet")
 
 
 def decoding_needs(ledger: Ledger) -> Iterator[Need]:
