@@ -67,13 +67,14 @@ class SourceColumn(NamedTuple):
 
 class SourceTable(NamedTuple):
     """A table: its columns in order, the names of its key's (none: a bag), whether its engine
-    takes part in a consistent snapshot."""
+    takes part in a consistent snapshot, and how many rows the server takes it to have."""
 
     schema: str
     table: str
     columns: tuple[SourceColumn, ...]
     key: tuple[str, ...]
     transactional: bool
+    rows: int = 0
 
 
 def quoted(name: str) -> str:
@@ -89,14 +90,15 @@ def source_tables(
     cursor.execute("SELECT ENGINE FROM information_schema.ENGINES WHERE TRANSACTIONS = 'YES'")
     transactional = {as_text(row[0]) for row in cursor.fetchall()}
     cursor.execute(
-        "SELECT TABLE_SCHEMA, TABLE_NAME, ENGINE FROM information_schema.TABLES"
+        "SELECT TABLE_SCHEMA, TABLE_NAME, ENGINE, COALESCE(TABLE_ROWS, 0)"
+        " FROM information_schema.TABLES"
         " WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED') ORDER BY 1, 2"
     )
     tables = [tuple(map(as_text, row)) for row in cursor.fetchall()]
-    for schema, table, engine in tables:
+    for schema, table, engine, rows in tables:
         if schema not in SYSTEM_SCHEMAS and (wanted is None or wanted(schema, table)):
             columns, key = tuple(_columns(cursor, schema, table)), _key(cursor, schema, table)
-            yield SourceTable(schema, table, columns, key, engine in transactional)
+            yield SourceTable(schema, table, columns, key, engine in transactional, int(rows))
 
 
 def as_text(value: Any) -> str:
