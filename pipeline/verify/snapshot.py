@@ -140,7 +140,8 @@ def write_snapshot(
         cursor.execute("SAVEPOINT binlake")
         _write_table(reader, out, number, table, reading)
         cursor.execute("ROLLBACK TO SAVEPOINT binlake")
-    cursor.execute("COMMIT")
+    # Not COMMIT: MariaDB would log the savepoints, as a transaction of its own.
+    cursor.execute("ROLLBACK")
     _write(out, {"tables": len(chosen)})
     return len(chosen)
 
