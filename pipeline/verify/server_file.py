@@ -20,8 +20,6 @@ from pipeline.verify.snapshot import FORMAT, HEADER
 
 HASHES = "table int, chunk int, hash binary, key string"
 """Of a row of the server's: its table's number, its chunk, its hash, its key as JSON."""
-NAMED_CHUNKS = 1000
-"""Of more chunks than that all of a table's rows are looked at: a condition is to be short."""
 _MAKE = "Make it with the script of binlake verify --script."
 
 
@@ -72,10 +70,11 @@ class ServerFile:
     server_id: int = 0
     server_uuid: str = ""
 
-    def rows(self, table: ServerTable, chunks: Collection[int]) -> DataFrame:
-        """The hash and the key of each row of these chunks, as `gold_table.keyed` gives them."""
+    def rows(self, table: ServerTable, chunks: Collection[int] | None) -> DataFrame:
+        """The hash and the key of each row of these chunks (None: of all), as `gold_table.keyed`
+        gives them."""
         own = self.hashes.where(sf.col("table") == table.number)
-        if len(chunks) <= NAMED_CHUNKS:
+        if chunks is not None:
             own = own.where(sf.col("chunk").isin(*chunks))
         return own.select("hash", "key")
 

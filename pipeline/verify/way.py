@@ -107,13 +107,16 @@ def wait_until_it_has(
 ) -> None:
     """Wait so many seconds until a server has all that gold has: a replica may lag behind.
 
-    `asked` gives where the server is (see `server_place`). Raises BehindGoldError.
+    With no `patience` it is taken as it is, but where its log was begun anew. `asked` gives where
+    the server is (see `server_place`). Raises BehindGoldError.
     """
     ends = time.monotonic() + patience
     with progress.task("wait for the server", None, "looks") as task:
         while lacking := gold.lacked_by(place := asked()):
             if lacking.has_any_of(place["server_uuid"], place["server_id"]):
                 raise _begun_anew(lacking, who)
+            if not patience:
+                return
             if time.monotonic() >= ends:
                 raise _lags(lacking, who)
             time.sleep(min(PAUSE, max(ends - time.monotonic(), 0)))
@@ -138,7 +141,8 @@ def _lags(lacking: GtidSet, who: Login) -> BehindGoldError:
         address=who.address,
         user=who.user,
         remedy="Is it a replica that lags? Run it again when it has caught up, or with a longer"
-        " --wait. If it is of another topology, or was reset, its tables are others.",
+        " --wait. With --wait 0 it is compared all the same. If it is of another topology, or was"
+        " reset, its tables are others.",
     )
 
 

@@ -84,17 +84,20 @@ def test_a_replica_is_given_time_to_come_to_where_gold_is() -> None:
     assert waited(gold(f"{ONE}:1-5"), places, patience=60) == 3
 
 
-def test_without_gtids_nothing_is_waited_for() -> None:
-    assert waited(gold(f"{ONE}:1-5"), [place(), place()], patience=0) == 1
+def test_without_gtids_or_patience_nothing_is_waited_for() -> None:
+    assert waited(gold(f"{ONE}:1-5"), [place(), place()], patience=9) == 1
+    behind = place(gtid_set=f"{ONE}:1-3", server_uuid=TWO)
+    assert waited(gold(f"{ONE}:1-5"), [behind, behind], patience=0) == 1
 
 
 @pytest.mark.parametrize(
     ("had", "at", "patience", "told"),
     [
-        (f"{ONE}:1-5", place(gtid_set=f"{ONE}:1-3", server_uuid=TWO), 0, "has not got"),
-        ("0-1-5", place(gtid_set="0-1-3", server_id=2, server_uuid=""), 0, "has not got"),
+        (f"{ONE}:1-5", place(gtid_set=f"{ONE}:1-3", server_uuid=TWO), 0.01, "has not got"),
+        ("0-1-5", place(gtid_set="0-1-3", server_id=2, server_uuid=""), 0.01, "has not got"),
         # A server that lacks its own was begun anew: to wait is in vain.
         (f"{ONE}:1-5", place(gtid_set=f"{ONE}:1-3"), 1e9, "has lost"),
+        (f"{ONE}:1-5", place(gtid_set=f"{ONE}:1-3"), 0, "has lost"),
         ("0-1-5", place(gtid_set="0-1-3", server_uuid=""), 1e9, "has lost"),
     ],
 )
