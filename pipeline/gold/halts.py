@@ -16,7 +16,6 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -38,7 +37,7 @@ class AtPosition:
     file: str
     position: int
 
-    def told(self) -> dict[str, Any]:
+    def told(self) -> dict[str, str | int]:
         """As JSON has it."""
         return {"file": self.file, "position": self.position}
 
@@ -54,7 +53,7 @@ class WithGtids:
 
     gtid_set: str
 
-    def told(self) -> dict[str, Any]:
+    def told(self) -> dict[str, str]:
         """As JSON has it."""
         return {"gtid_set": self.gtid_set}
 

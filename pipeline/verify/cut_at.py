@@ -16,11 +16,10 @@ from pipeline.gold.until import last_wanted
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress
 from pipeline.settings import Settings
-from pipeline.silver import segments
 from pipeline.silver.decode import OFFSET_BITS
 from pipeline.silver.standing import silver_standing
 from pipeline.verify.executed_at import GoldGtids, cuts_since, executed_at
-from pipeline.verify.position import differing_gtids
+from pipeline.verify.position import differing_gtids, is_in_silver
 from pipeline.verify.way import GoldStanding
 
 PAUSE = 5.0
@@ -118,8 +117,7 @@ class _AtPosition:
         row = self._file()
         if silver is None or row is None or row.ingested_upto < position:
             return None
-        place = row.ordinal, position
-        if silver.end < place and segments.between(self.spark, lake, source, silver.end, place):
+        if not is_in_silver(self.spark, lake, source, (row.ordinal, position)):
             return None
         until = f"{self.wanted.file}:{position}"
         wanted = self.settings.model_copy(update={"until": until})

@@ -118,6 +118,8 @@ def snapshot_of(
         path, rows_in = f"{folder}/snapshot.jsonl.gz", f"{folder}/rows"
         with _connected(who) as connection:
             with connection.cursor() as cursor:
+                # A server of which nothing tells what it has is not locked in vain.
+                began.wanted(server_place(cursor), who)
                 wait_until_it_has(began, partial(server_place, cursor), who, patience, progress)
             with _closing(asking), staged_rows(rows_in) as rows, stores.gzipped(path) as out:
                 write_snapshot(

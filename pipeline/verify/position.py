@@ -8,7 +8,11 @@ from pipeline import delta
 from pipeline.bronze.files import read_files
 from pipeline.bronze.gtids import GtidSet
 from pipeline.lake import Lake
+from pipeline.ledger import Ledger
+from pipeline.silver import segments
 from pipeline.silver.decode import OFFSET_BITS
+from pipeline.silver.segments import Mark
+from pipeline.silver.standing import silver_standing
 from pipeline.verify.checksums import PublishedCut
 from pipeline.verify.executed_at import GoldGtids, executed_at
 from pipeline.verify.server_file import ServerFile
@@ -60,10 +64,22 @@ def _by_place(spark: SparkSession, lake: Lake, cut: PublishedCut, file: ServerFi
     here = row.ordinal << OFFSET_BITS | file.position
     if cut.lsn >= here:
         return f"The snapshot is at {place}: gold's cut is behind that."
+    if not is_in_silver(spark, lake, cut.source, (row.ordinal, file.position)):
+        return f"The snapshot is at {place}: not all before that is decoded in the lake."
     between = _transactions(spark, lake, cut, here)
     if between:
         return f"The snapshot is at {place}: gold's cut is {between} transactions before that."
     return ""
+
+
+def is_in_silver(spark: SparkSession, lake: Lake, source: str, place: Mark) -> bool:
+    """Whether silver has all that bronze has before a place: file's ordinal, position."""
+    silver = silver_standing(Ledger(spark, lake, source)).plan
+    if silver is None or silver.end >= place:
+        return silver is not None
+    if not delta.exists(spark, lake.segments):
+        return True
+    return not segments.between(spark, lake, source, silver.end, place)
 
 
 def _transactions(spark: SparkSession, lake: Lake, cut: PublishedCut, lsn: int) -> int:

@@ -130,7 +130,8 @@ def _begun_anew(lacking: GtidSet, who: Login) -> BehindGoldError:
         lacking=str(lacking),
         address=who.address,
         user=who.user,
-        remedy="Bring gold to its new log with binlake run, and run it again.",
+        remedy="Bring gold to its new log with binlake run (given_up accepts what was lost with the"
+        " old one), and run it again.",
     )
 
 
