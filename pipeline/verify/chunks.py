@@ -11,6 +11,7 @@ Needs nothing but Python, since it runs beside the source's server too.
 from __future__ import annotations
 
 import zlib
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -52,17 +53,18 @@ class ChunkSums:
     """Sums that rows are added to, by chunk; chunks without rows have none."""
 
     def __init__(self) -> None:
-        self._rows: dict[int, int] = {}
-        self._totals: dict[int, int] = {}
+        self._rows: defaultdict[int, int] = defaultdict(int)
+        self._totals: defaultdict[int, int] = defaultdict(int)
 
     def add(self, chunk: int, digest: bytes) -> None:
         """Count a row."""
-        self.join(chunk, 1, int.from_bytes(digest, "big"))
+        self._rows[chunk] += 1
+        self._totals[chunk] += int.from_bytes(digest, "big")
 
     def join(self, chunk: int, rows: int, total: int) -> None:
         """Count some rows, of which the sum of hashes is known."""
-        self._rows[chunk] = self._rows.get(chunk, 0) + rows
-        self._totals[chunk] = self._totals.get(chunk, 0) + total
+        self._rows[chunk] += rows
+        self._totals[chunk] += total
 
     def __iter__(self) -> Iterator[tuple[int, ChunkSum]]:
         for chunk in sorted(self._rows):

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 
 from pipeline import stores
 
-PART_ROWS = 1 << 18
-PART_BYTES = 32 << 20
+PART_ROWS = 1 << 17
+PART_BYTES = 16 << 20
 """A file has at most so many rows, and keys of about so many bytes: they are held until it is
 written."""
 GROUP_ROWS = 1 << 13
