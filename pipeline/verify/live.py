@@ -76,13 +76,11 @@ class _Asking(Watcher):
             raise ValueError("the snapshot has not begun")
         return self._wanted
 
-    def reading(self, table: SourceTable) -> None:
-        """The table's rows are shown from now on; how many there are is an estimate."""
+    def reading(self, table: SourceTable, estimate: int) -> None:
+        """The table's rows are shown from now on."""
         self.ended()
         name = f"read {table.schema}.{table.table}"
-        self._task = self._table.enter_context(
-            self._progress.task(name, table.rows or None, "rows")
-        )
+        self._task = self._table.enter_context(self._progress.task(name, estimate or None, "rows"))
 
     def read(self, rows: int) -> None:
         """Some more."""

@@ -40,6 +40,7 @@ from pipeline.verify.snapshot_columns import (
     SourceTable,
     UnknownTypeError,
     as_text,
+    estimated_rows,
     quoted,
     source_tables,
 )
@@ -56,6 +57,8 @@ SESSION = (
     # MariaDB 10.1.1 and newer, stand in comments that only these read.
     (
         "SET SESSION net_write_timeout = 86400 /*!50708 , max_execution_time = 0 */"
+        # How many rows a table has as the engine estimates it now, not as it did yesterday.
+        " /*!80003 , information_schema_stats_expiry = 0 */"
         " /*M!100101 , max_statement_time = 0 */"
     ),
     # Whoever writes waits meanwhile: FLUSH waits for statements that have run for long.
@@ -89,8 +92,8 @@ class Watcher:
     def begun(self, place: Mapping[str, Any]) -> None:
         """The snapshot has begun, at `place` (see `server_place`); no row is read yet."""
 
-    def reading(self, table: SourceTable) -> None:
-        """The rows of a table are read from now on."""
+    def reading(self, table: SourceTable, estimate: int) -> None:
+        """The rows of a table are read from now on: about so many."""
 
     def read(self, rows: int) -> None:
         """So many rows more have been read."""
@@ -210,7 +213,8 @@ def _write_table(
 ) -> None:
     names = [column.name for column in table.columns]
     key = tuple(names.index(name) for name in table.key)
-    chunking = Chunking(chunk_count(table.rows), key) if reading.keys else WHOLE
+    estimate = estimated_rows(cursor, table)
+    chunking = Chunking(chunk_count(estimate), key) if reading.keys else WHOLE
     began = {
         "table": number,
         "schema": table.schema,
@@ -222,7 +226,7 @@ def _write_table(
         "chunks": chunking.parts,
     }
     _write(out, began)
-    reading.watcher.reading(table)
+    reading.watcher.reading(table, estimate)
     try:
         sums = dict(_read_rows(cursor, number, table, chunking, reading))
         rows, total = together(sums)

@@ -67,14 +67,13 @@ class SourceColumn(NamedTuple):
 
 class SourceTable(NamedTuple):
     """A table: its columns in order, the names of its key's (none: a bag), whether its engine
-    takes part in a consistent snapshot, and how many rows the server takes it to have."""
+    takes part in a consistent snapshot."""
 
     schema: str
     table: str
     columns: tuple[SourceColumn, ...]
     key: tuple[str, ...]
     transactional: bool
-    rows: int = 0
 
 
 def quoted(name: str) -> str:
@@ -90,15 +89,25 @@ def source_tables(
     cursor.execute("SELECT ENGINE FROM information_schema.ENGINES WHERE TRANSACTIONS = 'YES'")
     transactional = {as_text(row[0]) for row in cursor.fetchall()}
     cursor.execute(
-        "SELECT TABLE_SCHEMA, TABLE_NAME, ENGINE, COALESCE(TABLE_ROWS, 0)"
-        " FROM information_schema.TABLES"
+        "SELECT TABLE_SCHEMA, TABLE_NAME, ENGINE FROM information_schema.TABLES"
         " WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED') ORDER BY 1, 2"
     )
     tables = [tuple(map(as_text, row)) for row in cursor.fetchall()]
-    for schema, table, engine, rows in tables:
+    for schema, table, engine in tables:
         if schema not in SYSTEM_SCHEMAS and (wanted is None or wanted(schema, table)):
             columns, key = tuple(_columns(cursor, schema, table)), _key(cursor, schema, table)
-            yield SourceTable(schema, table, columns, key, engine in transactional, int(rows))
+            yield SourceTable(schema, table, columns, key, engine in transactional)
+
+
+def estimated_rows(cursor: Any, table: SourceTable) -> int:
+    """How many rows the server takes a table to have. Who asks opens the table, and waits where
+    somebody has locked it."""
+    cursor.execute(
+        "SELECT COALESCE(TABLE_ROWS, 0) FROM information_schema.TABLES"
+        f" WHERE {_of_table(table.schema, table.table)}"
+    )
+    rows = cursor.fetchall()
+    return int(rows[0][0]) if rows else 0
 
 
 def as_text(value: Any) -> str:

@@ -12,6 +12,7 @@ import pytest
 from pymysql.converters import encoders
 
 from pipeline.verify.snapshot import server_place, write_snapshot
+from pipeline.verify.snapshot_columns import SourceTable, estimated_rows
 from pipeline.verify.staged_rows import staged_rows
 from tests.support.server import Server
 
@@ -70,3 +71,11 @@ def test_rows_are_the_same_in_the_file_and_beside_it(server: Server, tmp_path: P
     sums = {line["end"]: line["chunks"] for line in rest if "end" in line}
     assert sorted(rows for _, rows, _ in sums[0]) == [1, 2]
     assert sum(rows for _, rows, _ in sums[1]) == 3
+
+
+def test_chunks_are_as_many_as_the_server_takes_rows_to_be(server: Server) -> None:
+    server.execute(f"USE {SCHEMA}; ANALYZE TABLE one, bag")
+    with connected(server) as connection, connection.cursor() as cursor:
+        one = SourceTable(SCHEMA, "one", (), (), transactional=True)
+        assert estimated_rows(cursor, one) == 3
+        assert estimated_rows(cursor, one._replace(table="gone")) == 0
