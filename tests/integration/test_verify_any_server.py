@@ -166,6 +166,7 @@ def test_a_primary_and_its_replica_are_compared_with_the_same_lake(
     assert (found.position, found.differences) == ("", ())
 
 
+@pytest.mark.long
 def test_without_gtids_only_the_server_of_the_log_is_compared(
     spark: SparkSession, mysql_factory: MySQLFactory, tmp_path: Path
 ) -> None:
