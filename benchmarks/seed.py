@@ -41,7 +41,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         with MySQLServer(folder / "server") as server:
-            _fill(server, arguments.rows)
+            fill(server, arguments.rows)
             settings = _settings(server, folder / "lake", arguments.rows)
             spark = session(settings, "bench-seed", connector=True)
             raced = []
@@ -74,7 +74,7 @@ def _settings(server: MySQLServer, lake: Path, rows: int) -> Settings:
     )
 
 
-def _fill(server: MySQLServer, rows: int) -> None:
+def fill(server: MySQLServer, rows: int) -> None:
     """A table as many have: numbers, a decimal, a time, an enum, some text."""
     server.execute(f"""
         CREATE DATABASE {SCHEMA}; USE {SCHEMA};

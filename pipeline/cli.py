@@ -224,7 +224,10 @@ def verify(
     wait: Annotated[
         int,
         typer.Option(
-            "--wait", min=0, help="Seconds to wait for gold's cut to come to where the server is."
+            "--wait",
+            min=0,
+            help="Seconds to wait for gold's cut to come to where the server is, and"
+            " before that for a replica to come to where gold is.",
         ),
     ] = 600,
     script: Annotated[
@@ -251,11 +254,11 @@ def verify(
     spark = session(settings)
     settings = with_source(spark, settings)
     require_source(spark, settings)
-    chosen = tuple(tables or ())
+    chosen, progress = tuple(tables or ()), for_terminal()
     if server is None and against != THE_SERVER:
-        found = verify_gold(spark, settings, tables=chosen, against=against)
+        found = verify_gold(spark, settings, tables=chosen, against=against, progress=progress)
     else:
-        found = verify_with_server(spark, settings, for_terminal(), tables=chosen, patience=wait)
+        found = verify_with_server(spark, settings, progress, tables=chosen, patience=wait)
     if json:
         print(found.to_json())
     else:

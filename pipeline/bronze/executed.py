@@ -7,9 +7,10 @@ such a log was in the lake before it is told by GTIDs alone.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import pairwise
 
 from pipeline.bronze.files import FileRow
 from pipeline.bronze.gtids import NO_GTIDS, GtidSet
@@ -38,6 +39,18 @@ def follows(row: FileRow, following: FileRow, ordinals: Collection[int]) -> Foll
     if base == log_base(row):
         return Following.SAME
     return Following.ANEW if base in ordinals else Following.OTHER
+
+
+def last_begun_anew(rows: Sequence[FileRow], upto: int) -> FileRow | None:
+    """The file with which the log was begun anew last (RESET), of those up to an ordinal; None
+    where it never was. `rows` are the source's, in order of ordinals."""
+    ordinals = {row.ordinal for row in rows}
+    anew = [
+        following
+        for row, following in pairwise(rows)
+        if following.ordinal <= upto and follows(row, following, ordinals) is Following.ANEW
+    ]
+    return anew[-1] if anew else None
 
 
 @dataclass(frozen=True, slots=True)

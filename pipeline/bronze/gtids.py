@@ -154,6 +154,23 @@ class GtidSet:
         ends = other._ends()
         return GtidSet(last={p: n for p, n in self.last.items() if n <= ends.get(p[0], 0)})
 
+    def not_reached_by(self, other: GtidSet) -> GtidSet:
+        """What the other one lacks of it, MariaDB's by domain, as `lacking` tells it."""
+        ends = other._ends()
+        last = {place: n for place, n in self.last.items() if n > ends.get(place[0], 0)}
+        return GtidSet((self - other).intervals, last)
+
+    def last_of_domains(self) -> GtidSet:
+        """MariaDB's last of each domain, with the server that it is of."""
+        ends = self._ends()
+        return GtidSet(last={place: n for place, n in self.last.items() if n == ends[place[0]]})
+
+    def has_any_of(self, server_uuid: str, server_id: int) -> bool:
+        """Whether some are of one server's own: of its UUID, or of MariaDB's of its id."""
+        own = server_uuid.lower()
+        uuids = {source.partition(":")[0] for source in self.intervals}
+        return (bool(own) and own in uuids) or any(server == server_id for _, server in self.last)
+
     def outside_domains_of(self, other: GtidSet) -> GtidSet:
         """MariaDB's of domains that the other does not have."""
         ends = other._ends()

@@ -1,9 +1,11 @@
 """Places in the log at which gold publishes a cut on its way, for who wants to compare it there.
 
-Whoever has a snapshot of the server asks for the place that it is of, as a small file in
-`LAKE/gold/_halts/<source>`. A run of gold that comes over it ends a batch there, publishes the cut,
-and goes on; so there is a cut of that very state whatever is written meanwhile. A file whose place
-gold has passed is of no use any more, nor is one that nobody has come to within a day.
+Whoever has a snapshot of a server asks for the place that it is of, as a small file in
+`LAKE/gold/_halts/<source>`: a position in the log that the lake takes, or the GTIDs that a server
+had executed, whichever of those that have the lake's transactions. A run of gold that comes over
+it ends a batch there, publishes the cut, and goes on; so there is a cut of that very state whatever
+is written meanwhile. A file whose place gold has passed is of no use any more, nor is one that
+nobody has come to within a day.
 """
 
 from __future__ import annotations
@@ -18,8 +20,9 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from pipeline import stores
+from pipeline.bronze.gtids import GtidSet
 from pipeline.errors import SettingsError
-from pipeline.gold.until import last_wanted
+from pipeline.gold.until import last_of, last_wanted
 from pipeline.lake import Lake
 from pipeline.settings import Settings
 
@@ -28,25 +31,54 @@ PATIENCE = 24 * 60 * 60
 
 
 @dataclass(frozen=True, slots=True)
-class Halt:
-    """A place: a file of the server's log and a position in it, and when it was asked for."""
+class AtPosition:
+    """Behind all transactions before a position in a file of the log."""
 
-    path: str
     file: str
     position: int
-    asked: float
 
-    @property
-    def until(self) -> str:
-        """The place as `until` has it."""
-        return f"{self.file}:{self.position}"
+    def told(self) -> dict[str, str | int]:
+        """As JSON has it."""
+        return {"file": self.file, "position": self.position}
+
+    def last(self, spark: SparkSession, settings: Settings, low: int, high: int) -> int:
+        """The last transaction before it, as `last_wanted` tells it."""
+        wanted = settings.model_copy(update={"until": f"{self.file}:{self.position}"})
+        return last_wanted(spark, wanted, low, high)
+
+
+@dataclass(frozen=True, slots=True)
+class WithGtids:
+    """Behind all transactions of a set of GTIDs, and before all others."""
+
+    gtid_set: str
+
+    def told(self) -> dict[str, str]:
+        """As JSON has it."""
+        return {"gtid_set": self.gtid_set}
+
+    def last(self, spark: SparkSession, settings: Settings, low: int, high: int) -> int:
+        """The last transaction before the first one that is not in the set."""
+        return last_of(spark, settings, GtidSet.of(self.gtid_set), low, high)
+
+
+Wanted = AtPosition | WithGtids
+
+
+@dataclass(frozen=True, slots=True)
+class Halt:
+    """A place that is asked for in the file `path`, and when that was (seconds since 1970)."""
+
+    path: str
+    asked: float
+    wanted: Wanted
 
 
 @contextmanager
-def halt(lake: Lake, source: str, file: str, position: int) -> Iterator[None]:
+def halt(lake: Lake, source: str, wanted: Wanted) -> Iterator[None]:
     """Ask for a cut at a place, for as long as the block takes."""
     path = f"{lake.halts(source)}/{uuid.uuid4().hex}.json"
-    told = {"file": file, "position": position, "asked": time.time()}
+    told = {**wanted.told(), "asked": time.time()}
     stores.write(path, json.dumps(told).encode())
     try:
         yield
@@ -74,9 +106,8 @@ def next_halt(spark: SparkSession, settings: Settings, low: int, high: int) -> i
 
 def _lsn(spark: SparkSession, settings: Settings, one: Halt, low: int, high: int) -> int | None:
     """The last transaction before the place; None for one that no log can have."""
-    wanted = settings.model_copy(update={"until": one.until})
     try:
-        return last_wanted(spark, wanted, low, high)
+        return one.wanted.last(spark, settings, low, high)
     except SettingsError:
         return high  # the file of the log is not in the lake yet
     except ValueError:
@@ -98,6 +129,9 @@ def _read(path: str, text: bytes) -> Halt | None:
     release: for the sake of a comparison nothing stops."""
     try:
         told = json.loads(text)
-        return Halt(path, str(told["file"]), int(told["position"]), float(told["asked"]))
+        if "gtid_set" in told:
+            return Halt(path, float(told["asked"]), WithGtids(str(told["gtid_set"])))
+        place = AtPosition(str(told["file"]), int(told["position"]))
+        return Halt(path, float(told["asked"]), place)
     except (ValueError, KeyError, TypeError):
         return None

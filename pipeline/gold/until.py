@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame, SparkSession, functions as sf
 
 from pipeline import delta
+from pipeline.bronze.executed import last_begun_anew
 from pipeline.bronze.files import FileRow, read_files
 from pipeline.bronze.gtids import GtidSet
 from pipeline.errors import SettingsError
-from pipeline.gold.facts import with_all_columns
+from pipeline.gold.facts import UUID_GTID, with_all_columns
 from pipeline.lake import Lake
 from pipeline.settings import Settings
 from pipeline.silver.decode import OFFSET_BITS
@@ -41,6 +44,36 @@ def last_wanted(spark: SparkSession, settings: Settings, low: int, high: int) ->
         return _before(rows, _behind(spark, lake, source, file, position), low, high)
     new = ~sf.coalesce("seen_before", sf.lit(False))
     return _before(rows.where(new), sf.col("committed_at") > sf.lit(until.time), low, high)
+
+
+def last_of(spark: SparkSession, settings: Settings, gtids: GtidSet, low: int, high: int) -> int:
+    """The LSN of the last transaction before the first one that is not in the set, between `low`
+    and `high` as in `last_wanted`. Of a log that was begun anew only what came since is meant, as
+    the numbers of before come again."""
+    lake, source = settings.layout, settings.source
+    if not delta.exists(spark, lake.transactions):
+        return high
+    anew = last_begun_anew(read_files(spark, lake, source), high >> OFFSET_BITS)
+    begin = max(low, anew.ordinal << OFFSET_BITS if anew else low)
+    rows = with_all_columns(delta.read(spark, lake.transactions))
+    new = ~sf.coalesce("seen_before", sf.lit(False)) & sf.col("gtid").isNotNull()
+    rows = rows.where((sf.col("source") == source) & (sf.col("__lsn") <= high) & new)
+    found = _before(rows, ~_among(gtids), begin, high)
+    return low if found == begin else found
+
+
+def _among(gtids: GtidSet) -> Column:
+    """Whether a transaction's GTID is in the set, MariaDB's by how far its domain has come."""
+    number = sf.regexp_extract("gtid", r"(\d+)$", 1).try_cast("bigint")
+    series = sf.lower(sf.regexp_extract("gtid", UUID_GTID, 1))
+    domain = sf.regexp_extract("gtid", r"^(\d+)-\d+-\d+$", 1)
+    runs = [
+        (series == source) & number.between(first, end)
+        for source, found in gtids.intervals.items()
+        for first, end in found
+    ]
+    ends = [(domain == str(place[0])) & (number <= end) for place, end in gtids.last.items()]
+    return reduce(operator.or_, [*runs, *ends], sf.lit(False))
 
 
 def require_in_log(files: Sequence[FileRow], settings: Settings) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession, functions as sf
 
@@ -13,13 +12,22 @@ from pipeline.catalog.effects import TableName
 from pipeline.errors import SettingsError
 from pipeline.settings import Settings
 from pipeline.verify.canonical import DATE, DATETIME
-from pipeline.verify.checksums import GoldTable, PublishedCut, TableChecksum, matches
+from pipeline.verify.checksums import (
+    GoldTable,
+    PublishedCut,
+    SummedTable,
+    TableChecksum,
+    matches,
+)
+from pipeline.verify.chunks import Chunking, differing
 from pipeline.verify.gold_table import keyed
 from pipeline.verify.position import other_position
-from pipeline.verify.server_file import ServerFile, ServerTable, read_server_file
+from pipeline.verify.server_file import ServerFile, ServerTable
 
 KEYS = 1000
 """The most keys of one table that are named."""
+NAMED_CHUNKS = 1000
+"""Of more chunks than that all of a table's rows are looked at: a condition is to be short."""
 MISSING, EXTRA, DIFFERENT = "missing in gold", "in gold only", "different"
 
 
@@ -74,12 +82,11 @@ def compare(
     spark: SparkSession,
     settings: Settings,
     cut: PublishedCut,
-    ours: Sequence[TableChecksum],
-    path: str,
+    ours: Sequence[SummedTable],
+    file: ServerFile,
 ) -> Comparison:
-    """Compare the cut's tables, whose checksums are `ours`, with a server's file."""
-    file = read_server_file(spark, path)
-    found = {TableName(table.schema, table.table): table for table in ours}
+    """Compare the cut's tables, which come to `ours` by `chunkings`, with a server's file."""
+    found = {TableName(table.told.schema, table.told.table): table for table in ours}
     both = [table for table in cut.tables if table.name in file.tables]
     notes = [*_notes(both, found, file), *_changed(file)]
     both = [table for table in both if file.tables[table.name].changed is None]
@@ -87,8 +94,8 @@ def compare(
     for table in both:
         other = file.tables[table.name]
         _require_same_dates(table, file)
-        if reason := _reason(table, found[table.name], other):
-            differences.append(_difference(table, file, other, reason))
+        if reason := _reason(table, found[table.name].told, other):
+            differences.append(_difference(table, found[table.name], file, other, reason))
     return Comparison(
         file.server,
         file.at,
@@ -97,6 +104,15 @@ def compare(
         (*differences, *_not_in_both(settings, cut, file)),
         tuple(notes),
     )
+
+
+def chunkings(cut: PublishedCut, file: ServerFile) -> dict[TableName, Chunking]:
+    """How the tables are parted that can be compared: as the server's are."""
+    return {
+        table.name: other.chunking
+        for table in cut.tables
+        if (other := file.tables.get(table.name)) and tuple(table.columns) == other.columns
+    }
 
 
 def _require_same_dates(table: GoldTable, file: ServerFile) -> None:
@@ -127,15 +143,19 @@ def _reason(table: GoldTable, ours: TableChecksum, other: ServerTable) -> str:
 
 
 def _difference(
-    table: GoldTable, file: ServerFile, other: ServerTable, reason: str
+    table: GoldTable, ours: SummedTable, file: ServerFile, other: ServerTable, reason: str
 ) -> TableDifference:
+    """Only rows of chunks that differ are looked at, unless they are many."""
     name = table.name
     if tuple(table.columns) != other.columns:
         return TableDifference(name.schema, name.table, reason)
     if not other.keys:
         reason = f"{reason} The file has no keys: make it without --no-keys to see which."
         return TableDifference(name.schema, name.table, reason)
-    unequal = _unequal(keyed(table.frame, table.columns, other.key), file.rows(other), other.key)
+    found = differing(ours.chunks, other.chunks)
+    chunks = found if len(found) <= NAMED_CHUNKS else None
+    gold = keyed(table.frame, table.columns, other.chunking, chunks)
+    unequal = _unequal(gold, file.rows(other, chunks), other.key)
     unequal.persist()
     try:
         count = unequal.count()
@@ -186,10 +206,10 @@ def _changed(file: ServerFile) -> Iterator[str]:
 
 
 def _notes(
-    both: Sequence[GoldTable], found: dict[TableName, Any], file: ServerFile
+    both: Sequence[GoldTable], found: Mapping[TableName, SummedTable], file: ServerFile
 ) -> Iterator[str]:
     for table in both:
-        told: TableChecksum = found[table.name]
+        told = found[table.name].told
         if told.held:
             yield f"{table.name} is held before the cut: {table.state.held or 'the cut is held'}"
         elif not told.complete:

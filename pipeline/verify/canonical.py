@@ -43,8 +43,12 @@ def canonical(kind: str, *, zero_dates: str = "string") -> Canonical:
 
 def row_hash(texts: Iterable[Text]) -> bytes:
     """128 bits of a row's canonical texts, in order."""
-    told = "".join([_NULL if text is None else f"{len(text)}:{text}" for text in texts])
-    return hashlib.blake2b(_encoded(told), digest_size=HASH_BYTES).digest()
+    return hashlib.blake2b(hashed_text(texts), digest_size=HASH_BYTES).digest()
+
+
+def hashed_text(texts: Iterable[Text]) -> bytes:
+    """Canonical texts as one, of which they can be told again: it is what hashes are of."""
+    return _encoded("".join([_NULL if text is None else f"{len(text)}:{text}" for text in texts]))
 
 
 def checksum(total: int) -> str:

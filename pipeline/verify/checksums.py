@@ -20,10 +20,12 @@ from pipeline.gold.names import gold_name
 from pipeline.gold.rebuild import refresh_under_way
 from pipeline.gold.state import GoldState, TableState
 from pipeline.ledger import Ledger, Plan
+from pipeline.progress import Task
 from pipeline.sessions import own_session
 from pipeline.settings import Settings
 from pipeline.verify.canonical import checksum
-from pipeline.verify.gold_table import GoldColumn, gold_columns, sums
+from pipeline.verify.chunks import WHOLE, Chunking, ChunkSum, together
+from pipeline.verify.gold_table import GoldColumn, chunk_sums, gold_columns, sums
 
 BATCH = {"spark.sql.execution.arrow.maxRecordsPerBatch": "1000"}
 """Rows may be large: this many of them, with their texts, are in a worker's memory at once."""
@@ -134,26 +136,45 @@ def require_published(settings: Settings, ledger: Ledger) -> Plan:
     return last
 
 
-def checksums(settings: Settings, cut: PublishedCut) -> list[TableChecksum]:
-    """What every table of the cut comes to, in order of names; several are read at a time."""
-    return _at_once(
-        settings, lambda table: _checksum(table, held=table.name in cut.held), cut.tables
-    )
+@dataclass(frozen=True, slots=True)
+class SummedTable:
+    """What a table comes to, and each of the chunks that it was asked in."""
+
+    told: TableChecksum
+    chunks: Mapping[int, ChunkSum]
 
 
-def _checksum(table: GoldTable, *, held: bool) -> TableChecksum:
-    pieces = sums(table.frame, table.columns).collect()
-    total = sum(int.from_bytes(piece["total"], "big") for piece in pieces)
-    return TableChecksum(
+def checksums(
+    settings: Settings, cut: PublishedCut, chunkings: Mapping[TableName, Chunking], task: Task
+) -> list[SummedTable]:
+    """What every table of the cut comes to, in order of names; several are read at a time.
+
+    `chunkings`: how those that are compared are parted; `task` counts tables.
+    """
+
+    def summed(table: GoldTable) -> SummedTable:
+        chunking = chunkings.get(table.name, WHOLE)
+        found = _checksum(table, chunking, held=table.name in cut.held)
+        task.advance()
+        return found
+
+    return _at_once(settings, summed, cut.tables)
+
+
+def _checksum(table: GoldTable, chunking: Chunking, *, held: bool) -> SummedTable:
+    chunks = chunk_sums(sums(table.frame, table.columns, chunking))
+    rows, total = together(chunks)
+    told = TableChecksum(
         table.state.schema,
         table.state.table,
-        sum(piece["rows"] for piece in pieces),
+        rows,
         checksum(total),
         table.version,
         held,
         table.state.complete,
         table.state.dropped,
     )
+    return SummedTable(told, chunks)
 
 
 def _gold_table(

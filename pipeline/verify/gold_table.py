@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -18,6 +18,7 @@ from pipeline.verify.canonical import (
     DATETIME,
     DECIMAL,
     DOUBLE,
+    HASH_BYTES,
     INTEGER,
     JSON,
     TEXT,
@@ -27,6 +28,7 @@ from pipeline.verify.canonical import (
     key_text,
     row_hash,
 )
+from pipeline.verify.chunks import FEWEST, Chunking, ChunkSum, ChunkSums
 
 _BY_DEFINITION = {
     T.NEWDECIMAL: DECIMAL,
@@ -49,8 +51,10 @@ _BY_SPARK: tuple[tuple[type[st.DataType], str], ...] = (
     (st.IntegralType, INTEGER),
     (st.BooleanType, INTEGER),
 )
-SUMS = "rows bigint, total binary"
-KEYED = "hash string, key string"
+LIMBS = tuple(f"limb{n}" for n in range(HASH_BYTES // 4))
+"""The digits of a sum of hashes to the base 2³², the last one first: Spark adds no larger ones."""
+SUMS = ", ".join(["chunk int", "rows bigint", *(f"{limb} bigint" for limb in LIMBS)])
+KEYED = "hash binary, key string"
 
 Batches = Iterable[pa.RecordBatch]
 
@@ -79,19 +83,38 @@ def _kind(defined: T | None, stored: st.DataType) -> str:
     return next(kind for types, kind in _BY_SPARK if isinstance(stored, types))
 
 
-def sums(rows: DataFrame, columns: Sequence[GoldColumn]) -> DataFrame:
-    """For each of the table's pieces its number of rows, and the sum of their hashes (`SUMS`)."""
-    return _mapped(rows, columns, _Sum([column.kind for column in columns]), SUMS)
+def sums(rows: DataFrame, columns: Sequence[GoldColumn], chunking: Chunking) -> DataFrame:
+    """The number of rows in each chunk and the sum of their hashes (`SUMS`); where the chunks are
+    few, of each of the table's pieces."""
+    found = _mapped(rows, columns, _Sums([column.kind for column in columns], chunking), SUMS)
+    if chunking.parts <= FEWEST:
+        return found
+    return found.groupBy("chunk").agg(*(sf.sum(name).alias(name) for name in ("rows", *LIMBS)))
 
 
-def keyed(rows: DataFrame, columns: Sequence[GoldColumn], key: Sequence[str]) -> DataFrame:
-    """Each row's hash in hexadecimal, and its key as the snapshot has it (`KEYED`).
+def chunk_sums(found: DataFrame) -> dict[int, ChunkSum]:
+    """What `sums` gives, brought here: each chunk that has rows."""
+    joined = ChunkSums()
+    for piece in found.collect():
+        total = sum(piece[limb] << 32 * n for n, limb in enumerate(LIMBS))
+        joined.join(piece["chunk"], piece["rows"], total)
+    return dict(joined)
 
-    Without `key` that is the row, long values cut.
+
+def keyed(
+    rows: DataFrame,
+    columns: Sequence[GoldColumn],
+    chunking: Chunking,
+    chunks: Collection[int] | None = None,
+) -> DataFrame:
+    """The hash of each row of these chunks (None: of all), and its key as the snapshot has it
+    (`KEYED`).
+
+    Without a key that is the row, long values cut.
     """
-    names = [column.name for column in columns]
-    places = [names.index(name) for name in key]
-    return _mapped(rows, columns, _Keyed([column.kind for column in columns], places), KEYED)
+    wanted = None if chunks is None else frozenset(chunks)
+    keys = _Keyed([column.kind for column in columns], chunking, wanted)
+    return _mapped(rows, columns, keys, KEYED)
 
 
 def _mapped(
@@ -115,37 +138,54 @@ def _texts(kinds: Sequence[str], batch: pa.RecordBatch) -> Iterator[Sequence[Tex
 
 
 @dataclass(frozen=True, slots=True)
-class _Sum:
-    """Rows of Arrow to one row: their number, and the sum of their hashes."""
+class _Sums:
+    """Rows of Arrow to a row for each chunk: their number, and the sum of their hashes."""
 
     kinds: Sequence[str]
+    chunking: Chunking
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        rows = total = 0
+        sums = ChunkSums()
         for batch in batches:
-            rows += batch.num_rows
-            hashes = map(row_hash, _texts(self.kinds, batch))
-            total += sum(int.from_bytes(digest, "big") for digest in hashes)
-        # More than 128 bits by as many as the number of rows has.
-        data = total.to_bytes(24, "big")
-        yield pa.RecordBatch.from_pydict({"rows": [rows], "total": pa.array([data], pa.binary())})
+            for texts in _texts(self.kinds, batch):
+                digest = row_hash(texts)
+                sums.add(self.chunking.chunk(texts, digest), digest)
+        found = dict(sums)
+        columns = {
+            "chunk": pa.array(list(found), pa.int32()),
+            "rows": pa.array([one.rows for one in found.values()], pa.int64()),
+        }
+        for n, limb in enumerate(LIMBS):
+            digits = [one.total >> 32 * n & 0xFFFFFFFF for one in found.values()]
+            columns[limb] = pa.array(digits, pa.int64())
+        yield pa.RecordBatch.from_pydict(columns)
 
 
 @dataclass(frozen=True, slots=True)
 class _Keyed:
-    """Rows of Arrow to their hashes and keys."""
+    """Rows of Arrow to their hashes and keys, where they are of the chunks that are wanted."""
 
     kinds: Sequence[str]
-    places: Sequence[int]
+    chunking: Chunking
+    wanted: frozenset[int] | None
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            rows = list(_texts(self.kinds, batch))
-            hashes = [row_hash(texts).hex() for texts in rows]
-            keys = [self._key(texts) for texts in rows]
+            found = [
+                (digest, self._key(texts))
+                for texts in _texts(self.kinds, batch)
+                if self._is_wanted(texts, digest := row_hash(texts))
+            ]
             yield pa.RecordBatch.from_pydict(
-                {"hash": pa.array(hashes, pa.string()), "key": pa.array(keys, pa.string())}
+                {
+                    "hash": pa.array([digest for digest, _ in found], pa.binary()),
+                    "key": pa.array([key for _, key in found], pa.string()),
+                }
             )
 
+    def _is_wanted(self, texts: Sequence[Text], digest: bytes) -> bool:
+        return self.wanted is None or self.chunking.chunk(texts, digest) in self.wanted
+
     def _key(self, texts: Sequence[Text]) -> str:
-        return key_text([texts[n] for n in self.places] or texts, cut=not self.places)
+        key = self.chunking.key
+        return key_text([texts[n] for n in key] or texts, cut=not key)

@@ -8,27 +8,39 @@ from pipeline import delta
 from pipeline.bronze.files import read_files
 from pipeline.bronze.gtids import GtidSet
 from pipeline.lake import Lake
+from pipeline.ledger import Ledger
+from pipeline.silver import segments
 from pipeline.silver.decode import OFFSET_BITS
+from pipeline.silver.segments import Mark
+from pipeline.silver.standing import silver_standing
 from pipeline.verify.checksums import PublishedCut
+from pipeline.verify.executed_at import GoldGtids, executed_at
 from pipeline.verify.server_file import ServerFile
 
 
 def other_position(spark: SparkSession, lake: Lake, cut: PublishedCut, file: ServerFile) -> str:
     """A sentence about what the snapshot has and the cut has not, or the reverse; empty if none.
 
-    A place in a log is that of the same file in the lake; one of another server tells nothing.
+    A place in a log is that of the same file in the lake, and of the same server.
     """
     if cut.gtid_set and file.gtid_set:
         return _by_gtids(spark, lake, cut, file.gtid_set)
     return _by_place(spark, lake, cut, file)
 
 
+def differing_gtids(gold: GoldGtids, theirs: GtidSet) -> tuple[str, str]:
+    """What a server has and gold has not, and the reverse, in words; empty if nothing.
+
+    MariaDB's domains are compared by how far they have come, and whose their last one is: two
+    servers may use the same number.
+    """
+    later = gold.all.lacking(theirs) or gold.all.lacking_of_servers(theirs.last_of_domains())
+    return later, theirs.lacking(gold.own)
+
+
 def _by_gtids(spark: SparkSession, lake: Lake, cut: PublishedCut, snapshot: str) -> str:
-    gold, theirs = GtidSet.of(cut.gtid_set), GtidSet.of(snapshot)
-    # Before the lake's first file there was a history that it never saw.
-    files = read_files(spark, lake, cut.source)
-    unseen = GtidSet.of(files[0].previous_gtids if files else None)
-    later, earlier = (gold | unseen).lacking(theirs), theirs.lacking(gold)
+    gold = executed_at(spark, lake, cut.source, cut.lsn, cut.gtid_set)
+    later, earlier = differing_gtids(gold, GtidSet.of(snapshot))
     told = [f"The snapshot has {later}, which gold's cut has not."] if later else []
     told += [f"Gold's cut has {earlier}, which the snapshot has not."] if earlier else []
     return " ".join(told)
@@ -42,15 +54,32 @@ def _by_place(spark: SparkSession, lake: Lake, cut: PublishedCut, file: ServerFi
     row = stored.get(file.file)
     if row is None:
         return f"The snapshot is at {place}: that file is not in the lake."
+    if row.server_id != file.server_id:
+        return (
+            f"The snapshot is of the server with server_id {file.server_id}, the lake's {row.file}"
+            f" of the one with {row.server_id}, and without GTIDs nothing tells what it has."
+        )
     if row.ingested_upto < file.position:
         return f"The snapshot is at {place}: the lake has {row.ingested_upto} bytes of that file."
     here = row.ordinal << OFFSET_BITS | file.position
     if cut.lsn >= here:
         return f"The snapshot is at {place}: gold's cut is behind that."
+    if not is_in_silver(spark, lake, cut.source, (row.ordinal, file.position)):
+        return f"The snapshot is at {place}: not all before that is decoded in the lake."
     between = _transactions(spark, lake, cut, here)
     if between:
         return f"The snapshot is at {place}: gold's cut is {between} transactions before that."
     return ""
+
+
+def is_in_silver(spark: SparkSession, lake: Lake, source: str, place: Mark) -> bool:
+    """Whether silver has all that bronze has before a place: file's ordinal, position."""
+    silver = silver_standing(Ledger(spark, lake, source)).plan
+    if silver is None or silver.end >= place:
+        return silver is not None
+    if not delta.exists(spark, lake.segments):
+        return True
+    return not segments.between(spark, lake, source, silver.end, place)
 
 
 def _transactions(spark: SparkSession, lake: Lake, cut: PublishedCut, lsn: int) -> int:

@@ -8,14 +8,15 @@ from pyspark.sql import SparkSession
 
 from pipeline.lake import require_writable
 from pipeline.ledger import Ledger
-from pipeline.progress import Progress
+from pipeline.progress import Progress, QuietProgress
 from pipeline.settings import Settings
-from pipeline.verify.against import compare
+from pipeline.verify.against import chunkings, compare
 from pipeline.verify.checksums import checksums, published_cut, require_published
 from pipeline.verify.cut_at import batch_at
 from pipeline.verify.live import snapshot_of
 from pipeline.verify.report import Verification
-from pipeline.verify.server_file import read_server_file
+from pipeline.verify.server_file import ServerFile, read_server_file
+from pipeline.verify.way import GoldStanding
 
 
 def with_source(spark: SparkSession, settings: Settings) -> Settings:
@@ -42,9 +43,11 @@ def verify_with_server(
     # Before all of the server is read for nothing.
     require_writable(settings.lake)
     require_published(settings, Ledger(spark, settings.layout, settings.source))
-    with snapshot_of(settings, tables, progress) as file:
-        batch = batch_at(spark, settings, read_server_file(spark, file), patience, progress)
-        return verify(spark, settings, tables=tables, against=file, batch=batch)
+    began = GoldStanding.of(spark, settings)
+    with snapshot_of(settings, began, tables, patience, progress) as taken:
+        file = read_server_file(spark, taken.path)
+        batch = batch_at(spark, settings, taken.wanted, began, patience, progress)
+        return _verify(spark, settings, tables, progress, file=file, batch=batch)
 
 
 def verify(
@@ -53,14 +56,30 @@ def verify(
     *,
     tables: Sequence[str] = (),
     against: str | None = None,
-    batch: int | None = None,
+    progress: Progress | None = None,
 ) -> Verification:
-    """Read every table at the cut that was published last, or by a `batch`; writes nothing.
+    """Read every table at the cut that was published last; writes nothing.
 
     `tables`: patterns over `schema.table`; `against`: the path or URL of a server's file. Raises
     SettingsError for a source without a cut, and for a file that is none.
     """
+    file = None if against is None else read_server_file(spark, against)
+    return _verify(spark, settings, tables, progress or QuietProgress(), file=file)
+
+
+def _verify(
+    spark: SparkSession,
+    settings: Settings,
+    tables: Sequence[str],
+    progress: Progress,
+    *,
+    file: ServerFile | None,
+    batch: int | None = None,
+) -> Verification:
     cut = published_cut(spark, settings, tables, batch=batch)
-    found = checksums(settings, cut)
-    compared = compare(spark, settings, cut, found, against) if against else None
-    return Verification(settings.lake, cut.source, cut.lsn, cut.gtid_set, found, compared)
+    parted = {} if file is None else chunkings(cut, file)
+    with progress.task("sum gold's tables", len(cut.tables), "tables") as task:
+        found = checksums(settings, cut, parted, task)
+    compared = None if file is None else compare(spark, settings, cut, found, file)
+    told = [table.told for table in found]
+    return Verification(settings.lake, cut.source, cut.lsn, cut.gtid_set, told, compared)

@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent
-MODULES = ("__init__", "canonical", "snapshot_columns", "snapshot")
+MODULES = ("__init__", "canonical", "chunks", "snapshot_columns", "snapshot")
 _MAIN = "import sys\n\nfrom pipeline.verify.snapshot import main\n\nsys.exit(main())\n"
 _INTERPRETER = b"#!/usr/bin/env python3\n"
 

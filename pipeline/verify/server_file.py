@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,12 @@ from pyspark.sql import DataFrame, SparkSession, functions as sf
 from pipeline.catalog.effects import TableName
 from pipeline.errors import SettingsError
 from pipeline.lock import local_path
-from pipeline.verify.canonical import HASH_BYTES
+from pipeline.verify.chunks import Chunking, ChunkSum
 from pipeline.verify.gold_table import GoldColumn
 from pipeline.verify.snapshot import FORMAT, HEADER
 
+HASHES = "table int, chunk int, hash binary, key string"
+"""Of a row of the server's: its table's number, its chunk, its hash, its key as JSON."""
 _MAKE = "Make it with the script of binlake verify --script."
 
 
@@ -25,8 +27,9 @@ _MAKE = "Make it with the script of binlake verify --script."
 class ServerTable:
     """A table of the server's: `number` is its own in the file; `key` is empty for a bag.
 
-    `transactional`: its engine takes part in the snapshot; `keys`: the file has a line of each row.
-    `changed`: why it could not be read, altered as it was behind the snapshot's begin.
+    `transactional`: its engine takes part in the snapshot; `keys`: each row's hash and key are
+    there. `changed`: why it could not be read, altered as it was behind the snapshot's begin.
+    `chunks`: what each of its `count` chunks comes to that has rows.
     """
 
     number: int
@@ -37,17 +40,25 @@ class ServerTable:
     keys: bool
     rows: int
     checksum: str
+    count: int
+    chunks: Mapping[int, ChunkSum]
     changed: str | None = None
+
+    @property
+    def chunking(self) -> Chunking:
+        """How its rows are parted."""
+        names = [column.name for column in self.columns]
+        return Chunking(self.count, tuple(names.index(name) for name in self.key))
 
 
 @dataclass(frozen=True, slots=True)
 class ServerFile:
-    """The file: where in its log the server was, and what each table came to.
+    """The file: where the server was, and what each table came to. `hashes` (`HASHES`): each row's.
 
-    `gtid_set` is empty and `file` None where the server had none.
+    `gtid_set` is empty and `file` None where the server had none, `server_uuid` empty for MariaDB.
     """
 
-    lines: DataFrame
+    hashes: DataFrame
     server: str
     at: str
     zero_dates: str
@@ -56,17 +67,16 @@ class ServerFile:
     file: str | None
     position: int | None
     tables: Mapping[TableName, ServerTable]
+    server_id: int = 0
+    server_uuid: str = ""
 
-    def rows(self, table: ServerTable) -> DataFrame:
-        """The hash and the key of each of a table's rows, as `gold_table.keyed` gives them."""
-        begin = f'[{table.number},"'
-        hash_at, hash_length = len(begin) + 1, 2 * HASH_BYTES
-        key_at = hash_at + hash_length + 2
-        line = sf.col("value")
-        return self.lines.where(line.startswith(begin)).select(
-            sf.substring(line, hash_at, hash_length).alias("hash"),
-            sf.expr(f"substring(value, {key_at}, length(value) - {key_at})").alias("key"),
-        )
+    def rows(self, table: ServerTable, chunks: Collection[int] | None) -> DataFrame:
+        """The hash and the key of each row of these chunks (None: of all), as `gold_table.keyed`
+        gives them."""
+        own = self.hashes.where(sf.col("table") == table.number)
+        if chunks is not None:
+            own = own.where(sf.col("chunk").isin(*chunks))
+        return own.select("hash", "key")
 
 
 def read_server_file(spark: SparkSession, path: str) -> ServerFile:
@@ -85,8 +95,9 @@ def read_server_file(spark: SparkSession, path: str) -> ServerFile:
         raise _wrong(path, "is no whole file of a server's checksums.") from error
     if len(tables) != count:
         raise _wrong(path, f"should have {count} tables, and has {len(tables)}.")
+    rows = header["rows"]
     return ServerFile(
-        lines,
+        _in_lines(lines) if rows is None else spark.read.schema(HASHES).parquet(_place(rows)),
         header["server"],
         header["at"],
         header["zero_dates"],
@@ -95,16 +106,34 @@ def read_server_file(spark: SparkSession, path: str) -> ServerFile:
         header["file"],
         header["position"],
         {table.name: table for table in tables},
+        header["server_id"],
+        header["server_uuid"],
+    )
+
+
+def _in_lines(lines: DataFrame) -> DataFrame:
+    """The hashes and keys that stand in the file itself: [number,chunk,"hash",key]."""
+    line = sf.col("value")
+    parts = sf.split(sf.expr("substring(value, 2, length(value) - 2)"), ",", 4)
+    return lines.where(line.startswith("[")).select(
+        parts[0].cast("int").alias("table"),
+        parts[1].cast("int").alias("chunk"),
+        sf.unhex(sf.translate(parts[2], '"', "")).alias("hash"),
+        parts[3].alias("key"),
     )
 
 
 def _lines(spark: SparkSession, path: str) -> DataFrame:
-    local = local_path(path)
-    place = path if local is None else Path(local).resolve().as_uri()
     try:
-        return spark.read.text(place)
+        return spark.read.text(_place(path))
     except AnalysisException as error:
         raise _wrong(path, f"cannot be read ({error.getCondition()}).") from error
+
+
+def _place(path: str) -> str:
+    """As Spark takes it."""
+    local = local_path(path)
+    return path if local is None else Path(local).resolve().as_uri()
 
 
 def _table(begin: Mapping[str, Any], ends: Mapping[int, Mapping[str, Any]]) -> ServerTable:
@@ -118,6 +147,8 @@ def _table(begin: Mapping[str, Any], ends: Mapping[int, Mapping[str, Any]]) -> S
         begin["keys"],
         end["rows"],
         end["checksum"],
+        begin["chunks"],
+        {chunk: ChunkSum(rows, int(total, 16)) for chunk, rows, total in end["chunks"]},
         end.get("changed"),
     )
 

@@ -5,8 +5,9 @@ writes this and what it needs into one file. Or from Python, with any DB-API con
 `write_snapshot`.
 
 The file has a JSON document on each line: `HEADER`, then for every table an object that begins it,
-an array [number, hash, key] for each row unless keys are left out, and an object with its count and
-checksum; last an object with the number of tables. The snapshot is taken under FLUSH TABLES WITH
+an array [number, chunk, hash, key] for each row unless keys are left out or kept elsewhere, and an
+object with its count, its checksum, and [chunk, rows, checksum] of each of its chunks; last an
+object with the number of tables. The snapshot is taken under FLUSH TABLES WITH
 READ LOCK, which is held for as long as it takes to ask for the log's position, and given up where
 it is not had within some seconds.
 """
@@ -19,23 +20,32 @@ import gzip
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from fnmatch import fnmatchcase
 from json import dumps
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from pipeline.verify.canonical import canonical, checksum, key_text, row_hash
+from pipeline.verify.chunks import (
+    WHOLE,
+    Chunking,
+    ChunkSum,
+    ChunkSums,
+    chunk_count,
+    together,
+)
 from pipeline.verify.snapshot_columns import (
     SourceTable,
     UnknownTypeError,
     as_text,
+    estimated_rows,
     quoted,
     source_tables,
 )
 
-FORMAT = 1
+FORMAT = 2
 HEADER = "binlake_snapshot"
 """The key of the format's number, in the first line."""
 
@@ -47,16 +57,46 @@ SESSION = (
     # MariaDB 10.1.1 and newer, stand in comments that only these read.
     (
         "SET SESSION net_write_timeout = 86400 /*!50708 , max_execution_time = 0 */"
+        # How many rows a table has as the engine estimates it now, not as it did yesterday.
+        " /*!80003 , information_schema_stats_expiry = 0 */"
         " /*M!100101 , max_statement_time = 0 */"
     ),
     # Whoever writes waits meanwhile: FLUSH waits for statements that have run for long.
     "SET SESSION lock_wait_timeout = 5",
     "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
 )
+_IDENTITY = {
+    # Only where all transactions have one does a set of GTIDs tell the server's state.
+    False: (
+        "SELECT @@GLOBAL.server_id, @@GLOBAL.server_uuid,"
+        " IF(@@GLOBAL.gtid_mode = 'ON', @@GLOBAL.gtid_executed, '')"
+    ),
+    # A replica may log nothing of what it replicates; then only the second one tells of it.
+    True: (
+        "SELECT @@GLOBAL.server_id, '',"
+        " CONCAT(@@GLOBAL.gtid_binlog_pos, ',', @@GLOBAL.gtid_slave_pos)"
+    ),
+}
+"""By whether it is MariaDB: what asks for the server's id, its UUID, and what it has executed."""
 FETCHED = 1000
 """Rows that are asked of the driver at a time."""
+Keep = Callable[[int, int, bytes, str], None]
+"""Takes of each row the number of its table, its chunk, its hash, and its key as JSON."""
 CHANGED = frozenset({1051, 1054, 1146, 1412})
 """Codes of a SELECT whose table was altered, emptied or dropped since the snapshot began."""
+
+
+class Watcher:
+    """Is told how far a snapshot is, and does nothing with it: others override what they need."""
+
+    def begun(self, place: Mapping[str, Any]) -> None:
+        """The snapshot has begun, at `place` (see `server_place`); no row is read yet."""
+
+    def reading(self, table: SourceTable, estimate: int) -> None:
+        """The rows of a table are read from now on: about so many."""
+
+    def read(self, rows: int) -> None:
+        """So many rows more have been read."""
 
 
 def write_snapshot(
@@ -68,56 +108,73 @@ def write_snapshot(
     zero_dates: str = "null",
     stream: Callable[[], Any] | None = None,
     wanted: Callable[[str, str], bool] | None = None,
-    begun: Callable[[str | None, int | None], None] | None = None,
+    watcher: Watcher | None = None,
+    rows_in: str | None = None,
+    keep: Keep | None = None,
 ) -> int:
     """Write the file of a DB-API connection's server; how many tables it has.
 
     `tables`: patterns over `schema.table`, all if there is none; of these only those that are
     `wanted` by schema and name; `zero_dates` as in the lake's conf; `stream` gives a cursor that
-    does not hold all rows at once; `begun` is told the place in the log (file, position) before any
-    row is read.
+    does not hold all rows at once. `keep` is told each row's hash and key, instead of the file,
+    which then names `rows_in`, the place where they are.
     """
     cursor = connection.cursor()
     for statement in SESSION:
         cursor.execute(statement)
-    header = {HEADER: FORMAT, "zero_dates": zero_dates, "patterns": list(tables)}
+    watcher = watcher or Watcher()
 
     def chosen_one(schema: str, table: str) -> bool:
         return _matches(schema, table, tables) and (wanted is None or wanted(schema, table))
 
+    def line(number: int, chunk: int, digest: bytes, key: str) -> None:
+        out.write(f'[{number},{chunk},"{digest.hex()}",{key}]\n')
+
+    reading = _Reading(keep or line, zero_dates, keys, watcher)
     # Before the snapshot: while it begins, whoever writes waits.
     chosen = list(source_tables(cursor, chosen_one))
     place = _begin(cursor)
-    _write(out, {**header, **place})
-    if begun is not None:
-        begun(place["file"], place["position"])
+    told = {HEADER: FORMAT, "zero_dates": zero_dates, "patterns": list(tables), "rows": rows_in}
+    _write(out, {**told, **place})
+    watcher.begun(place)
     for number, table in enumerate(chosen):
         reader = stream() if stream else connection.cursor()
         # Else who alters a table waits for the end of all, and whoever reads it waits behind that.
         cursor.execute("SAVEPOINT binlake")
-        _write_table(reader, out, number, table, keys=keys, zero_dates=zero_dates)
+        _write_table(reader, out, number, table, reading)
         cursor.execute("ROLLBACK TO SAVEPOINT binlake")
-    cursor.execute("COMMIT")
+    # Not COMMIT: MariaDB would log the savepoints, as a transaction of its own.
+    cursor.execute("ROLLBACK")
     _write(out, {"tables": len(chosen)})
     return len(chosen)
 
 
 def _begin(cursor: Any) -> dict[str, Any]:
     """Begin the snapshot, and what it is of."""
-    version = _first(cursor, "SELECT VERSION()")[0]
-    is_mariadb = "mariadb" in version.lower()
     cursor.execute("FLUSH TABLES WITH READ LOCK")
     try:
         cursor.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")
-        gtids = "@@GLOBAL.gtid_binlog_pos" if is_mariadb else "@@GLOBAL.gtid_executed"
-        (gtid_set,) = _first(cursor, f"SELECT {gtids}")
-        place = _first(cursor, _log_status(version, is_mariadb=is_mariadb))
+        return server_place(cursor)
     finally:
         cursor.execute("UNLOCK TABLES")
+
+
+def server_place(cursor: Any) -> dict[str, Any]:
+    """Where a server is now, and which one it is.
+
+    `gtid_set` is empty where not every transaction of the server has a GTID; `server_uuid` on
+    MariaDB, which has none; `file` and `position` are None where it writes no log.
+    """
+    version = _first(cursor, "SELECT VERSION()")[0]
+    is_mariadb = "mariadb" in version.lower()
+    server = _first(cursor, _IDENTITY[is_mariadb])
+    place = _first(cursor, _log_status(version, is_mariadb=is_mariadb))
     return {
         "server": version,
         "at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "gtid_set": gtid_set.replace("\n", ""),
+        "server_id": int(server[0]),
+        "server_uuid": server[1],
+        "gtid_set": server[2].replace("\n", "").strip(","),
         "file": place[0] if place else None,
         "position": int(place[1]) if place else None,
     }
@@ -142,9 +199,22 @@ def _matches(schema: str, table: str, patterns: Sequence[str]) -> bool:
     return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
+class _Reading(NamedTuple):
+    """How tables are read: where each row's hash and key go (with `keys`), and who is told."""
+
+    keep: Keep
+    zero_dates: str
+    keys: bool
+    watcher: Watcher
+
+
 def _write_table(
-    cursor: Any, out: TextIO, number: int, table: SourceTable, *, keys: bool, zero_dates: str
+    cursor: Any, out: TextIO, number: int, table: SourceTable, reading: _Reading
 ) -> None:
+    names = [column.name for column in table.columns]
+    key = tuple(names.index(name) for name in table.key)
+    estimate = estimated_rows(cursor, table)
+    chunking = Chunking(chunk_count(estimate), key) if reading.keys else WHOLE
     began = {
         "table": number,
         "schema": table.schema,
@@ -152,43 +222,52 @@ def _write_table(
         "columns": [[column.name, column.kind] for column in table.columns],
         "key": list(table.key),
         "transactional": table.transactional,
-        "keys": keys,
+        "keys": reading.keys,
+        "chunks": chunking.parts,
     }
     _write(out, began)
+    reading.watcher.reading(table, estimate)
     try:
-        told = _write_rows(cursor, out, number, table, keys=keys, zero_dates=zero_dates)
+        sums = dict(_read_rows(cursor, number, table, chunking, reading))
+        rows, total = together(sums)
+        told = {"rows": rows, "checksum": checksum(total)}
     except Exception as error:
         if not (error.args and error.args[0] in CHANGED):
             raise
-        told = {"rows": 0, "checksum": "", "changed": str(error.args[-1])}
+        sums, told = {}, {"rows": 0, "checksum": "", "changed": str(error.args[-1])}
     cursor.close()
-    _write(out, {"end": number, **told})
+    chunks = [[chunk, *_told(one)] for chunk, one in sums.items()]
+    _write(out, {"end": number, **told, "chunks": chunks})
 
 
-def _write_rows(
-    cursor: Any, out: TextIO, number: int, table: SourceTable, *, keys: bool, zero_dates: str
-) -> dict[str, Any]:
-    """A line for each row; what they come to."""
-    names = [column.name for column in table.columns]
-    key = [names.index(name) for name in table.key]
-    writers = [canonical(column.kind, zero_dates=zero_dates) for column in table.columns]
+def _told(one: ChunkSum) -> tuple[int, str]:
+    return one.rows, checksum(one.total)
+
+
+def _read_rows(
+    cursor: Any, number: int, table: SourceTable, chunking: Chunking, reading: _Reading
+) -> ChunkSums:
+    """What the rows come to, each of which is told to `reading.keep`."""
+    writers = [canonical(column.kind, zero_dates=reading.zero_dates) for column in table.columns]
     wanted = ", ".join(column.expression for column in table.columns)
     cursor.execute(f"SELECT {wanted} FROM {quoted(table.schema)}.{quoted(table.table)}")
-    rows = total = 0
-    for row in _fetched(cursor):
-        texts = [write(value) for write, value in zip(writers, row, strict=True)]
-        digest = row_hash(texts)
-        rows += 1
-        total += int.from_bytes(digest, "big")
-        if keys:
-            told = key_text([texts[n] for n in key] or texts, cut=not key)
-            out.write(f'[{number},"{digest.hex()}",{told}]\n')
-    return {"rows": rows, "checksum": checksum(total)}
+    sums, key = ChunkSums(), chunking.key
+    for portion in _fetched(cursor):
+        for row in portion:
+            texts = [write(value) for write, value in zip(writers, row, strict=True)]
+            digest = row_hash(texts)
+            chunk = chunking.chunk(texts, digest)
+            sums.add(chunk, digest)
+            if reading.keys:
+                told = key_text([texts[n] for n in key] or texts, cut=not key)
+                reading.keep(number, chunk, digest, told)
+        reading.watcher.read(len(portion))
+    return sums
 
 
-def _fetched(cursor: Any) -> Iterator[Any]:
+def _fetched(cursor: Any) -> Iterator[Sequence[Any]]:
     while rows := cursor.fetchmany(FETCHED):
-        yield from rows
+        yield rows
 
 
 def _write(out: TextIO, line: dict[str, Any]) -> None:

@@ -6,8 +6,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.bronze.files import write_files
+from pipeline.bronze.gtids import GtidSet
 from pipeline.errors import SettingsError
-from pipeline.gold.until import last_wanted
+from pipeline.gold import until as until_module
+from pipeline.gold.until import last_of, last_wanted
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger
 from tests.support.bronze_rows import file_row
@@ -66,6 +68,38 @@ def test_the_last_transaction_is_found_in_every_form(
     start = lsn(low) if low else 0
     found = last_wanted(lake.spark, settings, start, lsn(5))
     assert found == (lsn(last) if last else 0)
+
+
+@pytest.mark.parametrize(
+    ("gtids", "low", "last"),
+    [
+        (f"{SERVER}:1-3", 0, 3),
+        (f"{SERVER.upper()}:1-2", 0, 2),
+        (f"{SERVER}:1-9,{OTHER}:7", 0, 5),
+        (f"{SERVER}:1-2:5", 0, 2),
+        (f"{SERVER}:1-2", 3, 3),
+        (f"{SERVER}:3-5", 0, 0),
+        (f"{SERVER}:3-5", 2, 5),
+        (f"{SERVER}:tag:1-9", 0, 0),
+        ("0-1-9", 0, 0),
+    ],
+)
+def test_the_last_transaction_of_a_set_is_found(
+    lake: MadeLake, gtids: str, low: int, last: int
+) -> None:
+    start = lsn(low) if low else 0
+    found = last_of(lake.spark, lake.settings(), GtidSet.of(gtids), start, lsn(5))
+    assert found == (lsn(last) if last else 0)
+
+
+def test_of_a_log_that_was_begun_anew_the_last_one_since_is_found(
+    lake: MadeLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [file_row("binlog.000003", 0), file_row("binlog.000001", 1)]
+    monkeypatch.setattr(until_module, "read_files", lambda *_: files)
+    for gtids, last in ((f"{SERVER}:1-2", lsn(2)), (f"{SERVER}:9", 0)):
+        found = last_of(lake.spark, lake.settings(), GtidSet.of(gtids), 0, lsn(5))
+        assert found == last
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.bronze.files import write_files
 from pipeline.lake import Lake
+from pipeline.verify import executed_at
 from pipeline.verify.checksums import PublishedCut
 from pipeline.verify.position import other_position
-from pipeline.verify.server_file import ServerFile
+from pipeline.verify.server_file import HASHES, ServerFile
 from tests.support.bronze_rows import file_row
 from tests.support.made_lake import MadeLake
 from tests.support.made_silver import SERVER, SOURCE, MadeTransaction as Tx, definition, item, lsn
@@ -35,6 +38,9 @@ GTIDS = [
     (f"{SERVER}:3-9", f"{SERVER}:1-9,{OTHER}:1", f"The snapshot has {OTHER}:1"),
     ("0-1-7,1-1-2", "1-1-2,0-1-7", ""),
     ("0-1-7", "0-1-8", "The snapshot has 0-1-8"),
+    # Two servers that used one number, of which the lake has the other one's.
+    ("0-1-7", "0-2-7", "The snapshot has 0-2-7"),
+    ("0-1-6,0-2-7", "0-2-7", ""),
     ("0-1-7,1-1-3", "0-1-7,1-1-2", "Gold's cut has 1-1-3"),
 ]
 
@@ -55,7 +61,8 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> MadeL
 
 
 def server_file(spark: SparkSession, gtids: str, file: str | None, at: int | None) -> ServerFile:
-    return ServerFile(spark.range(0).toDF("value"), "9.7", "", "null", (), gtids, file, at, {})
+    hashes = spark.createDataFrame([], HASHES)
+    return ServerFile(hashes, "9.7", "", "null", (), gtids, file, at, {}, server_id=1)
 
 
 def test_places_in_the_log_and_gtids_say_what_a_snapshot_is_of(lake: MadeLake) -> None:
@@ -71,3 +78,29 @@ def test_places_in_the_log_and_gtids_say_what_a_snapshot_is_of(lake: MadeLake) -
         sentence = other_position(lake.spark, Lake(lake.root), cut, found)
         assert told in sentence, (gold, snapshot)
         assert bool(sentence) == bool(told), (gold, snapshot)
+
+
+def test_a_place_in_the_log_of_another_server_tells_nothing(lake: MadeLake) -> None:
+    cut = PublishedCut(SOURCE, lsn(2), None, (), frozenset(), ())
+    found = replace(server_file(lake.spark, "", "log.000001", 2500), server_id=2)
+    assert "without GTIDs nothing tells" in other_position(lake.spark, Lake(lake.root), cut, found)
+
+
+def test_of_a_log_that_was_begun_anew_only_what_came_since_counts(
+    lake: MadeLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lake's transactions are of the second log, whose server was told of one before it."""
+    anew = file_row("log.000001", 1, source=SOURCE, previous_gtids=f"{OTHER}:1")
+    files = [file_row("log.000003", 0, source=SOURCE, gtids=f"{SERVER}:1-99"), anew]
+    monkeypatch.setattr(executed_at, "read_files", lambda *_: files)
+    cut = PublishedCut(SOURCE, lsn(2), f"{SERVER}:1-99", (), frozenset(), ())
+    for gtids, told in [
+        (f"{SERVER}:1-2", ""),
+        (f"{SERVER}:1-2,{OTHER}:1", ""),
+        (f"{SERVER}:1-3", f"The snapshot has {SERVER}:3"),
+        (f"{SERVER}:1", f"Gold's cut has {SERVER}:2"),
+    ]:
+        found = server_file(lake.spark, gtids, "log.000001", 2500)
+        sentence = other_position(lake.spark, Lake(lake.root), cut, found)
+        assert told in sentence, gtids
+        assert bool(sentence) == bool(told), gtids

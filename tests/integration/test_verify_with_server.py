@@ -173,14 +173,14 @@ def test_schema_changes_meanwhile_wait_for_nothing_and_are_told(
     read: list[str] = []
     write_table = snapshot._write_table
 
-    def deployed_in_between(cursor: Any, out: Any, number: int, table: Any, **how: Any) -> None:
+    def deployed_in_between(cursor: Any, out: Any, number: int, table: Any, how: Any) -> None:
         if table.table == "one":
             with mysql.connect() as connection, connection.cursor() as other:
                 other.execute("SET lock_wait_timeout = 20")
                 for statement in DEPLOYED.values():
                     other.execute(statement)
         read.append(table.table)
-        write_table(cursor, out, number, table, **how)
+        write_table(cursor, out, number, table, how)
 
     monkeypatch.setattr(snapshot, "_write_table", deployed_in_between)
     found = verify_with_server(spark, settings, QuietProgress(), patience=1)

@@ -154,3 +154,37 @@ def test_mariadbs_are_picked_by_domain_and_server() -> None:
     assert str(found.no_further_than(known)) == "0-1-5"
     assert str(found.outside_domains_of(known)) == "1-2-3"
     assert str(found.of_server(2)) == "0-2-7,1-2-3"
+
+
+@pytest.mark.parametrize(
+    ("gold", "server", "lacking"),
+    [
+        ("u:1-5", "u:1-9,v:1", ""),
+        ("u:1-5,v:1-2:tag:1", "u:1-3,v:1-2", "u:4-5,v:tag:1"),
+        ("0-1-7,1-1-2", "0-2-8,1-1-2", ""),
+        ("0-1-7,0-2-9", "0-1-7", "0-2-9"),
+        ("0-1-7,3-1-1", "0-1-7", "3-1-1"),
+    ],
+)
+def test_what_a_server_has_not_got_yet(gold: str, server: str, lacking: str) -> None:
+    assert str(GtidSet.of(gold).not_reached_by(GtidSet.of(server))) == lacking
+
+
+def test_the_last_of_each_domain() -> None:
+    found = GtidSet.of("0-1-7,0-2-9,1-1-4,u:1-3").last_of_domains()
+    assert str(found) == "0-2-9,1-1-4"
+
+
+@pytest.mark.parametrize(
+    ("gtids", "uuid", "server_id", "own"),
+    [
+        ("u:1-3,v:1", "V", 1, True),
+        ("u:tag:3", "u", 1, True),
+        ("u:1-3", "w", 1, False),
+        ("0-1-3,0-2-4", "", 2, True),
+        ("0-1-3", "", 2, False),
+        ("", "", 0, False),
+    ],
+)
+def test_whose_gtids_they_are(gtids: str, uuid: str, server_id: int, *, own: bool) -> None:
+    assert GtidSet.of(gtids).has_any_of(uuid, server_id) is own

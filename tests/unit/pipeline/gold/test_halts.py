@@ -12,9 +12,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline import stores
+from pipeline.bronze.gtids import GtidSet
 from pipeline.errors import SettingsError
 from pipeline.gold import halts
-from pipeline.gold.halts import PATIENCE, halt, next_halt
+from pipeline.gold.halts import PATIENCE, AtPosition, WithGtids, halt, next_halt
 from pipeline.settings import Settings
 
 NO_SPARK = cast(SparkSession, None)
@@ -55,33 +56,50 @@ def test_gold_stops_at_the_first_place_behind_it(
 ) -> None:
     with ExitStack() as waiting:
         for place in places:
-            waiting.enter_context(halt(settings.layout, "shop", "binlog.000001", place))
+            waiting.enter_context(halt(settings.layout, "shop", AtPosition("binlog.000001", place)))
         assert next_halt(NO_SPARK, settings, LOW, HIGH) == expected
         assert len(asked(settings)) == sum(place > LOW for place in places)
 
 
 def test_a_place_is_asked_for_as_long_as_somebody_waits(settings: Settings) -> None:
-    with halt(settings.layout, "shop", "binlog.000001", 500):
+    with halt(settings.layout, "shop", AtPosition("binlog.000001", 500)):
         assert next_halt(NO_SPARK, settings, LOW, HIGH) == 500
         assert next_halt(NO_SPARK, settings, 400, HIGH) == 500
     assert asked(settings) == []
 
 
 def test_another_sources_places_are_its_own(settings: Settings) -> None:
-    with halt(settings.layout, "blog", "binlog.000001", 500):
+    with halt(settings.layout, "blog", AtPosition("binlog.000001", 500)):
         assert next_halt(NO_SPARK, settings, LOW, HIGH) == HIGH
 
 
 def test_a_file_that_the_lake_does_not_have_yet_is_waited_for(settings: Settings) -> None:
-    with halt(settings.layout, "shop", "binlog.000002", 500):
+    with halt(settings.layout, "shop", AtPosition("binlog.000002", 500)):
         assert next_halt(NO_SPARK, settings, LOW, HIGH) == HIGH
         assert len(asked(settings)) == 1
 
 
 def test_where_nothing_is_new_a_place_to_come_is_kept(settings: Settings) -> None:
-    with halt(settings.layout, "shop", "binlog.000001", 1000):
+    with halt(settings.layout, "shop", AtPosition("binlog.000001", 1000)):
         assert next_halt(NO_SPARK, settings, HIGH, HIGH) == HIGH
         assert len(asked(settings)) == 1
+
+
+def test_a_set_of_gtids_is_a_place_too(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a log whose n-th transaction has the number n, and the LSN n."""
+
+    def last_of(spark: object, settings: Settings, gtids: GtidSet, low: int, high: int) -> int:
+        return next((n for n in range(low, high) if f"u:{n + 1}" not in gtids), high)
+
+    monkeypatch.setattr(halts, "last_of", last_of)
+    with (
+        halt(settings.layout, "shop", WithGtids("u:1-700")),
+        halt(settings.layout, "shop", AtPosition("binlog.000001", 500)),
+    ):
+        assert next_halt(NO_SPARK, settings, LOW, HIGH) == 500
+        assert next_halt(NO_SPARK, settings, 500, HIGH) == 700
+        assert next_halt(NO_SPARK, settings, 700, HIGH) == HIGH
+        assert asked(settings) == []
 
 
 def test_what_was_left_behind_long_ago_counts_no_more(settings: Settings) -> None:
@@ -99,11 +117,18 @@ def test_a_file_that_is_being_written_is_not_read(settings: Settings) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[1]", '{"file": "binlog.000001"}', '{"file": 1, "position": "x", "asked": 0}'],
+    [
+        "",
+        "{",
+        "[1]",
+        '{"gtid_set": "u:1"}',
+        '{"file": "binlog.000001"}',
+        '{"file": 1, "position": "x", "asked": 0}',
+    ],
 )
 def test_a_file_that_cannot_be_read_stops_nothing(settings: Settings, text: str) -> None:
     stores.write(f"{settings.layout.halts('shop')}/odd.json", text.encode())
-    with halt(settings.layout, "shop", "binlog.000001", 500):
+    with halt(settings.layout, "shop", AtPosition("binlog.000001", 500)):
         assert next_halt(NO_SPARK, settings, LOW, HIGH) == 500
 
 
@@ -120,6 +145,6 @@ def test_a_place_that_no_log_can_have_is_removed(
         raise ValueError("is no place")
 
     monkeypatch.setattr(halts, "last_wanted", unreadable)
-    with halt(settings.layout, "shop", "binlog", 500):
+    with halt(settings.layout, "shop", AtPosition("binlog", 500)):
         assert next_halt(NO_SPARK, settings, LOW, HIGH) == HIGH
         assert asked(settings) == []

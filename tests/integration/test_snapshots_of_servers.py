@@ -1,0 +1,81 @@
+"""Snapshots of real servers, as files: what is in them, and that they leave no trace."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from pymysql.converters import encoders
+
+from pipeline.verify.snapshot import server_place, write_snapshot
+from pipeline.verify.snapshot_columns import SourceTable, estimated_rows
+from pipeline.verify.staged_rows import staged_rows
+from tests.support.server import Server
+
+SCHEMA = "snapped"
+TABLES = f"""
+    DROP DATABASE IF EXISTS {SCHEMA}; CREATE DATABASE {SCHEMA}; USE {SCHEMA};
+    CREATE TABLE one (id INT PRIMARY KEY, v INT); INSERT INTO one VALUES (1, NULL), (2, 2), (3, 3);
+    CREATE TABLE bag (v INT); INSERT INTO bag VALUES (1), (1), (NULL)
+"""
+
+
+@pytest.fixture(params=["mysql", "mariadb", "newest_mariadb"])
+def server(request: pytest.FixtureRequest) -> Server:
+    found: Server = request.getfixturevalue(request.param)
+    found.execute(TABLES)
+    return found
+
+
+def connected(server: Server) -> Any:
+    return server.connect(use_unicode=False, conv={**encoders})
+
+
+def lines(text: str) -> list[Any]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_nothing_is_written_to_the_servers_log(server: Server) -> None:
+    """On a replica it would be a transaction that no other server has."""
+    with connected(server) as connection, connection.cursor() as cursor:
+        before = server_place(cursor)
+        write_snapshot(connection, io.StringIO(), tables=[f"{SCHEMA}.*"])
+        after = server_place(cursor)
+    assert {**before, "at": ""} == {**after, "at": ""}
+    assert before["gtid_set"]
+
+
+def test_rows_are_the_same_in_the_file_and_beside_it(server: Server, tmp_path: Path) -> None:
+    inside, beside = io.StringIO(), io.StringIO()
+    with connected(server) as connection:
+        write_snapshot(connection, inside, tables=[f"{SCHEMA}.*"])
+        with staged_rows(str(tmp_path)) as rows:
+            more: dict[str, Any] = {"rows_in": str(tmp_path), "keep": rows.keep}
+            write_snapshot(connection, beside, tables=[f"{SCHEMA}.*"], **more)
+    header, *found = lines(inside.getvalue())
+    other, *rest = lines(beside.getvalue())
+    assert (header["rows"], other["rows"]) == (None, str(tmp_path))
+    told = [line for line in found if isinstance(line, list)]
+    assert [line for line in found if line not in told] == rest
+    staged = [
+        [row["table"], row["chunk"], row["hash"].hex(), json.loads(row["key"])]
+        for row in pq.read_table(tmp_path).to_pylist()
+    ]
+    assert sorted(staged, key=str) == sorted(told, key=str)
+    # Bags come first, in order of names: equal rows are in one chunk, each counted.
+    assert [line[3] for line in told if line[0] == 0] == [["1"], ["1"], [None]]
+    sums = {line["end"]: line["chunks"] for line in rest if "end" in line}
+    assert sorted(rows for _, rows, _ in sums[0]) == [1, 2]
+    assert sum(rows for _, rows, _ in sums[1]) == 3
+
+
+def test_chunks_are_as_many_as_the_server_takes_rows_to_be(server: Server) -> None:
+    server.execute(f"USE {SCHEMA}; ANALYZE TABLE one, bag")
+    with connected(server) as connection, connection.cursor() as cursor:
+        one = SourceTable(SCHEMA, "one", (), (), transactional=True)
+        assert estimated_rows(cursor, one) == 3
+        assert estimated_rows(cursor, one._replace(table="gone")) == 0
