@@ -358,7 +358,7 @@ class Ledger:
             "at": datetime.now(timezone.utc),
         }
         table = pa.Table.from_pylist([row], schema=BATCHES)
-        app = f"ledger/{self.source}/{layer}/{state}"
+        app = written_as(self.source, layer, state)
         session = self._own_session()
 
         def append() -> None:
@@ -378,6 +378,11 @@ class Ledger:
         """Where what is known stands behind an own commit: there, if that was the next one."""
         known = self._version is not None and version == self._version + 1
         self._version = version if known else None
+
+
+def written_as(source: str, layer: Layer, state: str) -> str:
+    """Under which name (see `delta`) such rows are added; the batch is its version."""
+    return f"ledger/{source}/{layer}/{state}"
 
 
 def _text(body: Mapping[str, Any]) -> str:

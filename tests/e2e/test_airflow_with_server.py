@@ -96,7 +96,7 @@ def written(server: MySQLServer) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def ended(mysql: MySQLServer, tmp_path_factory: pytest.TempPathFactory) -> Ended:
-    """Tables of which the log has nothing are replicated under a writer, once more, and verified."""
+    """Tables that the log knows nothing of are replicated under a writer, again, and verified."""
     folder = tmp_path_factory.mktemp("airflow")
     mysql.execute(CREATED)
     mysql.reset_logs()
@@ -130,7 +130,9 @@ def ended(mysql: MySQLServer, tmp_path_factory: pytest.TempPathFactory) -> Ended
         with written(mysql):
             (first,) = airflow.run(("binlake_shop_replication", {}))
         said.append(airflow.said)
-        second, verified = airflow.run(("binlake_shop_replication", {}), ("binlake_shop_verify", {}))
+        second, verified = airflow.run(
+            ("binlake_shop_replication", {}), ("binlake_shop_verify", {})
+        )
         said.append(airflow.said)
     return Ended(folder, [first, second], verified, said, shown)
 
