@@ -234,10 +234,9 @@ class Ledger:
         # As a number: collect() turns a timestamp into the local time of the driver.
         micros = sf.unix_micros("at").alias("at")
         columns = ("source", "layer", "batch", "state", "run_id", micros)
-        return [
-            Entry(**{**row.asDict(), "at": _instant(row["at"])})
-            for row in rows.select(*columns).orderBy("at", "batch").collect()
-        ]
+        found = rows.select(*columns).orderBy("at", "batch").collect()
+        times = [datetime.fromtimestamp(row["at"] / 1_000_000, timezone.utc) for row in found]
+        return [Entry(**{**row.asDict(), "at": at}) for row, at in zip(found, times, strict=True)]
 
     def begun_by_others(self) -> Mapping[str, Sequence[str]]:
         """What plans of silver begin (their `begins`, as JSON text), by source, of all others."""
@@ -397,7 +396,3 @@ def figures(record: Mapping[str, Any]) -> dict[str, int]:
         for name, value in flat.items()
         if isinstance(value, int) or (name in _BY_NAME and isinstance(value, dict))
     }
-
-
-def _instant(micros: int) -> datetime:
-    return datetime.fromtimestamp(micros / 1_000_000, timezone.utc)
