@@ -168,7 +168,7 @@ class Interrupted:
             lambda: self._killed() or job.poll() is not None,
             f"a worker writes into {self.folder}",
             patience=JOB_SECONDS,
-            pause=0.002,
+            pause=0.01,
         )
         self.cluster.add_worker()
 
