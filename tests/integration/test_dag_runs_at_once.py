@@ -6,17 +6,21 @@ A stand-in for Binlake writes down when each command began and ended.
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 
+from tests.support.spark_cluster import until
 from tests.support.standalone_airflow import StandaloneAirflow
 
 PROGRAM = """#!/bin/sh
 echo "begin $1" >> {folder}/called
-sleep 1
+while ! test -e {folder}/all_asked_for; do sleep 0.1; done
 echo "end $1" >> {folder}/called
 """
+PATIENCE = 8.0
+"""Seconds in which Airflow would begin what nothing keeps from it: it looks each second."""
 POOL = {"slots": 1, "description": "", "include_deferred": True}
 LAYERS = ["ingest", "decode", "apply", "maintain", "status"]
 
@@ -35,16 +39,24 @@ def test_runs_at_once_wait_for_each_other_and_double_nothing(tmp_path: Path) -> 
         "second": "binlake_twice_replication",
         "beside": "binlake_twice_maintenance",
     }
+    called = tmp_path / "called"
     with airflow.running({"binlake_twice": POOL}):
-        for run, dag in runs.items():
-            airflow.trigger(dag, run)
+        airflow.trigger(runs["first"], "first")
+        until(called.exists, "the first task begins")
+        airflow.trigger(runs["second"], "second")
+        airflow.trigger(runs["beside"], "beside")
+        until(lambda: airflow.states().get("beside") == "running", "the run beside it begins")
+        time.sleep(PATIENCE)
+        assert airflow.states() == {"first": "running", "second": "queued", "beside": "running"}
+        assert called.read_text().splitlines() == ["begin ingest"], "all others wait"
+        (tmp_path / "all_asked_for").touch()
         airflow.wait_for(*runs)
     assert airflow.states() == dict.fromkeys(runs, "success")
 
-    called = [line.split() for line in (tmp_path / "called").read_text().splitlines()]
-    assert [what for what, _ in called] == ["begin", "end"] * (len(called) // 2)
-    commands = [command for _, command in called[::2]]
-    assert [command for _, command in called[1::2]] == commands, "no two ran at once"
+    lines = [line.split() for line in called.read_text().splitlines()]
+    assert [what for what, _ in lines] == ["begin", "end"] * (len(lines) // 2)
+    commands = [command for _, command in lines[::2]]
+    assert [command for _, command in lines[1::2]] == commands, "no two ran at once"
     assert sorted(commands) == sorted([*LAYERS, *LAYERS, "maintain"])
     of_replications = [command for command in commands if command != "maintain"]
     layers = [command for command in LAYERS if command != "maintain"]
