@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline import stores
@@ -27,10 +28,20 @@ MOST = 500
 """Commits that are looked at: in a lake of very many sources the last ones may all be of others."""
 
 
+_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OSError, pa.ArrowException)
+"""What reading a damaged file ends in. Spark reads it then, or says what is wrong with it."""
+
+
 def last_finished(lake: Lake, source: str, layer: Layer) -> tuple[Plan, dict[str, Any]] | None:
     """The plan and the record of the last finished batch. None where these files do not tell: there
-    is none, a catalog has the ledger, or its old files were cleaned away."""
-    ledger = lake.ledger("batches")
+    is none, a catalog has the ledger, old files were cleaned away, or one cannot be read."""
+    try:
+        return _last_finished(lake.ledger("batches"), source, layer)
+    except _UNREADABLE:
+        return None
+
+
+def _last_finished(ledger: str, source: str, layer: Layer) -> tuple[Plan, dict[str, Any]] | None:
     commits = _commits(ledger)
     # A batch is finished behind its plan: the same look goes on from there.
     finished = _row(ledger, commits, written_as(source, layer, FINISHED))

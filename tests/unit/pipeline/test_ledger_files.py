@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -116,3 +117,20 @@ def test_what_files_do_not_tell_is_none(
     lake = ledger(tmp_path, *written)
     damage(Path(lake.ledger("batches")))
     assert last_finished(lake, "shop", "gold") is None
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_damaged_files_tell_what_they_told_or_nothing(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    lake = ledger(tmp_path, *ROUND)
+    folder = Path(lake.ledger("batches"))
+    damaged = chance.choice([folder / "_delta_log" / f"{5:020d}.json", folder / file_of(5)])
+    content = bytearray(damaged.read_bytes())
+    place = chance.randrange(len(content))
+    if chance.random() < 0.5:
+        del content[place:]
+    else:
+        content[place] ^= 1 << chance.randrange(8)
+    damaged.write_bytes(content)
+    found = last_finished(lake, "shop", "gold")
+    assert found is None or found[0] == expected("shop", 1, 4)[0]
