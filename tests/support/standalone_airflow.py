@@ -36,7 +36,7 @@ class StandaloneAirflow:
         self._environment = {
             **os.environ,
             **settings(self.home, str(free_port())),
-            # Each listens also for who reads logs, which on one machine nobody else may do then.
+            # Its two servers of logs, whose own ports another Airflow may have taken.
             "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(free_port()),
             "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(free_port()),
             "AIRFLOW__SCHEDULER__SCHEDULER_HEARTBEAT_SEC": "1",
