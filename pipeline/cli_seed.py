@@ -44,6 +44,7 @@ def seed(
 ) -> NoReturn:
     """Read tables of a live server, or of a dump, into the lake, for gold to start from."""
     from pipeline.cli_runs import carry_out
+    from pipeline.seed.lacking import lacks_nothing
 
     told = {"tables": table, "dump": dump, "form": form, "create": create, "at": at}
     given = {key: value for key, value in told.items() if value is not None}
@@ -52,4 +53,4 @@ def seed(
         return settings.with_seed(**given, **({"consistent": True} if consistent else {}))
 
     options = {"server": server, "source": source, "lake": lake, "log": log}
-    carry_out("seed", conf, change=changed, **options)
+    carry_out("seed", conf, change=changed, unneeded=lacks_nothing, **options)

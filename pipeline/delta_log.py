@@ -33,8 +33,13 @@ def is_latest(table: str, version: int) -> bool:
     return not _has(table, version + 1)
 
 
+def commit_file(table: str, version: int) -> str:
+    """Where the commit of a version is, a line of JSON for each of its actions."""
+    return f"{table}/_delta_log/{version:020d}.json"
+
+
 def _has(table: str, version: int) -> bool:
-    return stores.exists(f"{table}/_delta_log/{version:020d}.json")
+    return stores.exists(commit_file(table, version))
 
 
 def _last_checkpoint(table: str) -> int | None:

@@ -234,10 +234,9 @@ class Ledger:
         # As a number: collect() turns a timestamp into the local time of the driver.
         micros = sf.unix_micros("at").alias("at")
         columns = ("source", "layer", "batch", "state", "run_id", micros)
-        return [
-            Entry(**{**row.asDict(), "at": _instant(row["at"])})
-            for row in rows.select(*columns).orderBy("at", "batch").collect()
-        ]
+        found = rows.select(*columns).orderBy("at", "batch").collect()
+        times = [datetime.fromtimestamp(row["at"] / 1_000_000, timezone.utc) for row in found]
+        return [Entry(**{**row.asDict(), "at": at}) for row, at in zip(found, times, strict=True)]
 
     def begun_by_others(self) -> Mapping[str, Sequence[str]]:
         """What plans of silver begin (their `begins`, as JSON text), by source, of all others."""
@@ -358,7 +357,7 @@ class Ledger:
             "at": datetime.now(timezone.utc),
         }
         table = pa.Table.from_pylist([row], schema=BATCHES)
-        app = f"ledger/{self.source}/{layer}/{state}"
+        app = written_as(self.source, layer, state)
         session = self._own_session()
 
         def append() -> None:
@@ -380,6 +379,11 @@ class Ledger:
         self._version = version if known else None
 
 
+def written_as(source: str, layer: Layer, state: str) -> str:
+    """Under which name (see `delta`) such rows are added; the batch is its version."""
+    return f"ledger/{source}/{layer}/{state}"
+
+
 def _text(body: Mapping[str, Any]) -> str:
     return json.dumps(body, separators=(",", ":"), sort_keys=True)
 
@@ -392,7 +396,3 @@ def figures(record: Mapping[str, Any]) -> dict[str, int]:
         for name, value in flat.items()
         if isinstance(value, int) or (name in _BY_NAME and isinstance(value, dict))
     }
-
-
-def _instant(micros: int) -> datetime:
-    return datetime.fromtimestamp(micros / 1_000_000, timezone.utc)

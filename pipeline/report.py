@@ -24,6 +24,11 @@ class LayerReport:
     seconds: float = 0.0
 
     @property
+    def worked(self) -> bool:
+        """Whether it did anything: also what comes in no batches, as seeds do."""
+        return bool(self.batches) or any(self.counts.values())
+
+    @property
     def clean(self) -> bool:
         """No fault and no gap."""
         return not self.faults and not self.gaps

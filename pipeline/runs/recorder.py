@@ -90,7 +90,7 @@ class Recorder:
 
     def done(self, exit_code: int) -> None:
         """The run came to its end."""
-        worked = any(report.batches for report in self._reports)
+        worked = any(report.worked for report in self._reports)
         outcome: Outcome = "faults" if exit_code else "done" if worked else "nothing_new"
         with self._bearing_all():
             record = self._record(outcome=outcome, exit_code=exit_code)

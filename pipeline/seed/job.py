@@ -28,6 +28,7 @@ from pipeline.seed.consistent import copied, snapshot
 from pipeline.seed.errors import SeedError
 from pipeline.seed.filling import Filling
 from pipeline.seed.from_dump import DumpReader, opened
+from pipeline.seed.lacking import whole_tables
 from pipeline.seed.server import SourceServer, source_server
 from pipeline.seed.source_table import SourceTable, asked_of, source_table, table_names
 from pipeline.settings import Settings
@@ -104,7 +105,7 @@ class _Seeding:
             return [name for name in found if any(fnmatchcase(str(name), p) for p in patterns)]
         lake, source = self._settings.layout, self._settings.source
         state = GoldState.of(Ledger(self._filling.spark, lake, source))
-        whole = {name for name, table in state.tables.items() if table.complete}
+        whole = whole_tables(state)
         return [name for name in found if name not in whole and not self._waits(name)]
 
     def _waits(self, name: TableName) -> bool:

@@ -1,18 +1,19 @@
 """The layers as spark-submit runs them on a cluster: a master, and workers that lack Binlake.
 
 They are given the wheel alone, compile its kernels once for all of them, and one is killed while
-silver decodes on it.
+silver decodes on it. Others are killed while they write, whose files are left half-written.
 """
 
 from __future__ import annotations
 
 import fcntl
+import os
 import re
 import subprocess
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -26,9 +27,9 @@ from demo.run import FOLDER as DEMO
 from pipeline import delta
 from pipeline.lake import Lake
 from tests.e2e.conftest import Run
-from tests.support.spark_cluster import SparkCluster, Worker, kill, until
+from tests.support.mysql import MySQLServer
+from tests.support.spark_cluster import ROOT, SparkCluster, Worker, built_wheel, kill, until
 
-ROOT = Path(__file__).parents[2]
 CONF = {
     "include": ["shop.customers", "shop.orders"],
     # Of the few logs enough segments for tasks on both workers.
@@ -38,6 +39,9 @@ SAVED = re.compile(r"\[cache\] data saved to '(.+)'")
 LOADED = "[cache] data loaded from"
 # Of each job: on two cores beside other tests, a session with its executors takes a minute or two.
 JOB_SECONDS = 600.0
+ROWS, ROW_BYTES = 90, 256 << 10
+"""Of each log that is large enough for files with several row groups, of 8 MiB, in each task."""
+LARGE = {"include": ["large.*"], "segments": {"target": "1 MiB", "limit": "4 MiB"}}
 RUNNING = re.compile(r"Running task \d+\.(\d+) in stage (\d+)\.(\d+)")
 
 Job: TypeAlias = subprocess.Popen[bytes]
@@ -56,22 +60,27 @@ def cluster(folder: Path) -> Iterator[SparkCluster]:
 
 @pytest.fixture(scope="module")
 def wheel(folder: Path) -> Path:
-    """As `make wheel` builds it."""
-    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory"]
-    subprocess.run([*command, folder / "dist"], cwd=ROOT, check=True, capture_output=True)
-    (built,) = (folder / "dist").glob("binlake-*.whl")
-    return built
+    return built_wheel(folder)
 
 
 class Jobs:
     """The layers of one lake, submitted one after the other."""
 
-    def __init__(self, cluster: SparkCluster, folder: Path, wheel: Path) -> None:
+    def __init__(
+        self,
+        cluster: SparkCluster,
+        folder: Path,
+        cache: Path,
+        wheel: Path,
+        binlogs: Path = DEMO / "binlogs",
+        conf: Mapping[str, object] = CONF,
+    ) -> None:
         self._cluster, self._folder, self._wheel = cluster, folder, wheel
+        self._binlogs = binlogs
         self.lake = folder / "lake"
-        self.cache = folder / "cache"
+        self.cache = cache
         self._conf = folder / "binlake.yml"
-        self._conf.write_text(yaml.safe_dump(CONF))
+        self._conf.write_text(yaml.safe_dump(dict(conf)))
         self._settings = {
             "spark.ui.enabled": "false",
             "spark.executorEnv.BINLAKE_CACHE": str(self.cache),
@@ -84,7 +93,7 @@ class Jobs:
     def run(self, layer: str, meanwhile: Callable[[Job], None] = lambda _: None) -> None:
         """Submit a layer's job, and wait for it while something is done to the cluster."""
         log = self._folder / f"{layer}.log"
-        told = ("--source", "shop", "--binlogs", DEMO / "binlogs", "--lake", self.lake)
+        told = ("--source", "shop", "--binlogs", self._binlogs, "--lake", self.lake)
         job = self._cluster.submit(
             ROOT / "pipeline" / layer / "job.py",
             *(*told, "--conf", self._conf),
@@ -107,8 +116,13 @@ class Jobs:
 
     def plans(self) -> int:
         """How many plans and records there are in the ledger."""
-        log = Path(Lake(str(self.lake)).ledger("batches")) / "_delta_log"
-        return len(list(log.glob("*.json")))
+        return plans(self.lake)
+
+
+def plans(lake: Path) -> int:
+    """The same of any lake in a folder."""
+    log = Path(Lake(str(lake)).ledger("batches")) / "_delta_log"
+    return len(list(log.glob("*.json")))
 
 
 @contextmanager
@@ -138,6 +152,59 @@ def stages(worker: Worker, app: str) -> list[tuple[str, bool]]:
     return [(stage, task == try_ == "0") for task, stage, try_ in found]
 
 
+@dataclass
+class Interrupted:
+    """Kills whoever is in the middle of writing a Parquet file into a folder of the lake."""
+
+    cluster: SparkCluster
+    folder: Path
+    worker: Worker | None = None
+    left: bytes = b""
+    """What there was of the file."""
+
+    def __call__(self, job: Job) -> None:
+        """Once, and bring the cluster another worker."""
+        until(
+            lambda: self._killed() or job.poll() is not None,
+            f"a worker writes into {self.folder}",
+            patience=JOB_SECONDS,
+            pause=0.01,
+        )
+        self.cluster.add_worker()
+
+    def _killed(self) -> bool:
+        return any(self._kill(worker) for worker in self.cluster.workers if worker.is_alive)
+
+    def _kill(self, worker: Worker) -> bool:
+        if not self._half_written(worker):
+            return False
+        # Held, nobody closes it between this look and its death.
+        worker.stop()
+        found = self._half_written(worker)
+        if found:
+            self.left = found[0].read_bytes()
+            self.worker = worker
+            worker.kill()
+        else:
+            worker.go_on()
+        return bool(found)
+
+    def _half_written(self, worker: Worker) -> list[Path]:
+        written = worker.writing(self.folder)
+        return [file for file in written if file.suffix == ".parquet" and file.stat().st_size]
+
+
+def require_repeated(cluster: SparkCluster, interrupted: Interrupted) -> None:
+    """A file had begun and not ended, and its task ran again elsewhere."""
+    assert interrupted.worker is not None
+    assert interrupted.left.startswith(b"PAR1")
+    assert not interrupted.left.endswith(b"PAR1")
+    *_, (app, _) = interrupted.worker.said()
+    stage, _ = stages(interrupted.worker, app)[-1]
+    others = [worker for worker in cluster.workers if worker is not interrupted.worker]
+    assert any((stage, False) in stages(worker, app) for worker in others)
+
+
 def gold(spark: SparkSession, lake: Path, table: str) -> pa.Table:
     """All columns, also those that tell which transaction a row is of."""
     return delta.read(spark, Lake(str(lake)).gold("shop", table)).orderBy("id").toArrow()
@@ -153,7 +220,7 @@ def test_workers_have_every_package_but_binlake(cluster: SparkCluster) -> None:
 def test_the_layers_on_a_cluster_that_loses_a_worker(
     cluster: SparkCluster, spark: SparkSession, run: Run, folder: Path, wheel: Path
 ) -> None:
-    jobs = Jobs(cluster, folder, wheel)
+    jobs = Jobs(cluster, folder, folder / "cache", wheel)
     jobs.run("bronze")
     (compilations,) = saved(cluster.workers).values()
     assert set(compilations.values()) == {1}, "each kernel is compiled once for both workers"
@@ -198,3 +265,51 @@ def test_the_layers_on_a_cluster_that_loses_a_worker(
         expected = gold(spark, folder / "local", table)
         assert gold(spark, jobs.lake, table).equals(expected)
         assert len(expected) > 200
+
+
+def logged(server: MySQLServer) -> None:
+    """Two logs of rows that nothing compresses."""
+    server.execute("DROP DATABASE IF EXISTS large; CREATE DATABASE large")
+    server.reset_logs()
+    server.execute("CREATE TABLE large.files (id INT PRIMARY KEY AUTO_INCREMENT, content LONGBLOB)")
+    for _ in range(2):
+        with server.connect(database="large") as connection, connection.cursor() as cursor:
+            for _ in range(ROWS):
+                cursor.execute("INSERT INTO files (content) VALUES (%s)", (os.urandom(ROW_BYTES),))
+        server.flush_logs()
+
+
+@pytest.mark.long
+def test_workers_that_are_killed_while_they_write_cost_a_retry(
+    cluster: SparkCluster,
+    mysql: MySQLServer,
+    spark: SparkSession,
+    run: Run,
+    folder: Path,
+    tmp_path: Path,
+    wheel: Path,
+) -> None:
+    logged(mysql)
+    jobs = Jobs(cluster, tmp_path, folder / "cache", wheel, mysql.binlog_folder, LARGE)
+    lake = Lake(str(jobs.lake))
+    killed = {
+        "bronze": Interrupted(cluster, Path(lake.segments)),
+        "silver": Interrupted(cluster, Path(lake.staging)),
+    }
+    for layer, interrupted in killed.items():
+        jobs.run(layer, meanwhile=interrupted)
+        require_repeated(cluster, interrupted)
+    jobs.run("gold")
+
+    local = tmp_path / "local"
+    run(mysql.binlog_folder, local, **LARGE)
+    assert plans(local) == jobs.plans(), "no batch more"
+    segments = (Lake(str(folder)).segments for folder in (jobs.lake, local))
+    assert len({delta.read(spark, path).count() for path in segments}) == 1
+    found, expected = (
+        delta.read(spark, Lake(str(folder)).gold("large", "files")).orderBy("id").toArrow()
+        for folder in (jobs.lake, local)
+    )
+    assert found.equals(expected)
+    assert len(found) == 2 * ROWS
+    assert not [file for file in Path(lake.staging).rglob("*") if file.is_file()]

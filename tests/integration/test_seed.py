@@ -5,6 +5,7 @@ What gold has then is compared with the server itself.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,8 +15,13 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from typer.testing import CliRunner
 
+from pipeline import cli_runs
+from pipeline.cli import app
 from pipeline.errors import SettingsError
+from pipeline.ledger import Ledger
+from pipeline.ledger_files import last_finished
 from pipeline.progress import QuietProgress
 from pipeline.report import LayerReport
 from pipeline.run import run_command, run_layers
@@ -112,7 +118,11 @@ def seeded(spark: SparkSession, settings: Settings) -> LayerReport:
 
 @pytest.mark.parametrize("kind", ["mysql", pytest.param("mariadb", marks=pytest.mark.long)])
 def test_gold_equals_a_server_that_was_written_to_while_it_was_seeded(
-    kind: str, request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path
+    kind: str,
+    request: pytest.FixtureRequest,
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     server: Server = request.getfixturevalue(kind)
     begun_without_history(server)
@@ -129,6 +139,34 @@ def test_gold_equals_a_server_that_was_written_to_while_it_was_seeded(
     found = verify_with_server(spark, settings, QuietProgress(), patience=0)
     assert found.against is not None
     assert (found.against.differences, found.against.compared) == ((), 4)
+
+    ledger = Ledger(spark, settings.layout, settings.source)
+    assert last_finished(settings.layout, "live", "gold") == (
+        ledger.last("gold"),
+        ledger.record("gold"),
+    )
+    monkeypatch.setattr(cli_runs, "session_for", no_session)
+    assert seeded_by_command(settings, tmp_path) == (0, "seed: there is nothing to do.\n")
+    # named, held or new: then it has to look
+    assert seeded_by_command(settings, tmp_path, "--table", "*.item") == (1, "")
+    server.execute(f"CREATE TABLE {SCHEMA}.later (id INT)")
+    assert seeded_by_command(settings, tmp_path) == (1, "")
+
+
+def no_session(command: str, settings: Settings) -> None:
+    raise ConnectionError(f"{command} asks for Spark")
+
+
+def seeded_by_command(settings: Settings, folder: Path, *options: str) -> tuple[int, str]:
+    """The exit code of `binlake seed`, and what it printed."""
+    conf = folder / "seed.yml"
+    told = settings.model_dump(mode="json", include={"source", "lake", "include"})
+    conf.write_text(json.dumps(told))
+    url = f"mysql://root@127.0.0.1:{settings.server.port}"
+    found = CliRunner().invoke(app, ["seed", "--conf", str(conf), "--server", url, *options])
+    if found.exit_code:
+        assert isinstance(found.exception, ConnectionError)
+    return found.exit_code, found.stdout
 
 
 HELD = f"""

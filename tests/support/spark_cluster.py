@@ -19,10 +19,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from pipeline.jars import delta_jars, spark_home
+from pipeline.jars import connector_jars, delta_jars, spark_home
 from pipeline.java import java_home
 from tests.support.server import free_port
 
+ROOT = Path(__file__).parents[2]
 HOST = "127.0.0.1"
 PATIENCE = 120.0
 _MASTER = "org.apache.spark.deploy.master.Master"
@@ -75,31 +76,48 @@ class SparkCluster:
         self.workers.append(Worker(folder, process))
         until(lambda: self._alive() > before, f"{name} is there")
 
-    def submit(
-        self, program: Path, *arguments: str | Path, conf: Mapping[str, str], wheel: Path, log: Path
-    ) -> subprocess.Popen[bytes]:
-        """spark-submit a program with a wheel; what it says is in `log`."""
-        settings = {
+    @property
+    def settings(self) -> dict[str, str]:
+        """What an application is submitted with: the workers' Python, and room for both of them."""
+        return {
             "spark.pyspark.python": str(self.python),
             "spark.executor.memory": "512m",
             "spark.log.level": "WARN",
-            **conf,
         }
+
+    def submit(
+        self,
+        program: Path,
+        *arguments: str | Path,
+        conf: Mapping[str, str],
+        wheel: Path,
+        log: Path,
+        connector: bool = False,
+        **environment: str,
+    ) -> subprocess.Popen[bytes]:
+        """spark-submit a program with a wheel; what it says is in `log`.
+
+        With `connector`, MariaDB's is among the jars; `environment` is its driver's.
+        """
+        settings = {**self.settings, **conf}
+        jars = delta_jars(java_home(), {}) + (connector_jars(java_home(), {}) if connector else [])
         command = [
             str(spark_home() / "bin" / "spark-submit"),
             *("--master", self.url, "--driver-memory", "1g"),
-            *("--jars", ",".join(map(str, delta_jars(java_home(), {})))),
+            *("--jars", ",".join(map(str, jars))),
             *("--py-files", str(wheel)),
             *(part for key, value in settings.items() for part in ("--conf", f"{key}={value}")),
             *map(str, (program, *arguments)),
         ]
-        return self._process(command, log)
+        return self._process(command, log, **environment)
 
     def _start(self, name: str, main: str, *arguments: str) -> subprocess.Popen[bytes]:
         command = [str(spark_home() / "bin" / "spark-class"), main, *arguments]
         return self._process(command, self._folder / f"{name}.log")
 
-    def _process(self, command: list[str], log: Path) -> subprocess.Popen[bytes]:
+    def _process(
+        self, command: list[str], log: Path, **environment: str
+    ) -> subprocess.Popen[bytes]:
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         with log.open("wb") as told:
             return subprocess.Popen(
@@ -113,6 +131,7 @@ class SparkCluster:
                     "SPARK_DAEMON_MEMORY": "256m",
                     "SPARK_DAEMON_JAVA_OPTS": "-XX:+UseSerialGC",
                     "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",
+                    **environment,
                 },
                 stdout=told,
                 stderr=subprocess.STDOUT,
@@ -144,6 +163,33 @@ class Worker:
         """SIGKILL to it and to its executors, at once."""
         kill(self._process)
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether it was not killed."""
+        return self._process.poll() is None
+
+    def writing(self, folder: Path) -> list[Path]:
+        """Files in a folder that its executors have open to write to."""
+        return [
+            path
+            for process in _group(self._process.pid)
+            for path in _written(process)
+            if path.is_relative_to(folder)
+        ]
+
+    def stop(self) -> None:
+        """Hold it and its executors, until they go on or are killed."""
+        os.killpg(self._process.pid, signal.SIGSTOP)
+        until(lambda: all(map(_is_stopped, _group(self._process.pid))), "the executors stand still")
+
+    def go_on(self) -> None:
+        """The other end of `stop`."""
+        os.killpg(self._process.pid, signal.SIGCONT)
+
+    def files(self, pattern: str) -> set[tuple[str, str]]:
+        """What applications have brought to its executors, each with its application."""
+        return {(file.parents[1].name, file.name) for file in self._folder.glob(f"*/*/{pattern}")}
+
     def said(self) -> Iterator[tuple[str, str]]:
         """What its executors wrote, a line at a time, each with its application."""
         for file in sorted(self._folder.glob("*/*/std*")):
@@ -151,11 +197,51 @@ class Worker:
                 yield file.parent.parent.name, line
 
 
+def built_wheel(folder: Path) -> Path:
+    """Binlake's wheel, as `make wheel` builds it."""
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory"]
+    subprocess.run([*command, folder / "dist"], cwd=ROOT, check=True, capture_output=True)
+    (built,) = (folder / "dist").glob("binlake-*.whl")
+    return built
+
+
 def kill(process: subprocess.Popen[bytes]) -> None:
     """SIGKILL to a process that was started here and to those that it has started."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def _group(leader: int) -> list[Path]:
+    """The processes of a group, in /proc."""
+    return [
+        process for process in Path("/proc").glob("[0-9]*") if _stat(process)[2:3] == [str(leader)]
+    ]
+
+
+def _stat(process: Path) -> list[str]:
+    """What is behind a process's name: its state, its parent, its group, …; nothing of one that has
+    ended. Source: proc_pid_stat(5)."""
+    try:
+        return (process / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def _is_stopped(process: Path) -> bool:
+    """Or has ended."""
+    return _stat(process)[:1] in ([], ["T"], ["Z"])
+
+
+def _written(process: Path) -> Iterator[Path]:
+    """The files that a process has open to write to. Source: proc_pid_fdinfo(5)."""
+    for opened in (process / "fd").glob("*"):
+        try:
+            told = (process / "fdinfo" / opened.name).read_text()
+            if int(told.split("flags:")[1].split()[0], 8) & os.O_ACCMODE != os.O_RDONLY:
+                yield opened.readlink()
+        except OSError:
+            continue  # closed meanwhile
 
 
 def _python_without_binlake(folder: Path) -> Path:

@@ -54,7 +54,7 @@ PIPELINE_ORDER = (
     ),
     ("settings_model",),
     ("server_settings", "capture_settings", "seed_settings"),
-    ("settings", "sessions", "spark", "delta", "ledger"),
+    ("settings", "sessions", "spark", "delta", "ledger", "ledger_files"),
     ("server",),
     ("removed",),
     ("bronze",),

@@ -99,6 +99,16 @@ def test_a_layer_alone_that_has_nothing_to_do_is_a_run(
     assert [(r.command, r.outcome, r.layers) for r in kept] == [("apply", "nothing_new", ("gold",))]
 
 
+@pytest.mark.parametrize(("tables", "outcome"), [(0, "nothing_new"), (2, "done")])
+def test_what_comes_in_no_batches_is_done_too(
+    said: Said, kept: list[RunRecord], jobs: Any, tables: int, outcome: str
+) -> None:
+    for layer in jobs:
+        jobs[layer] = lambda *_: LayerReport("seed", counts={"tables": tables, "rows": 0})
+    run()
+    assert [record.outcome for record in kept] == [outcome]
+
+
 def test_faults_and_gaps_are_an_outcome(said: Said, kept: list[RunRecord], jobs: Any) -> None:
     faults = tuple(f"fault {n}" for n in range(recorder.KEPT + 5))
     report = LayerReport("gold", faults=faults, gaps=(f"a file that {SECRET} opens",))
