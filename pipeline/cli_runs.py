@@ -43,7 +43,7 @@ def carry_out(
     settings = change(settings) if change else settings
     with interrupted_in_a_line():
         if unneeded is not None and unneeded(settings.require("lake")):
-            _tell_unneeded(command, settings, told=told)
+            _tell_unneeded(command, settings)
             raise typer.Exit(DONE)
         spark, settings = session_for(command, settings)
         try:
@@ -59,12 +59,12 @@ def carry_out(
     raise typer.Exit(exit_code(reports))
 
 
-def _tell_unneeded(command: str, settings: Settings, *, told: bool) -> None:
+def _tell_unneeded(command: str, settings: Settings) -> None:
     from pipeline.log_lines import say
 
     message = f"{command}: there is nothing to do."
     say("nothing_to_do", message, command=command, source=settings.source)
-    if not told:
+    if settings.log == "text":
         print(message)
 
 

@@ -162,8 +162,8 @@ def seeded_by_command(settings: Settings, folder: Path, *options: str) -> tuple[
     conf = folder / "seed.yml"
     told = settings.model_dump(mode="json", include={"source", "lake", "include"})
     conf.write_text(json.dumps(told))
-    url = f"mysql://root@127.0.0.1:{settings.server.port}"
-    found = CliRunner().invoke(app, ["seed", "--conf", str(conf), "--server", url, *options])
+    given = ("--conf", str(conf), "--server", str(settings.server.url))
+    found = CliRunner().invoke(app, ["seed", *given, *options])
     if found.exit_code:
         assert isinstance(found.exception, ConnectionError)
     return found.exit_code, found.stdout
