@@ -35,7 +35,7 @@ from pipeline.verify.snapshot_columns import (
     source_tables,
 )
 
-FORMAT = 1
+FORMAT = 2
 HEADER = "binlake_snapshot"
 """The key of the format's number, in the first line."""
 
