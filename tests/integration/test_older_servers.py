@@ -7,9 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
+import pyarrow as pa
 import pytest
 
+from decoder.columns.registry import row_type
+from decoder.constants import ColumnType
 from decoder.options import TypeOptions
+from decoder.rows import Names
+from pipeline.seed.jdbc import keeps_whole_values
+from pipeline.seed.values import row_reader
 from pipeline.server.check.finding import Finding
 from pipeline.server.check.report import CheckReport
 from pipeline.server.connection import connect
@@ -18,6 +24,7 @@ from pipeline.server.login import Login
 from pipeline.server.version import server_version
 from pipeline.server_settings import TlsSettings
 from pipeline.verify.canonical import JSON, canonical
+from tests.integration.test_canonical_texts_against_servers import assert_same_texts
 from tests.support import older_zoo
 from tests.support.capturing import begins_like, capture, capturing, differing, eventually
 from tests.support.certificates import Certificates, certificates
@@ -33,6 +40,7 @@ from tests.support.older_servers import (
     MySQL57Server,
     MySQL80Server,
 )
+from tests.support.seed_rows import assert_whole_through_spark, differences, selected_cells
 from tests.support.server import Server
 from tests.support.server_values import Document
 from tests.support.zoo_rows import assert_same, inserted, log_of, name_of, names_of
@@ -76,6 +84,8 @@ TOLD: Mapping[type[Server], frozenset[str]] = MappingProxyType(
     }
 )
 """Which of them a version has, and lets be set so while it runs."""
+BY_VALUE = canonical(JSON)
+"""For JSON of MySQL 5.7, which prints doubles that are whole as if they were integers."""
 CHECK_OF = {"expire_logs_days": "binlog_expire_logs_seconds"}
 """Where a newer variable tells the same, by its name."""
 
@@ -284,15 +294,54 @@ def test_a_log_is_followed_over_a_crash_of_its_server(server: Server, tmp_path: 
     assert not differing(server, tmp_path, first=1)
 
 
-def test_every_type_is_decoded_as_the_server_selects_it(kind: type[Server], server: Server) -> None:
+@pytest.fixture(scope="module")
+def zoo(kind: type[Server], server: Server) -> tuple[bytes, Names]:
+    """The log of all its types, and the names that it may lack."""
     tables = older_zoo.TABLES[kind]
-    log, names = log_of(server, tables), names_of(tables)
+    return log_of(server, tables), names_of(tables)
+
+
+def test_every_type_is_decoded_as_the_server_selects_it(
+    kind: type[Server], server: Server, zoo: tuple[bytes, Names]
+) -> None:
+    log, names = zoo
     rows = inserted(log, names=names)
-    assert rows.keys() >= {name_of(table) for table in tables}
-    # It prints doubles that are whole as if they were integers.
-    document = canonical(JSON) if kind is MySQL57Server else Document
+    assert rows.keys() >= {name_of(table) for table in older_zoo.TABLES[kind]}
+    document = BY_VALUE if kind is MySQL57Server else Document
     for found in rows.values():
         assert_same(server, *found, document)
     rows = inserted(log, TypeOptions(zero_dates="string"), names=names)
     for table in ("zoo_zero_dates", "zoo_temporal"):
         assert_same(server, *rows[table])
+
+
+def test_every_type_is_seeded_as_it_is_logged(
+    kind: type[Server], server: Server, zoo: tuple[bytes, Names]
+) -> None:
+    log, names = zoo
+    for definition, logged in inserted(log, names=names).values():
+        batch = row_reader(definition, TypeOptions()).read(selected_cells(server, definition))
+        assert pa.struct(list(batch.schema)) == row_type(definition, TypeOptions())
+        for column, read, ours in zip(definition.columns, batch.columns, logged, strict=True):
+            values = [read.to_pylist(), ours.to_pylist()]
+            if kind is MySQL57Server and column.type == ColumnType.JSON:
+                values = [[one and BY_VALUE(one) for one in several] for several in values]
+            assert differences(column.name, *values)[:5] == []
+        if kind is not MySQL56Server:
+            assert_whole_through_spark(server, definition)
+
+
+def test_a_server_that_cuts_values_on_their_way_through_spark_is_read_another_way(
+    kind: type[Server], server: Server
+) -> None:
+    with server.connect() as connection:
+        assert keeps_whole_values(server_version(connection)) is (kind is not MySQL56Server)
+
+
+def test_every_type_is_verified_as_equal(
+    kind: type[Server], server: Server, zoo: tuple[bytes, Names]
+) -> None:
+    log, names = zoo
+    tables = {name_of(table) for table in older_zoo.TABLES[kind]}
+    assert_same_texts(server, log, tables, "null", names)
+    assert_same_texts(server, log, {"zoo_temporal", "zoo_zero_dates"}, "string", names)
