@@ -28,7 +28,7 @@ from tests.integration.test_canonical_texts_against_servers import assert_same_t
 from tests.support import older_zoo
 from tests.support.capturing import begins_like, capture, capturing, differing, eventually
 from tests.support.certificates import Certificates, certificates
-from tests.support.checking import PASSWORD, TABLES, checked, finding, not_fit, reader
+from tests.support.checking import PASSWORD, TABLES, checked, finding, not_fit, reader, root
 from tests.support.debian import UnavailableError
 from tests.support.mariadb import MariaDBServer
 from tests.support.older_servers import (
@@ -230,22 +230,40 @@ def test_what_check_grants_is_what_a_seed_and_a_capture_need(
 
 
 def test_tls_is_had_from_those_whose_version_of_it_python_takes(
-    kind: type[Server], server: Server, own: Certificates
+    kind: type[Server],
+    server: Server,
+    own: Certificates,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    if kind in WITHOUT_TLS:
+        assert_its_tls_is_refused(kind, own, tmp_path, monkeypatch)
+        return
     plain = granted(server, fit(server))
-    settings = (
-        TlsSettings(mode="required"),
-        TlsSettings(mode="verify_identity", ca=str(own.ca)),
-    )
+    settings = (TlsSettings(mode="required"), TlsSettings(mode="verify_identity", ca=str(own.ca)))
     for user in (replace(plain, tls=tls) for tls in settings):
-        if kind in WITHOUT_TLS:
-            with pytest.raises(TlsError):
-                connect(user)
-            continue
         with connect(user) as connection, connection.cursor() as cursor:
             cursor.execute("SHOW SESSION STATUS LIKE 'Ssl_cipher'")
             ((_, cipher),) = cursor.fetchall()
         assert cipher
+
+
+def assert_its_tls_is_refused(
+    kind: type[Server], own: Certificates, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fails unless the remedy is one: the server offers its TLS, and is asked without it."""
+
+    plain = kind.connect
+
+    def without(server: Server, **options: object) -> object:
+        return plain(server, ssl_disabled=True, **options)
+
+    monkeypatch.setattr(kind, "connect", without)
+    with kind(folder / "server", *own.options) as server:
+        user = replace(root(server), socket=None, host="127.0.0.1", port=server.port)
+        with pytest.raises(TlsError, match=r"older than 1\.2.* server\.tls\.mode to disabled"):
+            connect(user)
+        connect(replace(user, tls=TlsSettings(mode="disabled"))).close()
 
 
 def write(server: Server, rows: int) -> None:
