@@ -29,7 +29,6 @@ from tests.support import older_zoo
 from tests.support.capturing import begins_like, capture, capturing, differing, eventually
 from tests.support.certificates import Certificates, certificates
 from tests.support.checking import PASSWORD, TABLES, checked, finding, not_fit, reader, root
-from tests.support.debian import UnavailableError
 from tests.support.mariadb import MariaDBServer
 from tests.support.older_servers import (
     KINDS,
@@ -39,6 +38,7 @@ from tests.support.older_servers import (
     MySQL56Server,
     MySQL57Server,
     MySQL80Server,
+    running,
 )
 from tests.support.seed_rows import assert_whole_through_spark, differences, selected_cells
 from tests.support.server import Server
@@ -106,12 +106,7 @@ def server(
     kind: type[Server], own: Certificates, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
     options = () if kind in WITHOUT_TLS else own.options
-    made = kind(tmp_path_factory.mktemp(kind.__name__) / "server", *options)
-    try:
-        _ = made.programs
-    except UnavailableError as error:
-        pytest.skip(f"no {kind.__name__}: {error}")
-    with made:
+    with running(kind, tmp_path_factory.mktemp(kind.__name__) / "server", *options) as made:
         made.execute(TABLES)
         yield made
 

@@ -18,13 +18,13 @@ from tests.integration.test_seed import (
     settings_of,
     written,
 )
-from tests.support.debian import UnavailableError
 from tests.support.older_servers import (
     KINDS,
     MariaDB102Server,
     MariaDB105Server,
     MariaDB114Server,
     MySQL56Server,
+    running,
 )
 from tests.support.server import Server
 
@@ -45,12 +45,7 @@ WITHOUT_JSON = (MySQL56Server, MariaDB102Server, MariaDB105Server, MariaDB114Ser
 def test_gold_equals_a_server_that_was_written_to_while_it_was_seeded(
     kind: type[Server], spark: SparkSession, tmp_path: Path
 ) -> None:
-    made = kind(tmp_path / "server")
-    try:
-        _ = made.programs
-    except UnavailableError as error:
-        pytest.skip(f"no {kind.__name__}: {error}")
-    with made as server:
+    with running(kind, tmp_path / "server") as server:
         begun_without_history(server)
         has_documents = kind not in WITHOUT_JSON
         if has_documents:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from tests.support import older_install
+from tests.support.debian import UnavailableError
 from tests.support.installation import Installation
 from tests.support.mariadb import MariaDBServer, bootstrapped
 from tests.support.mysql import MySQLServer
@@ -101,3 +106,15 @@ KINDS: tuple[type[Server], ...] = (
     MariaDB102Server,
 )
 """All of them."""
+
+
+@contextmanager
+def running(kind: type[Server], folder: Path, *options: str) -> Iterator[Server]:
+    """One of them, started; the test is skipped where it cannot be installed."""
+    server = kind(folder, *options)
+    try:
+        _ = server.programs
+    except UnavailableError as error:
+        pytest.skip(f"no {kind.__name__}: {error}")
+    with server:
+        yield server
