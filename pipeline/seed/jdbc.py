@@ -67,6 +67,15 @@ class JdbcSource:
         return reader.option("dbtable", f"({query}) AS chunk").load()
 
 
+def keeps_whole_values(version: ServerVersion) -> bool:
+    """Whether values come through Spark's query as they are: MySQL before 5.7.6 cannot merge the
+    derived table that it reads from, and a temporary one is narrower than such values may be.
+
+    Source: MySQL 5.7 manual, "Switchable Optimizations", `derived_merge`.
+    """
+    return version.since(mysql=(5, 7, 6), mariadb=(5, 3))
+
+
 def at_most(rows: int, size: int, row_bytes: int) -> int:
     """So many rows, or as many as that size has, and one at least."""
     return max(1, min(rows, size // max(row_bytes, 1)))
@@ -79,9 +88,6 @@ def _options(login: Login, version: ServerVersion, over_tls: bool) -> Mapping[st
             "is a way that Spark's tasks cannot go.", key="server.socket", remedy=remedy
         )
     host = f"[{login.host}]" if ":" in login.host else login.host
-    limit = "max_statement_time" if version.is_mariadb else "max_execution_time"
-    new_name = version.since(mysql=(5, 7, 20), mariadb=(11, 1, 1))
-    isolation = "transaction_isolation" if new_name else "tx_isolation"
     return {
         # By this name Spark quotes names as the server does.
         "url": f"jdbc:mysql://{host}:{login.port}/?permitMysqlScheme",
@@ -90,12 +96,23 @@ def _options(login: Login, version: ServerVersion, over_tls: bool) -> Mapping[st
         "password": login.password.get_secret_value(),
         "allowPublicKeyRetrieval": "true",
         "connectionAttributes": "program_name:binlake",
-        # A chunk is taken for as long as what it is written to takes.
-        "sessionInitStatement": f"{SESSION}, net_write_timeout = 86400, {limit} = 0,"
-        # Nothing that may be rolled back.
-        f" {isolation} = 'READ-COMMITTED'",
+        "sessionInitStatement": ", ".join(_session(version)),
         **_tls(login.tls, over_tls),
     }
+
+
+def _session(version: ServerVersion) -> Iterator[str]:
+    """What a session sets, by the names that the version has for it."""
+    yield SESSION
+    # A chunk is taken for as long as what it is written to takes.
+    yield "net_write_timeout = 86400"
+    if version.since(mysql=(5, 7, 8), mariadb=(10, 1, 1)):
+        yield f"{'max_statement_time' if version.is_mariadb else 'max_execution_time'} = 0"
+    # Spark reads from its query as from a derived table.
+    yield "optimizer_switch = 'derived_merge=on'"
+    # Nothing that may be rolled back.
+    has_new_name = version.since(mysql=(5, 7, 20), mariadb=(11, 1, 1))
+    yield f"{'transaction_isolation' if has_new_name else 'tx_isolation'} = 'READ-COMMITTED'"
 
 
 def _tls(tls: TlsSettings, over_tls: bool) -> Mapping[str, str]:

@@ -28,6 +28,7 @@ from pipeline.seed.consistent import copied, snapshot
 from pipeline.seed.errors import SeedError
 from pipeline.seed.filling import Filling
 from pipeline.seed.from_dump import DumpReader, opened
+from pipeline.seed.jdbc import keeps_whole_values
 from pipeline.seed.lacking import whole_tables
 from pipeline.seed.server import SourceServer, source_server
 from pipeline.seed.source_table import SourceTable, asked_of, source_table, table_names
@@ -132,6 +133,7 @@ class _Seeding:
             self._settings.seed.consistent
             or not table.definition.primary_key
             or not server.logs_whole_images
+            or not keeps_whole_values(server.version)
         )
 
     def _seed_at_once(self, server: SourceServer, tables: Sequence[SourceTable]) -> None:

@@ -159,6 +159,13 @@ _TLS_REMEDY = (
     " certificate."
 )
 
+_OLD_TLS = frozenset({"UNSUPPORTED_PROTOCOL", "WRONG_VERSION_NUMBER"})
+"""What OpenSSL says of MySQL 5.6 and MariaDB 10.2, whose TLS (yaSSL's) ends at 1.1."""
+_OLD_TLS_REMEDY = (
+    "The server's TLS may be older than 1.2, which is the least here: set server.tls.mode to"
+    " disabled, on a network that you trust."
+)
+
 BY_CODE: Mapping[int, tuple[type[ServerError], str]] = MappingProxyType(
     {
         1040: (ServerUnreachableError, "Run it again later, or raise max_connections."),
@@ -214,7 +221,8 @@ def _explained(error: Exception, login: Login) -> ServerError:
         return ServerUnreachableError(reason, remedy=remedy, **named)
     if isinstance(cause, ssl.SSLError):
         said = getattr(cause, "verify_message", "") or cause.reason or "it broke off"
-        return TlsError(f"there is no TLS with the server: {said}.", remedy=_TLS_REMEDY, **named)
+        remedy = _OLD_TLS_REMEDY if cause.reason in _OLD_TLS else _TLS_REMEDY
+        return TlsError(f"there is no TLS with the server: {said}.", remedy=remedy, **named)
     code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
     if code in BY_CODE:
         kind, remedy = BY_CODE[code]

@@ -141,8 +141,7 @@ class Places:
             if time.monotonic() > until:
                 raise NoPlaceError(
                     f"{min(gtids)} has been being committed for {PATIENCE_SECONDS} seconds.",
-                    remedy="Look at who commits it (performance_schema.processlist), and run it"
-                    " again.",
+                    remedy="Look at who commits it (SHOW PROCESSLIST), and run it again.",
                     **self._named,
                 )
             sleep(PAUSE_SECONDS)

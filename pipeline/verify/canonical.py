@@ -143,15 +143,19 @@ def _time(value: Any) -> str:
 
 
 class _Number(str):
-    """A JSON number with a point or exponent, in canonical digits."""
+    """A JSON number, in canonical digits."""
 
     __slots__ = ()
 
 
 def _json(value: Any) -> str:
-    """By value: members by name; an integer is never a decimal, and these are equal by value."""
+    """By value: members by name, and numbers as MySQL compares them, whatever their kinds are.
+
+    MySQL 5.7 prints a double that is whole as if it were an integer, and breaks the lines of binary
+    values within their strings, where JSON has no line breaks (`strict`)."""
+    told = json.loads(_text(value), parse_float=_number, parse_int=_number, strict=False)
     pieces: list[str] = []
-    _write_json(json.loads(_text(value), parse_float=_number), pieces)
+    _write_json(told, pieces)
     return "".join(pieces)
 
 

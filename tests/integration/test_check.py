@@ -8,33 +8,18 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
-from pydantic import SecretStr
 
 from pipeline.server.check.finding import Finding
-from pipeline.server.check.report import CheckReport
-from pipeline.server.check.run import check_server
 from pipeline.server.connection import asked, connect
 from pipeline.server.errors import ServerError, ServerUnreachableError
-from pipeline.server.login import Login
 from pipeline.server.version import server_version
-from pipeline.settings import Settings
+from tests.support.checking import PASSWORD, TABLES, checked, finding, not_fit, reader, root
 from tests.support.mariadb import MariaDBFactory, MariaDBServer, NewestMariaDBServer
 from tests.support.mysql import MySQLFactory, MySQLServer
 from tests.support.server import Server, free_port
-
-TABLES = """
-CREATE DATABASE shop;
-CREATE TABLE shop.orders (id INT PRIMARY KEY, note VARCHAR(20));
-CREATE TABLE shop.lines (
-    order_id INT NOT NULL, line INT NOT NULL, UNIQUE (order_id, line),
-    FOREIGN KEY (order_id) REFERENCES shop.orders (id) ON DELETE CASCADE
-);
-"""
-PASSWORD = "unheard-of-password"
 
 
 @pytest.fixture(scope="module")
@@ -59,28 +44,6 @@ def newest_source(newest_mariadb: NewestMariaDBServer) -> Iterator[NewestMariaDB
 
 
 SOURCES = ("source", "mariadb_source", "newest_source")
-
-
-def root(server: Server) -> Login:
-    return Login("localhost", "root", socket=str(server.socket))
-
-
-def reader(server: Server) -> Login:
-    return Login("127.0.0.1", "reader", server.port, password=SecretStr(PASSWORD))
-
-
-def checked(server: Server, who: Login | None = None, **conf: Any) -> CheckReport:
-    settings = Settings.load(**{"include": ["shop.*"], **conf})
-    return check_server(who or root(server), settings)
-
-
-def finding(report: CheckReport, check: str) -> Finding:
-    (found,) = (found for found in report.findings if found.check == check)
-    return found
-
-
-def not_fit(report: CheckReport) -> list[str]:
-    return [found.check for found in report.findings if found.verdict != "fit"]
 
 
 @pytest.mark.parametrize("which", SOURCES)

@@ -28,8 +28,14 @@ class Installation:
     @property
     def share(self) -> Path:
         """The folder with the messages, the character sets and the SQL of a server's own tables."""
-        folders = [self.base / "share" / name for name in ("mariadb", "mysql")]
-        return next((folder for folder in folders if (folder / "charsets").is_dir()), folders[-1])
+        folders = [self.base / "share" / name for name in ("mariadb", "", "mysql")]
+        return next((folder for folder in folders if (folder / "english").is_dir()), folders[-1])
+
+    @property
+    def plugins(self) -> Path:
+        """The folder with the server's plugins: where Debian has it, or where others do."""
+        debian = self.base / "lib" / "mysql" / "plugin"
+        return debian if debian.is_dir() else self.base / "lib" / "plugin"
 
     def command(self, name: str) -> list[str]:
         """The beginning of a command line that starts the program `name` (mysqld: the server)."""

@@ -56,6 +56,7 @@ _MARIADB_1011 = {
 }
 
 VARIABLES: Mapping[str, Mapping[str, str]] = {
+    "5.6.51-log": {**_MYSQL_57, "log_slave_updates": "ON"},
     "5.7.44-log": _MYSQL_57,
     "8.0.45": _MYSQL_80,
     "8.4.7": _MYSQL_84,

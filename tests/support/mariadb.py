@@ -13,6 +13,33 @@ _ROOT_WITHOUT_PASSWORD = "SET @skip_auth_anonymous = 1, @auth_root_socket = NULL
 _SYSTEM_TABLES = ("system_tables.sql", "performance_tables.sql", "system_tables_data.sql")
 
 
+def bootstrapped(
+    command: list[str], share: Path, afterwards: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """What `mariadb-install-db` and `mysql_install_db` do, scripts that find nothing outside of
+    /usr: `command` (the server, its paths) runs the SQL in `share` that makes the schema `mysql`,
+    and what comes `afterwards`.
+    """
+    data = Path(next(o for o in command if o.startswith("--datadir=")).partition("=")[2])
+    (data / "mysql").mkdir(parents=True)
+    return subprocess.run(
+        [*command, "--bootstrap"],
+        input=_system_tables(share) + afterwards,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def _system_tables(share: Path) -> str:
+    texts = [
+        path.read_text()
+        for name in _SYSTEM_TABLES
+        for path in share.glob(f"m*_{name}")  # mysql_… and, since 11, mariadb_…
+    ]
+    return f"USE mysql;\n{_ROOT_WITHOUT_PASSWORD}{''.join(texts)}"
+
+
 class MariaDBServer(Server):
     """A server with checksums on, FULL metadata, full row images; `binlog_format` ROW."""
 
@@ -30,26 +57,7 @@ class MariaDBServer(Server):
         return CACHE
 
     def _initialise(self, command: list[str]) -> subprocess.CompletedProcess[str]:
-        """As `mariadb-install-db` does, which is a script that finds nothing outside of /usr."""
-        data = Path(next(o for o in command if o.startswith("--datadir=")).partition("=")[2])
-        (data / "mysql").mkdir(parents=True)
-        return subprocess.run(
-            [*command, "--bootstrap"],
-            input=self._system_tables(),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    def _system_tables(self) -> str:
-        """The SQL that makes and fills the schema `mysql`."""
-        share = self.programs.share
-        texts = [
-            path.read_text()
-            for name in _SYSTEM_TABLES
-            for path in share.glob(f"m*_{name}")  # mysql_… and, since 11, mariadb_…
-        ]
-        return f"USE mysql;\n{_ROOT_WITHOUT_PASSWORD}{''.join(texts)}"
+        return bootstrapped(command, self.programs.share)
 
 
 class NewestMariaDBServer(MariaDBServer):

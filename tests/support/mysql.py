@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import ClassVar
 
 from tests.support.installation import Installation
 from tests.support.mysql_install import CACHE, installation
@@ -18,7 +19,7 @@ class MySQLServer(Server):
     needs it.
     """
 
-    DEFAULTS = (
+    DEFAULTS: ClassVar[tuple[str, ...]] = (
         "--gtid-mode=ON",
         "--enforce-gtid-consistency=ON",
         "--mysqlx=0",

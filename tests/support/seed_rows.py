@@ -13,7 +13,10 @@ from decoder.definition import ColumnDefinition, TableDefinition
 from decoder.options import TypeOptions
 from pipeline.seed.dumps import DumpedTable
 from pipeline.seed.dumps.model import created
+from pipeline.seed.jdbc import JdbcSource
 from pipeline.seed.selection import SESSION, select_expression
+from pipeline.server.login import Login
+from pipeline.server.version import server_version
 from tests.support.server import Server
 from tests.support.zoo_rows import ZOO
 
@@ -26,6 +29,30 @@ def selected_cells(server: Server, definition: TableDefinition) -> list[Any]:
         cursor.execute(f"SELECT {expressions} FROM {definition.table} ORDER BY id")
         rows = cursor.fetchall()
     return [pa.array(values, pa.binary()) for values in zip(*rows, strict=True)]
+
+
+def cells_through_spark(server: Server, definition: TableDefinition) -> list[tuple[Any, ...]]:
+    """Its rows, in any order, as the server gives them to Spark's own query around ours: it is not
+    to put them into a temporary table, as it is told to here.
+
+    That would cut values: it makes the columns too narrow for them.
+    """
+    expressions = ", ".join(
+        f"{select_expression(column)} AS c{n}" for n, column in enumerate(definition.columns)
+    )
+    with server.connect(database=ZOO, conv={}) as connection, connection.cursor() as cursor:
+        source = JdbcSource(Login("127.0.0.1", "root", server.port), server_version(connection))
+        cursor.execute("SET optimizer_switch = 'derived_merge=off'")
+        cursor.execute(source.options["sessionInitStatement"])
+        cursor.execute(f"SELECT * FROM (SELECT {expressions} FROM {definition.table}) AS chunk")
+        return list(cursor.fetchall())
+
+
+def assert_whole_through_spark(server: Server, definition: TableDefinition) -> None:
+    """Fails where a row is not what `selected_cells` has."""
+    found = set(cells_through_spark(server, definition))
+    cells = [column.to_pylist() for column in selected_cells(server, definition)]
+    assert found == set(zip(*cells, strict=True)), definition.table
 
 
 def assert_read_as_logged(

@@ -50,6 +50,8 @@ class Server(ABC):
     """
 
     DEFAULTS: ClassVar[tuple[str, ...]] = ()
+    LACKS: ClassVar[frozenset[str]] = frozenset()
+    """The options of all that this kind does not know."""
     RESET: ClassVar[str]
     """The statement that forgets all binary logs."""
 
@@ -97,7 +99,7 @@ class Server(ABC):
             f"--pid-file={self._run / 'mysqld.pid'}",
             f"--log-error={self.folder / 'error.log'}",
             f"--log-bin={self.binlog_folder / 'binlog'}",
-            *DEFAULTS,
+            *(option for option in DEFAULTS if option.partition("=")[0] not in self.LACKS),
             *self.DEFAULTS,
             *self.options,
         ]
@@ -199,7 +201,7 @@ class Server(ABC):
             command += [
                 f"--lc-messages-dir={programs.share}",
                 f"--character-sets-dir={programs.share / 'charsets'}",
-                f"--plugin-dir={programs.base / 'lib' / 'mysql' / 'plugin'}",
+                f"--plugin-dir={programs.plugins}",
             ]
         return [*command, "--user=root"] if os.geteuid() == 0 else command
 

@@ -18,6 +18,8 @@ import pyarrow as pa
 from decoder.constants import ColumnType as T
 from decoder.definition import ColumnDefinition
 
+ReadDocument = Callable[[str], object]
+"""What JSON text is compared as."""
 _AS_HEX = {T.VECTOR, T.GEOMETRY}
 _NUMBERS = {T.BIT}
 _EXACT_DIGITS = 17
@@ -32,14 +34,21 @@ def expression(column: ColumnDefinition) -> str:
     if column.type in _NUMBERS:
         return f"CAST({name} + 0 AS CHAR)"
     if column.type == T.FLOAT:
-        return f"CAST({name} AS DOUBLE)"
+        # CAST to DOUBLE is of MySQL 8.0.17 and newer.
+        return f"{name} * 1e0"
     if column.type == T.DOUBLE:
         return name
     return f"CAST({name} AS CHAR CHARACTER SET utf8mb4)"
 
 
-def python_value(column: ColumnDefinition, arrow_type: pa.DataType, value: Any) -> Any:
-    """What an Arrow array of the column holds for this value of its `expression`."""
+def python_value(
+    column: ColumnDefinition,
+    arrow_type: pa.DataType,
+    value: Any,
+    document: ReadDocument | None = None,
+) -> Any:
+    """What an Arrow array of the column holds for this value of its `expression`; of JSON what
+    `document` makes of it, if not `Document`."""
     if value is None:
         return None
     if column.type == T.GEOMETRY:
@@ -49,13 +58,16 @@ def python_value(column: ColumnDefinition, arrow_type: pa.DataType, value: Any) 
         data = bytes.fromhex(value)
         return list(struct.unpack(f"<{len(data) // 4}f", data))
     if column.type == T.JSON:
-        return Document(value)
+        return (document or Document)(value)
     return _CONVERSIONS[_kind(arrow_type)](value)
 
 
-def decoded_value(column: ColumnDefinition, value: Any) -> Any:
+def decoded_value(
+    column: ColumnDefinition, value: Any, document: ReadDocument | None = None
+) -> Any:
     """A decoded value in the form to compare with `python_value`: JSON parsed, others as it is."""
-    return Document(value) if column.type == T.JSON and value is not None else value
+    is_json = column.type == T.JSON and value is not None
+    return (document or Document)(value) if is_json else value
 
 
 def _kind(arrow_type: pa.DataType) -> str:
@@ -135,7 +147,8 @@ class Document:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.value = json.loads(text, parse_float=Number)
+        # MySQL 5.7 has line breaks in base64, as they are.
+        self.value = json.loads(text, parse_float=Number, strict=False)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Document) and self.value == other.value

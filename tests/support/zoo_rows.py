@@ -11,8 +11,18 @@ import pyarrow as pa
 import decoder
 from decoder.definition import ColumnDefinition, TableDefinition
 from decoder.options import TypeOptions
+from decoder.rows import Names
+from decoder.stream import Changes, Segment, SegmentDecoder
+from pipeline.catalog.naming import with_names
+from pipeline.seed.dumps.model import created
 from tests.support.server import Server
-from tests.support.server_values import decoded_value, expression, python_value
+from tests.support.server_values import (
+    Document,
+    ReadDocument,
+    decoded_value,
+    expression,
+    python_value,
+)
 from tests.support.type_zoo import Table
 
 ZOO = "type_zoo"
@@ -39,17 +49,44 @@ def log_of(server: Server, tables: Iterable[Table]) -> bytes:
     return log.read_bytes()
 
 
-def inserted(log: bytes, options: TypeOptions | None = None) -> Rows:
-    """The after images of a log's inserts."""
+def names_of(tables: Iterable[Table]) -> Names:
+    """What a log without names lacks, from the tables' statements: their schema is utf8mb4."""
+    statements = [one for create, more in tables for one in (create, *more)]
+    effects = [created(one, ZOO) for one in statements if one.startswith("CREATE TABLE")]
+    known = {effect.name.table: effect.definition for effect in effects if effect is not None}
+
+    def named(shown: TableDefinition, lsn: int, position: int) -> TableDefinition:
+        del lsn, position
+        if shown.named or shown.table not in known:
+            return shown
+        return with_names(shown, known[shown.table], default_charset="utf8mb4", complete=False)
+
+    return named
+
+
+def inserted(log: bytes, options: TypeOptions | None = None, *, names: Names | None = None) -> Rows:
+    """The after images of a log's inserts; `names` are of a log that does not tell them."""
     batches: dict[str, list[Any]] = {}
     definitions = {}
-    for changes in decoder.read(log, options=options or TypeOptions()):
+    for changes in _changes(log, options or TypeOptions(), names):
         if changes.schema == ZOO:
             changes.batch.validate(full=True)
             batches.setdefault(changes.table, []).append(changes.batch.column("after"))
             definitions[changes.table] = changes.definition
     joined = {table: pa.concat_arrays(images) for table, images in batches.items()}
     return {table: (definitions[table], image.flatten()) for table, image in joined.items()}
+
+
+def _changes(log: bytes, options: TypeOptions, names: Names | None) -> Iterator[Changes]:
+    if names is None:
+        yield from decoder.read(log, options=options)
+        return
+    unit = SegmentDecoder(Segment("binlog.000001", 1), options, names=names)
+    for result in unit.decode([log]):
+        if isinstance(result, Changes):
+            yield result
+        elif unit.first_fault is not None:
+            raise unit.first_fault
 
 
 def selected(server: Server, definition: TableDefinition) -> list[tuple[Any, ...]]:
@@ -62,24 +99,30 @@ def selected(server: Server, definition: TableDefinition) -> list[tuple[Any, ...
 
 
 def differences(
-    column: ColumnDefinition, array: Any, server: tuple[Any, ...]
+    column: ColumnDefinition, array: Any, server: tuple[Any, ...], document: ReadDocument = Document
 ) -> Iterator[tuple[str, int, Any, Any]]:
-    """Where decoded and selected values are not the same, −0.0 and 0.0 told apart."""
+    """Where decoded and selected values are not the same, −0.0 and 0.0 told apart; of JSON what
+    `document` makes of the texts."""
     assert len(array) == len(server)
     for row, (ours, theirs) in enumerate(zip(array.to_pylist(), server, strict=True)):
-        found = decoded_value(column, ours)
-        expected = python_value(column, array.type, theirs)
+        found = decoded_value(column, ours, document)
+        expected = python_value(column, array.type, theirs, document)
         signs = isinstance(found, float) and math.copysign(1, found) != math.copysign(1, expected)
         if found != expected or type(found) is not type(expected) or signs:
             yield column.name, row + 1, found, expected
 
 
-def assert_same(server: Server, definition: TableDefinition, arrays: list[Any]) -> None:
+def assert_same(
+    server: Server,
+    definition: TableDefinition,
+    arrays: list[Any],
+    document: ReadDocument = Document,
+) -> None:
     """Fails with the first values that are not what the server selects."""
     rows = selected(server, definition)
     found = [
         difference
         for column, array, values in zip(definition.columns, arrays, rows, strict=True)
-        for difference in differences(column, array, values)
+        for difference in differences(column, array, values, document)
     ]
     assert found[:5] == []

@@ -3,7 +3,8 @@
 MySQL's own text (sql-common/json_dom.cc, `wrapper_to_string`) has a space behind each comma and
 colon. A number with a point or an exponent can be a double or a decimal, which the text does not
 tell: what has no more digits than a double can be sure of is spelled as the decoder spells doubles.
-As values both are what is stored.
+As values both are what is stored. MySQL 5.7 prints a double that is whole as an integer, which it
+becomes then, and binary values in base64 whose lines end as no string of JSON may.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ _BETWEEN = b"\0"
 """Between two documents: JSON has it only as an escape."""
 _STRING = rb'("[^"\\\0]*(?:\\.[^"\\\0]*)*")'
 _SPACED = re.compile(_STRING + rb"|[ \t\r\n]+", re.DOTALL)
+_IN_STRINGS = re.compile(_STRING, re.DOTALL)
 _UNUSUAL = re.compile(rb"\d[eE]|0\.000|\d{16}|\.\d*0(?!\d)")
 """Numbers that MySQL and the decoder may spell differently, or what looks like such in a string."""
 _NUMBER = re.compile(_STRING + rb"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", re.DOTALL)
@@ -46,7 +48,7 @@ class DocumentsReader:
     def read(self, printed: pa.Array) -> Column:
         """The documents, each checked, in the decoder's spelling."""
         text = texts(printed, _REASON)
-        documents = text.drop_null().cast(pa.binary()).to_pylist()
+        documents = [_in_lines(one) for one in text.drop_null().cast(pa.binary()).to_pylist()]
         kept = np.flatnonzero(text.is_valid().to_numpy(zero_copy_only=False))
         for place, document in enumerate(documents):
             if not _is_json(document):
@@ -59,6 +61,13 @@ class DocumentsReader:
         places[kept] = np.arange(len(kept))
         indices = pa.array(places, mask=places < 0)
         return Column(pa.array(spelled, pa.binary()).cast(self.arrow_type).take(indices))
+
+
+def _in_lines(document: bytes) -> bytes:
+    """With line breaks in strings as JSON has them."""
+    if b"\n" not in document:
+        return document
+    return _IN_STRINGS.sub(lambda found: found[0].replace(b"\n", rb"\n"), document)
 
 
 def _is_json(document: bytes) -> bool:

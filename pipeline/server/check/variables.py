@@ -164,6 +164,16 @@ GTID_MODES = ("OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON")
 """MySQL's: a change goes from one to the next."""
 
 
+_GTIDS_ONLINE = (5, 7, 6)
+"""The first MySQL that changes them while it runs."""
+_GTIDS_AT_START = (
+    "gtid_mode = ON",
+    "enforce_gtid_consistency = ON",
+    "log_slave_updates = ON",
+)
+"""What one before needs for them: MySQL 5.6 manual, "Setting Up Replication Using GTIDs"."""
+
+
 def gtid_mode(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
     """MySQL's GTIDs; MariaDB has them always."""
     del settings
@@ -176,6 +186,9 @@ def gtid_mode(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
     mode = has.upper()
     if mode == "ON":
         yield Finding("gtid_mode", has, "fit", "Every transaction has a GTID.")
+        return
+    if not facts.version.since(mysql=_GTIDS_ONLINE, mariadb=None):
+        yield Finding("gtid_mode", has, "advice", f"{why}.", set_at_start(*_GTIDS_AT_START))
         return
     steps = [("enforce_gtid_consistency", "ON")]
     steps += [("gtid_mode", step) for step in GTID_MODES[_place(mode) + 1 :]]

@@ -48,6 +48,25 @@ def test_a_session_reads_for_as_long_as_it_takes(version: ServerVersion, limit: 
 
 
 @pytest.mark.parametrize(
+    ("version", "limit", "isolation"),
+    [
+        ("5.6.24-log", None, "tx_isolation"),
+        ("5.7.19", "max_execution_time", "tx_isolation"),
+        ("5.7.29-log", "max_execution_time", "transaction_isolation"),
+        ("10.2.11-MariaDB", "max_statement_time", "tx_isolation"),
+        ("11.4.5-MariaDB", "max_statement_time", "transaction_isolation"),
+    ],
+)
+def test_a_session_sets_what_its_server_has(
+    version: str, limit: str | None, isolation: str
+) -> None:
+    statement = JdbcSource(LOGIN, ServerVersion.read(version)).options["sessionInitStatement"]
+    names = [part.partition(" = ")[0] for part in statement.removeprefix("SET ").split(", ")]
+    known = ["time_zone", "sql_mode", "net_write_timeout", limit, "optimizer_switch", isolation]
+    assert names == [name for name in known if name is not None]
+
+
+@pytest.mark.parametrize(
     ("mode", "over_tls", "expected"),
     [
         ("disabled", False, "disable"),

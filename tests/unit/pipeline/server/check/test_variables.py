@@ -11,7 +11,7 @@ from tests.support.made_facts import VARIABLES, made_facts
 
 MYSQL = ("5.7.44-log", "8.0.45", "8.4.7", "9.7.0")
 MARIADB = ("10.3.39-MariaDB", "10.11.14-MariaDB", "11.8.3-MariaDB")
-NAMELESS = ("5.7.44-log", "10.3.39-MariaDB")
+NAMELESS = ("5.6.51-log", "5.7.44-log", "10.3.39-MariaDB")
 """Versions whose logs never name columns."""
 
 
@@ -152,6 +152,12 @@ def test_gtids_are_switched_on_step_by_step(version: str, mode: str, steps: list
     is_old = version == "5.7.44-log"
     lasting = ("enforce_gtid_consistency = ON", "gtid_mode = ON") if is_old else ()
     assert finding.change.option_file == lasting
+
+
+def test_gtids_that_a_server_cannot_switch_on_while_it_runs_need_a_restart() -> None:
+    change = found("5.6.51-log", {"gtid_mode": "OFF"})["gtid_mode"].change
+    assert (change.statements, change.restart) == ((), True)
+    assert "log_slave_updates = ON" in change.option_file
 
 
 @pytest.mark.parametrize(
