@@ -27,7 +27,6 @@ Actions = Mapping[str, Mapping[str, Any]]
 MOST = 500
 """Commits that are looked at: in a lake of very many sources the last ones may all be of others."""
 
-
 _UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OSError, pa.ArrowException)
 """What reading a damaged file ends in. Spark reads it then, or says what is wrong with it."""
 
@@ -58,8 +57,11 @@ def _row(
     table: str, commits: Iterator[Actions], app: str, version: int | None = None
 ) -> dict[str, Any] | None:
     """The row of the next commit under this name, and of this version if one is told; None where
-    there is none, or its file is gone, since its row is in a larger one now."""
+    there is none, or its file is gone, since its row is in a larger one now. Behind a commit that
+    took rows away, by hand, none is told."""
     for actions in commits:
+        if actions.get("remove", {}).get("dataChange"):
+            return None
         written = actions.get("txn", {})
         if written.get("appId") == app and version in (None, written["version"]):
             content = stores.content(f"{table}/{unquote(actions['add']['path'])}")

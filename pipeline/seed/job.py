@@ -29,7 +29,7 @@ from pipeline.seed.errors import SeedError
 from pipeline.seed.filling import Filling
 from pipeline.seed.from_dump import DumpReader, opened
 from pipeline.seed.jdbc import keeps_whole_values
-from pipeline.seed.lacking import whole_tables
+from pipeline.seed.lacking import UNSHOWN, standing_still, whole_tables
 from pipeline.seed.server import SourceServer, source_server
 from pipeline.seed.source_table import SourceTable, asked_of, source_table, table_names
 from pipeline.settings import Settings
@@ -53,7 +53,7 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
         layer=LAYER,
         counts={"tables": len(seeding.seeds), "rows": sum(seed.rows for seed in seeding.seeds)},
         faults=tuple(seeding.faults),
-        notes=tuple(map(_told, seeding.seeds)),
+        notes=(*map(_told, seeding.seeds), *seeding.notes),
         seconds=time.monotonic() - started,
     )
 
@@ -68,11 +68,13 @@ def _told(seed: Seed) -> str:
 
 
 class _Seeding:
-    """Seeds tables; keeps what was seeded, and sentences about what was not."""
+    """Seeds tables; keeps what was seeded, and sentences about what was not: `faults` about what
+    failed, `notes` about what was left alone."""
 
     def __init__(self, filling: Filling) -> None:
         self.seeds: list[Seed] = []
         self.faults: list[str] = []
+        self.notes: list[str] = []
         self._filling = filling
         self._settings = filling.settings
 
@@ -88,7 +90,9 @@ class _Seeding:
 
     def from_server(self, server: SourceServer) -> None:
         """Tables of a server: by chunks, or at once where only rows of one moment will do."""
-        names = self._chosen(list(table_names(server.connection, self._settings.wanted)))
+        found = list(table_names(server.connection, self._settings.wanted))
+        self.notes += [] if found else [UNSHOWN]
+        names = self._chosen(found)
         tables = [table for name in names for table in self._looked_up(server, name)]
         at_once = [table for table in tables if self._needs_one_moment(server, table)]
         chunked = ChunkedReader(self._filling, server)
@@ -107,6 +111,7 @@ class _Seeding:
         lake, source = self._settings.layout, self._settings.source
         state = GoldState.of(Ledger(self._filling.spark, lake, source))
         whole = whole_tables(state)
+        self.notes += standing_still(state, found)
         return [name for name in found if name not in whole and not self._waits(name)]
 
     def _waits(self, name: TableName) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from pipeline.bronze.executed import log_base
 from pipeline.bronze.files import FileRow
 from pipeline.bronze.gtids import GtidSet
 from pipeline.catalog.items import SeededFrom, TimelineItem, in_force
@@ -53,17 +54,27 @@ class Reached:
         return own[-1] if own else None
 
     def last_file(self, seed: Seed, first: FileRow) -> FileRow | None:
-        """The same of its last place: the server's next file of that name. It may have begun while
-        the seed was read."""
+        """The same of its last place: a file of the same log, that may have begun while the seed
+        was read. One of a log that was begun anew since (RESET) has other changes."""
         return next(
             (
                 row
                 for row in self.files
                 if row.file == seed.last[0]
                 and row.ordinal >= first.ordinal
-                and seed.server_id in (None, row.server_id)
+                and log_base(row) == log_base(first)
             ),
             None,
+        )
+
+    def goes_on_elsewhere(self, first: FileRow) -> bool:
+        """Whether its server has written another log behind that file: what was left of the first
+        one will not come."""
+        return any(
+            row.ordinal > first.ordinal
+            and row.server_id == first.server_id
+            and log_base(row) != log_base(first)
+            for row in self.files
         )
 
     def is_behind(self, row: FileRow, place: LogPlace) -> bool:
@@ -160,6 +171,8 @@ def _begun(settings: Settings, seed: Seed, reached: Reached) -> int:
         raise NotSeededError(f"the lake has not got {seed.first[0]}, where it was begun")
     first = reached.first_file(seed)
     last = reached.last_file(seed, first) if first else None
+    if first and last is None and reached.goes_on_elsewhere(first):
+        raise NotSeededError(f"the log was begun anew, and the lake has not got {seed.last[0]}")
     if first is None or last is None or not reached.is_behind(last, seed.last):
         of = "" if seed.server_id is None else f" of the server with server_id {seed.server_id}"
         raise _WaitsError(f"the lake has not come to {seed.last[0]}:{seed.last[1]}{of}")

@@ -147,7 +147,7 @@ def test_gold_equals_a_server_that_was_written_to_while_it_was_seeded(
     )
     monkeypatch.setattr(cli_runs, "session_for", no_session)
     assert seeded_by_command(settings, tmp_path) == (0, "seed: there is nothing to do.\n")
-    # named, held or new: then it has to look
+    # named or new: then it has to look
     assert seeded_by_command(settings, tmp_path, "--table", "*.item") == (1, "")
     server.execute(f"CREATE TABLE {SCHEMA}.later (id INT)")
     assert seeded_by_command(settings, tmp_path) == (1, "")

@@ -14,6 +14,7 @@ from tests.support.event_bytes import MAGIC, event_bytes, format_description
 
 LONGEST = 0xFFFFFF
 OK = b"\0"
+OK_SEMI_SYNC = bytes([0, SEMI_SYNC_MAGIC, 0])
 ASKING = bytes([0, SEMI_SYNC_MAGIC, 1])
 """Before an event that asks for an acknowledgement: the packet behind it has number 1."""
 

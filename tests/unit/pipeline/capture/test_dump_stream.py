@@ -4,14 +4,24 @@ import struct
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from decoder.constants import EventFlag, EventType
 from decoder.framer import FLAGS_POSITION
-from pipeline.capture.dump_stream import DumpStream
+from pipeline.capture.dump_stream import LIMIT, DumpStream
 from pipeline.capture.errors import BrokenDumpError, DumpRefusedError
 from pipeline.capture.received import FileNamed, Heartbeat, LogBytes, LogEnded
-from tests.support.dumped import OK, bytes_of, description, packets, placed, rotate, taken
+from tests.support.dumped import (
+    ASKING,
+    OK,
+    OK_SEMI_SYNC,
+    bytes_of,
+    description,
+    packets,
+    placed,
+    rotate,
+    taken,
+)
 from tests.support.event_bytes import MAGIC, event_bytes, recorded
 
 FILE = "binlog.000007"
@@ -93,6 +103,26 @@ def test_an_event_of_several_packets_is_passed_on_in_pieces(size: int, checksum:
     assert bytes_of(items) == log + b"".join(events)
     assert max(len(item.data) for item in items if isinstance(item, LogBytes)) <= 4 << 20
     assert sum(item.events for item in items if isinstance(item, LogBytes)) == 3
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.tuples(st.sampled_from([0, 10, 3000, LIMIT]), st.booleans()), max_size=6),
+    st.sampled_from([1 << 14, 1 << 22]),
+    st.booleans(),
+)
+def test_events_that_ask_for_an_acknowledgement_are_landed_like_others(
+    events: list[tuple[int, bool]], step: int, first_asks: bool
+) -> None:
+    start = 4 + len(description())
+    made = placed([(QUERY, bytes(size)) for size, _ in events], start=start)
+    asking = [ASKING if asks else OK_SEMI_SYNC for _, asks in events]
+    begins = [OK_SEMI_SYNC + rotate(FILE), (ASKING if first_asks else OK_SEMI_SYNC) + description()]
+    sent = packets([*begins, *(prefix + event for prefix, event in zip(asking, made, strict=True))])
+    items = taken(DumpStream(), sent, step)
+    assert bytes_of(items)[start:] == b"".join(made)
+    asked = [item for item in items if isinstance(item, LogBytes) and item.asked]
+    assert bool(asked) == (first_asks or any(asks for _, asks in events))
 
 
 def test_an_event_without_a_position_is_certain_when_one_with_a_position_follows() -> None:

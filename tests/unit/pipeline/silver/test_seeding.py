@@ -104,15 +104,19 @@ def test_it_waits_for_its_own_log(tmp_path: Path, one: Seed, told: str) -> None:
 
 
 def test_the_log_may_go_on_in_files_that_are_begun_while_it_is_read(tmp_path: Path) -> None:
-    files = (
-        *FILES,
-        file("b.000003", 3, begun=300),
-        file("b.000003", 4, server_id=2, begun=310),
-        file("b.000003", 5, begun=400),
-    )
+    files = (*FILES, file("b.000003", 3, begun=300), file("b.000003", 9, server_id=2, begun=310))
     one = seed(("b.000002", 300), ("b.000003", 500))
     assert taken(tmp_path, one, files, end=(3, 499))[0] is None
     assert taken(tmp_path, one, files, end=(3, 500))[0] == 2 << OFFSET_BITS | 299
+
+
+def test_it_is_not_taken_where_the_log_was_begun_anew_before_its_last_place(tmp_path: Path) -> None:
+    names = ("b.000001", "b.000002", "b.000003")
+    anew = (file(name, 3 + n, begun=300 + n) for n, name in enumerate(names))
+    one = seed(("b.000002", 300), ("b.000003", 500))
+    lsn, note = taken(tmp_path, one, (*FILES, *anew), end=(5, 900))
+    assert lsn is None
+    assert "begun anew, and the lake has not got b.000003" in note
 
 
 def test_of_several_files_of_a_name_its_own_servers_last_one_counts(tmp_path: Path) -> None:
