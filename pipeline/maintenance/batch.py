@@ -14,6 +14,7 @@ from pipeline.ledger import Ledger, Plan
 from pipeline.maintenance.plan import MaintenancePlan
 from pipeline.maintenance.record import USER_METADATA, Figures, figures, tag
 from pipeline.maintenance.retention import carry_out, runs_before
+from pipeline.maintenance.seeds import remove_abandoned_seeds
 from pipeline.maintenance.tables import Table, gold_tables, shared_tables, silver_tables
 from pipeline.maintenance.upkeep import SESSION, Keeper, LookedAfter, done, due, look
 from pipeline.progress import Progress
@@ -57,6 +58,7 @@ def execute(
     old_runs = [runs_before(settings, now)] if shared else []
     with progress.task("maintenance: removing", len(silver) + 6, "tables") as task:
         removed = carry_out(session, settings, plan, body, silver, old_runs, task)
+    seeds = remove_abandoned_seeds(settings.layout, settings.source, now)
     gold = gold_tables(spark, settings)
     kept = [*gold, *silver, *(common if shared else ())]
     looked = _look_after(session, settings, plan, kept, progress, now)
@@ -66,7 +68,7 @@ def execute(
     all_of_them = [*gold, *silver, *common]
     found = _figures(spark, settings, plan, changed if ledger.wrote(plan) else all_of_them)
     left = [sentence for _, after in looked for sentence in after.left]
-    counts = _counts(body, found)
+    counts = _counts(body, found, seeds)
     record = {
         "counts": counts,
         "tables": {name: one.to_dict() for name, one in found.items()},
@@ -121,7 +123,7 @@ def _figures(
     return {name: one for name, one in told.items() if one != Figures()}
 
 
-def _counts(body: MaintenancePlan, found: Mapping[str, Figures]) -> dict[str, int]:
+def _counts(body: MaintenancePlan, found: Mapping[str, Figures], seeds: int) -> dict[str, int]:
     """The totals, those that are not 0."""
     cuts = found.get("gold/_cuts", Figures()).rows
     silver = sum(one.rows for name, one in found.items() if name.startswith("silver/"))
@@ -129,6 +131,7 @@ def _counts(body: MaintenancePlan, found: Mapping[str, Figures]) -> dict[str, in
         "cuts removed": cuts,
         "binlog files removed": body.bronze.files,
         "rows of silver removed": silver,
+        "seeds removed": seeds,
         "records of runs removed": found.get("ledger/runs", Figures()).rows,
         "files put together": sum(one.rewritten_files for one in found.values()),
         "old files deleted": sum(one.vacuumed_files for one in found.values()),

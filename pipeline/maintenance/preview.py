@@ -13,6 +13,7 @@ from pipeline.maintenance.batch import Done, limits
 from pipeline.maintenance.plan import MaintenancePlan
 from pipeline.maintenance.planning import plan_next
 from pipeline.maintenance.retention import Removal, removals, runs_before
+from pipeline.maintenance.seeds import abandoned_seeds
 from pipeline.maintenance.tables import Table, gold_tables, shared_tables, silver_tables
 from pipeline.maintenance.upkeep import SESSION, due, look, old_files
 from pipeline.progress import Progress
@@ -39,6 +40,8 @@ def preview(
     old_runs = [runs_before(settings, now)] if shared else []
     notes = [] if plan is None else [f"Batch {plan.batch} is open: it is finished first."]
     notes += _removals(spark, settings, body, silver, old_runs)
+    if seeds := len(list(abandoned_seeds(settings.layout, settings.source, now))):
+        notes.append(f"silver/_seeds: remove {seeds:,} that were refused or never finished")
     with progress.task("maintenance: looking", len(tables), "tables") as task:
         for table in tables:
             notes += _upkeep(session, settings, table, now)

@@ -32,6 +32,7 @@ REFUSED = "refused.txt"
 ROWS = "rows"
 _BETWEEN = "~"
 """Between the parts of an id; `encode_part` gives none."""
+_TIME = "%Y%m%dT%H%M%S%f"
 
 LogPlace = tuple[str, int]
 """A file of the server's log, and a position in it."""
@@ -95,8 +96,17 @@ class Seed:
 
 def new_id(name: TableName) -> str:
     """An id for a seed of a table that begins now."""
-    now = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S%f")
+    now = datetime.now(timezone.utc).strftime(_TIME)
     return _BETWEEN.join([*_prefix(name), f"{now}-{uuid4().hex[:8]}"])
+
+
+def begun_at(seed: str) -> datetime | None:
+    """When the seed of an id was begun; None for what is no id of `new_id`."""
+    time = seed.rpartition(_BETWEEN)[2].partition("-")[0]
+    try:
+        return datetime.strptime(time, _TIME).replace(tzinfo=timezone.utc)
+    except ValueError:
+        return None
 
 
 def _prefix(name: TableName) -> tuple[str, str]:

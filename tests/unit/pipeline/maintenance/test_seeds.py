@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from pipeline import stores
+from pipeline.catalog.effects import TableName
+from pipeline.lake import Lake
+from pipeline.maintenance.seeds import KEEP, abandoned_seeds, remove_abandoned_seeds
+from pipeline.silver.seeds import Seed, begun_at, new_id, put_seed, refuse_seed
+
+NAME = TableName("sh~op", "it em")
+
+
+def begun(lake: Lake) -> str:
+    """The id of a seed that has some rows."""
+    seed = new_id(NAME)
+    stores.write(f"{lake.seeds('live')}/{seed}/rows/000000/a/rows.parquet", b"rows")
+    return seed
+
+
+def whole(lake: Lake) -> str:
+    seed = begun(lake)
+    place = ("b.000001", 4)
+    put_seed(lake, "live", Seed(seed, NAME.schema, NAME.table, "", place, place, True, 1))
+    return seed
+
+
+def refused(lake: Lake) -> str:
+    seed = whole(lake)
+    refuse_seed(lake, "live", seed, "its table is another")
+    return seed
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(str(tmp_path))
+
+
+def test_refused_and_unfinished_seeds_go_when_they_are_old(lake: Lake) -> None:
+    kept, *going = whole(lake), refused(lake), begun(lake)
+    now = datetime.now(timezone.utc)
+    assert list(abandoned_seeds(lake, "live", now)) == []
+    later = now + KEEP + timedelta(seconds=1)
+    assert set(abandoned_seeds(lake, "live", later)) == set(going)
+    assert remove_abandoned_seeds(lake, "live", later) == 2
+    assert stores.names_in(lake.seeds("live")) == [kept]
+    assert remove_abandoned_seeds(lake, "live", later) == 0
+
+
+def test_what_is_no_seed_is_left_alone(lake: Lake) -> None:
+    for name in ("notes", "shop~item~yesterday"):
+        stores.write(f"{lake.seeds('live')}/{name}/file", b"")
+    later = datetime.now(timezone.utc) + 2 * KEEP
+    assert list(abandoned_seeds(lake, "live", later)) == []
+
+
+def test_an_id_tells_when_its_seed_was_begun() -> None:
+    before = datetime.now(timezone.utc)
+    told = begun_at(new_id(NAME))
+    assert told is not None
+    assert before <= told <= datetime.now(timezone.utc)
