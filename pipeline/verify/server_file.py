@@ -28,7 +28,7 @@ class ServerTable:
     """A table of the server's: `number` is its own in the file; `key` is empty for a bag.
 
     `transactional`: its engine takes part in the snapshot; `keys`: each row's hash and key are
-    there. `changed`: why it could not be read, altered as it was behind the snapshot's begin.
+    there. `changed`: why it could not be read, altered or locked behind the snapshot's begin.
     `chunks`: what each of its `count` chunks comes to that has rows.
     """
 

@@ -82,8 +82,9 @@ FETCHED = 1000
 """Rows that are asked of the driver at a time."""
 Keep = Callable[[int, int, bytes, str], None]
 """Takes of each row the number of its table, its chunk, its hash, and its key as JSON."""
-CHANGED = frozenset({1051, 1054, 1146, 1412})
-"""Codes of a SELECT whose table was altered, emptied or dropped since the snapshot began."""
+CHANGED = frozenset({1051, 1054, 1146, 1205, 1412})
+"""Codes of a SELECT whose table was altered, emptied or dropped since the snapshot began, or that
+somebody has locked (1205) for longer than is waited."""
 
 
 class Watcher:
@@ -213,7 +214,7 @@ def _write_table(
 ) -> None:
     names = [column.name for column in table.columns]
     key = tuple(names.index(name) for name in table.key)
-    estimate = estimated_rows(cursor, table)
+    estimate = _estimate(cursor, table)
     chunking = Chunking(chunk_count(estimate), key) if reading.keys else WHOLE
     began = {
         "table": number,
@@ -232,12 +233,27 @@ def _write_table(
         rows, total = together(sums)
         told = {"rows": rows, "checksum": checksum(total)}
     except Exception as error:
-        if not (error.args and error.args[0] in CHANGED):
+        if not _is_changed(error):
             raise
         sums, told = {}, {"rows": 0, "checksum": "", "changed": str(error.args[-1])}
     cursor.close()
     chunks = [[chunk, *_told(one)] for chunk, one in sums.items()]
     _write(out, {"end": number, **told, "chunks": chunks})
+
+
+def _estimate(cursor: Any, table: SourceTable) -> int:
+    """About how many rows it has; 0 where somebody has locked it: to read it says so again."""
+    try:
+        return estimated_rows(cursor, table)
+    except Exception as error:
+        if not _is_changed(error):
+            raise
+        return 0
+
+
+def _is_changed(error: Exception) -> bool:
+    """Whether a driver's error, whichever driver it is, tells of a table that cannot be read."""
+    return bool(error.args) and error.args[0] in CHANGED
 
 
 def _told(one: ChunkSum) -> tuple[int, str]:

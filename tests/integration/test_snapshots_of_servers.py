@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from pymysql.converters import encoders
 
-from pipeline.verify.snapshot import server_place, write_snapshot
+from pipeline.verify import snapshot
+from pipeline.verify.snapshot import Watcher, server_place, write_snapshot
 from pipeline.verify.snapshot_columns import SourceTable, estimated_rows
 from pipeline.verify.staged_rows import staged_rows
 from tests.support.server import Server
@@ -71,6 +73,35 @@ def test_rows_are_the_same_in_the_file_and_beside_it(server: Server, tmp_path: P
     sums = {line["end"]: line["chunks"] for line in rest if "end" in line}
     assert sorted(rows for _, rows, _ in sums[0]) == [1, 2]
     assert sum(rows for _, rows, _ in sums[1]) == 3
+
+
+class _Locking(Watcher):
+    """Somebody locks a table as soon as the snapshot has begun, and drops another one."""
+
+    def __init__(self, other: Any) -> None:
+        self._other = other
+
+    def begun(self, place: Mapping[str, Any]) -> None:
+        """Before any row is read."""
+        with self._other.cursor() as cursor:
+            cursor.execute(f"DROP TABLE {SCHEMA}.bag")
+            cursor.execute(f"LOCK TABLES {SCHEMA}.one WRITE")
+
+
+def test_a_table_that_is_locked_at_its_turn_is_told_and_the_others_are_read(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = [s.replace("lock_wait_timeout = 5", "lock_wait_timeout = 1") for s in snapshot.SESSION]
+    assert short != [*snapshot.SESSION]
+    monkeypatch.setattr(snapshot, "SESSION", short)
+    server.execute(f"CREATE TABLE {SCHEMA}.zoo (v INT); INSERT INTO {SCHEMA}.zoo VALUES (1), (2)")
+    out = io.StringIO()
+    with server.connect() as other, connected(server) as connection:
+        write_snapshot(connection, out, tables=[f"{SCHEMA}.*"], watcher=_Locking(other))
+    ends = [line for line in lines(out.getvalue()) if "end" in line]
+    assert ["changed" in end for end in ends] == [True, True, False]
+    assert "Lock wait timeout" in ends[1]["changed"]
+    assert ends[2]["rows"] == 2
 
 
 def test_chunks_are_as_many_as_the_server_takes_rows_to_be(server: Server) -> None:
