@@ -22,8 +22,9 @@ from pipeline.silver.decode import OFFSET_BITS
 
 @dataclass(frozen=True, slots=True)
 class GoldGtids:
-    """`own`: of the transactions that are in gold; `before`: of those before the log's first file,
-    which the lake never had, as far as the log tells."""
+    """`own`: of the transactions that are in gold; `before`: of those that the log's files tell to
+    be before them, up to the cut. The lake never had those before the first file, nor those of a
+    gap that was accepted (`given_up`), and a server has them all the same."""
 
     own: GtidSet = NO_GTIDS
     before: GtidSet = NO_GTIDS
@@ -41,24 +42,25 @@ def executed_at(
     files = read_files(spark, lake, source)
     if not recorded or not files:
         return GoldGtids(GtidSet.of(recorded))
-    anew = last_begun_anew(files, lsn >> OFFSET_BITS)
+    at = lsn >> OFFSET_BITS
+    anew = last_begun_anew(files, at)
+    first = files[0].ordinal if anew is None else anew.ordinal
+    # Before the first transaction gold is before the first file.
+    since = [row for row in files if first <= row.ordinal <= at] or files[:1]
+    before = GtidSet.of(*(row.previous_gtids for row in since))
     if anew is None:
-        return GoldGtids(GtidSet.of(recorded), GtidSet.of(files[0].previous_gtids))
-    since = [row for row in files if anew.ordinal <= row.ordinal <= lsn >> OFFSET_BITS]
-    return _since(spark, lake, source, lsn, since)
+        return GoldGtids(GtidSet.of(recorded), before)
+    return GoldGtids(_own_of(spark, lake, source, lsn, since), before)
 
 
-def _since(
+def _own_of(
     spark: SparkSession, lake: Lake, source: str, lsn: int, files: list[FileRow]
-) -> GoldGtids:
-    """Of these files alone, of which the last one holds the LSN."""
+) -> GtidSet:
+    """Of the transactions in these files alone, of which the last one holds the LSN."""
     *whole, last = files
     begin = last.ordinal << OFFSET_BITS
     here = gtids_at(Cut(), gather(spark, lake, source, begin, lsn))
-    return GoldGtids(
-        GtidSet.of(*(row.gtids for row in whole)) | here,
-        GtidSet.of(*(row.previous_gtids for row in files)),
-    )
+    return GtidSet.of(*(row.gtids for row in whole)) | here
 
 
 def cuts_since(
