@@ -7,6 +7,7 @@ counts from there, and numbers of before come again.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import itemgetter
 
 from pyspark.sql import SparkSession, functions as sf
 
@@ -34,13 +35,20 @@ class GoldGtids:
         """What a server has that is where gold is."""
         return self.own | self.before
 
+    @property
+    def needed(self) -> GtidSet:
+        """What a server must have: gold's own. Where it has none, those before: rows that were
+        seeded from a server at rest are of behind these."""
+        return self.own or self.before
+
 
 def executed_at(
     spark: SparkSession, lake: Lake, source: str, lsn: int, recorded: str | None
 ) -> GoldGtids:
-    """Those at a cut's LSN; `recorded` is the `gtid_set` of the cut. None where it has none."""
+    """Those at a cut's LSN; `recorded` is the `gtid_set` of the cut: without it there are no own
+    ones."""
     files = read_files(spark, lake, source)
-    if not recorded or not files:
+    if not files:
         return GoldGtids(GtidSet.of(recorded))
     at = lsn >> OFFSET_BITS
     anew = last_begun_anew(files, at)
@@ -48,7 +56,7 @@ def executed_at(
     # Before the first transaction gold is before the first file.
     since = [row for row in files if first <= row.ordinal <= at] or files[:1]
     before = GtidSet.of(*(row.previous_gtids for row in since))
-    if anew is None:
+    if anew is None or not recorded:
         return GoldGtids(GtidSet.of(recorded), before)
     return GoldGtids(_own_of(spark, lake, source, lsn, since), before)
 
@@ -65,10 +73,10 @@ def _own_of(
 
 def cuts_since(
     spark: SparkSession, lake: Lake, source: str, lsn: int
-) -> list[tuple[int, int, str]]:
-    """The published cuts from an LSN on that have GTIDs: batch, LSN and what they record, in
-    order."""
+) -> list[tuple[int, int, str | None]]:
+    """The published cuts from an LSN on: batch, LSN and what they record, in order."""
     rows = delta.read(spark, lake.cuts).where(sf.col("source") == source)
-    rows = rows.where((sf.col("lsn") >= lsn) & sf.col("gtid_set").isNotNull())
+    rows = rows.where(sf.col("lsn") >= lsn)
     found = rows.select("batch", "lsn", "gtid_set").collect()
-    return sorted((row["batch"], row["lsn"], row["gtid_set"]) for row in found)
+    told = ((row["batch"], row["lsn"], row["gtid_set"]) for row in found)
+    return sorted(told, key=itemgetter(0))

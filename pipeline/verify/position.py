@@ -23,8 +23,10 @@ def other_position(spark: SparkSession, lake: Lake, cut: PublishedCut, file: Ser
 
     A place in a log is that of the same file in the lake, and of the same server.
     """
-    if cut.gtid_set and file.gtid_set:
-        return _by_gtids(spark, lake, cut, file.gtid_set)
+    if file.gtid_set:
+        gold = executed_at(spark, lake, cut.source, cut.lsn, cut.gtid_set)
+        if gold.all:
+            return _by_gtids(gold, GtidSet.of(file.gtid_set))
     return _by_place(spark, lake, cut, file)
 
 
@@ -35,12 +37,11 @@ def differing_gtids(gold: GoldGtids, theirs: GtidSet) -> tuple[str, str]:
     servers may use the same number.
     """
     later = gold.all.lacking(theirs) or gold.all.lacking_of_servers(theirs.last_of_domains())
-    return later, theirs.lacking(gold.own)
+    return later, theirs.lacking(gold.needed)
 
 
-def _by_gtids(spark: SparkSession, lake: Lake, cut: PublishedCut, snapshot: str) -> str:
-    gold = executed_at(spark, lake, cut.source, cut.lsn, cut.gtid_set)
-    later, earlier = differing_gtids(gold, GtidSet.of(snapshot))
+def _by_gtids(gold: GoldGtids, snapshot: GtidSet) -> str:
+    later, earlier = differing_gtids(gold, snapshot)
     told = [f"The snapshot has {later}, which gold's cut has not."] if later else []
     told += [f"Gold's cut has {earlier}, which the snapshot has not."] if earlier else []
     return " ".join(told)

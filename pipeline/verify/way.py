@@ -70,7 +70,7 @@ class GoldStanding:
 
         Raises OtherLogError where it cannot be told.
         """
-        if place["gtid_set"] and self.gtids.own:
+        if place["gtid_set"] and self.gtids.all:
             return WithGtids(place["gtid_set"])
         if place["file"] is None:
             raise OtherLogError(
@@ -95,7 +95,7 @@ class GoldStanding:
         """What gold has and the server has not, where GTIDs tell."""
         if not place["gtid_set"]:
             return GtidSet()
-        return self.gtids.own.not_reached_by(GtidSet.of(place["gtid_set"]))
+        return self.gtids.needed.not_reached_by(GtidSet.of(place["gtid_set"]))
 
 
 def wait_until_it_has(

@@ -48,16 +48,27 @@ def gold_at(
         # Gold has nothing of the log yet.
         (PURGED, 0, f"{A}:11", f"{A}:1-10", f"{A}:1-11"),
         ([], 3, f"{A}:1-5", "", f"{A}:1-5"),
+        # A cut without a transaction: seeded from a server at rest.
+        (PURGED[:1], 0, None, f"{A}:1-10", f"{A}:1-10"),
+        (PURGED, 8, None, f"{A}:1-60", f"{A}:1-60"),
+        ([], 0, None, "", ""),
     ],
 )
 def test_what_the_log_tells_to_be_before_the_cut_is_there_too(
     monkeypatch: pytest.MonkeyPatch,
     files: list[FileRow],
     ordinal: int,
-    recorded: str,
+    recorded: str | None,
     before: str,
     everything: str,
 ) -> None:
     found = gold_at(monkeypatch, files, ordinal, recorded)
     assert (str(found.own), str(found.before)) == (str(GtidSet.of(recorded)), before)
     assert str(found.all) == everything
+
+
+def test_a_server_must_have_golds_own_and_where_there_are_none_those_before() -> None:
+    own, before = GtidSet.of(f"{A}:11-20"), GtidSet.of(f"{A}:1-10")
+    assert GoldGtids(own, before).needed == own
+    assert GoldGtids(before=before).needed == before
+    assert not GoldGtids().needed

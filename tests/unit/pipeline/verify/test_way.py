@@ -22,6 +22,11 @@ def gold(gtids: str, server_id: int | None = 1) -> GoldStanding:
     return GoldStanding(5, GoldGtids(GtidSet.of(gtids)), server_id)
 
 
+def seeded(before: str) -> GoldStanding:
+    """Of a server at rest: gold has no transaction of the log."""
+    return GoldStanding(0, GoldGtids(before=GtidSet.of(before)), 1)
+
+
 def place(**given: Any) -> dict[str, Any]:
     told = {"server_id": 1, "server_uuid": ONE, "gtid_set": "", "file": "b.1", "position": 4}
     return {**told, **given}
@@ -33,6 +38,9 @@ def place(**given: Any) -> dict[str, Any]:
         # A server of any id and any log, if GTIDs tell.
         (gold(f"{ONE}:1-5"), place(gtid_set=f"{ONE}:1-9"), WithGtids(f"{ONE}:1-9")),
         (gold("0-1-5"), place(gtid_set="0-1-9", server_id=2, file=None), WithGtids("0-1-9")),
+        # Just seeded, from a server that was at rest.
+        (seeded(f"{ONE}:1-5"), place(gtid_set=f"{ONE}:1-5", server_id=2), WithGtids(f"{ONE}:1-5")),
+        (seeded("0-1-5"), place(gtid_set="0-1-5", server_id=2), WithGtids("0-1-5")),
         # The server of the log, if they do not: on neither side, or on one alone.
         (gold(""), place(), AtPosition("b.1", 4)),
         (gold(""), place(gtid_set=f"{ONE}:1-9"), AtPosition("b.1", 4)),
@@ -82,6 +90,12 @@ def test_a_replica_is_given_time_to_come_to_where_gold_is() -> None:
     sets = [f"{ONE}:1-3", f"{ONE}:1-4", f"{ONE}:1-5", f"{ONE}:1-9"]
     places = [place(gtid_set=gtids, server_uuid=TWO) for gtids in sets]
     assert waited(gold(f"{ONE}:1-5"), places, patience=60) == 3
+
+
+def test_behind_a_seed_a_replica_is_given_time_too() -> None:
+    sets = [f"{ONE}:1-3", f"{ONE}:1-5", f"{ONE}:1-9"]
+    places = [place(gtid_set=gtids, server_uuid=TWO) for gtids in sets]
+    assert waited(seeded(f"{ONE}:1-5"), places, patience=60) == 2
 
 
 def test_without_gtids_or_patience_nothing_is_waited_for() -> None:
