@@ -23,7 +23,7 @@ def other_position(spark: SparkSession, lake: Lake, cut: PublishedCut, file: Ser
 
     A place in a log is that of the same file in the lake, and of the same server.
     """
-    if file.gtid_set:
+    if file.has_gtids:
         gold = executed_at(spark, lake, cut.source, cut.lsn, cut.gtid_set)
         if gold.all:
             return _by_gtids(gold, GtidSet.of(file.gtid_set))

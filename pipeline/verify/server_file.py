@@ -56,6 +56,7 @@ class ServerFile:
     """The file: where the server was, and what each table came to. `hashes` (`HASHES`): each row's.
 
     `gtid_set` is empty and `file` None where the server had none, `server_uuid` empty for MariaDB.
+    `has_gtids`: each of its transactions has one, so that an empty set is of a server without any.
     """
 
     hashes: DataFrame
@@ -69,6 +70,7 @@ class ServerFile:
     tables: Mapping[TableName, ServerTable]
     server_id: int = 0
     server_uuid: str = ""
+    has_gtids: bool = False
 
     def rows(self, table: ServerTable, chunks: Collection[int] | None) -> DataFrame:
         """The hash and the key of each row of these chunks (None: of all), as `gold_table.keyed`
@@ -108,6 +110,7 @@ def read_server_file(spark: SparkSession, path: str) -> ServerFile:
         {table.name: table for table in tables},
         header["server_id"],
         header["server_uuid"],
+        header["has_gtids"],
     )
 
 

@@ -68,16 +68,17 @@ SESSION = (
 _IDENTITY = {
     # Only where all transactions have one does a set of GTIDs tell the server's state.
     False: (
-        "SELECT @@GLOBAL.server_id, @@GLOBAL.server_uuid,"
+        "SELECT @@GLOBAL.server_id, @@GLOBAL.server_uuid, @@GLOBAL.gtid_mode = 'ON',"
         " IF(@@GLOBAL.gtid_mode = 'ON', @@GLOBAL.gtid_executed, '')"
     ),
     # A replica may log nothing of what it replicates; then only the second one tells of it.
     True: (
-        "SELECT @@GLOBAL.server_id, '',"
+        "SELECT @@GLOBAL.server_id, '', 1,"
         " CONCAT(@@GLOBAL.gtid_binlog_pos, ',', @@GLOBAL.gtid_slave_pos)"
     ),
 }
-"""By whether it is MariaDB: what asks for the server's id, its UUID, and what it has executed."""
+"""By whether it is MariaDB: what asks for the server's id, its UUID, whether each transaction has a
+GTID, and what it has executed."""
 FETCHED = 1000
 """Rows that are asked of the driver at a time."""
 Keep = Callable[[int, int, bytes, str], None]
@@ -163,8 +164,9 @@ def _begin(cursor: Any) -> dict[str, Any]:
 def server_place(cursor: Any) -> dict[str, Any]:
     """Where a server is now, and which one it is.
 
-    `gtid_set` is empty where not every transaction of the server has a GTID; `server_uuid` on
-    MariaDB, which has none; `file` and `position` are None where it writes no log.
+    `has_gtids`: whether every transaction of the server has a GTID. `gtid_set` is empty where not,
+    and where it has executed none (RESET); `server_uuid` on MariaDB, which has none. `file` and
+    `position` are None where it writes no log.
     """
     version = _first(cursor, "SELECT VERSION()")[0]
     is_mariadb = "mariadb" in version.lower()
@@ -175,7 +177,8 @@ def server_place(cursor: Any) -> dict[str, Any]:
         "at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "server_id": int(server[0]),
         "server_uuid": server[1],
-        "gtid_set": server[2].replace("\n", "").strip(","),
+        "has_gtids": server[2] == "1",
+        "gtid_set": server[3].replace("\n", "").strip(","),
         "file": place[0] if place else None,
         "position": int(place[1]) if place else None,
     }

@@ -70,7 +70,7 @@ class GoldStanding:
 
         Raises OtherLogError where it cannot be told.
         """
-        if place["gtid_set"] and self.gtids.all:
+        if place["has_gtids"] and self.gtids.all:
             return WithGtids(place["gtid_set"])
         if place["file"] is None:
             raise OtherLogError(
@@ -92,8 +92,9 @@ class GoldStanding:
         return AtPosition(place["file"], place["position"])
 
     def lacked_by(self, place: Mapping[str, Any]) -> GtidSet:
-        """What gold has and the server has not, where GTIDs tell."""
-        if not place["gtid_set"]:
+        """What gold has and the server has not, where GTIDs tell: all, where the server has none
+        (RESET, or a replica that is empty)."""
+        if not place["has_gtids"]:
             return GtidSet()
         return self.gtids.needed.not_reached_by(GtidSet.of(place["gtid_set"]))
 

@@ -49,6 +49,7 @@ def test_nothing_is_written_to_the_servers_log(server: Server) -> None:
         after = server_place(cursor)
     assert {**before, "at": ""} == {**after, "at": ""}
     assert before["gtid_set"]
+    assert before["has_gtids"]
 
 
 def test_rows_are_the_same_in_the_file_and_beside_it(server: Server, tmp_path: Path) -> None:
@@ -73,6 +74,13 @@ def test_rows_are_the_same_in_the_file_and_beside_it(server: Server, tmp_path: P
     sums = {line["end"]: line["chunks"] for line in rest if "end" in line}
     assert sorted(rows for _, rows, _ in sums[0]) == [1, 2]
     assert sum(rows for _, rows, _ in sums[1]) == 3
+
+
+def test_behind_reset_a_server_has_gtids_and_has_executed_none(server: Server) -> None:
+    server.reset_logs()
+    with connected(server) as connection, connection.cursor() as cursor:
+        place = server_place(cursor)
+    assert (place["has_gtids"], place["gtid_set"]) == (True, "")
 
 
 class _Locking(Watcher):

@@ -62,7 +62,7 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> MadeL
 
 def server_file(spark: SparkSession, gtids: str, file: str | None, at: int | None) -> ServerFile:
     hashes = spark.createDataFrame([], HASHES)
-    return ServerFile(hashes, "9.7", "", "null", (), gtids, file, at, {}, server_id=1)
+    return ServerFile(hashes, "9.7", "", "null", (), gtids, file, at, {}, 1, "", bool(gtids))
 
 
 def test_places_in_the_log_and_gtids_say_what_a_snapshot_is_of(lake: MadeLake) -> None:
@@ -78,6 +78,14 @@ def test_places_in_the_log_and_gtids_say_what_a_snapshot_is_of(lake: MadeLake) -
         sentence = other_position(lake.spark, Lake(lake.root), cut, found)
         assert told in sentence, (gold, snapshot)
         assert bool(sentence) == bool(told), (gold, snapshot)
+
+
+def test_a_server_that_has_executed_nothing_is_before_gold(lake: MadeLake) -> None:
+    """Right behind RESET, at the same place in a file of the same name."""
+    cut = PublishedCut(SOURCE, lsn(2), f"{SERVER}:3-9", (), frozenset(), ())
+    found = replace(server_file(lake.spark, "", "log.000001", 2500), has_gtids=True)
+    sentence = other_position(lake.spark, Lake(lake.root), cut, found)
+    assert f"Gold's cut has {SERVER}:3-9" in sentence
 
 
 def test_a_place_in_the_log_of_another_server_tells_nothing(lake: MadeLake) -> None:

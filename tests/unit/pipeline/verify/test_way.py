@@ -28,8 +28,9 @@ def seeded(before: str) -> GoldStanding:
 
 
 def place(**given: Any) -> dict[str, Any]:
+    """Of a server that has GTIDs if it tells some, unless that is said."""
     told = {"server_id": 1, "server_uuid": ONE, "gtid_set": "", "file": "b.1", "position": 4}
-    return {**told, **given}
+    return {**told, "has_gtids": bool(given.get("gtid_set")), **given}
 
 
 @pytest.mark.parametrize(
@@ -41,9 +42,12 @@ def place(**given: Any) -> dict[str, Any]:
         # Just seeded, from a server that was at rest.
         (seeded(f"{ONE}:1-5"), place(gtid_set=f"{ONE}:1-5", server_id=2), WithGtids(f"{ONE}:1-5")),
         (seeded("0-1-5"), place(gtid_set="0-1-5", server_id=2), WithGtids("0-1-5")),
+        # One that has executed nothing is told by that too.
+        (gold(f"{ONE}:1-5"), place(has_gtids=True, server_id=2), WithGtids("")),
         # The server of the log, if they do not: on neither side, or on one alone.
         (gold(""), place(), AtPosition("b.1", 4)),
         (gold(""), place(gtid_set=f"{ONE}:1-9"), AtPosition("b.1", 4)),
+        (gold(""), place(has_gtids=True), AtPosition("b.1", 4)),
         (gold(f"{ONE}:1-5"), place(), AtPosition("b.1", 4)),
     ],
 )
@@ -102,6 +106,26 @@ def test_without_gtids_or_patience_nothing_is_waited_for() -> None:
     assert waited(gold(f"{ONE}:1-5"), [place(), place()], patience=9) == 1
     behind = place(gtid_set=f"{ONE}:1-3", server_uuid=TWO)
     assert waited(gold(f"{ONE}:1-5"), [behind, behind], patience=0) == 1
+
+
+@pytest.mark.parametrize(
+    ("had", "at", "patience", "told"),
+    [
+        # Right behind RESET: gold has what was the server's own.
+        (f"{ONE}:1-5", place(has_gtids=True), 1e9, "has lost"),
+        (f"{ONE}:1-5", place(has_gtids=True), 0, "has lost"),
+        ("0-1-5", place(has_gtids=True, server_uuid=""), 1e9, "has lost"),
+        # An empty replica has not got it yet.
+        (f"{ONE}:1-5", place(has_gtids=True, server_uuid=TWO, server_id=2), 0.01, "has not got"),
+        ("0-1-5", place(has_gtids=True, server_uuid="", server_id=2), 0.01, "has not got"),
+    ],
+)
+def test_a_server_that_has_executed_nothing_lacks_everything(
+    had: str, at: dict[str, Any], patience: float, told: str
+) -> None:
+    with pytest.raises(BehindGoldError, match=told) as raised:
+        waited(gold(had), [at], patience)
+    assert raised.value.lacking == had
 
 
 @pytest.mark.parametrize(
