@@ -22,7 +22,7 @@ from pipeline.verify.checksums import (
 )
 from pipeline.verify.chunks import Chunking, differing
 from pipeline.verify.gold_table import keyed
-from pipeline.verify.position import other_position
+from pipeline.verify.position import only_replicated, other_position
 from pipeline.verify.server_file import ServerFile, ServerTable
 
 KEYS = 1000
@@ -100,7 +100,7 @@ def compare(
     """Compare the cut's tables, which come to `ours` by `chunkings`, with a server's file."""
     found = {TableName(table.told.schema, table.told.table): table for table in ours}
     both = [table for table in cut.tables if table.name in file.tables]
-    notes = _notes(both, found, file)
+    notes = [*_notes(both, found, file), *_of_domains(spark, settings, cut, file)]
     changed = _changed(both, file)
     both = [table for table in both if file.tables[table.name].changed is None]
     apart = [*_not_in_both(settings, cut, file)]
@@ -234,6 +234,16 @@ def _unmatched(patterns: Sequence[str], told: Sequence[str]) -> list[NotCompared
         for pattern in patterns
         if not any(fnmatchcase(name, pattern) for name in told)
     ]
+
+
+def _of_domains(
+    spark: SparkSession, settings: Settings, cut: PublishedCut, file: ServerFile
+) -> Iterator[str]:
+    if others := only_replicated(spark, settings.layout, cut, file):
+        yield (
+            f"the server has replicated {others}, of domains that neither its own log nor the lake"
+            " has: they are taken for another primary's."
+        )
 
 
 def _notes(

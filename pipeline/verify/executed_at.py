@@ -42,6 +42,12 @@ class GoldGtids:
         return self.own or self.before
 
 
+def known_in(spark: SparkSession, lake: Lake, source: str) -> GtidSet:
+    """Of all transactions that the lake's files have, or tell to be before them."""
+    files = read_files(spark, lake, source)
+    return GtidSet.of(*(text for row in files for text in (row.previous_gtids, row.gtids)))
+
+
 def executed_at(
     spark: SparkSession, lake: Lake, source: str, lsn: int, recorded: str | None
 ) -> GoldGtids:

@@ -56,7 +56,8 @@ class ServerFile:
     """The file: where the server was, and what each table came to. `hashes` (`HASHES`): each row's.
 
     `gtid_set` is empty and `file` None where the server had none, `server_uuid` empty for MariaDB.
-    `has_gtids`: each of its transactions has one, so that an empty set is of a server without any.
+    `has_gtids`: each of its transactions has one, so that an empty set is of a server without any;
+    `gtids_logged`: those that its own log's state has, on MariaDB.
     """
 
     hashes: DataFrame
@@ -71,6 +72,7 @@ class ServerFile:
     server_id: int = 0
     server_uuid: str = ""
     has_gtids: bool = False
+    gtids_logged: str = ""
 
     def rows(self, table: ServerTable, chunks: Collection[int] | None) -> DataFrame:
         """The hash and the key of each row of these chunks (None: of all), as `gold_table.keyed`
@@ -111,6 +113,7 @@ def read_server_file(spark: SparkSession, path: str) -> ServerFile:
         header["server_id"],
         header["server_uuid"],
         header["has_gtids"],
+        header["gtids_logged"],
     )
 
 

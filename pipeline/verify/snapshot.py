@@ -69,16 +69,13 @@ _IDENTITY = {
     # Only where all transactions have one does a set of GTIDs tell the server's state.
     False: (
         "SELECT @@GLOBAL.server_id, @@GLOBAL.server_uuid, @@GLOBAL.gtid_mode = 'ON',"
-        " IF(@@GLOBAL.gtid_mode = 'ON', @@GLOBAL.gtid_executed, '')"
+        " IF(@@GLOBAL.gtid_mode = 'ON', @@GLOBAL.gtid_executed, ''), ''"
     ),
     # A replica may log nothing of what it replicates; then only the second one tells of it.
-    True: (
-        "SELECT @@GLOBAL.server_id, '', 1,"
-        " CONCAT(@@GLOBAL.gtid_binlog_pos, ',', @@GLOBAL.gtid_slave_pos)"
-    ),
+    True: ("SELECT @@GLOBAL.server_id, '', 1, @@GLOBAL.gtid_binlog_pos, @@GLOBAL.gtid_slave_pos"),
 }
 """By whether it is MariaDB: what asks for the server's id, its UUID, whether each transaction has a
-GTID, and what it has executed."""
+GTID, what it has executed and logged, and what it has replicated."""
 FETCHED = 1000
 """Rows that are asked of the driver at a time."""
 Keep = Callable[[int, int, bytes, str], None]
@@ -166,7 +163,8 @@ def server_place(cursor: Any) -> dict[str, Any]:
 
     `has_gtids`: whether every transaction of the server has a GTID. `gtid_set` is empty where not,
     and where it has executed none (RESET); `server_uuid` on MariaDB, which has none. `file` and
-    `position` are None where it writes no log.
+    `position` are None where it writes no log. `gtids_logged` are those of the set that MariaDB has
+    in its own log's state: a domain that is only replicated may be of long ago, and of others.
     """
     version = _first(cursor, "SELECT VERSION()")[0]
     is_mariadb = "mariadb" in version.lower()
@@ -178,7 +176,8 @@ def server_place(cursor: Any) -> dict[str, Any]:
         "server_id": int(server[0]),
         "server_uuid": server[1],
         "has_gtids": server[2] == "1",
-        "gtid_set": server[3].replace("\n", "").strip(","),
+        "gtid_set": ",".join(server[3:]).replace("\n", "").strip(","),
+        "gtids_logged": server[3].replace("\n", ""),
         "file": place[0] if place else None,
         "position": int(place[1]) if place else None,
     }

@@ -16,7 +16,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from pipeline.bronze.files import read_files
-from pipeline.bronze.gtids import GtidSet
+from pipeline.bronze.gtids import NO_GTIDS, GtidSet
 from pipeline.gold.cut import Cut
 from pipeline.gold.halts import AtPosition, Wanted, WithGtids
 from pipeline.gold.state import GoldState
@@ -25,7 +25,7 @@ from pipeline.progress import Progress
 from pipeline.server.errors import ServerError
 from pipeline.server.login import Login
 from pipeline.settings import Settings
-from pipeline.verify.executed_at import GoldGtids, executed_at
+from pipeline.verify.executed_at import GoldGtids, executed_at, known_in
 
 PAUSE = 1.0
 """Seconds between two looks at a server."""
@@ -49,11 +49,13 @@ class BehindGoldError(ServerError):
 @dataclass(frozen=True, slots=True)
 class GoldStanding:
     """Where gold is as verify begins: the cut's LSN, its GTIDs (none where the log has none), and
-    the id of the server whose file the lake has last (None: it has no file)."""
+    the id of the server whose file the lake has last (None: it has no file). `known`: the GTIDs of
+    all the lake's files."""
 
     lsn: int
     gtids: GoldGtids
     server_id: int | None
+    known: GtidSet = NO_GTIDS
 
     @classmethod
     def of(cls, spark: SparkSession, settings: Settings) -> GoldStanding:
@@ -63,7 +65,8 @@ class GoldStanding:
         lsn, recorded = GoldState.of(ledger).cut_lsn, Cut.of(ledger.record("gold")).gtid_set
         files = read_files(spark, lake, source)
         gtids = executed_at(spark, lake, source, lsn, recorded)
-        return cls(lsn, gtids, files[-1].server_id if files else None)
+        known = known_in(spark, lake, source)
+        return cls(lsn, gtids, files[-1].server_id if files else None, known)
 
     def wanted(self, place: Mapping[str, Any], who: Login) -> Wanted:
         """What gold is asked for, of a snapshot that is at a place (see `server_place`).
@@ -71,7 +74,11 @@ class GoldStanding:
         Raises OtherLogError where it cannot be told.
         """
         if place["has_gtids"] and self.gtids.all:
-            return WithGtids(place["gtid_set"])
+            theirs = GtidSet.of(place["gtid_set"])
+            logged = GtidSet.of(place["gtids_logged"])
+            # MariaDB's domains that it has replicated once, and nobody else knows of.
+            others = theirs.outside_domains_of(logged | self.known | self.gtids.all)
+            return WithGtids(str(theirs - others))
         if place["file"] is None:
             raise OtherLogError(
                 "the server tells neither GTIDs that the lake has too, nor a place in a log.",

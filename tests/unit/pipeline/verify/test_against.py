@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession, types as st
 from rich.console import Console
 
+from pipeline.bronze.gtids import GtidSet
 from pipeline.catalog.effects import TableName
 from pipeline.gold.state import TableState
 from pipeline.settings import Settings
@@ -126,3 +127,10 @@ def test_a_dropped_table_alone_leaves_nothing_to_compare(monkeypatch: pytest.Mon
     assert (found.equal, found.differences) == (False, ())
     reason = "no table of that pattern is there to be compared."
     assert found.not_compared == (NotCompared("shop.a", reason),)
+
+
+def test_a_domain_that_tells_no_state_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(against, "only_replicated", lambda *_: GtidSet.of("7-3-2"))
+    found = compared(monkeypatch, [gold_table("a")], {"a": None})
+    (note,) = found.notes
+    assert ("7-3-2" in note, found.equal) == (True, True)

@@ -67,6 +67,12 @@ def test_what_the_log_tells_to_be_before_the_cut_is_there_too(
     assert str(found.all) == everything
 
 
+def test_all_that_the_files_tell_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    for files, told in ((PURGED, f"{A}:1-70"), (MARIADB, "0-1-60,2-1-7"), ([], "")):
+        monkeypatch.setattr(executed_at, "read_files", lambda *_, files=files: files)
+        assert str(executed_at.known_in(NO_SPARK, Lake("lake"), "shop")) == told
+
+
 def test_a_server_must_have_golds_own_and_where_there_are_none_those_before() -> None:
     own, before = GtidSet.of(f"{A}:11-20"), GtidSet.of(f"{A}:1-10")
     assert GoldGtids(own, before).needed == own

@@ -30,7 +30,8 @@ def seeded(before: str) -> GoldStanding:
 def place(**given: Any) -> dict[str, Any]:
     """Of a server that has GTIDs if it tells some, unless that is said."""
     told = {"server_id": 1, "server_uuid": ONE, "gtid_set": "", "file": "b.1", "position": 4}
-    return {**told, "has_gtids": bool(given.get("gtid_set")), **given}
+    gtids = given.get("gtid_set", "")
+    return {**told, "has_gtids": bool(gtids), "gtids_logged": gtids, **given}
 
 
 @pytest.mark.parametrize(
@@ -42,6 +43,14 @@ def place(**given: Any) -> dict[str, Any]:
         # Just seeded, from a server that was at rest.
         (seeded(f"{ONE}:1-5"), place(gtid_set=f"{ONE}:1-5", server_id=2), WithGtids(f"{ONE}:1-5")),
         (seeded("0-1-5"), place(gtid_set="0-1-5", server_id=2), WithGtids("0-1-5")),
+        # MariaDB's domains that it once replicated, and neither its log nor the lake has.
+        (gold("0-1-5"), place(gtid_set="0-1-9,7-3-2", gtids_logged="0-1-9"), WithGtids("0-1-9")),
+        (gold("0-1-5"), place(gtid_set="0-1-9,7-3-2"), WithGtids("0-1-9,7-3-2")),
+        (
+            GoldStanding(5, GoldGtids(GtidSet.of("0-1-5")), 1, GtidSet.of("0-1-5,7-3-1")),
+            place(gtid_set="0-1-9,7-3-2", gtids_logged="0-1-9"),
+            WithGtids("0-1-9,7-3-2"),
+        ),
         # One that has executed nothing is told by that too.
         (gold(f"{ONE}:1-5"), place(has_gtids=True, server_id=2), WithGtids("")),
         # The server of the log, if they do not: on neither side, or on one alone.
