@@ -76,6 +76,8 @@ _IDENTITY = {
 }
 """By whether it is MariaDB: what asks for the server's id, its UUID, whether each transaction has a
 GTID, what it has executed and logged, and what it has replicated."""
+LOCKED_SECONDS = 60
+"""How long the server keeps all tables locked for a client that says nothing."""
 FETCHED = 1000
 """Rows that are asked of the driver at a time."""
 Keep = Callable[[int, int, bytes, str], None]
@@ -150,12 +152,16 @@ def write_snapshot(
 
 def _begin(cursor: Any) -> dict[str, Any]:
     """Begin the snapshot, and what it is of."""
+    cursor.execute("SET @binlake_wait_timeout = @@SESSION.wait_timeout")
+    # Whoever is gone without a word leaves no lock for the hours that a server waits for clients.
+    cursor.execute(f"SET SESSION wait_timeout = {LOCKED_SECONDS}")
     cursor.execute("FLUSH TABLES WITH READ LOCK")
     try:
         cursor.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")
         return server_place(cursor)
     finally:
         cursor.execute("UNLOCK TABLES")
+        cursor.execute("SET SESSION wait_timeout = @binlake_wait_timeout")
 
 
 def server_place(cursor: Any) -> dict[str, Any]:
