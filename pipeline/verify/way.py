@@ -37,13 +37,15 @@ class OtherLogError(ServerError):
 
 
 class BehindGoldError(ServerError):
-    """The server has not got all that gold has: `lacking`, as a set of GTIDs."""
+    """The server has not got all that gold has: `lacking`, as a set of GTIDs. It may get them yet,
+    and then it is `retryable`; what was its own and is lost does not come again."""
 
-    retryable = True
-
-    def __init__(self, reason: str, *, lacking: str, address: str, user: str, remedy: str) -> None:
+    def __init__(
+        self, reason: str, *, lacking: str, retryable: bool, address: str, user: str, remedy: str
+    ) -> None:
         super().__init__(reason, address=address, user=user, remedy=remedy)
         self.lacking = lacking
+        self.retryable = retryable
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,7 @@ def _begun_anew(lacking: GtidSet, who: Login) -> BehindGoldError:
         f"the server has lost {_cut(lacking)}, which it had itself and gold has: its log was begun"
         " anew (RESET), or it was set up from a backup.",
         lacking=str(lacking),
+        retryable=False,
         address=who.address,
         user=who.user,
         remedy="Bring gold to its new log with binlake run (given_up accepts what was lost with the"
@@ -147,6 +150,7 @@ def _lags(lacking: GtidSet, who: Login) -> BehindGoldError:
     return BehindGoldError(
         f"the server has not got {_cut(lacking)}, which gold has.",
         lacking=str(lacking),
+        retryable=True,
         address=who.address,
         user=who.user,
         remedy="Is it a replica that lags? Run it again when it has caught up, or with a longer"
