@@ -6,6 +6,7 @@ counts from there, and numbers of before come again.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import itemgetter
 
@@ -42,9 +43,8 @@ class GoldGtids:
         return self.own or self.before
 
 
-def known_in(spark: SparkSession, lake: Lake, source: str) -> GtidSet:
-    """Of all transactions that the lake's files have, or tell to be before them."""
-    files = read_files(spark, lake, source)
+def known_in(files: Iterable[FileRow]) -> GtidSet:
+    """Of all transactions that these files have, or tell to be before them."""
     return GtidSet.of(*(text for row in files for text in (row.previous_gtids, row.gtids)))
 
 

@@ -40,7 +40,7 @@ def only_replicated(
     elsewhere = GtidSet.of(file.gtid_set).outside_domains_of(GtidSet.of(file.gtids_logged))
     if not elsewhere:
         return elsewhere
-    known = known_in(spark, lake, cut.source) | GtidSet.of(cut.gtid_set)
+    known = known_in(read_files(spark, lake, cut.source)) | GtidSet.of(cut.gtid_set)
     return elsewhere.outside_domains_of(known)
 
 

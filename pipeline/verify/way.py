@@ -67,8 +67,7 @@ class GoldStanding:
         lsn, recorded = GoldState.of(ledger).cut_lsn, Cut.of(ledger.record("gold")).gtid_set
         files = read_files(spark, lake, source)
         gtids = executed_at(spark, lake, source, lsn, recorded)
-        known = known_in(spark, lake, source)
-        return cls(lsn, gtids, files[-1].server_id if files else None, known)
+        return cls(lsn, gtids, files[-1].server_id if files else None, known_in(files))
 
     def wanted(self, place: Mapping[str, Any], who: Login) -> Wanted:
         """What gold is asked for, of a snapshot that is at a place (see `server_place`).

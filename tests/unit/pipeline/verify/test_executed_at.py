@@ -12,7 +12,7 @@ from pipeline.bronze.gtids import GtidSet
 from pipeline.lake import Lake
 from pipeline.silver.decode import OFFSET_BITS
 from pipeline.verify import executed_at
-from pipeline.verify.executed_at import GoldGtids
+from pipeline.verify.executed_at import GoldGtids, known_in
 from tests.support.bronze_rows import file_row
 
 NO_SPARK = cast(SparkSession, None)
@@ -67,10 +67,9 @@ def test_what_the_log_tells_to_be_before_the_cut_is_there_too(
     assert str(found.all) == everything
 
 
-def test_all_that_the_files_tell_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_that_the_files_tell_is_known() -> None:
     for files, told in ((PURGED, f"{A}:1-70"), (MARIADB, "0-1-60,2-1-7"), ([], "")):
-        monkeypatch.setattr(executed_at, "read_files", lambda *_, files=files: files)
-        assert str(executed_at.known_in(NO_SPARK, Lake("lake"), "shop")) == told
+        assert str(known_in(files)) == told
 
 
 def test_a_server_must_have_golds_own_and_where_there_are_none_those_before() -> None:
