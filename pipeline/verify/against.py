@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from pyspark.sql import DataFrame, SparkSession, functions as sf
 
@@ -21,7 +22,7 @@ from pipeline.verify.checksums import (
 )
 from pipeline.verify.chunks import Chunking, differing
 from pipeline.verify.gold_table import keyed
-from pipeline.verify.position import other_position
+from pipeline.verify.position import only_replicated, other_position
 from pipeline.verify.server_file import ServerFile, ServerTable
 
 KEYS = 1000
@@ -59,10 +60,19 @@ class TableDifference:
 
 
 @dataclass(frozen=True, slots=True)
+class NotCompared:
+    """A table that should have been compared, by `schema.table`, or a pattern that has none, and
+    why."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """What comparing with a server's file gave; `notes` tell what makes it uncertain.
 
-    `position`: a sentence if the snapshot is not of gold's cut.
+    `position`: a sentence if the snapshot is not of gold's cut. `compared`: how many tables were.
     """
 
     server: str
@@ -71,11 +81,13 @@ class Comparison:
     compared: int
     differences: tuple[TableDifference, ...]
     notes: tuple[str, ...]
+    not_compared: tuple[NotCompared, ...] = ()
 
     @property
     def equal(self) -> bool:
-        """Whether all tables are equal, at the same place."""
-        return not self.position and not self.differences
+        """Whether all tables were compared, one at least, and are equal, at the same place."""
+        known = self.compared > 0 and not self.not_compared
+        return known and not self.position and not self.differences
 
 
 def compare(
@@ -88,8 +100,13 @@ def compare(
     """Compare the cut's tables, which come to `ours` by `chunkings`, with a server's file."""
     found = {TableName(table.told.schema, table.told.table): table for table in ours}
     both = [table for table in cut.tables if table.name in file.tables]
-    notes = [*_notes(both, found, file), *_changed(file)]
+    notes = [*_notes(both, found, file), *_of_domains(spark, settings, cut, file)]
+    changed = _changed(both, file)
     both = [table for table in both if file.tables[table.name].changed is None]
+    apart = [*_not_in_both(settings, cut, file)]
+    told = [*(str(table.name) for table in both), *(one.name for one in changed)]
+    told += [f"{one.schema}.{one.table}" for one in apart]
+    unmatched = _unmatched(cut.patterns, told)
     differences = []
     for table in both:
         other = file.tables[table.name]
@@ -101,8 +118,9 @@ def compare(
         file.at,
         other_position(spark, settings.layout, cut, file),
         len(both),
-        (*differences, *_not_in_both(settings, cut, file)),
+        (*differences, *apart),
         tuple(notes),
+        (*changed, *unmatched),
     )
 
 
@@ -199,10 +217,33 @@ def _not_in_both(
             yield TableDifference(name.schema, name.table, "it is not in the server's file.")
 
 
-def _changed(file: ServerFile) -> Iterator[str]:
-    for name in sorted(file.tables):
-        if reason := file.tables[name].changed:
-            yield f"{name} is not compared: it was changed while the server was read ({reason})."
+def _changed(both: Sequence[GoldTable], file: ServerFile) -> list[NotCompared]:
+    """Of those in gold and on the server: which could not be read there as their turn came."""
+    names = sorted(table.name for table in both)
+    return [
+        NotCompared(str(name), f"it was altered, or locked, while the server was read ({reason}).")
+        for name in names
+        if (reason := file.tables[name].changed) is not None
+    ]
+
+
+def _unmatched(patterns: Sequence[str], told: Sequence[str]) -> list[NotCompared]:
+    """Patterns that were given, and are of none of the tables that are told of."""
+    return [
+        NotCompared(pattern, "no table of that pattern is there to be compared.")
+        for pattern in patterns
+        if not any(fnmatchcase(name, pattern) for name in told)
+    ]
+
+
+def _of_domains(
+    spark: SparkSession, settings: Settings, cut: PublishedCut, file: ServerFile
+) -> Iterator[str]:
+    if others := only_replicated(spark, settings.layout, cut, file):
+        yield (
+            f"the server has replicated {others}, of domains that neither its own log nor the lake"
+            " has: they are taken for another primary's."
+        )
 
 
 def _notes(

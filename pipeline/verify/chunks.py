@@ -19,8 +19,12 @@ from pipeline.verify.canonical import MODULUS, Text, hashed_text
 
 CHUNK_ROWS = 10_000
 """About how many rows a chunk of a large table has: so many are looked at where one differs."""
+FEW = 1 << 6
+FEWEST_BELOW = ((10_000, 1 << 4), (100_000, FEW))
+"""By the rows that the server takes a table to have: at least so many chunks. A lake may have
+thousands of small tables, and their sums are all held."""
 FEWEST, MOST = 1 << 10, 1 << 16
-"""A table has at least so many chunks, since servers only estimate its rows; many are empty."""
+"""A larger one has at least so many, since servers only estimate its rows; many are empty."""
 
 
 class ChunkSum(NamedTuple):
@@ -73,7 +77,10 @@ class ChunkSums:
 
 def chunk_count(rows: int) -> int:
     """How many chunks a table of about so many rows is parted into: a power of two."""
-    wanted = max(rows // CHUNK_ROWS, 1)
+    for below, chunks in FEWEST_BELOW:
+        if rows < below:
+            return chunks
+    wanted = rows // CHUNK_ROWS
     return min(max(FEWEST, 1 << (wanted - 1).bit_length()), MOST)
 
 

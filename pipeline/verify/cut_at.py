@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pipeline.bronze.files import FileRow, read_files
 from pipeline.bronze.gtids import GtidSet
 from pipeline.gold.halts import AtPosition, Wanted
-from pipeline.gold.state import NO_LSN, GoldState
+from pipeline.gold.state import GoldState
 from pipeline.gold.until import last_wanted
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress
@@ -111,7 +111,8 @@ class _AtPosition:
         return Reached(self.ledger.batch_with("gold", "cut_lsn", last))
 
     def _last_before(self) -> int | None:
-        """The LSN of the last transaction before the place; None as long as silver has not all."""
+        """The LSN of the last transaction before the place, but none before the cut where gold was
+        when verify began; None as long as silver has not all."""
         lake, source = self.settings.layout, self.settings.source
         silver, position = silver_standing(self.ledger).plan, self.wanted.position
         row = self._file()
@@ -121,7 +122,8 @@ class _AtPosition:
             return None
         until = f"{self.wanted.file}:{position}"
         wanted = self.settings.model_copy(update={"until": until})
-        return last_wanted(self.spark, wanted, NO_LSN, silver.cut_lsn)
+        low = self.began.lsn
+        return max(last_wanted(self.spark, wanted, low, silver.cut_lsn), low)
 
     def _file(self) -> FileRow | None:
         """The last file of that name, unless the place in it is before where gold was: then the log

@@ -6,7 +6,9 @@ counts from there, and numbers of before come again.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import itemgetter
 
 from pyspark.sql import SparkSession, functions as sf
 
@@ -22,8 +24,9 @@ from pipeline.silver.decode import OFFSET_BITS
 
 @dataclass(frozen=True, slots=True)
 class GoldGtids:
-    """`own`: of the transactions that are in gold; `before`: of those before the log's first file,
-    which the lake never had, as far as the log tells."""
+    """`own`: of the transactions that are in gold; `before`: of those that the log's files tell to
+    be before them, up to the cut. The lake never had those before the first file, nor those of a
+    gap that was accepted (`given_up`), and a server has them all the same."""
 
     own: GtidSet = NO_GTIDS
     before: GtidSet = NO_GTIDS
@@ -33,40 +36,53 @@ class GoldGtids:
         """What a server has that is where gold is."""
         return self.own | self.before
 
+    @property
+    def needed(self) -> GtidSet:
+        """What a server must have: gold's own. Where it has none, those before: rows that were
+        seeded from a server at rest are of behind these."""
+        return self.own or self.before
+
+
+def known_in(files: Iterable[FileRow]) -> GtidSet:
+    """Of all transactions that these files have, or tell to be before them."""
+    return GtidSet.of(*(text for row in files for text in (row.previous_gtids, row.gtids)))
+
 
 def executed_at(
     spark: SparkSession, lake: Lake, source: str, lsn: int, recorded: str | None
 ) -> GoldGtids:
-    """Those at a cut's LSN; `recorded` is the `gtid_set` of the cut. None where it has none."""
+    """Those at a cut's LSN; `recorded` is the `gtid_set` of the cut: without it there are no own
+    ones."""
     files = read_files(spark, lake, source)
-    if not recorded or not files:
+    if not files:
         return GoldGtids(GtidSet.of(recorded))
-    anew = last_begun_anew(files, lsn >> OFFSET_BITS)
-    if anew is None:
-        return GoldGtids(GtidSet.of(recorded), GtidSet.of(files[0].previous_gtids))
-    since = [row for row in files if anew.ordinal <= row.ordinal <= lsn >> OFFSET_BITS]
-    return _since(spark, lake, source, lsn, since)
+    at = lsn >> OFFSET_BITS
+    anew = last_begun_anew(files, at)
+    first = files[0].ordinal if anew is None else anew.ordinal
+    # Before the first transaction gold is before the first file.
+    since = [row for row in files if first <= row.ordinal <= at] or files[:1]
+    before = GtidSet.of(*(row.previous_gtids for row in since))
+    if anew is None or not recorded:
+        return GoldGtids(GtidSet.of(recorded), before)
+    return GoldGtids(_own_of(spark, lake, source, lsn, since), before)
 
 
-def _since(
+def _own_of(
     spark: SparkSession, lake: Lake, source: str, lsn: int, files: list[FileRow]
-) -> GoldGtids:
-    """Of these files alone, of which the last one holds the LSN."""
+) -> GtidSet:
+    """Of the transactions in these files alone, of which the last one holds the LSN."""
     *whole, last = files
     begin = last.ordinal << OFFSET_BITS
     here = gtids_at(Cut(), gather(spark, lake, source, begin, lsn))
-    return GoldGtids(
-        GtidSet.of(*(row.gtids for row in whole)) | here,
-        GtidSet.of(*(row.previous_gtids for row in files)),
-    )
+    return GtidSet.of(*(row.gtids for row in whole)) | here
 
 
 def cuts_since(
     spark: SparkSession, lake: Lake, source: str, lsn: int
-) -> list[tuple[int, int, str]]:
-    """The published cuts from an LSN on that have GTIDs: batch, LSN and what they record, in
-    order."""
+) -> list[tuple[int, int, str | None]]:
+    """The published cuts from an LSN on: batch, LSN and what they record, in order."""
     rows = delta.read(spark, lake.cuts).where(sf.col("source") == source)
-    rows = rows.where((sf.col("lsn") >= lsn) & sf.col("gtid_set").isNotNull())
+    rows = rows.where(sf.col("lsn") >= lsn)
     found = rows.select("batch", "lsn", "gtid_set").collect()
-    return sorted((row["batch"], row["lsn"], row["gtid_set"]) for row in found)
+    told = ((row["batch"], row["lsn"], row["gtid_set"]) for row in found)
+    return sorted(told, key=itemgetter(0))

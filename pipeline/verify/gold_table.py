@@ -28,7 +28,7 @@ from pipeline.verify.canonical import (
     key_text,
     row_hash,
 )
-from pipeline.verify.chunks import FEWEST, Chunking, ChunkSum, ChunkSums
+from pipeline.verify.chunks import FEW, Chunking, ChunkSum, ChunkSums
 
 _BY_DEFINITION = {
     T.NEWDECIMAL: DECIMAL,
@@ -54,6 +54,8 @@ _BY_SPARK: tuple[tuple[type[st.DataType], str], ...] = (
 LIMBS = tuple(f"limb{n}" for n in range(HASH_BYTES // 4))
 """The digits of a sum of hashes to the base 2³², the last one first: Spark adds no larger ones."""
 SUMS = ", ".join(["chunk int", "rows bigint", *(f"{limb} bigint" for limb in LIMBS)])
+COLLECTED = 100_000
+"""Sums of chunks that are brought here at most without being added up in Spark before."""
 KEYED = "hash binary, key string"
 
 Batches = Iterable[pa.RecordBatch]
@@ -85,10 +87,12 @@ def _kind(defined: T | None, stored: st.DataType) -> str:
 
 def sums(rows: DataFrame, columns: Sequence[GoldColumn], chunking: Chunking) -> DataFrame:
     """The number of rows in each chunk and the sum of their hashes (`SUMS`); where the chunks are
-    few, of each of the table's pieces."""
-    found = _mapped(rows, columns, _Sums([column.kind for column in columns], chunking), SUMS)
-    if chunking.parts <= FEWEST:
-        return found
+    few, of each of the table's pieces, which are then no more than make `COLLECTED` sums."""
+    summed = _Sums([column.kind for column in columns], chunking)
+    if chunking.parts <= FEW:
+        # Most tables are small: what Spark adds up over all pieces costs more than they do.
+        return _mapped(rows.coalesce(COLLECTED // chunking.parts), columns, summed, SUMS)
+    found = _mapped(rows, columns, summed, SUMS)
     return found.groupBy("chunk").agg(*(sf.sum(name).alias(name) for name in ("rows", *LIMBS)))
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pipeline import stores
 from pipeline.gold.halts import Wanted, halt
 from pipeline.progress import Progress, Task
-from pipeline.server.connection import asked, connect
+from pipeline.server.connection import ANSWER_SECONDS, asked, connect
 from pipeline.server.errors import ServerError
 from pipeline.server.login import Login, login
 from pipeline.settings import Settings
@@ -114,23 +114,28 @@ def snapshot_of(
         meanwhile.callback(stores.remove, folder)
         asking = _Asking(settings, lambda at: began.wanted(at, who), progress, meanwhile)
         path, rows_in = f"{folder}/snapshot.jsonl.gz", f"{folder}/rows"
-        with _connected(who) as connection:
-            with connection.cursor() as cursor:
-                # A server of which nothing tells what it has is not locked in vain.
-                began.wanted(server_place(cursor), who)
-                wait_until_it_has(began, partial(server_place, cursor), who, patience, progress)
-            with _closing(asking), staged_rows(rows_in) as rows, stores.gzipped(path) as out:
-                write_snapshot(
-                    connection,
-                    out,
-                    tables=tables,
-                    wanted=settings.wanted,
-                    zero_dates=settings.types.zero_dates,
-                    stream=partial(_stream, connection),
-                    watcher=asking,
-                    rows_in=rows_in,
-                    keep=rows.keep,
-                )
+        # Its statements are short: a server that is gone is not waited for as one that reads is.
+        with _connected(who, ANSWER_SECONDS) as connection, connection.cursor() as cursor:
+            # A server of which nothing tells what it has is not locked in vain.
+            began.wanted(server_place(cursor), who)
+            wait_until_it_has(began, partial(server_place, cursor), who, patience, progress)
+        with (
+            _connected(who, SILENT_SECONDS) as connection,
+            _closing(asking),
+            staged_rows(rows_in) as rows,
+            stores.gzipped(path) as out,
+        ):
+            write_snapshot(
+                connection,
+                out,
+                tables=tables,
+                wanted=settings.wanted,
+                zero_dates=settings.types.zero_dates,
+                stream=partial(_stream, connection),
+                watcher=asking,
+                rows_in=rows_in,
+                keep=rows.keep,
+            )
         yield Taken(path, asking.wanted)
 
 
@@ -153,12 +158,13 @@ def _remove_leftovers(folder: str) -> None:
 
 
 @contextmanager
-def _connected(who: Login) -> Iterator[Connection[Any]]:
+def _connected(who: Login, silent: int) -> Iterator[Connection[Any]]:
     """A connection that gives every value as the bytes that the server sends: no driver's types,
-    nothing rounded. Raises ServerError for what the server says inside."""
+    nothing rounded. A statement may take so many seconds. Raises ServerError for what the server
+    says inside."""
     from pymysql.converters import encoders
 
-    connection = connect(who, use_unicode=False, conv={**encoders}, read_timeout=SILENT_SECONDS)
+    connection = connect(who, use_unicode=False, conv={**encoders}, read_timeout=silent)
     with connection, asked(who):
         try:
             yield connection

@@ -14,7 +14,7 @@ from pipeline.silver.decode import OFFSET_BITS
 from pipeline.silver.segments import Mark
 from pipeline.silver.standing import silver_standing
 from pipeline.verify.checksums import PublishedCut
-from pipeline.verify.executed_at import GoldGtids, executed_at
+from pipeline.verify.executed_at import GoldGtids, executed_at, known_in
 from pipeline.verify.server_file import ServerFile
 
 
@@ -23,9 +23,25 @@ def other_position(spark: SparkSession, lake: Lake, cut: PublishedCut, file: Ser
 
     A place in a log is that of the same file in the lake, and of the same server.
     """
-    if cut.gtid_set and file.gtid_set:
-        return _by_gtids(spark, lake, cut, file.gtid_set)
+    if file.has_gtids:
+        gold = executed_at(spark, lake, cut.source, cut.lsn, cut.gtid_set)
+        if gold.all:
+            return _by_gtids(
+                gold, GtidSet.of(file.gtid_set) - only_replicated(spark, lake, cut, file)
+            )
     return _by_place(spark, lake, cut, file)
+
+
+def only_replicated(
+    spark: SparkSession, lake: Lake, cut: PublishedCut, file: ServerFile
+) -> GtidSet:
+    """Of the snapshot's: those of domains that a MariaDB server has replicated, maybe long ago and
+    of another primary, and that neither its own log has nor the lake. They tell no state of it."""
+    elsewhere = GtidSet.of(file.gtid_set).outside_domains_of(GtidSet.of(file.gtids_logged))
+    if not elsewhere:
+        return elsewhere
+    known = known_in(read_files(spark, lake, cut.source)) | GtidSet.of(cut.gtid_set)
+    return elsewhere.outside_domains_of(known)
 
 
 def differing_gtids(gold: GoldGtids, theirs: GtidSet) -> tuple[str, str]:
@@ -35,12 +51,11 @@ def differing_gtids(gold: GoldGtids, theirs: GtidSet) -> tuple[str, str]:
     servers may use the same number.
     """
     later = gold.all.lacking(theirs) or gold.all.lacking_of_servers(theirs.last_of_domains())
-    return later, theirs.lacking(gold.own)
+    return later, theirs.lacking(gold.needed)
 
 
-def _by_gtids(spark: SparkSession, lake: Lake, cut: PublishedCut, snapshot: str) -> str:
-    gold = executed_at(spark, lake, cut.source, cut.lsn, cut.gtid_set)
-    later, earlier = differing_gtids(gold, GtidSet.of(snapshot))
+def _by_gtids(gold: GoldGtids, snapshot: GtidSet) -> str:
+    later, earlier = differing_gtids(gold, snapshot)
     told = [f"The snapshot has {later}, which gold's cut has not."] if later else []
     told += [f"Gold's cut has {earlier}, which the snapshot has not."] if earlier else []
     return " ".join(told)

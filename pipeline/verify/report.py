@@ -73,6 +73,9 @@ def _lines(against: Comparison) -> Iterator[str]:
     yield from (f"Note: {note}" for note in against.notes)
     for difference in against.differences:
         yield from _of_table(difference)
+    yield from (f"Not compared: {one.name}: {one.reason}" for one in against.not_compared)
+    if not against.compared:
+        yield "Nothing was compared."
     if against.equal:
         yield "All are equal."
 

@@ -28,7 +28,7 @@ class ServerTable:
     """A table of the server's: `number` is its own in the file; `key` is empty for a bag.
 
     `transactional`: its engine takes part in the snapshot; `keys`: each row's hash and key are
-    there. `changed`: why it could not be read, altered as it was behind the snapshot's begin.
+    there. `changed`: why it could not be read, altered or locked behind the snapshot's begin.
     `chunks`: what each of its `count` chunks comes to that has rows.
     """
 
@@ -56,6 +56,8 @@ class ServerFile:
     """The file: where the server was, and what each table came to. `hashes` (`HASHES`): each row's.
 
     `gtid_set` is empty and `file` None where the server had none, `server_uuid` empty for MariaDB.
+    `has_gtids`: each of its transactions has one, so that an empty set is of a server without any;
+    `gtids_logged`: those that its own log's state has, on MariaDB.
     """
 
     hashes: DataFrame
@@ -69,6 +71,8 @@ class ServerFile:
     tables: Mapping[TableName, ServerTable]
     server_id: int = 0
     server_uuid: str = ""
+    has_gtids: bool = False
+    gtids_logged: str = ""
 
     def rows(self, table: ServerTable, chunks: Collection[int] | None) -> DataFrame:
         """The hash and the key of each row of these chunks (None: of all), as `gold_table.keyed`
@@ -108,6 +112,8 @@ def read_server_file(spark: SparkSession, path: str) -> ServerFile:
         {table.name: table for table in tables},
         header["server_id"],
         header["server_uuid"],
+        header["has_gtids"],
+        header["gtids_logged"],
     )
 
 

@@ -68,22 +68,23 @@ SESSION = (
 _IDENTITY = {
     # Only where all transactions have one does a set of GTIDs tell the server's state.
     False: (
-        "SELECT @@GLOBAL.server_id, @@GLOBAL.server_uuid,"
-        " IF(@@GLOBAL.gtid_mode = 'ON', @@GLOBAL.gtid_executed, '')"
+        "SELECT @@GLOBAL.server_id, @@GLOBAL.server_uuid, @@GLOBAL.gtid_mode = 'ON',"
+        " IF(@@GLOBAL.gtid_mode = 'ON', @@GLOBAL.gtid_executed, ''), ''"
     ),
     # A replica may log nothing of what it replicates; then only the second one tells of it.
-    True: (
-        "SELECT @@GLOBAL.server_id, '',"
-        " CONCAT(@@GLOBAL.gtid_binlog_pos, ',', @@GLOBAL.gtid_slave_pos)"
-    ),
+    True: ("SELECT @@GLOBAL.server_id, '', 1, @@GLOBAL.gtid_binlog_pos, @@GLOBAL.gtid_slave_pos"),
 }
-"""By whether it is MariaDB: what asks for the server's id, its UUID, and what it has executed."""
+"""By whether it is MariaDB: what asks for the server's id, its UUID, whether each transaction has a
+GTID, what it has executed and logged, and what it has replicated."""
+LOCKED_SECONDS = 60
+"""How long the server keeps all tables locked for a client that says nothing."""
 FETCHED = 1000
 """Rows that are asked of the driver at a time."""
 Keep = Callable[[int, int, bytes, str], None]
 """Takes of each row the number of its table, its chunk, its hash, and its key as JSON."""
-CHANGED = frozenset({1051, 1054, 1146, 1412})
-"""Codes of a SELECT whose table was altered, emptied or dropped since the snapshot began."""
+CHANGED = frozenset({1051, 1054, 1146, 1205, 1412})
+"""Codes of a SELECT whose table was altered, emptied or dropped since the snapshot began, or that
+somebody has locked (1205) for longer than is waited."""
 
 
 class Watcher:
@@ -151,19 +152,25 @@ def write_snapshot(
 
 def _begin(cursor: Any) -> dict[str, Any]:
     """Begin the snapshot, and what it is of."""
+    cursor.execute("SET @binlake_wait_timeout = @@SESSION.wait_timeout")
+    # Whoever is gone without a word leaves no lock for the hours that a server waits for clients.
+    cursor.execute(f"SET SESSION wait_timeout = {LOCKED_SECONDS}")
     cursor.execute("FLUSH TABLES WITH READ LOCK")
     try:
         cursor.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")
         return server_place(cursor)
     finally:
         cursor.execute("UNLOCK TABLES")
+        cursor.execute("SET SESSION wait_timeout = @binlake_wait_timeout")
 
 
 def server_place(cursor: Any) -> dict[str, Any]:
     """Where a server is now, and which one it is.
 
-    `gtid_set` is empty where not every transaction of the server has a GTID; `server_uuid` on
-    MariaDB, which has none; `file` and `position` are None where it writes no log.
+    `has_gtids`: whether every transaction of the server has a GTID. `gtid_set` is empty where not,
+    and where it has executed none (RESET); `server_uuid` on MariaDB, which has none. `file` and
+    `position` are None where it writes no log. `gtids_logged` are those of the set that MariaDB has
+    in its own log's state: a domain that is only replicated may be of long ago, and of others.
     """
     version = _first(cursor, "SELECT VERSION()")[0]
     is_mariadb = "mariadb" in version.lower()
@@ -174,7 +181,9 @@ def server_place(cursor: Any) -> dict[str, Any]:
         "at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "server_id": int(server[0]),
         "server_uuid": server[1],
-        "gtid_set": server[2].replace("\n", "").strip(","),
+        "has_gtids": server[2] == "1",
+        "gtid_set": ",".join(server[3:]).replace("\n", "").strip(","),
+        "gtids_logged": server[3].replace("\n", ""),
         "file": place[0] if place else None,
         "position": int(place[1]) if place else None,
     }
@@ -213,7 +222,7 @@ def _write_table(
 ) -> None:
     names = [column.name for column in table.columns]
     key = tuple(names.index(name) for name in table.key)
-    estimate = estimated_rows(cursor, table)
+    estimate = _estimate(cursor, table)
     chunking = Chunking(chunk_count(estimate), key) if reading.keys else WHOLE
     began = {
         "table": number,
@@ -232,12 +241,27 @@ def _write_table(
         rows, total = together(sums)
         told = {"rows": rows, "checksum": checksum(total)}
     except Exception as error:
-        if not (error.args and error.args[0] in CHANGED):
+        if not _is_changed(error):
             raise
         sums, told = {}, {"rows": 0, "checksum": "", "changed": str(error.args[-1])}
     cursor.close()
     chunks = [[chunk, *_told(one)] for chunk, one in sums.items()]
     _write(out, {"end": number, **told, "chunks": chunks})
+
+
+def _estimate(cursor: Any, table: SourceTable) -> int:
+    """About how many rows it has; 0 where somebody has locked it: to read it says so again."""
+    try:
+        return estimated_rows(cursor, table)
+    except Exception as error:
+        if not _is_changed(error):
+            raise
+        return 0
+
+
+def _is_changed(error: Exception) -> bool:
+    """Whether a driver's error, whichever driver it is, tells of a table that cannot be read."""
+    return bool(error.args) and error.args[0] in CHANGED
 
 
 def _told(one: ChunkSum) -> tuple[int, str]:

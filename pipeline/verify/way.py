@@ -16,7 +16,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from pipeline.bronze.files import read_files
-from pipeline.bronze.gtids import GtidSet
+from pipeline.bronze.gtids import NO_GTIDS, GtidSet
 from pipeline.gold.cut import Cut
 from pipeline.gold.halts import AtPosition, Wanted, WithGtids
 from pipeline.gold.state import GoldState
@@ -25,7 +25,7 @@ from pipeline.progress import Progress
 from pipeline.server.errors import ServerError
 from pipeline.server.login import Login
 from pipeline.settings import Settings
-from pipeline.verify.executed_at import GoldGtids, executed_at
+from pipeline.verify.executed_at import GoldGtids, executed_at, known_in
 
 PAUSE = 1.0
 """Seconds between two looks at a server."""
@@ -37,23 +37,27 @@ class OtherLogError(ServerError):
 
 
 class BehindGoldError(ServerError):
-    """The server has not got all that gold has: `lacking`, as a set of GTIDs."""
+    """The server has not got all that gold has: `lacking`, as a set of GTIDs. It may get them yet,
+    and then it is `retryable`; what was its own and is lost does not come again."""
 
-    retryable = True
-
-    def __init__(self, reason: str, *, lacking: str, address: str, user: str, remedy: str) -> None:
+    def __init__(
+        self, reason: str, *, lacking: str, retryable: bool, address: str, user: str, remedy: str
+    ) -> None:
         super().__init__(reason, address=address, user=user, remedy=remedy)
         self.lacking = lacking
+        self.retryable = retryable
 
 
 @dataclass(frozen=True, slots=True)
 class GoldStanding:
     """Where gold is as verify begins: the cut's LSN, its GTIDs (none where the log has none), and
-    the id of the server whose file the lake has last (None: it has no file)."""
+    the id of the server whose file the lake has last (None: it has no file). `known`: the GTIDs of
+    all the lake's files."""
 
     lsn: int
     gtids: GoldGtids
     server_id: int | None
+    known: GtidSet = NO_GTIDS
 
     @classmethod
     def of(cls, spark: SparkSession, settings: Settings) -> GoldStanding:
@@ -63,15 +67,19 @@ class GoldStanding:
         lsn, recorded = GoldState.of(ledger).cut_lsn, Cut.of(ledger.record("gold")).gtid_set
         files = read_files(spark, lake, source)
         gtids = executed_at(spark, lake, source, lsn, recorded)
-        return cls(lsn, gtids, files[-1].server_id if files else None)
+        return cls(lsn, gtids, files[-1].server_id if files else None, known_in(files))
 
     def wanted(self, place: Mapping[str, Any], who: Login) -> Wanted:
         """What gold is asked for, of a snapshot that is at a place (see `server_place`).
 
         Raises OtherLogError where it cannot be told.
         """
-        if place["gtid_set"] and self.gtids.own:
-            return WithGtids(place["gtid_set"])
+        if place["has_gtids"] and self.gtids.all:
+            theirs = GtidSet.of(place["gtid_set"])
+            logged = GtidSet.of(place["gtids_logged"])
+            # MariaDB's domains that it has replicated once, and nobody else knows of.
+            others = theirs.outside_domains_of(logged | self.known | self.gtids.all)
+            return WithGtids(str(theirs - others))
         if place["file"] is None:
             raise OtherLogError(
                 "the server tells neither GTIDs that the lake has too, nor a place in a log.",
@@ -92,10 +100,11 @@ class GoldStanding:
         return AtPosition(place["file"], place["position"])
 
     def lacked_by(self, place: Mapping[str, Any]) -> GtidSet:
-        """What gold has and the server has not, where GTIDs tell."""
-        if not place["gtid_set"]:
+        """What gold has and the server has not, where GTIDs tell: all, where the server has none
+        (RESET, or a replica that is empty)."""
+        if not place["has_gtids"]:
             return GtidSet()
-        return self.gtids.own.not_reached_by(GtidSet.of(place["gtid_set"]))
+        return self.gtids.needed.not_reached_by(GtidSet.of(place["gtid_set"]))
 
 
 def wait_until_it_has(
@@ -128,6 +137,7 @@ def _begun_anew(lacking: GtidSet, who: Login) -> BehindGoldError:
         f"the server has lost {_cut(lacking)}, which it had itself and gold has: its log was begun"
         " anew (RESET), or it was set up from a backup.",
         lacking=str(lacking),
+        retryable=False,
         address=who.address,
         user=who.user,
         remedy="Bring gold to its new log with binlake run (given_up accepts what was lost with the"
@@ -139,6 +149,7 @@ def _lags(lacking: GtidSet, who: Login) -> BehindGoldError:
     return BehindGoldError(
         f"the server has not got {_cut(lacking)}, which gold has.",
         lacking=str(lacking),
+        retryable=True,
         address=who.address,
         user=who.user,
         remedy="Is it a replica that lags? Run it again when it has caught up, or with a longer"

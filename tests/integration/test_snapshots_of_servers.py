@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import io
 import json
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from pymysql import MySQLError
 from pymysql.converters import encoders
 
-from pipeline.verify.snapshot import server_place, write_snapshot
+from pipeline.verify import snapshot
+from pipeline.verify.snapshot import Watcher, server_place, write_snapshot
 from pipeline.verify.snapshot_columns import SourceTable, estimated_rows
 from pipeline.verify.staged_rows import staged_rows
 from tests.support.server import Server
@@ -47,6 +51,7 @@ def test_nothing_is_written_to_the_servers_log(server: Server) -> None:
         after = server_place(cursor)
     assert {**before, "at": ""} == {**after, "at": ""}
     assert before["gtid_set"]
+    assert before["has_gtids"]
 
 
 def test_rows_are_the_same_in_the_file_and_beside_it(server: Server, tmp_path: Path) -> None:
@@ -68,9 +73,78 @@ def test_rows_are_the_same_in_the_file_and_beside_it(server: Server, tmp_path: P
     assert sorted(staged, key=str) == sorted(told, key=str)
     # Bags come first, in order of names: equal rows are in one chunk, each counted.
     assert [line[3] for line in told if line[0] == 0] == [["1"], ["1"], [None]]
+    assert len({line[1] for line in told if line[0] == 0 and line[3] == ["1"]}) == 1
     sums = {line["end"]: line["chunks"] for line in rest if "end" in line}
-    assert sorted(rows for _, rows, _ in sums[0]) == [1, 2]
-    assert sum(rows for _, rows, _ in sums[1]) == 3
+    for number in (0, 1):
+        counted = Counter(line[1] for line in told if line[0] == number)
+        assert counted == {chunk: rows for chunk, rows, _ in sums[number]}
+        assert counted.total() == 3
+
+
+def test_behind_reset_a_server_has_gtids_and_has_executed_none(server: Server) -> None:
+    server.reset_logs()
+    with connected(server) as connection, connection.cursor() as cursor:
+        place = server_place(cursor)
+    assert (place["has_gtids"], place["gtid_set"]) == (True, "")
+
+
+def test_a_client_that_is_lost_under_the_lock_leaves_it_soon(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says nothing more, and does not close its connection either."""
+    monkeypatch.setattr(snapshot, "LOCKED_SECONDS", 1)
+    place_of, left = snapshot.server_place, []
+
+    def lost(cursor: Any) -> dict[str, Any]:
+        with server.connect() as writer, writer.cursor() as other:
+            other.execute("SET lock_wait_timeout = 30")
+            # Waits for the lock, until the server gives up on its holder.
+            other.execute(f"INSERT INTO {SCHEMA}.bag VALUES (7)")
+        left.append(True)
+        return place_of(cursor)
+
+    monkeypatch.setattr(snapshot, "server_place", lost)
+    connection = connected(server)
+    with pytest.raises(MySQLError):
+        write_snapshot(connection, io.StringIO(), tables=[f"{SCHEMA}.*"])
+    assert left == [True]
+
+
+def test_a_session_waits_for_its_client_as_before_behind_the_lock(server: Server) -> None:
+    with connected(server) as connection, connection.cursor() as cursor:
+        cursor.execute("SET SESSION wait_timeout = 1234")
+        write_snapshot(connection, io.StringIO(), tables=[f"{SCHEMA}.*"])
+        cursor.execute("SELECT @@SESSION.wait_timeout")
+        assert int(cursor.fetchall()[0][0]) == 1234
+
+
+class _Locking(Watcher):
+    """Somebody locks a table as soon as the snapshot has begun, and drops another one."""
+
+    def __init__(self, other: Any) -> None:
+        self._other = other
+
+    def begun(self, place: Mapping[str, Any]) -> None:
+        """Before any row is read."""
+        with self._other.cursor() as cursor:
+            cursor.execute(f"DROP TABLE {SCHEMA}.bag")
+            cursor.execute(f"LOCK TABLES {SCHEMA}.one WRITE")
+
+
+def test_a_table_that_is_locked_at_its_turn_is_told_and_the_others_are_read(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = [s.replace("lock_wait_timeout = 5", "lock_wait_timeout = 1") for s in snapshot.SESSION]
+    assert short != [*snapshot.SESSION]
+    monkeypatch.setattr(snapshot, "SESSION", short)
+    server.execute(f"CREATE TABLE {SCHEMA}.zoo (v INT); INSERT INTO {SCHEMA}.zoo VALUES (1), (2)")
+    out = io.StringIO()
+    with server.connect() as other, connected(server) as connection:
+        write_snapshot(connection, out, tables=[f"{SCHEMA}.*"], watcher=_Locking(other))
+    ends = [line for line in lines(out.getvalue()) if "end" in line]
+    assert ["changed" in end for end in ends] == [True, True, False]
+    assert "Lock wait timeout" in ends[1]["changed"]
+    assert ends[2]["rows"] == 2
 
 
 def test_chunks_are_as_many_as_the_server_takes_rows_to_be(server: Server) -> None:

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from pipeline.progress import QuietProgress
 from pipeline.run import run_layers
 from pipeline.settings import Settings
-from pipeline.verify import against, chunks, gold_table
+from pipeline.verify import against, gold_table
 from pipeline.verify.against import Comparison
 from pipeline.verify.run import verify_with_server
 from pipeline.verify.way import BehindGoldError, OtherLogError
@@ -119,9 +119,8 @@ def test_a_primary_and_its_replica_are_compared_with_the_same_lake(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(chunks, "FEWEST", 16)
     # Chunks of large tables are added up in Spark: one of the two does that here.
-    monkeypatch.setattr(gold_table, "FEWEST", 1 if kind == "mysql" else 16)
+    monkeypatch.setattr(gold_table, "FEW", 1 if kind == "mysql" else 16)
     # And where more of them differ than a condition names, all rows are looked at.
     monkeypatch.setattr(against, "NAMED_CHUNKS", 100 if kind == "mysql" else 1)
     factory = request.getfixturevalue(f"{kind}_factory")

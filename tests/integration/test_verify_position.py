@@ -11,7 +11,7 @@ from pipeline.bronze.files import write_files
 from pipeline.lake import Lake
 from pipeline.verify import executed_at
 from pipeline.verify.checksums import PublishedCut
-from pipeline.verify.position import other_position
+from pipeline.verify.position import only_replicated, other_position
 from pipeline.verify.server_file import HASHES, ServerFile
 from tests.support.bronze_rows import file_row
 from tests.support.made_lake import MadeLake
@@ -62,7 +62,7 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> MadeL
 
 def server_file(spark: SparkSession, gtids: str, file: str | None, at: int | None) -> ServerFile:
     hashes = spark.createDataFrame([], HASHES)
-    return ServerFile(hashes, "9.7", "", "null", (), gtids, file, at, {}, server_id=1)
+    return ServerFile(hashes, "9.7", "", "null", (), gtids, file, at, {}, 1, "", bool(gtids), gtids)
 
 
 def test_places_in_the_log_and_gtids_say_what_a_snapshot_is_of(lake: MadeLake) -> None:
@@ -78,6 +78,28 @@ def test_places_in_the_log_and_gtids_say_what_a_snapshot_is_of(lake: MadeLake) -
         sentence = other_position(lake.spark, Lake(lake.root), cut, found)
         assert told in sentence, (gold, snapshot)
         assert bool(sentence) == bool(told), (gold, snapshot)
+
+
+def test_a_domain_that_a_server_once_replicated_is_no_difference(lake: MadeLake) -> None:
+    cut = PublishedCut(SOURCE, lsn(2), "0-1-7", (), frozenset(), ())
+    found = server_file(lake.spark, "0-1-7,9-4-3", "log.000001", 2500)
+    where = lake.spark, Lake(lake.root), cut
+    # It writes in that domain itself, or it only has replicated it.
+    assert "The snapshot has 9-4-3" in other_position(*where, found)
+    assert str(only_replicated(*where, replace(found, gtids_logged="0-1-7"))) == "9-4-3"
+    assert other_position(*where, replace(found, gtids_logged="0-1-7")) == ""
+    # The lake's own domain is looked at, though the server logs nothing of it.
+    beyond = replace(found, gtid_set="0-1-8", gtids_logged="")
+    assert "The snapshot has 0-1-8" in other_position(*where, beyond)
+    assert not only_replicated(*where, beyond)
+
+
+def test_a_server_that_has_executed_nothing_is_before_gold(lake: MadeLake) -> None:
+    """Right behind RESET, at the same place in a file of the same name."""
+    cut = PublishedCut(SOURCE, lsn(2), f"{SERVER}:3-9", (), frozenset(), ())
+    found = replace(server_file(lake.spark, "", "log.000001", 2500), has_gtids=True)
+    sentence = other_position(lake.spark, Lake(lake.root), cut, found)
+    assert f"Gold's cut has {SERVER}:3-9" in sentence
 
 
 def test_a_place_in_the_log_of_another_server_tells_nothing(lake: MadeLake) -> None:

@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 from pipeline.verify.canonical import MODULUS, Text, row_hash
 from pipeline.verify.chunks import (
     CHUNK_ROWS,
+    FEW,
     FEWEST,
     MOST,
     WHOLE,
@@ -36,7 +37,11 @@ def summed(rows: list[Row], chunking: Chunking) -> dict[int, ChunkSum]:
 @pytest.mark.parametrize(
     ("rows", "count"),
     [
-        (0, FEWEST),
+        (0, 16),
+        (5_000, 16),
+        (10_000, FEW),
+        (99_999, FEW),
+        (100_000, FEWEST),
         (FEWEST * CHUNK_ROWS, FEWEST),
         (FEWEST * CHUNK_ROWS + CHUNK_ROWS, 2 * FEWEST),
         (10**13, MOST),

@@ -1,0 +1,136 @@
+"""What counts as equal: only tables that were compared, and one at least."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import cast
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession, types as st
+from rich.console import Console
+
+from pipeline.bronze.gtids import GtidSet
+from pipeline.catalog.effects import TableName
+from pipeline.gold.state import TableState
+from pipeline.settings import Settings
+from pipeline.verify import against
+from pipeline.verify.against import Comparison, NotCompared, compare
+from pipeline.verify.canonical import INTEGER
+from pipeline.verify.checksums import GoldTable, PublishedCut, SummedTable, TableChecksum
+from pipeline.verify.gold_table import GoldColumn
+from pipeline.verify.report import Verification, show
+from pipeline.verify.server_file import ServerFile, ServerTable
+
+NO_SPARK = cast(SparkSession, None)
+COLUMNS = (GoldColumn("id", INTEGER),)
+LOCKED = "Lock wait timeout exceeded"
+
+
+class _Frame:
+    """Of a table that is not read, but for its schema."""
+
+    schema = st.StructType([st.StructField("id", st.IntegerType())])
+
+
+def gold_table(name: str, *, dropped: bool = False) -> GoldTable:
+    state = TableState("shop", name, dropped=dropped)
+    return GoldTable(state, 1, cast(DataFrame, _Frame()), COLUMNS)
+
+
+def summed(table: GoldTable) -> SummedTable:
+    name = table.name
+    told = TableChecksum(
+        name.schema, name.table, 0, "00", 1, held=False, complete=True, dropped=False
+    )
+    return SummedTable(told, {})
+
+
+def server_table(number: int, name: str, changed: str | None) -> ServerTable:
+    table = TableName("shop", name)
+    return ServerTable(number, table, COLUMNS, (), True, True, 0, "00", 1, {}, changed)
+
+
+def compared(
+    monkeypatch: pytest.MonkeyPatch,
+    gold: Sequence[GoldTable],
+    server: Mapping[str, str | None],
+    patterns: Sequence[str] = (),
+) -> Comparison:
+    """`server`: why each table of it could not be read, None where it was; all are empty."""
+    monkeypatch.setattr(against, "other_position", lambda *_: "")
+    tables = [server_table(n, name, why) for n, (name, why) in enumerate(server.items())]
+    named = {table.name: table for table in tables}
+    nothing = cast(DataFrame, None)
+    file = ServerFile(nothing, "9.7", "", "null", tuple(patterns), "", "b.1", 4, named)
+    cut = PublishedCut("shop", 5, None, tuple(gold), frozenset(), tuple(patterns))
+    settings = Settings(source="shop", lake=str(Path("lake")))
+    return compare(NO_SPARK, settings, cut, [summed(table) for table in gold], file)
+
+
+def shown(found: Comparison) -> str:
+    out = StringIO()
+    show(Verification("lake", "shop", 5, None, (), found), Console(file=out, width=200))
+    return out.getvalue()
+
+
+def test_tables_that_were_all_compared_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = compared(monkeypatch, [gold_table("a")], {"a": None}, ["shop.*"])
+    assert (found.equal, found.compared, found.not_compared) == (True, 1, ())
+    assert "All are equal." in shown(found)
+
+
+@pytest.mark.parametrize(
+    ("gold", "server", "patterns", "count", "names"),
+    [
+        # One that was locked or altered at its turn, alone and beside another one.
+        (["a"], {"a": LOCKED}, [], 0, ["shop.a"]),
+        (["a", "b"], {"a": None, "b": LOCKED}, [], 1, ["shop.b"]),
+        # Patterns that match nothing, alone and beside another one.
+        ([], {}, ["shp.*"], 0, ["shp.*"]),
+        (["a"], {"a": None}, ["shop.a", "shop.x*"], 1, ["shop.x*"]),
+        # No tables at all.
+        ([], {}, [], 0, []),
+    ],
+)
+def test_what_was_not_compared_is_not_equal(
+    monkeypatch: pytest.MonkeyPatch,
+    gold: list[str],
+    server: dict[str, str | None],
+    patterns: list[str],
+    count: int,
+    names: list[str],
+) -> None:
+    found = compared(monkeypatch, [gold_table(name) for name in gold], server, patterns)
+    assert (found.equal, found.compared, found.differences) == (False, count, ())
+    assert [one.name for one in found.not_compared] == names
+    text = shown(found)
+    assert "All are equal." not in text
+    assert ("Nothing was compared." in text) == (count == 0)
+    assert all(f"Not compared: {name}" in text for name in names)
+    told = Verification("lake", "shop", 5, None, (), found)
+    assert not told.equal
+    assert all(name in told.to_json() for name in names)
+
+
+def test_a_table_that_one_side_lacks_is_a_difference_and_matches_its_pattern(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = compared(monkeypatch, [gold_table("a")], {}, ["shop.a"])
+    assert ([one.table for one in found.differences], found.not_compared) == (["a"], ())
+    assert not found.equal
+
+
+def test_a_dropped_table_alone_leaves_nothing_to_compare(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = compared(monkeypatch, [gold_table("a", dropped=True)], {}, ["shop.a"])
+    assert (found.equal, found.differences) == (False, ())
+    reason = "no table of that pattern is there to be compared."
+    assert found.not_compared == (NotCompared("shop.a", reason),)
+
+
+def test_a_domain_that_tells_no_state_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(against, "only_replicated", lambda *_: GtidSet.of("7-3-2"))
+    found = compared(monkeypatch, [gold_table("a")], {"a": None})
+    (note,) = found.notes
+    assert ("7-3-2" in note, found.equal) == (True, True)

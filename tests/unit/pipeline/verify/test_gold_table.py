@@ -1,0 +1,30 @@
+"""What a gold table's chunks come to, however many pieces it is read in."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline.verify import gold_table
+from pipeline.verify.canonical import INTEGER, row_hash
+from pipeline.verify.chunks import FEW, Chunking, ChunkSums
+from pipeline.verify.gold_table import GoldColumn, chunk_sums, sums
+
+ROWS, PIECES = 300, 12
+
+
+@pytest.mark.parametrize("parts", [4, 2 * FEW])
+def test_sums_that_are_brought_here_are_few_and_the_same(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, parts: int
+) -> None:
+    monkeypatch.setattr(gold_table, "COLLECTED", 12)
+    chunking = Chunking(parts, (0,))
+    rows = spark.range(0, ROWS, 1, PIECES)
+    found = sums(rows, [GoldColumn("id", INTEGER)], chunking)
+    wanted = ChunkSums()
+    for n in range(ROWS):
+        digest = row_hash([str(n)])
+        wanted.add(chunking.chunk([str(n)], digest), digest)
+    # Few chunks: three pieces of twelve, of four sums each. Many: each chunk's one sum.
+    assert found.count() == (12 if parts == 4 else len(dict(wanted)))
+    assert chunk_sums(found) == dict(wanted)
