@@ -145,10 +145,6 @@ def test_every_task_succeeds_in_order(ended: Ended) -> None:
         assert [asset for asset, _ in run["events"]] == ["binlake_shop_gold"]
 
 
-def test_a_seed_with_nothing_to_do_says_so(ended: Ended) -> None:
-    assert ["seed: there is nothing to do." in said for said in ended.said] == [False, True]
-
-
 def test_gold_is_what_the_server_has(ended: Ended) -> None:
     assert ended.verified["state"] == "success"
     assert [task for task, *_ in ended.verified["tasks"]] == ["verify"]
