@@ -15,7 +15,7 @@ from pipeline.seed.selection import SESSION, select_expression
 from pipeline.seed.values import row_reader
 from tests.support import exhaustive_zoo, json_zoo, mariadb_zoo, type_zoo
 from tests.support.random_zoo import random_table
-from tests.support.seed_rows import assert_whole_through_spark, differences, selected_cells
+from tests.support.seed_rows import differences, selected_cells
 from tests.support.zoo_rows import ZOO, Rows, inserted, log_of, name_of
 
 if TYPE_CHECKING:
@@ -76,16 +76,6 @@ def test_mariadb(
     mariadb: MariaDBServer, mariadb_logged: Rows, options: TypeOptions, table: str
 ) -> None:
     assert_read_as_logged(mariadb, *mariadb_logged[table], options)
-
-
-@pytest.mark.parametrize("fixture", ["mysql", "mariadb", "newest_mariadb"])
-def test_values_are_not_cut_on_their_way_through_sparks_query(
-    request: pytest.FixtureRequest, fixture: str
-) -> None:
-    server: Server = request.getfixturevalue(fixture)
-    tables = [type_zoo.decimals(), type_zoo.floats(), type_zoo.text(), type_zoo.labels()]
-    for definition, _ in inserted(log_of(server, tables)).values():
-        assert_whole_through_spark(server, definition)
 
 
 def test_the_newest_types_of_mariadb(newest_mariadb: NewestMariaDBServer) -> None:
