@@ -23,11 +23,15 @@ class Load:
 
 
 BACKLOG = "backlog"
-"""Several times the mixed one: what there is to catch up with after an outage."""
+"""Four times the mixed one: what there is to catch up with after hours in which nothing ran."""
 _BACKLOG_SCALE = Fraction(4)
+OUTAGE = "outage"
+"""Forty times the mixed one, 10 GB: the same after an outage of days."""
+_OUTAGE_SCALE = Fraction(40)
 
 LOADS: Mapping[str, Load] = {
     MIXED: Load(workload.workload, workload.SCHEMA, workload.TABLES),
     BACKLOG: Load(partial(workload.workload, _BACKLOG_SCALE), workload.SCHEMA, workload.TABLES),
+    OUTAGE: Load(partial(workload.workload, _OUTAGE_SCALE), workload.SCHEMA, workload.TABLES),
     BULK: Load(bulk.bulk, bulk.SCHEMA, bulk.TABLES),
 }

@@ -118,6 +118,10 @@ class Server(ABC):
         """SIGKILL: the last binary log stays without an end, its in-use flag set."""
         self._end(subprocess.Popen.kill)
 
+    def remove_data(self) -> None:
+        """Remove all that it stored, once it has ended; its logs stay, to be looked at."""
+        shutil.rmtree(self._data, ignore_errors=True)
+
     def connect(self, **options: Any) -> pymysql.Connection[Any]:
         """A connection as root, with autocommit, several statements per call allowed."""
         return pymysql.connect(
@@ -258,7 +262,8 @@ class ServerFactory(Generic[AnyServer]):
         trace: TracebackType | None,
     ) -> None:
         for server in self._servers:
-            server.kill()  # their data is of no use to anyone any more
+            server.kill()
+            server.remove_data()  # of no use to anyone any more, and 200 MB each
 
 
 def free_port() -> int:
