@@ -182,7 +182,8 @@ def test_the_job_seeds_with_the_connectors_jar(ended: Ended) -> None:
 
 def test_every_task_succeeds_over_the_connection_to_the_cluster(ended: Ended) -> None:
     states = {task: state for task, _, state, _ in ended.replicated["tasks"]}
-    assert (ended.replicated["state"], set(states.values())) == ("success", {"success"})
+    outcome = ended.replicated["state"], set(states.values())
+    assert outcome == ("success", {"success"}), ended.said
     assert list(states)[:2] == ["capture", "seed"]
     # Of the tables that the job has left: its own waits for silver.
     assert f"{SCHEMA}.items: 1,000 rows of between" in ended.said
