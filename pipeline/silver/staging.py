@@ -20,7 +20,7 @@ from pipeline.silver.spark_types import spark_schema
 BIG_ROWS = {
     # One row of 16 to 64 MiB at a time between Spark and Python.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
-    # So too from Parquet: a batch of thousands would grow, copied again and again, to a file's size.
+    # So too from Parquet: a batch of thousands grows, copied again and again, to a file's size.
     "spark.sql.parquet.columnarReaderBatchSize": "1",
     # Row groups of these tables are small in number and long in work: one to a task.
     "spark.sql.files.maxPartitionBytes": str(16 << 20),
