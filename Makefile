@@ -72,7 +72,7 @@ bench-seed: $(READY)  ## read a table of a real server, against Spark's JDBC sou
 bench-verify: $(READY)  ## compare a table of a real server with gold, equal and not (ARGS="--rows 1000000")
 	$(BIN)/python -m benchmarks.verify $(ARGS)
 
-bench-debezium: $(READY)  ## time files to gold against Debezium capturing the same load from the server
+bench-debezium: $(READY)  ## time files to gold against Debezium capturing the same load from the server (two hours, 45 GB of disk)
 	$(BIN)/python -m benchmarks.debezium $(ARGS)
 
 soak: soak-sizes soak-histories  ## both of what follows: hours
