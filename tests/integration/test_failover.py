@@ -20,7 +20,6 @@ from pipeline.capture.errors import (
 )
 from pipeline.capture.landed_gtids import gtids_of
 from pipeline.capture.run import Capture
-from pipeline.capture.state import CaptureState, read_state
 from pipeline.capture_settings import CaptureSettings
 from pipeline.lake import Lake
 from pipeline.progress import QuietProgress
@@ -29,16 +28,12 @@ from pipeline.server.login import Login
 from pipeline.settings import Settings
 from tests.support.capturing import capture, capturing, differing, eventually, login_of
 from tests.support.compare import assert_gold_equals_source
+from tests.support.failing_over import TABLES, has_all, insert, started, state_of
 from tests.support.mariadb import MariaDBFactory
 from tests.support.mysql import MySQLFactory
 from tests.support.replicas import follow, promote, replicate
 from tests.support.server import Server
 
-TABLES = """
-    CREATE DATABASE shop; USE shop;
-    CREATE TABLE item (id INT PRIMARY KEY AUTO_INCREMENT, n INT);
-    CREATE TABLE bag (n INT);
-"""
 CHANGES = """
     INSERT INTO shop.item (n) VALUES ({n}), ({n}); INSERT INTO shop.bag VALUES ({n});
     UPDATE shop.item SET n = n + 1 WHERE id % 7 = {n} % 7; DELETE FROM shop.bag WHERE n = {n} - 5
@@ -94,32 +89,6 @@ class Address:
     def leads_to(self, server: Server) -> None:
         self.link.unlink(missing_ok=True)
         self.link.symlink_to(server.socket)
-
-
-def started(factory: MySQLFactory | MariaDBFactory, count: int) -> list[Server]:
-    """Servers that keep what they replicate in their logs, and have nothing yet."""
-    servers: list[Server] = []
-    keep = "--log-replica-updates" if isinstance(factory, MySQLFactory) else "--log-slave-updates"
-    # What is committed outlives a kill, or the server comes back with a log that is ahead of it.
-    kept = (keep, "--innodb-flush-log-at-trx-commit=2")
-    for number in range(count):
-        server = factory(f"--server-id={11 + number}", *kept)
-        server.reset_logs()
-        servers.append(server)
-    return servers
-
-
-def state_of(landed: Path) -> CaptureState:
-    state = read_state(landed)
-    assert state is not None
-    return state
-
-
-def has_all(landed: Path, server: Server) -> bool:
-    """Whether a capture is at the end of a server's log."""
-    state = read_state(landed)
-    last = server.binlogs()[-1]
-    return state is not None and (state.file, state.position) == (last.name, last.stat().st_size)
 
 
 def lost(server: Server, replicas: list[Server], writer: Writer) -> None:
@@ -236,10 +205,6 @@ def test_mariadb_a_primary_and_a_replica_fail_over_and_back(
     (cut,) = delta.read(spark, Lake(str(lake)).cuts).orderBy("batch").tail(1)
     ((executed,),) = first.execute("SELECT @@gtid_binlog_state")
     assert GtidSet.of(cut["gtid_set"]) == GtidSet.of(executed)
-
-
-def insert(server: Server, number: int) -> None:
-    server.execute(f"INSERT INTO shop.bag VALUES ({number})")
 
 
 def test_what_a_replica_has_purged_is_named_and_what_it_lacks_is_told(
@@ -405,71 +370,3 @@ def test_a_capture_that_has_landed_nothing_is_of_whichever_server_answers(
     # From there on it is that one's.
     with pytest.raises(AnotherLogError):
         capture(first, tmp_path)
-
-
-def test_mariadbs_numbers_that_two_servers_used_are_told_apart(
-    mariadb_factory: MariaDBFactory, tmp_path: Path
-) -> None:
-    first, second = started(mariadb_factory, 2)
-    replicate(first, second)
-    first.execute(TABLES)
-    follow(first, second)
-    second.execute("STOP SLAVE")
-    insert(first, 1)
-    capture(first, tmp_path)
-    ((lost_gtid,),) = first.execute("SELECT @@gtid_binlog_pos")
-    first.kill()
-    # It never gets that transaction, and gives its number to one of its own.
-    promote(second)
-    insert(second, 2)
-    ((own_gtid,),) = second.execute("SELECT @@gtid_binlog_pos")
-    assert lost_gtid.split("-")[::2] == own_gtid.split("-")[::2]
-    second.flush_logs()
-    insert(second, 3)
-    state = capture(second, tmp_path)
-    # By their numbers alone the second log would do.
-    assert (state.first_file, state.lacking) == ("binlog.000001", lost_gtid)
-    assert not differing(second, tmp_path / "turn-0002")
-
-
-def test_a_mariadb_replica_from_a_copy_that_has_replicated_nothing_since_is_gone_on_with(
-    mariadb_factory: MariaDBFactory, tmp_path: Path
-) -> None:
-    first, second = started(mariadb_factory, 2)
-    first.execute(TABLES)
-    capture(first, tmp_path)
-    ((copied,),) = first.execute("SELECT @@gtid_binlog_pos")
-    # As a dump with --gtid --master-data does it, read in without logging.
-    second.execute(f"SET sql_log_bin = 0; {TABLES}")
-    with pytest.raises(AnotherLogError, match="shares no transaction"):
-        capture(second, tmp_path)
-    second.execute(f"SET GLOBAL gtid_slave_pos = '{copied}'")
-    state = capture(second, tmp_path)
-    assert (state.turn, state.first_file, state.lacking) == (2, "binlog.000001", "")
-    insert(second, 1)
-    assert (capture(second, tmp_path).lacking, state_of(tmp_path).turn) == ("", 2)
-    assert not differing(second, tmp_path / "turn-0002")
-
-
-def test_of_mariadbs_numbers_that_two_servers_used_and_one_has_of_both_each_is_landed(
-    mariadb_factory: MariaDBFactory, tmp_path: Path
-) -> None:
-    first, second = started(mariadb_factory, 2)
-    replicate(first, second)
-    first.execute(TABLES)
-    follow(first, second)
-    second.execute("STOP SLAVE")
-    insert(second, 1)
-    insert(first, 2)
-    insert(first, 3)
-    second.execute("START SLAVE")
-    follow(first, second)
-    second.flush_logs()
-    capture(first, tmp_path)
-    state = capture(second, tmp_path)
-    # By the numbers of the domain alone the second log would do, and the first insert be lost.
-    assert (state.turn, state.first_file, state.lacking) == (2, "binlog.000001", "")
-    ((executed,),) = second.execute("SELECT @@gtid_binlog_state")
-    held = GtidSet.of(*(str(gtids_of(path) or "") for path in tmp_path.rglob("binlog.0*")))
-    assert held == GtidSet.of(executed)
-    assert {server for _, server in held.last} == {11, 12}
