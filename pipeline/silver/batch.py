@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -15,7 +15,7 @@ from pipeline.job_progress import following
 from pipeline.kernels import warm_first
 from pipeline.ledger import Ledger, Plan
 from pipeline.progress import Progress
-from pipeline.sessions import tasks_of_a_job
+from pipeline.sessions import own_session, tasks_of_a_job
 from pipeline.settings import Settings
 from pipeline.silver import segments
 from pipeline.silver.anew import begin
@@ -34,7 +34,7 @@ from pipeline.silver.quarantine import append_faults, resolve, still_faulty
 from pipeline.silver.segments import SegmentRef
 from pipeline.silver.spark_types import spark_schema
 from pipeline.silver.staging import Staging, big_row_session, remove_leftovers, staging
-from pipeline.silver.tables import write_tables
+from pipeline.silver.tables import WRITING, write_tables
 from pipeline.silver.transactions import append_statements, append_transactions, count_seen
 from pipeline.silver.views import write_views
 
@@ -94,9 +94,10 @@ class _Batch:
         append_items(self.spark, self.lake, source, batch, self.body.items)
         # Once more: another source's run may have planned the same table at the same time.
         require_unclaimed(self.spark, self.ledger, self.body.table_names)
-        with staging(self.spark, self.lake, source, batch) as staged:
-            decoded = self._decode(staged)
-            counts = staged.counts() if decoded else {}
+        with staging(self.spark, self.lake, source, batch) as blobs:
+            decoded = self._decode(blobs)
+            counts = blobs.counts() if decoded else {}
+            staged = replace(blobs, spark=own_session(self.spark, WRITING))
             rows = self._write_tables(staged, counts)
             unseen = self._write_views(counts)
             append_transactions(staged, self.lake, source, batch, counts)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -22,6 +24,9 @@ TASK_BYTES = 64 << 20
 """At least as many for each task that may run at once."""
 TURN_BYTES = 16 << 20
 """Segments are dealt out by which stretch of this size of their file they begin in."""
+UNEVEN = 1.25
+"""How much longer than with equal shares tasks may work, rather than have segments dealt out: what
+that costs, which is to write all of them to disk and to read them again (docs/benchmarks.md)."""
 
 Mark = tuple[int, int]
 """A place in a source's log: the file's ordinal, and the byte offset in it."""
@@ -32,7 +37,7 @@ class SegmentRef:
     """A segment without its bytes: `end_pos` is where the next begins, `parts` its rows.
 
     `gtids`: of the transactions that begin in it; `unnamed`: whether some have none; `continues`:
-    whether it begins in the middle of one.
+    whether it begins in the middle of one. `stored_in`: the Parquet file that has it.
     """
 
     file: str
@@ -43,6 +48,7 @@ class SegmentRef:
     gtids: GtidSet = NO_GTIDS
     unnamed: bool = False
     continues: bool = False
+    stored_in: str = ""
 
     @property
     def place(self) -> Mark:
@@ -158,6 +164,7 @@ def _refs(spark: SparkSession, lake: Lake, source: str, mark: Mark | None) -> li
             sf.max(sf.when(whole, sf.col("gtids"))).alias("gtids"),
             sf.max(sf.when(whole, sf.col("transactions") - _named())).alias("unnamed"),
             sf.max("transaction_pos").alias("inside"),
+            sf.max("_metadata.file_name").alias("stored_in"),
         )
         .coalesce(1)
         .collect()
@@ -190,6 +197,7 @@ def _of_one_file(rows: Iterable[Row]) -> Iterator[SegmentRef]:
             GtidSet.of(row["gtids"]),
             unnamed=left > known,
             continues=row["inside"] is not None,
+            stored_in=row["stored_in"],
         )
 
 
@@ -228,8 +236,8 @@ def content(
 ) -> DataFrame:
     """Consecutive segments with their bytes, each with its parts one after the other.
 
-    With `spread` > 1 they are dealt out to as many tasks, in turns of a segment's size; otherwise
-    they stay in the tasks that read them.
+    They stay in the tasks that read them, unless these would be too few or too unequal for
+    `spread` that run at once: then they are dealt out to so many, in turns of a segment's size.
     """
     first, last = refs[0], refs[-1]
     rows = delta.read(spark, lake.segments).where(sf.col("source") == source)
@@ -240,9 +248,19 @@ def content(
     # The end that a crashed server never finished belongs to the file, and to no transaction.
     columns = rows.where("NOT coalesce(incomplete, false)").select(*SEGMENT_COLUMNS)
     has_parts = any(ref.parts > 1 for ref in refs)
-    if spread <= 1 and not has_parts:
+    if not has_parts and _are_even(refs, spread):
         return columns
-    tasks = max(spread, 1)
-    turn = sf.expr(f"CAST((ordinal + start_pos DIV {TURN_BYTES}) % {tasks} AS INT)")
-    dealt = columns.repartitionById(tasks, turn)
+    turn = sf.expr(f"CAST((ordinal + start_pos DIV {TURN_BYTES}) % {spread} AS INT)")
+    dealt = columns.repartitionById(spread, turn)
     return dealt.sortWithinPartitions("ordinal", "start_pos", "part") if has_parts else dealt
+
+
+def _are_even(refs: Sequence[SegmentRef], tasks: int) -> bool:
+    """Whether tasks that take a file each, as they come to it, have about equal shares."""
+    sizes: Counter[str] = Counter()
+    for ref in refs:
+        sizes[ref.stored_in] += ref.end_pos - ref.start_pos
+    shares = [0] * tasks
+    for size in sorted(sizes.values(), reverse=True):
+        heapq.heapreplace(shares, shares[0] + size)
+    return max(shares) * tasks <= UNEVEN * sizes.total()

@@ -15,7 +15,6 @@ from pipeline import delta
 from pipeline.interpreted import FEW, interpreted
 from pipeline.lake import Lake
 from pipeline.progress import Task
-from pipeline.sessions import own_session
 from pipeline.settings import Settings
 from pipeline.silver.decode import table_target
 from pipeline.silver.plan import PlannedTable, SilverPlan, by_table_id
@@ -31,10 +30,13 @@ PROPERTIES = {
 
 WRITING = {
     # Images of changed rows repeat little: to look for what does takes a fifth of the time, and
-    # zstd finds the rest (docs/benchmarks.md).
+    # zstd finds the rest, with pages of more than 20,000 rows and differences instead of values
+    # (docs/benchmarks.md).
     "parquet.enable.dictionary": "false",
+    "parquet.writer.version": "v2",
+    "parquet.page.row.count.limit": "100000",
 }
-"""Settings of the session in which tables of changes are written."""
+"""Settings of the session in which silver's tables are written."""
 
 
 def write_tables(
@@ -54,9 +56,8 @@ def write_tables(
     }
 
     few = sum(counts[table_target(table_id)] for table_id in touched) <= FEW
-    spark = interpreted(staging.spark) if few else own_session(staging.spark, WRITING)
-    staging = replace(staging, spark=spark)
-
+    if few:
+        staging = replace(staging, spark=interpreted(staging.spark))
     merging = "true" if plan.refresh.batch else "false"
 
     def write(table: PlannedTable) -> None:

@@ -39,11 +39,6 @@ def write(monkeypatch: pytest.MonkeyPatch, columns: list[str], refresh: Refresh)
         if "other" in columns:
             raise AnalysisException("Cannot merge")
 
-    def session(spark: Any, conf: dict[str, str]) -> Any:
-        assert conf == tables.WRITING
-        return spark
-
-    monkeypatch.setattr(tables, "own_session", session)
     monkeypatch.setattr(tables.delta, "append_once", append)
     monkeypatch.setattr(tables.delta, "exists", lambda *_: True)
     monkeypatch.setattr(tables.delta, "read", lambda *_: SimpleNamespace(columns=columns))
