@@ -248,14 +248,14 @@ def content(
     # The end that a crashed server never finished belongs to the file, and to no transaction.
     columns = rows.where("NOT coalesce(incomplete, false)").select(*SEGMENT_COLUMNS)
     has_parts = any(ref.parts > 1 for ref in refs)
-    if not has_parts and _are_even(refs, spread):
+    if not has_parts and are_even(refs, spread):
         return columns
     turn = sf.expr(f"CAST((ordinal + start_pos DIV {TURN_BYTES}) % {spread} AS INT)")
     dealt = columns.repartitionById(spread, turn)
     return dealt.sortWithinPartitions("ordinal", "start_pos", "part") if has_parts else dealt
 
 
-def _are_even(refs: Sequence[SegmentRef], tasks: int) -> bool:
+def are_even(refs: Sequence[SegmentRef], tasks: int) -> bool:
     """Whether tasks that take a file each, as they come to it, have about equal shares."""
     sizes: Counter[str] = Counter()
     for ref in refs:

@@ -79,11 +79,12 @@ def test_a_driver_can_be_reached_by_its_workers(
 def test_an_active_session_is_taken_or_one_like_it_on_which_values_do_not_depend(
     spark: SparkSession,
 ) -> None:
+    spark.createDataFrame([], "nothing int")  # another test's may be the active one
     assert session(Settings()) is spark
     other = spark.newSession()
     other.conf.set("spark.sql.session.timeZone", "America/New_York")
     other.conf.set("spark.sql.shuffle.partitions", "3")
-    other.createDataFrame([], "nothing int")  # makes it the active one
+    other.createDataFrame([], "nothing int")
     try:
         found = session(Settings())
     finally:

@@ -4,12 +4,12 @@ import pytest
 
 from pipeline.bronze.files import FileRow
 from pipeline.settings import MIB
-from pipeline.silver.segments import Mark, SegmentRef, chunks, contiguous
+from pipeline.silver.segments import Mark, SegmentRef, are_even, chunks, contiguous
 from tests.support.bronze_rows import file_row
 
 
-def ref(ordinal: int, start: int, end: int) -> SegmentRef:
-    return SegmentRef(f"binlog.{ordinal:06}", ordinal, start, end, 1)
+def ref(ordinal: int, start: int, end: int, stored_in: str = "") -> SegmentRef:
+    return SegmentRef(f"binlog.{ordinal:06}", ordinal, start, end, 1, stored_in=stored_in)
 
 
 def files(*complete: bool, fault: str | None = None) -> dict[int, FileRow]:
@@ -85,3 +85,26 @@ def test_chunks_hold_segments_up_to_a_size() -> None:
 def test_many_tasks_get_larger_chunks() -> None:
     refs = [ref(1, n * MIB, (n + 64) * MIB) for n in range(0, 4096, 64)]
     assert [len(chunk) for chunk in chunks(refs, tasks=40)] == [40, 24]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "tasks", "even"),
+    [
+        ([100], 1, True),
+        ([100], 2, False),
+        ([100, 100], 2, True),
+        ([100, 60], 2, True),  # 100 instead of 80
+        ([100, 59], 2, False),
+        ([134] * 7 + [80], 4, True),
+        ([134] * 9, 4, False),
+        # an archive, which one task of bronze reads, among files
+        ([1000, *[134] * 7], 4, False),
+        ([1, 1, 1, 97], 1, True),
+    ],
+)
+def test_segments_stay_where_files_are_many_and_about_equal(
+    sizes: list[int], tasks: int, even: bool
+) -> None:
+    refs = [ref(1, 0, size - size // 2, f"{n}.parquet") for n, size in enumerate(sizes)]
+    refs += [ref(1, 0, size // 2, f"{n}.parquet") for n, size in enumerate(sizes)]
+    assert are_even(refs, tasks) is even
