@@ -20,8 +20,8 @@ from pipeline.silver.decode import SEGMENT_COLUMNS
 
 CHUNK_BYTES = 1 << 30
 """At least as many bytes of segments go through one Spark job."""
-TASK_BYTES = 64 << 20
-"""At least as many for each task that may run at once."""
+TASK_BYTES = 256 << 20
+"""At least as many for each task of a job: some files of bronze for each core."""
 TURN_BYTES = 16 << 20
 """Segments are dealt out by which stretch of this size of their file they begin in."""
 UNEVEN = 1.25
@@ -236,8 +236,9 @@ def content(
 ) -> DataFrame:
     """Consecutive segments with their bytes, each with its parts one after the other.
 
-    They stay in the tasks that read them, unless these would be too few or too unequal for
-    `spread` that run at once: then they are dealt out to so many, in turns of a segment's size.
+    They stay in the tasks that read them, unless these are too few or too unequal for half of
+    `spread` at once (which is two for each core): then they are dealt out to so many, in turns of a
+    segment's size.
     """
     first, last = refs[0], refs[-1]
     rows = delta.read(spark, lake.segments).where(sf.col("source") == source)
@@ -248,19 +249,19 @@ def content(
     # The end that a crashed server never finished belongs to the file, and to no transaction.
     columns = rows.where("NOT coalesce(incomplete, false)").select(*SEGMENT_COLUMNS)
     has_parts = any(ref.parts > 1 for ref in refs)
-    if not has_parts and are_even(refs, spread):
+    if not has_parts and are_even(refs, max(spread // 2, 1)):
         return columns
     turn = sf.expr(f"CAST((ordinal + start_pos DIV {TURN_BYTES}) % {spread} AS INT)")
     dealt = columns.repartitionById(spread, turn)
     return dealt.sortWithinPartitions("ordinal", "start_pos", "part") if has_parts else dealt
 
 
-def are_even(refs: Sequence[SegmentRef], tasks: int) -> bool:
-    """Whether tasks that take a file each, as they come to it, have about equal shares."""
+def are_even(refs: Sequence[SegmentRef], cores: int) -> bool:
+    """Whether cores that take the next file each time they are done have about equal shares."""
     sizes: Counter[str] = Counter()
     for ref in refs:
         sizes[ref.stored_in] += ref.end_pos - ref.start_pos
-    shares = [0] * tasks
+    shares = [0] * cores
     for size in sorted(sizes.values(), reverse=True):
         heapq.heapreplace(shares, shares[0] + size)
-    return max(shares) * tasks <= UNEVEN * sizes.total()
+    return max(shares) * cores <= UNEVEN * sizes.total()

@@ -30,10 +30,9 @@ PROPERTIES = {
 
 WRITING = {
     # Images of changed rows repeat little: to look for what does takes a fifth of the time, and
-    # zstd finds the rest, with pages of more than 20,000 rows and differences instead of values
-    # (docs/benchmarks.md).
+    # zstd finds the rest, the more of it in pages of more than 20,000 rows. (Not with Parquet's
+    # second version, of which Spark cannot skip rows: docs/decisions/0024.)
     "parquet.enable.dictionary": "false",
-    "parquet.writer.version": "v2",
     "parquet.page.row.count.limit": "100000",
 }
 """Settings of the session in which silver's tables are written."""
