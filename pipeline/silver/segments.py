@@ -249,7 +249,7 @@ def content(
     # The end that a crashed server never finished belongs to the file, and to no transaction.
     columns = rows.where("NOT coalesce(incomplete, false)").select(*SEGMENT_COLUMNS)
     has_parts = any(ref.parts > 1 for ref in refs)
-    if not has_parts and are_even(refs, max(spread // 2, 1)):
+    if not has_parts and are_even(refs, (spread + 1) // 2):
         return columns
     turn = sf.expr(f"CAST((ordinal + start_pos DIV {TURN_BYTES}) % {spread} AS INT)")
     dealt = columns.repartitionById(spread, turn)
