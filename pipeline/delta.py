@@ -37,6 +37,7 @@ from pyspark.sql import (
     DataFrame,
     DataFrameWriter,
     MergeIntoWriter,
+    Row,
     SparkSession,
     functions as sf,
 )
@@ -145,13 +146,20 @@ def read(spark: SparkSession, table: str, *, version: int | None = None) -> Data
     return reader.table(table) if is_name(table) else reader.load(table)
 
 
-def detail(spark: SparkSession, table: str) -> DataFrame:
-    """One row: the table's `id`, `properties`, `clusteringColumns`, `sizeInBytes`, …"""
-    return spark.sql(f"DESCRIBE DETAIL {in_sql(table)}")
+def detail(spark: SparkSession, table: str) -> Row:
+    """The table's `id`, `properties`, `clusteringColumns`, `sizeInBytes`, …
+
+    As the command gives it: a choice of columns would be planned, and be a job.
+    """
+    (row,) = spark.sql(f"DESCRIBE DETAIL {in_sql(table)}").collect()
+    return row
 
 
 def history(spark: SparkSession, table: str, limit: int | None = None) -> DataFrame:
-    """A row for each of the last commits, or of all: `version`, `operationMetrics`, …"""
+    """A row for each of the last commits, or of all: `version`, `operationMetrics`, …
+
+    At hand once this returns; what is done to it by DataFrames is planned, and may be a job.
+    """
     last = "" if limit is None else f" LIMIT {limit}"
     return spark.sql(f"DESCRIBE HISTORY {in_sql(table)}{last}")
 
@@ -289,8 +297,9 @@ def merge_once(
 
 def _is_marked(spark: SparkSession, table: str, mark: str) -> bool:
     """Whether a commit of the table is that step's. A step stands among the last of a batch's."""
-    marked = sf.contains(sf.col("operationParameters")["predicate"], sf.lit(mark))
-    return not history(spark, table, MARKED).where(marked).isEmpty()
+    commits = history(spark, table, MARKED).collect()
+    told = [(row["operationParameters"] or {}).get("predicate") for row in commits]
+    return any(mark in (predicate or "") for predicate in told)
 
 
 def merged_column(name: str) -> str:

@@ -53,6 +53,9 @@ CUTS = pa.schema(
     ]
 )
 
+COMMITS = 8
+"""A batch rarely has more for a table: a look at as many costs what a look at one does."""
+
 UPKEEP = ("OPTIMIZE", "REORG", "VACUUM START", "VACUUM END")
 """Operations of Delta's that write no row of a batch."""
 
@@ -190,15 +193,13 @@ def _version(
     """
     if not delta.exists(spark, path):
         return None, None, None
-    if delta_id is None and (detail := delta.detail(spark, path).select("id").first()):
-        delta_id = detail["id"]
+    if delta_id is None:
+        delta_id = delta.detail(spark, path)["id"]
     since = -1 if before is None else before
-    # Most often there was one commit.
-    columns = ("version", "operation", "operationMetrics")
-    commits = delta.history(spark, path, 1).select(*columns).collect()
+    commits = delta.history(spark, path, COMMITS).collect()
     version = commits[0]["version"]
-    if version - since > 1:
-        commits = delta.history(spark, path, version - since).select(*columns).collect()
+    if version - since > COMMITS:
+        commits = delta.history(spark, path, version - since).collect()
     own = [
         row["operationMetrics"] or {}
         for row in commits

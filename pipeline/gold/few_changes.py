@@ -133,8 +133,7 @@ def session_for(spark: SparkSession, table: str, looking: SparkSession) -> Spark
     """
     if is_connected(spark):
         return spark  # a session more costs more there
-    detail = delta.detail(looking, table).select("sizeInBytes").first()
-    if detail is None or detail["sizeInBytes"] > SMALL_BYTES:
+    if delta.detail(looking, table)["sizeInBytes"] > SMALL_BYTES:
         return spark
     return own_session(spark, ON_SMALL_TABLES)
 

@@ -100,9 +100,7 @@ def standing(spark: SparkSession, reference: str, refresh: int = 0) -> Standing 
     """Where the table is in a full refresh, or None where there is none."""
     if not delta.exists(spark, reference):
         return None
-    row = delta.detail(spark, reference).select("properties", "clusteringColumns").first()
-    if row is None:
-        return None
+    row = delta.detail(spark, reference)
     clustered = tuple(map(_unquoted, row["clusteringColumns"] or ()))
     return Standing(row["properties"], clustered, refresh)
 
@@ -200,8 +198,8 @@ def keep_base(
         now = standing(spark, table.reference, table.refresh)
         if now is None or now.reached >= item.position or now.base(item) is not None:
             return
-        row = delta.history(spark, table.reference, 1).select("version").first()
-        place = f"{place_of(item, table.refresh)}@{row['version'] if row else 0}"
+        (latest,) = delta.history(spark, table.reference, 1).collect()
+        place = f"{place_of(item, table.refresh)}@{latest['version']}"
         base = properties_in_sql({BASE: place})
         spark.sql(f"ALTER TABLE {in_sql(table.reference)} SET TBLPROPERTIES ({base})")
 

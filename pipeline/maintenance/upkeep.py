@@ -103,11 +103,7 @@ class Due:
 
 def look(spark: SparkSession, table: Table) -> Looked:
     """Ask Delta: one look at the table, one at its history."""
-    rows = (
-        delta.detail(spark, table.reference)
-        .select("id", "numFiles", "sizeInBytes", "properties")
-        .collect()
-    )
+    detail = delta.detail(spark, table.reference)
     micros = sf.unix_micros("timestamp").alias("at")
     columns = ("version", micros, "operation", "operationMetrics", "userMetadata")
     history = delta.history(spark, table.reference, None if table.named is not None else 1)
@@ -121,13 +117,13 @@ def look(spark: SparkSession, table: Table) -> Looked:
         )
         for row in history.select(*columns).collect()
     ]
-    properties = rows[0]["properties"] or {}
+    properties = detail["properties"] or {}
     kept = Kept(
         read_days(properties.get(DELETED), DELETED_DAYS),
         read_days(properties.get(LOG), LOG_DAYS),
         asked=DELETED in properties and properties[DELETED] != properties.get(OWN),
     )
-    return Looked(rows[0]["numFiles"], rows[0]["sizeInBytes"], kept, commits, rows[0]["id"])
+    return Looked(detail["numFiles"], detail["sizeInBytes"], kept, commits, detail["id"])
 
 
 def due(spark: SparkSession, table: Table, looked: Looked, cuts: timedelta, now: datetime) -> Due:
@@ -238,8 +234,7 @@ def old_files(spark: SparkSession, table: Table) -> int:
 
 def done(spark: SparkSession, table: Table, tag: str) -> list[Commit]:
     """The commits of a table that have this tag, newest first."""
-    columns = ("version", "operation", "operationMetrics", "userMetadata")
-    rows = delta.history(spark, table.reference, 100).select(*columns).collect()
+    rows = delta.history(spark, table.reference, 100).collect()
     nothing = datetime.fromtimestamp(0, timezone.utc)
     return [
         Commit(row["version"], nothing, row["operation"], row["operationMetrics"] or {}, tag)
