@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Run = Callable[..., list[LayerReport]]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def run(spark: SparkSession) -> Run:
     """`run(binlogs, lake, **settings)`: one whole run, as `binlake run` does it."""
     from pipeline.run import run_layers

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,15 +14,13 @@ import yaml
 from pyspark.sql import SparkSession
 
 from pipeline import delta
-from pipeline.cache import cache_folder
 from pipeline.lake import Lake
 from tests.support.archives import pack
 from tests.support.compare import assert_gold_equals_source
 from tests.support.mysql import MySQLFactory
-from tests.support.object_store import CREDENTIALS, ObjectStore, object_store
+from tests.support.object_store import CREDENTIALS, ObjectStore, object_store, spark_conf
 
 TABLE = "CREATE TABLE orders (id INT PRIMARY KEY, total DECIMAL(10, 2), note VARCHAR(40));"
-GUIDE = Path(__file__).parents[2] / "docs" / "object-stores.md"
 LAKE = "s3a://lake/shop"
 
 
@@ -36,17 +33,9 @@ def store() -> Iterator[ObjectStore]:
 
 @pytest.fixture
 def conf(tmp_path: Path) -> Path:
-    """The guide's own settings, with jars kept from run to run and little work for few rows."""
-    (block,) = re.findall(r"runs with this block -->\n```yaml\n(.+?)```", GUIDE.read_text(), re.S)
-    settings = yaml.safe_load(block)
-    settings["spark"]["master"] = "local[2]"
-    settings["spark"]["conf"] |= {
-        "spark.jars.ivy": str(cache_folder("ivy")),
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        "spark.sql.shuffle.partitions": "2",
-    }
+    """The guide's settings of Spark, on this machine."""
     file = tmp_path / "s3.yml"
-    file.write_text(yaml.safe_dump(settings))
+    file.write_text(yaml.safe_dump({"spark": {"master": "local[2]", "conf": spark_conf()}}))
     return file
 
 

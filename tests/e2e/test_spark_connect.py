@@ -25,6 +25,11 @@ from pipeline.verify.run import verify
 from tests.e2e.conftest import Run
 from tests.support.connect_server import ConnectServer
 
+pytestmark = pytest.mark.long
+
+ORDERS = "SELECT count(*), bit_xor(xxhash64(*)) FROM spark_catalog.shop.orders"
+"""Of gold as it is now, whatever was published."""
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectServer]:
@@ -65,10 +70,27 @@ def checksums(found: dict[str, Any]) -> dict[str, tuple[int, str]]:
     return {f"{t['schema']}.{t['table']}": (t["rows"], t["checksum"]) for t in found["tables"]}
 
 
-@pytest.mark.long
-def test_a_run_over_spark_connect_into_a_catalog_gives_the_same_gold(
-    spark: SparkSession, run: Run, conf: Path, tmp_path: Path
-) -> None:
+def verified(conf: Path) -> dict[str, tuple[int, str]]:
+    """The rows and the checksum of each gold table, which Binlake finds to be what they should."""
+    done = binlake(conf, "verify", "--json")
+    assert done.returncode == 0, done.stderr[-4000:]
+    return checksums(json.loads(done.stdout))
+
+
+def answer(server: ConnectServer, statement: str) -> str:
+    """What the same Spark tells somebody else who is connected to it."""
+    program = (
+        "from pyspark.sql import SparkSession\n"
+        f"spark = SparkSession.builder.remote({server.url!r}).getOrCreate()\n"
+        f"print(spark.sql({statement!r}).collect())"
+    )
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture(scope="module")
+def replicated(conf: Path) -> Path:
+    """The conf of a lake that two runs have brought to the end of the logs."""
     logs = sorted((DEMO / "binlogs").glob("binlog.*"))
     folder = conf.parent / "binlogs"
     for given in (logs[:2], logs[2:]):
@@ -76,19 +98,45 @@ def test_a_run_over_spark_connect_into_a_catalog_gives_the_same_gold(
             shutil.copy(file, folder)
         done = binlake(conf, "run")
         assert done.returncode == 0, done.stderr[-4000:]
-    assert "nothing new" in binlake(conf, "run").stdout
+    return conf
 
-    told = binlake(conf, "status", "--json")
+
+@pytest.fixture(scope="module")
+def expected(
+    spark: SparkSession, run: Run, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, tuple[int, str]]:
+    """The same as `verified`, of a run without Spark Connect and a catalog."""
+    lake = tmp_path_factory.mktemp("paths") / "lake"
+    run(DEMO / "binlogs", lake)
+    settings = Settings.load(None, source="e2e", lake=str(lake))
+    return checksums(json.loads(verify(spark, settings).to_json()))
+
+
+def test_a_run_over_spark_connect_into_a_catalog_gives_the_same_gold(
+    replicated: Path, expected: dict[str, tuple[int, str]]
+) -> None:
+    assert "nothing new" in binlake(replicated, "run").stdout
+
+    told = binlake(replicated, "status", "--json")
     assert told.returncode == 0, told.stderr[-4000:]
     tables = {f"{t['schema']}.{t['table']}": t for t in json.loads(told.stdout)["tables"]}
     assert all(t["complete"] and not t["held"] for t in tables.values())
     assert tables["shop.orders"]["gold"] == "`spark_catalog`.`shop`.`orders`"
 
-    verified = binlake(conf, "verify", "--json")
-    assert verified.returncode == 0, verified.stderr[-4000:]
-    run(DEMO / "binlogs", tmp_path / "lake")
-    settings = Settings.load(None, source="e2e", lake=str(tmp_path / "lake"))
-    expected = json.loads(verify(spark, settings).to_json())
-    assert checksums(json.loads(verified.stdout)) == checksums(expected)
+    assert verified(replicated) == expected
     # The lake's folder is scratch space alone.
-    assert not [f for f in (conf.parent / "scratch").rglob("*") if f.is_file()]
+    assert not [f for f in (replicated.parent / "scratch").rglob("*") if f.is_file()]
+
+
+def test_a_full_refresh_over_spark_connect_puts_right_what_somebody_did_to_gold(
+    server: ConnectServer, replicated: Path, expected: dict[str, tuple[int, str]]
+) -> None:
+    before = answer(server, ORDERS)
+    answer(server, "DELETE FROM spark_catalog.shop.orders WHERE id % 2 = 0")
+    assert answer(server, ORDERS) != before
+
+    done = binlake(replicated, "run", "--full-refresh")
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert answer(server, ORDERS) == before
+    assert verified(replicated) == expected
+    assert "nothing new" in binlake(replicated, "run").stdout

@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.request import Request, urlopen
 
+import yaml
 from moto.server import ThreadedMotoServer
 from s3fs import S3FileSystem
 
+from pipeline.cache import cache_folder
+
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "AKIAOFATEST", "AWS_SECRET_ACCESS_KEY": "a-secret-of-a-test"}
+
+GUIDE = Path(__file__).parents[2] / "docs" / "object-stores.md"
+
+
+def spark_conf() -> dict[str, str]:
+    """The guide's own settings of Spark, with jars kept from run to run and little work for few
+    rows."""
+    (block,) = re.findall(r"run with this block -->\n```yaml\n(.+?)```", GUIDE.read_text(), re.S)
+    return {
+        **cast("dict[str, str]", yaml.safe_load(block)["spark"]["conf"]),
+        "spark.jars.ivy": str(cache_folder("ivy")),
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.shuffle.partitions": "2",
+    }
 
 
 @dataclass(frozen=True)

@@ -33,11 +33,15 @@ Found = TypeVar("Found")
 
 
 class SparkCluster:
-    """Started by `with`. `url` is what spark-submit is given; each worker has one core."""
+    """Started by `with`. `url` is what spark-submit is given; each worker has one core.
 
-    def __init__(self, folder: Path, workers: int = 2) -> None:
+    `environment`: what the workers' machines have in theirs.
+    """
+
+    def __init__(self, folder: Path, workers: int = 2, **environment: str) -> None:
         self._folder = folder
         self._count = workers
+        self._environment = environment
         self._ui = free_port()
         self.url = f"spark://{HOST}:{free_port()}"
         self.workers: list[Worker] = []
@@ -72,7 +76,8 @@ class SparkCluster:
         size = ("--cores", "1", "--memory", "1g", "--work-dir", str(folder))
         ports = ("--host", HOST, "--webui-port", str(free_port()))
         before = self._alive()
-        process = self._start(name, _WORKER, *size, *ports, self.url)
+        arguments = (*size, *ports, self.url)
+        process = self._start(name, _WORKER, *arguments, **self._environment)
         self.workers.append(Worker(folder, process))
         until(lambda: self._alive() > before, f"{name} is there")
 
@@ -111,9 +116,11 @@ class SparkCluster:
         ]
         return self._process(command, log, **environment)
 
-    def _start(self, name: str, main: str, *arguments: str) -> subprocess.Popen[bytes]:
+    def _start(
+        self, name: str, main: str, *arguments: str, **environment: str
+    ) -> subprocess.Popen[bytes]:
         command = [str(spark_home() / "bin" / "spark-class"), main, *arguments]
-        return self._process(command, self._folder / f"{name}.log")
+        return self._process(command, self._folder / f"{name}.log", **environment)
 
     def _process(
         self, command: list[str], log: Path, **environment: str
