@@ -21,7 +21,7 @@ from pipeline.catalog.effects import TableName
 from pipeline.gold.facts import Facts
 from pipeline.gold.names import gold_name
 from pipeline.gold.state import GoldState, TableState
-from pipeline.gold.written import Written, written
+from pipeline.gold.written import Written, written_since
 from pipeline.settings import Settings
 
 TABLES = pa.list_(
@@ -52,12 +52,6 @@ CUTS = pa.schema(
         pa.field("tables", TABLES),
     ]
 )
-
-COMMITS = 8
-"""A batch rarely has more for a table: a look at as many costs what a look at one does."""
-
-UPKEEP = ("OPTIMIZE", "REORG", "VACUUM START", "VACUUM END")
-"""Operations of Delta's that write no row of a batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,14 +189,4 @@ def _version(
         return None, None, None
     if delta_id is None:
         delta_id = delta.detail(spark, path)["id"]
-    since = -1 if before is None else before
-    commits = delta.history(spark, path, COMMITS).collect()
-    version = commits[0]["version"]
-    if version - since > COMMITS:
-        commits = delta.history(spark, path, version - since).collect()
-    own = [
-        row["operationMetrics"] or {}
-        for row in commits
-        if since < row["version"] <= version and row["operation"] not in UPKEEP
-    ]
-    return delta_id, version, written(own) if own else None
+    return delta_id, *written_since(spark, path, before)

@@ -6,6 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
 
+from pyspark.sql import SparkSession
+
+from pipeline import delta
+
 _NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "files_removed": ("numTargetFilesRemoved", "numRemovedFiles"),
@@ -20,6 +24,12 @@ _NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """Each figure, and what MERGE, DELETE and writes call it: one commit has one of them."""
+
+UPKEEP = ("OPTIMIZE", "REORG", "VACUUM START", "VACUUM END")
+"""Operations of Delta's that write no row of a batch."""
+
+NEW_COMMITS = 8
+"""A table's first batch rarely has more: it is made, filled, altered, and marked as done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +58,24 @@ def written(commits: Iterable[Mapping[str, str]]) -> Written:
         for figure, names in _NAMES.items()
     }
     return Written(commits=len(metrics), **sums)
+
+
+def written_since(
+    spark: SparkSession, table: str, before: int | None
+) -> tuple[int, Written | None]:
+    """A table's latest version, and what was written behind version `before`, or ever.
+
+    None where it was only looked after. Each look at the history is a job, and a request or two of
+    the store for each commit that is asked for.
+    """
+    since = -1 if before is None else before
+    commits = delta.history(spark, table, NEW_COMMITS if before is None else 1).collect()
+    version = commits[0]["version"]
+    if version - since > len(commits):
+        commits = delta.history(spark, table, version - since).collect()
+    own = [
+        row["operationMetrics"] or {}
+        for row in commits
+        if since < row["version"] <= version and row["operation"] not in UPKEEP
+    ]
+    return version, written(own) if own else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,11 +25,11 @@ GUIDE = Path(__file__).parents[2] / "docs" / "object-stores.md"
 
 def spark_conf() -> dict[str, str]:
     """The guide's own settings of Spark, with jars kept from run to run and little work for few
-    rows."""
+    rows. Ivy locks nothing: test processes side by side have folders of their own."""
     (block,) = re.findall(r"run with this block -->\n```yaml\n(.+?)```", GUIDE.read_text(), re.S)
     return {
         **cast("dict[str, str]", yaml.safe_load(block)["spark"]["conf"]),
-        "spark.jars.ivy": str(cache_folder("ivy")),
+        "spark.jars.ivy": str(cache_folder(os.environ.get("PYTEST_XDIST_WORKER", "ivy"))),
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.sql.shuffle.partitions": "2",
     }

@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
-from pipeline.gold.written import Written, written
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline import delta
+from pipeline.gold.written import NEW_COMMITS, Written, written, written_since
+from pipeline.sql_text import in_sql
+
+APPENDS = NEW_COMMITS + 2
+"""More than one look at a new table has."""
+
+
+def appended(spark: SparkSession, path: Path, commits: int) -> str:
+    """A table with so many commits of a file each."""
+    for version in range(commits):
+        rows = spark.range(version, version + 1).coalesce(1)
+        delta.append_once(rows, str(path), app="test", version=version)
+    return str(path)
 
 
 def test_commits_of_all_kinds_are_summed() -> None:
@@ -19,3 +37,33 @@ def test_commits_of_all_kinds_are_summed() -> None:
     delete = {"numRemovedFiles": "1", "numRemovedBytes": "100", "numDeletionVectorsAdded": "1"}
     assert written([merge, append, delete, {}]) == Written(4, 3, 2100, 5, 540, 4, 7)
     assert written([]) == Written()
+
+
+@pytest.fixture(scope="module")
+def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return appended(spark, tmp_path_factory.mktemp("written") / "table", APPENDS)
+
+
+@pytest.mark.parametrize(
+    ("before", "commits"),
+    [(None, APPENDS), (0, APPENDS - 1), (APPENDS - 4, 3), (APPENDS - 2, 1), (APPENDS - 1, 0)],
+    ids=["ever", "all but the first", "the last three", "the last one", "nothing"],
+)
+def test_only_what_was_written_behind_a_version_counts(
+    spark: SparkSession, table: str, before: int | None, commits: int
+) -> None:
+    version, found = written_since(spark, table, before)
+    assert version == APPENDS - 1
+    assert (found.commits, found.files_added) == (commits, commits) if found else commits == 0
+
+
+def test_what_looks_after_a_table_moves_its_version_and_writes_nothing(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path = appended(spark, tmp_path / "table", 2)
+    assert written_since(spark, path, 1) == (1, None)
+    spark.sql(f"OPTIMIZE {in_sql(path)}")
+    assert written_since(spark, path, 1) == (2, None)
+    version, found = written_since(spark, path, 0)
+    assert found is not None
+    assert (version, found.commits) == (2, 1)
