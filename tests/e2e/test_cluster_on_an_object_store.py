@@ -1,7 +1,8 @@
 """The layers on a cluster, from binlogs in S3 to a lake in S3, with the guide's own settings.
 
 Workers read binlogs with credentials of their own, as machines with a role have; where the store
-is, the driver tells them. (S3A's credentials Spark sends them, if the driver's environment has any.)
+is, the driver tells them. (S3A's credentials Spark brings them, if the driver has any in its
+environment.)
 """
 
 from __future__ import annotations
