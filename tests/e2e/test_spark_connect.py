@@ -28,7 +28,7 @@ from tests.support.connect_server import ConnectServer
 pytestmark = pytest.mark.long
 
 CATALOG = "spark_catalog"
-DAMAGED = {"shop.orders": "id", "binlake.silver_transactions": "lsn"}
+DAMAGED = {"shop.orders": "id", "binlake.silver_transactions": "__lsn"}
 """Tables that somebody takes rows from, of gold and of silver, and the key of each."""
 
 
