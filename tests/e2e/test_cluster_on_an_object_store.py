@@ -7,7 +7,6 @@ environment.)
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from tests.support.archives import pack
 from tests.support.compare import assert_gold_equals_source
 from tests.support.mysql import MySQLServer
 from tests.support.object_store import CREDENTIALS, ObjectStore, object_store, spark_conf
-from tests.support.spark_cluster import ROOT, SparkCluster, built_wheel, kill
+from tests.support.spark_cluster import ROOT, SparkCluster, built_wheel, finish
 
 pytestmark = pytest.mark.long
 
@@ -36,7 +35,6 @@ SECOND = f"""
 """
 WORKERS = {"AWS_ACCESS_KEY_ID": "AKIAOFWORKERS", "AWS_SECRET_ACCESS_KEY": "a-secret-of-workers"}
 LAYERS = ("bronze", "silver", "gold")
-JOB_SECONDS = 600.0
 
 
 @pytest.fixture(scope="module")
@@ -67,15 +65,7 @@ def submit(cluster: SparkCluster, store: ObjectStore, layer: str, wheel: Path, l
         log=log,
         **store.environment,
     )
-    try:
-        code: object = job.wait(timeout=JOB_SECONDS)
-    except subprocess.TimeoutExpired as error:
-        code = error
-    finally:
-        kill(job)
-    said = log.read_text(errors="replace")
-    assert code == 0, f"{layer}: {code}\n{said[-4000:]}"
-    return said
+    return finish(job, log)
 
 
 def test_layers_on_a_cluster_from_a_bucket_to_a_bucket(
@@ -103,9 +93,7 @@ def test_layers_on_a_cluster_from_a_bucket_to_a_bucket(
     secrets = [*CREDENTIALS.values(), *WORKERS.values()]
     assert not [line for line in [*said, *lines] if any(secret in line for secret in secrets)]
 
-    # Delta tables may be moved: these are read where this process's Spark can.
     local = tmp_path / "lake"
-    store.files.get("lake/shop/", f"{local}/", recursive=True)
+    store.fetch("lake/shop", local)
     assert assert_gold_equals_source(spark, mysql, str(local), SCHEMA, "orders") == 3
-    cuts = delta.read(spark, Lake(str(local)).cuts).count()
-    assert cuts == 2, "the second run merged into what the first had written"
+    assert delta.read(spark, Lake(str(local)).cuts).count() == 2, "one of each round"

@@ -81,9 +81,8 @@ def test_from_archives_in_one_bucket_to_a_table_in_another(
     (table,) = status["tables"]
     assert (table["gold"], table["complete"]) == (f"{LAKE}/gold/shop/orders", True)
 
-    # Delta tables may be moved: these are read where this process's Spark can.
     local = tmp_path / "lake"
-    store.files.get("lake/shop/", f"{local}/", recursive=True)
+    store.fetch("lake/shop", local)
     assert assert_gold_equals_source(spark, server, str(local), "shop", "orders") == 500
     left = [
         *store.files.find("lake/shop/silver/_staging"),

@@ -22,7 +22,7 @@ from pipeline.java import java_home
 from tests.support.dag_run import Airflow
 from tests.support.mysql import MySQLServer
 from tests.support.process_list import showing
-from tests.support.spark_cluster import HOST, ROOT, SparkCluster, built_wheel, kill
+from tests.support.spark_cluster import HOST, ROOT, SparkCluster, built_wheel, finish
 
 pytestmark = pytest.mark.long
 
@@ -50,7 +50,6 @@ CHANGED = f"""
     UPDATE items SET n = n + 10000 WHERE n < 20; INSERT INTO bag VALUES (7, 'y'), (7, 'y')
 """
 CONNECTOR = "*mariadb-java-client*.jar"
-JOB_SECONDS = 600.0
 
 
 @dataclass
@@ -166,13 +165,7 @@ def seeded(
         connector=True,
         BINLAKE_SERVER=f"mysql://lake:{WRITTEN}@{HOST}:{port}",
     )
-    try:
-        code = job.wait(timeout=JOB_SECONDS)
-    finally:
-        kill(job)
-    said = log.read_text(errors="replace")
-    assert code == 0, said[-4000:]
-    return said
+    return finish(job, log)
 
 
 def test_the_job_seeds_with_the_connectors_jar(ended: Ended) -> None:

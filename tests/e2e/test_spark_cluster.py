@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 import pyarrow as pa
 import pytest
@@ -28,7 +27,16 @@ from pipeline import delta
 from pipeline.lake import Lake
 from tests.e2e.conftest import Run
 from tests.support.mysql import MySQLServer
-from tests.support.spark_cluster import ROOT, SparkCluster, Worker, built_wheel, kill, until
+from tests.support.spark_cluster import (
+    JOB_SECONDS,
+    ROOT,
+    Job,
+    SparkCluster,
+    Worker,
+    built_wheel,
+    finish,
+    until,
+)
 
 CONF = {
     "include": ["shop.customers", "shop.orders"],
@@ -37,14 +45,10 @@ CONF = {
 }
 SAVED = re.compile(r"\[cache\] data saved to '(.+)'")
 LOADED = "[cache] data loaded from"
-# Of each job: on two cores beside other tests, a session with its executors takes a minute or two.
-JOB_SECONDS = 600.0
 ROWS, ROW_BYTES = 90, 256 << 10
 """Of each log that is large enough for files with several row groups, of 8 MiB, in each task."""
 LARGE = {"include": ["large.*"], "segments": {"target": "1 MiB", "limit": "4 MiB"}}
 RUNNING = re.compile(r"Running task \d+\.(\d+) in stage (\d+)\.(\d+)")
-
-Job: TypeAlias = subprocess.Popen[bytes]
 
 
 @pytest.fixture(scope="module")
@@ -101,14 +105,7 @@ class Jobs:
             wheel=self._wheel,
             log=log,
         )
-        try:
-            meanwhile(job)
-            code: object = job.wait(timeout=JOB_SECONDS)
-        except (TimeoutError, subprocess.TimeoutExpired) as error:
-            code = error
-        finally:
-            kill(job)
-        assert code == 0, f"{layer}: {code}\n{log.read_text(errors='replace')[-4000:]}"
+        finish(job, log, meanwhile)
 
     def compiled(self) -> Path:
         """The folder of compiled kernels, which is called as it is for this very source."""

@@ -63,6 +63,10 @@ class ObjectStore:
             self.files.mkdir(bucket)
         self.files.pipe_file(path, content)
 
+    def fetch(self, folder: str, into: Path) -> None:
+        """Copy a folder: Delta tables may be moved to where this process's Spark can read them."""
+        self.files.get(f"{folder}/", f"{into}/", recursive=True)
+
     def put_file(self, file: Path, path: str) -> None:
         """Put a file."""
         self.put(path, file.read_bytes())

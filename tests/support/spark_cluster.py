@@ -17,7 +17,7 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from pipeline.jars import connector_jars, delta_jars, spark_home
 from pipeline.java import java_home
@@ -26,10 +26,14 @@ from tests.support.server import free_port
 ROOT = Path(__file__).parents[2]
 HOST = "127.0.0.1"
 PATIENCE = 120.0
+# Of each job: on two cores beside other tests, a session with its executors takes a minute or two.
+JOB_SECONDS = 600.0
 _MASTER = "org.apache.spark.deploy.master.Master"
 _WORKER = "org.apache.spark.deploy.worker.Worker"
 
 Found = TypeVar("Found")
+Job: TypeAlias = subprocess.Popen[bytes]
+"""A spark-submit."""
 
 
 class SparkCluster:
@@ -99,7 +103,7 @@ class SparkCluster:
         log: Path,
         connector: bool = False,
         **environment: str,
-    ) -> subprocess.Popen[bytes]:
+    ) -> Job:
         """spark-submit a program with a wheel; what it says is in `log`.
 
         With `connector`, MariaDB's is among the jars; `environment` is its driver's.
@@ -210,6 +214,20 @@ def built_wheel(folder: Path) -> Path:
     subprocess.run([*command, folder / "dist"], cwd=ROOT, check=True, capture_output=True)
     (built,) = (folder / "dist").glob("binlake-*.whl")
     return built
+
+
+def finish(job: Job, log: Path, meanwhile: Callable[[Job], None] = lambda _: None) -> str:
+    """Wait until a job has ended well, while something is done to the cluster; what it said."""
+    try:
+        meanwhile(job)
+        code: object = job.wait(timeout=JOB_SECONDS)
+    except (TimeoutError, subprocess.TimeoutExpired) as error:
+        code = error
+    finally:
+        kill(job)
+    said = log.read_text(errors="replace")
+    assert code == 0, f"{log.stem}: {code}\n{said[-4000:]}"
+    return said
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
