@@ -10,9 +10,10 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import pymysql
 import pytest
 from pydantic import SecretStr
 
@@ -26,12 +27,13 @@ from pipeline.server.login import Login
 from pipeline.server_settings import TlsSettings
 from tests.support.capturing import (
     REPOSITORY,
-    begins_like,
     capture,
     capturing,
     command,
     differing,
+    differing_in_content,
     eventually,
+    is_in_use,
     login_of,
 )
 from tests.support.cut_network import cut_network
@@ -109,11 +111,64 @@ def test_killed_again_and_again_while_the_server_is_restarted(
     assert [log.name for log in server.binlogs()] == sorted(
         path.name for path in landed.iterdir() if not path.name.startswith(".")
     )
+    assert not differing_in_content(server, landed)
     different = differing(server, landed)
-    assert all(begins_like(landed / log.name, log) for log in server.binlogs())
-    # MariaDB leaves the flag in a file that it crashed in.
-    assert len(different) <= (fixture == "mariadb_factory")
+    # MariaDB leaves the flag in what it was writing as it crashed.
+    assert not different if fixture == "mysql_factory" else keeps_flag(server, different)
+    assert not any(is_in_use(landed / name) for name in different)
     server.stop()
+
+
+def keeps_flag(server: Server, names: list[str]) -> bool:
+    return all(is_in_use(server.binlog_folder / name) for name in names)
+
+
+def test_a_server_that_crashes_between_two_files(
+    mariadb_factory: MariaDBFactory, tmp_path: Path
+) -> None:
+    """MariaDB sets the flag in the next file before it clears it in the one before."""
+    server = mariadb_factory()
+    make_table(server)
+    with rotating(server):
+        eventually(lambda: is_held_between_two_files(server))
+        begun = [log.name for log in server.binlogs() if is_in_use(log)]
+        server.kill()
+    server.start()
+    capture(server, tmp_path)
+    assert not differing_in_content(server, tmp_path)
+    assert differing(server, tmp_path) == begun
+    assert [path.name for path in sorted(tmp_path.glob("binlog.*")) if is_in_use(path)] == [
+        server.binlogs()[-1].name
+    ]
+
+
+@contextmanager
+def rotating(server: Server) -> Iterator[None]:
+    """A file for each transaction, until the end of the `with` or of the server."""
+    ended = threading.Event()
+
+    def write() -> None:
+        with suppress(pymysql.err.OperationalError), server.connect() as connection:
+            while not ended.is_set():
+                connection.cursor().execute("INSERT INTO shop.t (b) VALUES ('x')")
+                connection.cursor().execute("FLUSH BINARY LOGS")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        writer.join()
+
+
+def is_held_between_two_files(server: Server) -> bool:
+    """Pauses it, and lets it go on where it is not between two files."""
+    server.pause()
+    if sum(map(is_in_use, server.binlogs()[-2:])) == 2:
+        return True
+    server.resume()
+    return False
 
 
 def test_sigterm_ends_the_command_in_order(mysql: MySQLServer, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from decoder.constants import EventFlag
-from decoder.framer import FLAGS_POSITION
+from decoder.framer import FLAGS_POSITION, has_in_use_flag
 from pipeline.capture.run import Capture
 from pipeline.capture.state import CaptureState
 from pipeline.capture_settings import CaptureSettings
@@ -46,10 +46,29 @@ def sha256(file: Path) -> str:
 
 def begins_like(landed: Path, log: Path) -> bool:
     """Whether what is landed is how the server's file begins, but for its in-use flag."""
-    here, there = bytearray(landed.read_bytes()), bytearray(log.read_bytes())
-    for content in (here, there):
-        content[FLAGS_POSITION] &= 0xFF ^ EventFlag.BINLOG_IN_USE
-    return there.startswith(here)
+    return _without_flag(log).startswith(_without_flag(landed))
+
+
+def differing_in_content(server: Server, to: Path) -> list[str]:
+    """The server's files that differ from the landed ones in more than the in-use flag."""
+    return [
+        log.name
+        for log in server.binlogs()
+        if not (to / log.name).exists() or _without_flag(log) != _without_flag(to / log.name)
+    ]
+
+
+def is_in_use(log: Path) -> bool:
+    """Whether a file's in-use flag is set."""
+    with log.open("rb") as file:
+        beginning = file.read(FLAGS_POSITION + 1)
+    return has_in_use_flag(beginning) and bool(beginning[-1] & EventFlag.BINLOG_IN_USE)
+
+
+def _without_flag(log: Path) -> bytes:
+    content = bytearray(log.read_bytes())
+    content[FLAGS_POSITION] &= 0xFF ^ EventFlag.BINLOG_IN_USE
+    return bytes(content)
 
 
 @contextmanager

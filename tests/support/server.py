@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -118,6 +119,14 @@ class Server(ABC):
         """SIGKILL: the last binary log stays without an end, its in-use flag set."""
         self._end(subprocess.Popen.kill)
 
+    def pause(self) -> None:
+        """Hold it where it is, until `resume` or `kill`: nothing of it runs when this returns."""
+        os.waitid(os.P_PID, self._signal(signal.SIGSTOP), os.WSTOPPED)
+
+    def resume(self) -> None:
+        """Let it go on after `pause`."""
+        self._signal(signal.SIGCONT)
+
     def remove_data(self) -> None:
         """Remove all that it stored, once it has ended; its logs stay, to be looked at."""
         shutil.rmtree(self._data, ignore_errors=True)
@@ -188,10 +197,15 @@ class Server(ABC):
         tail = log.read_text(errors="replace").splitlines()[-20:] if log.exists() else []
         raise RuntimeError("mysqld does not start:\n" + "\n".join(tail))
 
-    def _end(self, signal: Callable[[subprocess.Popen[bytes]], None]) -> None:
+    def _signal(self, number: signal.Signals) -> int:
+        assert self._process is not None
+        self._process.send_signal(number)
+        return self._process.pid
+
+    def _end(self, send: Callable[[subprocess.Popen[bytes]], None]) -> None:
         if self._process is None:
             return
-        signal(self._process)
+        send(self._process)
         self._process.wait(STOP_SECONDS)
         self._process = None
         shutil.rmtree(self._run, ignore_errors=True)
