@@ -21,58 +21,26 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from delta.exceptions import (
-    ConcurrentAppendException,
-    ConcurrentDeleteDeleteException,
-    ConcurrentDeleteReadException,
-    ConcurrentTransactionException,
-    ConcurrentWriteException,
-    DeltaConcurrentModificationException,
-    MetadataChangedException,
-    ProtocolChangedException,
-)
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import (
     Column,
     DataFrame,
     DataFrameWriter,
     MergeIntoWriter,
-    Row,
     SparkSession,
     functions as sf,
 )
 
+from pipeline.delta_checksum import Detail, told
+from pipeline.delta_conflicts import is_conflict
 from pipeline.errors import ConcurrentRunError
 from pipeline.hold import require_held
 from pipeline.lock import exclusive
 from pipeline.sessions import condition, is_connected, let_go, own_session, set_if_allowed
-from pipeline.sql_text import in_sql, is_name, quoted
+from pipeline.sql_text import in_sql, is_name, quoted, unquoted
 
 ATTEMPTS = 8
 """How often a step is tried again after losing to another commit of the same table."""
-
-CONFLICTS = (
-    ConcurrentAppendException,
-    ConcurrentDeleteDeleteException,
-    ConcurrentDeleteReadException,
-    ConcurrentTransactionException,
-    ConcurrentWriteException,
-    DeltaConcurrentModificationException,
-    MetadataChangedException,
-    ProtocolChangedException,
-)
-CONFLICT_CONDITIONS = frozenset(
-    {
-        "DELTA_CONCURRENT_APPEND",
-        "DELTA_CONCURRENT_DELETE_DELETE",
-        "DELTA_CONCURRENT_DELETE_READ",
-        "DELTA_CONCURRENT_TRANSACTION",
-        "DELTA_CONCURRENT_WRITE",
-        "DELTA_METADATA_CHANGED",
-        "DELTA_PROTOCOL_CHANGED",
-    }
-)
-"""The same by their conditions, where the classes are not known (Spark Connect)."""
 
 NO_TABLE_CONDITIONS = frozenset(
     {
@@ -112,7 +80,7 @@ def commit(action: Callable[[], object], *, app: str, version: int, table: str =
                 require_held(table)
                 action()
         except PySparkException as conflict:
-            if not _is_conflict(conflict):
+            if not is_conflict(conflict):
                 raise
             if attempt == ATTEMPTS - 1:
                 raise ConcurrentRunError(
@@ -124,12 +92,10 @@ def commit(action: Callable[[], object], *, app: str, version: int, table: str =
             return
 
 
-def _is_conflict(error: PySparkException) -> bool:
-    return isinstance(error, CONFLICTS) or condition(error) in CONFLICT_CONDITIONS
-
-
 def exists(spark: SparkSession, table: str) -> bool:
     """Whether there is a Delta table (a folder without a commit is none)."""
+    if told(table) is not None:
+        return True
     try:
         return bool(read(spark, table).schema)
     except AnalysisException as error:
@@ -146,13 +112,20 @@ def read(spark: SparkSession, table: str, *, version: int | None = None) -> Data
     return reader.table(table) if is_name(table) else reader.load(table)
 
 
-def detail(spark: SparkSession, table: str) -> Row:
-    """The table's `id`, `properties`, `clusteringColumns`, `sizeInBytes`, …
+def detail(spark: SparkSession, table: str) -> Detail:
+    """The table now: by the files of its log, or else as the command tells it.
 
-    As the command gives it: a choice of columns would be planned, and be a job.
+    Raises AnalysisException where there is none.
     """
+    return told(table) or described(spark, table)
+
+
+def described(spark: SparkSession, table: str) -> Detail:
+    """What DESCRIBE DETAIL says, as it gives it: a choice of its columns would be planned, and be
+    a job more."""
     (row,) = spark.sql(f"DESCRIBE DETAIL {in_sql(table)}").collect()
-    return row
+    clustered = tuple(map(unquoted, row["clusteringColumns"] or ()))
+    return Detail(row["id"], row["properties"], clustered, row["numFiles"], row["sizeInBytes"])
 
 
 def history(spark: SparkSession, table: str, limit: int | None = None) -> DataFrame:

@@ -38,6 +38,11 @@ def commit_file(table: str, version: int) -> str:
     return f"{table}/_delta_log/{version:020d}.json"
 
 
+def checksum_file(table: str, version: int) -> str:
+    """Where Delta puts what the table is at a version, behind its commit: one JSON object."""
+    return f"{table}/_delta_log/{version:020d}.crc"
+
+
 def _has(table: str, version: int) -> bool:
     return stores.exists(commit_file(table, version))
 

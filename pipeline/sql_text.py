@@ -16,6 +16,11 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def unquoted(name: str) -> str:
+    """The same back; a name that needs no quotes may come without."""
+    return name[1:-1].replace("``", "`") if name.startswith("`") else name
+
+
 def is_name(table: str) -> bool:
     """Whether a reference of a table is a (quoted) name in a catalog, and not a path."""
     return table.startswith("`")

@@ -74,11 +74,10 @@ def spark() -> Iterator[SparkSession]:
 
     conf = {
         "spark.sql.shuffle.partitions": "2",
-        # Many queries over a few rows each: compiling them, or Java's own code a second time, takes
-        # longer than they do. Runs of the command line in tests are as they are for users.
+        # Many queries over a few rows each: compiling them takes longer than they do. Runs of the
+        # command line in tests are as they are for users.
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
         # No table is met again in another test: what is known of it is let go.
         "spark.databricks.delta.delta.log.cacheSize": "32",
     }

@@ -188,5 +188,5 @@ def _version(
     if not delta.exists(spark, path):
         return None, None, None
     if delta_id is None:
-        delta_id = delta.detail(spark, path)["id"]
+        delta_id = delta.detail(spark, path).id
     return delta_id, *written_since(spark, path, before)

@@ -133,7 +133,7 @@ def session_for(spark: SparkSession, table: str, looking: SparkSession) -> Spark
     """
     if is_connected(spark):
         return spark  # a session more costs more there
-    if delta.detail(looking, table)["sizeInBytes"] > SMALL_BYTES:
+    if delta.detail(looking, table).bytes > SMALL_BYTES:
         return spark
     return own_session(spark, ON_SMALL_TABLES)
 

@@ -100,18 +100,12 @@ def standing(spark: SparkSession, reference: str, refresh: int = 0) -> Standing 
     """Where the table is in a full refresh, or None where there is none."""
     if not delta.exists(spark, reference):
         return None
-    row = delta.detail(spark, reference)
-    clustered = tuple(map(_unquoted, row["clusteringColumns"] or ()))
-    return Standing(row["properties"], clustered, refresh)
+    found = delta.detail(spark, reference)
+    return Standing(found.properties, found.clustered, refresh)
 
 
 def _refresh_of(place: str) -> int:
     return int(place.partition("#")[2] or 0)
-
-
-def _unquoted(name: str) -> str:
-    """A column as Delta names it in its details: quoted where it must be."""
-    return name[1:-1].replace("``", "`") if name.startswith("`") else name
 
 
 def place_of(item: TimelineItem, refresh: int) -> str:

@@ -117,13 +117,13 @@ def look(spark: SparkSession, table: Table) -> Looked:
         )
         for row in history.select(*columns).collect()
     ]
-    properties = detail["properties"] or {}
+    properties = detail.properties
     kept = Kept(
         read_days(properties.get(DELETED), DELETED_DAYS),
         read_days(properties.get(LOG), LOG_DAYS),
         asked=DELETED in properties and properties[DELETED] != properties.get(OWN),
     )
-    return Looked(detail["numFiles"], detail["sizeInBytes"], kept, commits, detail["id"])
+    return Looked(detail.files, detail.bytes, kept, commits, detail.id)
 
 
 def due(spark: SparkSession, table: Table, looked: Looked, cuts: timedelta, now: datetime) -> Due:

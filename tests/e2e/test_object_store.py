@@ -14,6 +14,7 @@ import yaml
 from pyspark.sql import SparkSession
 
 from pipeline import delta
+from pipeline.delta_checksum import told
 from pipeline.lake import Lake
 from tests.support.archives import pack
 from tests.support.compare import assert_gold_equals_source
@@ -60,7 +61,12 @@ def binlake(store: ObjectStore, command: str, *arguments: str | Path) -> str:
 
 @pytest.mark.long
 def test_from_archives_in_one_bucket_to_a_table_in_another(
-    spark: SparkSession, mysql_factory: MySQLFactory, store: ObjectStore, conf: Path, tmp_path: Path
+    spark: SparkSession,
+    mysql_factory: MySQLFactory,
+    store: ObjectStore,
+    conf: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     server = mysql_factory()
     server.execute("CREATE DATABASE shop; USE shop;" + TABLE + insert(1, 500))
@@ -84,6 +90,9 @@ def test_from_archives_in_one_bucket_to_a_table_in_another(
     local = tmp_path / "lake"
     store.fetch("lake/shop", local)
     assert assert_gold_equals_source(spark, server, str(local), "shop", "orders") == 500
+    for name, value in store.environment.items():
+        monkeypatch.setenv(name, value)
+    assert told(f"{LAKE}/gold/shop/orders") == delta.described(spark, f"{local}/gold/shop/orders")
     left = [
         *store.files.find("lake/shop/silver/_staging"),
         *store.files.find("lake/shop/ledger/_run"),
