@@ -31,7 +31,8 @@ from pyspark.sql import (
     functions as sf,
 )
 
-from pipeline.delta_checksum import Detail, told
+from pipeline import delta_checksum
+from pipeline.delta_checksum import Detail
 from pipeline.delta_conflicts import is_conflict
 from pipeline.errors import ConcurrentRunError
 from pipeline.hold import require_held
@@ -94,8 +95,17 @@ def commit(action: Callable[[], object], *, app: str, version: int, table: str =
 
 def exists(spark: SparkSession, table: str) -> bool:
     """Whether there is a Delta table (a folder without a commit is none)."""
-    if told(table) is not None:
-        return True
+    return _told(spark, table) is not None or _is_known(spark, table)
+
+
+def _told(spark: SparkSession, table: str) -> Detail | None:
+    """What the table's files tell; a path without a scheme is another place for Spark elsewhere."""
+    elsewhere = is_connected(spark) and "://" not in table
+    return None if elsewhere else delta_checksum.told(table)
+
+
+def _is_known(spark: SparkSession, table: str) -> bool:
+    """Whether Spark finds the table."""
     try:
         return bool(read(spark, table).schema)
     except AnalysisException as error:
@@ -113,11 +123,13 @@ def read(spark: SparkSession, table: str, *, version: int | None = None) -> Data
 
 
 def detail(spark: SparkSession, table: str) -> Detail:
-    """The table now: by the files of its log, or else as the command tells it.
+    """A table that is there, as it is now: by the files of its log, or else by the command."""
+    return _told(spark, table) or described(spark, table)
 
-    Raises AnalysisException where there is none.
-    """
-    return told(table) or described(spark, table)
+
+def found(spark: SparkSession, table: str) -> Detail | None:
+    """The same of a table that may not be there."""
+    return _told(spark, table) or (described(spark, table) if _is_known(spark, table) else None)
 
 
 def described(spark: SparkSession, table: str) -> Detail:

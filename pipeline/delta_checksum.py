@@ -8,24 +8,24 @@ PROTOCOL.md, "Version Checksum File", "Clustered Table" and "Column Mapping".
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic.alias_generators import to_camel
 
 from pipeline import stores
 from pipeline.delta_log import checksum_file, latest_version
 
 _CLUSTERING = "delta.clustering"
+_MAPPING = "delta.columnMapping.mode"
 _PHYSICAL = "delta.columnMapping.physicalName"
-_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OSError)
-"""What reading a damaged file ends in. Delta is asked then."""
 
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """A table: its `id`, its properties, the columns that it has and that it is clustered by, how
-    many files it has and how many bytes are in them."""
+    """A table: its `id`, its properties, the columns that it is clustered by, how many files it has
+    and how many bytes are in them."""
 
     id: str
     properties: Mapping[str, str]
@@ -34,50 +34,92 @@ class Detail:
     bytes: int
 
 
+class _Json(BaseModel, strict=True, alias_generator=to_camel):
+    """An object of Delta's, in whose JSON names are in camel case."""
+
+
+class _Metadata(_Json):
+    id: str
+    schema_string: str
+    configuration: dict[str, str]
+
+
+class _Domain(_Json):
+    domain: str
+    configuration: str
+    removed: bool
+
+
+class _Checksum(_Json):
+    """What is read of the file."""
+
+    metadata: _Metadata
+    domain_metadata: list[_Domain]
+    num_files: int
+    table_size_bytes: int
+
+
+class _Column(_Json):
+    name: str
+    metadata: dict[str, object]
+
+
+class _Schema(_Json):
+    fields: list[_Column]
+
+
+class _Clustering(_Json):
+    """What the domain of clustering is set to: each column by its path."""
+
+    clustering_columns: list[list[str]]
+
+
 def told(table: str) -> Detail | None:
     """The table now; None where there is none, or where its files do not tell: a catalog has it,
-    its latest commit has no checksum file (yet), one that lacks something, or a damaged one."""
+    this process cannot read them, its latest commit has no checksum file (yet), one that lacks
+    something, or a damaged one."""
+    content = _content(table)
+    try:
+        return None if content is None else _detail(_Checksum.model_validate_json(content))
+    except ValidationError:
+        return None
+
+
+def _content(table: str) -> bytes | None:
+    """Whatever a store's client says, and each has errors of its own: Spark may know the way."""
     try:
         version = latest_version(table)
-        text = None if version is None else stores.content(checksum_file(table, version))
-        return None if text is None else _detail(json.loads(text))
-    except _UNREADABLE:
+        return None if version is None else stores.content(checksum_file(table, version))
+    except Exception:
         return None
 
 
-def _detail(checksum: Mapping[str, Any]) -> Detail | None:
-    metadata = checksum["metadata"]
-    columns = json.loads(metadata["schemaString"])["fields"]
-    clustered = _clustered(checksum["domainMetadata"], columns)
-    if not columns or clustered is None:
+def _detail(checksum: _Checksum) -> Detail | None:
+    metadata = checksum.metadata
+    columns = _Schema.model_validate_json(metadata.schema_string).fields
+    names = {_in_files(column, metadata.configuration): column.name for column in columns}
+    paths = _clustering(checksum.domain_metadata)
+    # By a field of a struct, which a path of more names is, gold's tables are not clustered.
+    if not columns or any(len(path) != 1 or path[0] not in names for path in paths):
         return None
     return Detail(
-        metadata["id"],
-        metadata.get("configuration", {}),
-        clustered,
-        checksum["numFiles"],
-        checksum["tableSizeBytes"],
+        metadata.id,
+        metadata.configuration,
+        tuple(names[name] for (name,) in paths),
+        checksum.num_files,
+        checksum.table_size_bytes,
     )
 
 
-def _clustered(
-    domains: list[Mapping[str, Any]], columns: list[Mapping[str, Any]]
-) -> tuple[str, ...] | None:
-    """The columns by their names in the table, of which the log has those in the files.
+def _in_files(column: _Column, properties: Mapping[str, str]) -> object:
+    """A column's name in the table's files, by which the log has it."""
+    mapped = properties.get(_MAPPING, "none") != "none"
+    return column.metadata.get(_PHYSICAL, column.name) if mapped else column.name
 
-    None where it is clustered by a field of a struct: gold's tables are not.
-    """
-    names = {
-        column["metadata"].get(_PHYSICAL, column["name"]): column["name"] for column in columns
-    }
-    paths: list[list[str]] = next(
-        (
-            json.loads(domain["configuration"])["clusteringColumns"]
-            for domain in domains
-            if domain["domain"] == _CLUSTERING and not domain["removed"]
-        ),
-        [],
-    )
-    if any(len(path) > 1 for path in paths):
-        return None
-    return tuple(names[path[0]] for path in paths)
+
+def _clustering(domains: Sequence[_Domain]) -> list[list[str]]:
+    """The paths of the columns that the table is clustered by."""
+    for domain in domains:
+        if domain.domain == _CLUSTERING and not domain.removed:
+            return _Clustering.model_validate_json(domain.configuration).clustering_columns
+    return []

@@ -185,8 +185,7 @@ def _version(
 
     Nothing where there is no table.
     """
-    if not delta.exists(spark, path):
+    found = delta.found(spark, path)
+    if found is None:
         return None, None, None
-    if delta_id is None:
-        delta_id = delta.detail(spark, path).id
-    return delta_id, *written_since(spark, path, before)
+    return delta_id or found.id, *written_since(spark, path, before)

@@ -98,10 +98,8 @@ class Standing:
 
 def standing(spark: SparkSession, reference: str, refresh: int = 0) -> Standing | None:
     """Where the table is in a full refresh, or None where there is none."""
-    if not delta.exists(spark, reference):
-        return None
-    found = delta.detail(spark, reference)
-    return Standing(found.properties, found.clustered, refresh)
+    found = delta.found(spark, reference)
+    return None if found is None else Standing(found.properties, found.clustered, refresh)
 
 
 def _refresh_of(place: str) -> int:

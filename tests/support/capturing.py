@@ -34,9 +34,11 @@ def capture(server: Server, to: Path, **settings: Any) -> CaptureState:
     return Capture(CaptureSettings(to=str(to), **settings), login_of(server)).run()
 
 
-def differing(server: Server, to: Path, *, first: int = 0) -> list[str]:
-    """The server's files, from the `first` on, whose sha256 is not that of the landed file."""
-    return [log.name for log in server.binlogs()[first:] if sha256(log) != sha256(to / log.name)]
+def differing(server: Server, to: Path, *, first: int = 0, end: int | None = None) -> list[str]:
+    """The server's files, from the `first` on and before the one at `end`, whose sha256 is not that
+    of the landed file."""
+    logs = server.binlogs()[first:end]
+    return [log.name for log in logs if sha256(log) != sha256(to / log.name)]
 
 
 def sha256(file: Path) -> str:
@@ -50,12 +52,13 @@ def begins_like(landed: Path, log: Path) -> bool:
 
 
 def differing_in_content(server: Server, to: Path) -> list[str]:
-    """The server's files that differ from the landed ones in more than the in-use flag."""
-    return [
-        log.name
-        for log in server.binlogs()
-        if not (to / log.name).exists() or _without_flag(log) != _without_flag(to / log.name)
-    ]
+    """The server's files that differ from the landed ones in more than the in-use flag.
+
+    The last one may go on meanwhile: MariaDB says there when a checkpoint is done.
+    """
+    *closed, last = server.binlogs()
+    different = [log for log in closed if _without_flag(log) != _without_flag(to / log.name)]
+    return [log.name for log in different] + [last.name] * (not begins_like(to / last.name, last))
 
 
 def is_in_use(log: Path) -> bool:
@@ -66,8 +69,9 @@ def is_in_use(log: Path) -> bool:
 
 
 def _without_flag(log: Path) -> bytes:
-    content = bytearray(log.read_bytes())
-    content[FLAGS_POSITION] &= 0xFF ^ EventFlag.BINLOG_IN_USE
+    content = bytearray(log.read_bytes() if log.exists() else b"")
+    if has_in_use_flag(bytes(content[: FLAGS_POSITION + 1])):
+        content[FLAGS_POSITION] &= 0xFF ^ EventFlag.BINLOG_IN_USE
     return bytes(content)
 
 

@@ -124,8 +124,9 @@ class Server(ABC):
         os.waitid(os.P_PID, self._signal(signal.SIGSTOP), os.WSTOPPED)
 
     def resume(self) -> None:
-        """Let it go on after `pause`."""
-        self._signal(signal.SIGCONT)
+        """Let it go on after `pause`, unless it was killed."""
+        if self._process is not None:
+            self._signal(signal.SIGCONT)
 
     def remove_data(self) -> None:
         """Remove all that it stored, once it has ended; its logs stay, to be looked at."""

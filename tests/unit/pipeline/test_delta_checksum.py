@@ -9,13 +9,24 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline import delta
+from pipeline import delta, stores
 from pipeline.delta_checksum import Detail, told
 from pipeline.delta_log import checksum_file, latest_version
 from pipeline.sql_text import in_sql
 
 MADE = """CREATE TABLE {table} (id INT, `a b` STRING, s STRUCT<x: INT>) USING delta {clustered}
     TBLPROPERTIES ('delta.columnMapping.mode' = 'name', 'binlake.source' = 's')"""
+
+
+KEYS = ("metadata", "domainMetadata", "tableSizeBytes", "numFiles")
+MISSING = "no such key"
+
+
+def clustering(columns: str) -> dict[str, Any]:
+    """The key that says what a table is clustered by."""
+    text = f'{{"clusteringColumns": {columns}}}'
+    domain = {"domain": "delta.clustering", "configuration": text, "removed": False}
+    return {"domainMetadata": [domain]}
 
 
 @pytest.fixture
@@ -60,9 +71,34 @@ def test_it_is_of_the_latest_of_many_versions(spark: SparkSession, table: str) -
         assert found.properties["binlake.n"] == str(number)
 
 
+def test_of_one_without_mapped_columns_and_without_clustering(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = str(tmp_path / "plain")
+    delta.append(spark.range(3), table, app="test")
+    assert told(table) == delta.described(spark, table) == delta.found(spark, table)
+
+
+def test_delta_is_asked_where_the_store_cannot_be_read(
+    spark: SparkSession, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class NoCredentialsError(Exception):
+        """Each store's client has errors of its own."""
+
+    def cat(path: str) -> bytes:
+        raise NoCredentialsError(path)
+
+    expected = told(table)
+    monkeypatch.setattr(stores, "content", cat)
+    assert told(table) is None
+    assert delta.found(spark, table) == expected
+    assert delta.exists(spark, table)
+
+
 def test_of_a_table_that_is_not_there_nothing_is_told(spark: SparkSession, tmp_path: Path) -> None:
     assert told(str(tmp_path / "none")) is None
     assert not delta.exists(spark, str(tmp_path / "none"))
+    assert delta.found(spark, str(tmp_path / "none")) is None
     assert told("`main`.`lake`.`t`") is None
 
 
@@ -73,10 +109,14 @@ def test_of_a_table_that_is_not_there_nothing_is_told(spark: SparkSession, tmp_p
         pytest.param("", id="empty"),
         pytest.param('{"metadata": ', id="half written"),
         pytest.param("7", id="no object"),
-        pytest.param({"metadata": None}, id="without metadata"),
-        pytest.param({"domainMetadata": None}, id="without clustering"),
-        pytest.param({"tableSizeBytes": None}, id="without a size"),
-        pytest.param({"numFiles": None}, id="without a count"),
+        *(pytest.param({key: MISSING}, id=f"without {key}") for key in KEYS),
+        *(pytest.param({key: None}, id=f"{key} is null") for key in KEYS),
+        pytest.param({"numFiles": "1"}, id="a number as text"),
+        *(
+            pytest.param(clustering(columns), id=f"by {columns}")
+            for columns in ("[[]]", "7", "[1]")
+        ),
+        pytest.param(clustering('[["nobody"]]'), id="by a column that is not there"),
     ],
 )
 def test_delta_is_asked_where_the_file_does_not_tell(
@@ -92,7 +132,8 @@ def test_delta_is_asked_where_the_file_does_not_tell(
         file.write_text(damage)
     else:
         content = json.loads(file.read_text())
-        file.write_text(json.dumps({k: v for k, v in content.items() if k not in damage}))
+        changed = {key: value for key, value in {**content, **damage}.items() if value != MISSING}
+        file.write_text(json.dumps(changed))
     assert told(table) is None
     assert delta.detail(spark, table) == expected
     assert isinstance(expected, Detail)
