@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from fnmatch import fnmatchcase
+from os.path import expanduser
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -215,7 +216,7 @@ class Settings(Model):
     capture: CaptureSettings = CaptureSettings()
     seed: SeedSettings = SeedSettings()
     binlogs: Annotated[str | tuple[str, ...], BeforeValidator(_one_or_several)] = ""
-    lake: str = ""
+    lake: Annotated[str, AfterValidator(expanduser)] = ""
     catalog: str | None = None
     lake_schema: str | None = None
     include: tuple[TablePattern, ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 
 import pyarrow as pa
@@ -15,7 +16,7 @@ from pipeline import delta
 from pipeline.bronze.archive import ArchiveError
 from pipeline.bronze.plan import FilePlan
 from pipeline.bronze.rows import Stretch, masked, segment_batches
-from pipeline.bronze.storage import opened, read_windows
+from pipeline.bronze.storage import opened, read_anew, read_windows
 from pipeline.bronze.tables import SEGMENTS_DDL
 from pipeline.kernels import Batches, warm_first
 from pipeline.lake import Lake
@@ -130,19 +131,21 @@ def still_as_planned(
 
 
 def _is_as_planned(file: FilePlan, cipher: StreamCipher | None) -> bool:
-    if not file.cuts:
-        return True
-    start, end = file.cuts[0].start, file.cuts[-1].end
-    crc = start.crc
     try:
-        with opened(file.row.path, cipher, file.codec) as stream:
-            stream.seek(start.position)
-            position = start.position
-            for window in read_windows(stream, end.position - start.position):
-                crc = zlib.crc32(masked(window, position), crc)
-                position += len(window)
+        return not file.cuts or read_anew(partial(_has_planned_bytes, file, cipher))
     except (OSError, ArchiveError):
         return False
+
+
+def _has_planned_bytes(file: FilePlan, cipher: StreamCipher | None) -> bool:
+    start, end = file.cuts[0].start, file.cuts[-1].end
+    crc = start.crc
+    with opened(file.row.path, cipher, file.codec) as stream:
+        stream.seek(start.position)
+        position = start.position
+        for window in read_windows(stream, end.position - start.position):
+            crc = zlib.crc32(masked(window, position), crc)
+            position += len(window)
     return crc == end.crc
 
 

@@ -8,6 +8,7 @@ import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -24,7 +25,7 @@ from decoder.segments import Cut, Segmenter
 from decoder.tally import Tally
 from pipeline import stores
 from pipeline.bronze.archive import ArchiveError
-from pipeline.bronze.storage import file_name, opened, read_windows
+from pipeline.bronze.storage import file_name, opened, read_anew, read_windows
 from pipeline.errors import MissingRequirementError
 from pipeline.kernels import warm_first
 from pipeline.sessions import tasks_of_a_job
@@ -166,7 +167,7 @@ def scan_all(spark: SparkSession, tasks: Sequence[ScanTask]) -> Iterator[tuple[i
                 scanned: str | None = None
                 problem: str | None = None
                 try:
-                    scanned = scan(tasks[index]).to_json()
+                    scanned = read_anew(partial(scan, tasks[index])).to_json()
                 except (OSError, ImportError) as error:
                     problem = said_by(error)
                 yield pa.RecordBatch.from_pylist(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import glob
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
 from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
@@ -22,6 +22,11 @@ WINDOW = 8 << 20
 """Bytes that are read at a time."""
 THREADS = 16
 """Files that the driver looks at at a time."""
+_TRIES = 3
+_REFUSALS = (FileNotFoundError, PermissionError)
+"""What a store says again when it is asked again."""
+
+Read = TypeVar("Read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,8 @@ def list_files(location: str) -> list[StoredFile]:
             key="binlogs",
             remedy="Give a binary log, a folder of them, or a glob such as /var/lib/mysql/binlog.*",
         )
-    return [_stored(filesystem, path, found[path]) for path in sorted(before.keys() & found.keys())]
+    both = sorted(before.keys() & found.keys())
+    return [_stored(url_of(filesystem, one, location), found[one]) for one in both]
 
 
 def _found(filesystem: Any, path: str) -> dict[str, Any]:
@@ -138,18 +144,54 @@ def _is_local(filesystem: Any) -> bool:
     return isinstance(filesystem, LocalFileSystem)
 
 
-def _stored(filesystem: Any, path: str, info: Any) -> StoredFile:
-    url = filesystem.unstrip_protocol(path)
+def _stored(url: str, info: Any) -> StoredFile:
     marks = (info.get(key) for key in ("ETag", "etag", "md5Hash", "mtime", "LastModified"))
     modified = next((str(mark) for mark in marks if mark is not None), "")
-    # A local path stays a path, as the user gave it and knows it.
-    url = path if url.startswith("file:") else url
-    return StoredFile(url, log_name(file_name(path)), int(info["size"]), modified)
+    return StoredFile(url, log_name(file_name(url)), int(info["size"]), modified)
+
+
+def url_of(filesystem: Any, path: str, location: str) -> str:
+    """Where a file below `location` is to be read; a local path, as the user knows it.
+
+    With the host of `location` where the store's own URLs leave it out: of Azure's
+    `container@account.host/` they keep the container, of HDFS' and SFTP's nothing. Not so where a
+    password is beside the host, since what is listed goes into plans.
+    """
+    url = str(filesystem.unstrip_protocol(path))
+    if url.startswith("file:"):
+        return path
+    scheme, _, rest = location.partition("://")
+    authority, _, below = rest.partition("/")
+    user, _, host = authority.rpartition("@")
+    if not host or ":" in user:
+        return url
+    if filesystem._strip_protocol(location) == f"/{below}".rstrip("/"):
+        return f"{scheme}://{authority}{path}"
+    if user and path.startswith(f"{user}/"):
+        return f"{scheme}://{authority}{path.removeprefix(user)}"
+    return url
 
 
 def file_name(path: str) -> str:
     """The name of a file as it is in its store."""
     return path.rsplit("/", 1)[-1]
+
+
+def read_anew(read: Callable[[], Read]) -> Read:
+    """What `read` gives, which reads a file from its beginning, tried thrice.
+
+    A store refuses to go on with an object that was put anew meanwhile (s3fs: FileExpired), as a
+    capture does with the one that grows: the new one begins with the same bytes. Raises the last
+    try's OSError.
+    """
+    for _ in range(_TRIES - 1):
+        try:
+            return read()
+        except _REFUSALS:
+            raise
+        except OSError:
+            continue
+    return read()
 
 
 @contextmanager

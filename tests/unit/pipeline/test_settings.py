@@ -197,3 +197,14 @@ def test_a_password_that_yaml_takes_for_something_else_is_not_told(
     with pytest.raises(SettingsError, match=r"is not YAML: .*line 3") as error:
         Settings.load(written(tmp_path, text))
     assert "opensesame" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "lake"),
+    [("~/lake", "/home/me/lake"), ("/~/lake", "/~/lake"), ("s3a://lake/~", "s3a://lake/~")],
+)
+def test_a_lake_at_home_is_at_one_place_for_python_and_for_spark(
+    given: str, lake: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    assert Settings(lake=given).layout.root == lake

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from fsspec.implementations.local import LocalFileSystem
+from fsspec.implementations.memory import MemoryFileSystem
 
-from pipeline.bronze.storage import list_files
+from pipeline.bronze.storage import list_files, read_anew, url_of
 from pipeline.errors import SettingsError
 
 
@@ -72,3 +73,71 @@ def test_a_folder_that_cannot_be_listed_is_an_error(
         )
     refusal = FileNotFoundError("purged since")
     assert listed(tmp_path) == [str(tmp_path / "binlog.000001")]
+
+
+class Store:
+    """URLs as a store's client makes them: adlfs, pyarrow's HDFS, fsspec's SFTP, s3fs."""
+
+    def __init__(self, scheme: str, place: str) -> None:
+        self.scheme, self.place = scheme, place
+
+    def unstrip_protocol(self, path: str) -> str:
+        return f"{self.scheme}://{path}"
+
+    def _strip_protocol(self, _location: str) -> str:
+        return self.place
+
+
+AZURE = "abfss://logs@account.dfs.core.windows.net"
+
+
+@pytest.mark.parametrize(
+    ("location", "store", "path", "expected"),
+    [
+        (f"{AZURE}/shop", Store("abfs", "logs/shop"), "logs/shop/b.1", f"{AZURE}/shop/b.1"),
+        (f"{AZURE}/s*/b.*", Store("abfs", "logs/s*/b.*"), "logs/shop/b.1", f"{AZURE}/shop/b.1"),
+        ("hdfs://nn2:8020/l", Store("hdfs", "/l"), "/l/b.1", "hdfs://nn2:8020/l/b.1"),
+        ("hdfs://nn2:8020/l/", Store("hdfs", "/l"), "/l/b.1", "hdfs://nn2:8020/l/b.1"),
+        ("hdfs:///l", Store("hdfs", "/l"), "/l/b.1", "hdfs:///l/b.1"),
+        ("sftp://me@host/l", Store("sftp", "/l"), "/l/b.1", "sftp://me@host/l/b.1"),
+        ("sftp://me:secret@host/l", Store("sftp", "/l"), "/l/b.1", "sftp:///l/b.1"),
+        ("s3a://logs/shop", Store("s3", "logs/shop"), "logs/shop/b.1", "s3://logs/shop/b.1"),
+        ("memory://shop", MemoryFileSystem(), "/shop/b.1", "memory:///shop/b.1"),
+        ("/logs", LocalFileSystem(), "/logs/b.1", "/logs/b.1"),
+    ],
+)
+def test_a_file_is_where_its_location_says_with_its_host_and_without_a_password(
+    location: str, store: Any, path: str, expected: str
+) -> None:
+    assert url_of(store, path, location) == expected
+
+
+@pytest.mark.parametrize(
+    ("errors", "tries", "raised"),
+    [
+        ([], 1, None),
+        ([OSError("it was put anew")], 2, None),
+        ([OSError("it was put anew")] * 2, 3, None),
+        ([OSError("it was put anew")] * 3, 3, OSError),
+        ([FileNotFoundError("gone")], 1, FileNotFoundError),
+        ([PermissionError("denied")], 1, PermissionError),
+        ([ImportError("no s3fs")], 1, ImportError),
+    ],
+)
+def test_what_a_store_breaks_off_is_read_anew(
+    errors: list[Exception], tries: int, raised: type[Exception] | None
+) -> None:
+    left, tried = list(errors), []
+
+    def read() -> str:
+        tried.append(len(left))
+        if left:
+            raise left.pop()
+        return "log"
+
+    if raised is None:
+        assert read_anew(read) == "log"
+    else:
+        with pytest.raises(raised):
+            read_anew(read)
+    assert len(tried) == tries

@@ -1,0 +1,50 @@
+"""An object of a real S3 server that is put anew, as a capture does, while it is read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from pipeline.bronze.storage import WINDOW, opened, read_anew, read_windows
+from tests.support.object_store import ObjectStore, object_store
+
+PLACE = "landing/shop/binlog.000001"
+BEFORE = bytes(range(256)) * (5 * WINDOW // 256)
+
+
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectStore]:
+    with object_store() as started:
+        for name, value in started.environment.items():
+            monkeypatch.setenv(name, value)
+        started.put(PLACE, BEFORE)
+        yield started
+
+
+@pytest.mark.parametrize("times", [0, 1, 2])
+def test_what_was_listed_is_read_from_the_new_one(store: ObjectStore, times: int) -> None:
+    tried: list[int] = []
+
+    def read() -> bytes:
+        tried.append(len(tried))
+        return read_while_it_is_put_anew(store, anew=len(tried) <= times)
+
+    assert read_anew(read) == BEFORE
+    assert len(tried) == times + 1
+
+
+def test_one_that_is_put_anew_each_time_is_an_error(store: ObjectStore) -> None:
+    with pytest.raises(OSError, match="no longer exists"):
+        read_anew(lambda: read_while_it_is_put_anew(store, anew=True))
+
+
+def read_while_it_is_put_anew(store: ObjectStore, *, anew: bool) -> bytes:
+    content = b""
+    with opened(f"s3://{PLACE}") as stream:
+        for window in read_windows(stream, len(BEFORE)):
+            if anew and not content:
+                store.put(PLACE, BEFORE + os.urandom(16))
+            content += window
+    return content
