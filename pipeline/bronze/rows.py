@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, BinaryIO
+from typing import Any
 
 import pyarrow as pa
 
@@ -20,7 +20,8 @@ from decoder.head import read_description
 from decoder.segments import Cut
 from decoder.tally import Tally
 from pipeline.bronze.files import FileRow
-from pipeline.bronze.storage import WINDOW, opened, read_windows
+from pipeline.bronze.resumed_file import ResumedFile
+from pipeline.bronze.storage import WINDOW
 from pipeline.bronze.tables import SEGMENTS
 
 _BATCH_BYTES = 8 << 20
@@ -62,18 +63,18 @@ def segment_batches(stretches: Iterable[Stretch]) -> Iterator[pa.RecordBatch]:
 def _rows_of_file(stretches: Sequence[Stretch]) -> Iterator[dict[str, Any]]:
     """Opened once: what is compressed can only be read from its beginning on."""
     one = stretches[0]
-    with opened(one.row.path, one.cipher, one.codec) as stream:
+    with ResumedFile(one.row.path, one.cipher, one.codec) as log:
         for stretch in stretches:
-            yield from _rows(stream, stretch)
+            yield from _rows(log, stretch)
 
 
-def _rows(stream: BinaryIO, stretch: Stretch) -> Iterator[dict[str, Any]]:
+def _rows(log: ResumedFile, stretch: Stretch) -> Iterator[dict[str, Any]]:
     """The rows of one segment. The tally is of all its parts, so that part 0 comes last."""
     cut, row = stretch.cut, stretch.row
     first: dict[str, Any] | None = None
     tally = _Tallying(stretch)
     crc = cut.start.crc
-    for part, content in enumerate(_parts(stream, stretch)):
+    for part, content in enumerate(_parts(log, stretch)):
         if part == 0:
             crc = zlib.crc32(masked(content, cut.start.position), crc)
             content = masked(content, cut.start.position, in_use=row.in_use)
@@ -94,10 +95,13 @@ def _rows(stream: BinaryIO, stretch: Stretch) -> Iterator[dict[str, Any]]:
     yield first | tally.values()
 
 
-def _parts(stream: BinaryIO, stretch: Stretch) -> Iterator[bytes]:
-    """The segment's bytes, whole or in parts."""
-    stream.seek(stretch.cut.start.position)
-    yield from read_windows(stream, stretch.size, stretch.part_size or stretch.size)
+def _parts(log: ResumedFile, stretch: Stretch) -> Iterator[bytes]:
+    """The segment's bytes, whole or in parts, as far as the log has them."""
+    end = stretch.cut.end.position
+    size = stretch.part_size or stretch.size
+    for position in range(stretch.cut.start.position, end, size):
+        if content := log.read(position, min(size, end - position)):
+            yield content
 
 
 def masked(content: bytes, position: int, *, in_use: bool = False) -> bytes:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import os
+import zlib
 from collections.abc import Iterator
 
 import pytest
 
+from pipeline.bronze.resumed_file import ResumedFile
 from pipeline.bronze.storage import WINDOW, opened, read_anew, read_windows
 from tests.support.object_store import ObjectStore, object_store
 
 PLACE = "landing/shop/binlog.000001"
 BEFORE = bytes(range(256)) * (5 * WINDOW // 256)
+NOISE = os.urandom(5 * WINDOW)  # so that it does not fit into what is read ahead when packed
 
 
 @pytest.fixture
@@ -38,6 +42,31 @@ def test_what_was_listed_is_read_from_the_new_one(store: ObjectStore, times: int
 def test_one_that_is_put_anew_each_time_is_an_error(store: ObjectStore) -> None:
     with pytest.raises(OSError, match="no longer exists"):
         read_anew(lambda: read_while_it_is_put_anew(store, anew=True))
+
+
+@pytest.mark.parametrize("codec", [None, "gzip"])
+def test_what_was_planned_is_copied_from_each_that_was_put(
+    store: ObjectStore, codec: str | None
+) -> None:
+    store.put(PLACE, packed(NOISE, codec))
+    copied = 0
+    with ResumedFile(f"s3://{PLACE}", None, codec) as log:
+        for position in range(0, len(NOISE), WINDOW):
+            copied = zlib.crc32(log.read(position, WINDOW), copied)
+            store.put(PLACE, packed(NOISE + os.urandom(16), codec))
+    assert copied == zlib.crc32(NOISE)
+
+
+def test_one_that_is_gone_while_it_is_copied_is_an_error(store: ObjectStore) -> None:
+    with ResumedFile(f"s3://{PLACE}", None, None) as log:
+        assert log.read(0, WINDOW) == BEFORE[:WINDOW]
+        store.files.rm_file(PLACE)
+        with pytest.raises(FileNotFoundError):
+            log.read(3 * WINDOW, WINDOW)
+
+
+def packed(content: bytes, codec: str | None) -> bytes:
+    return content if codec is None else gzip.compress(content, compresslevel=1)
 
 
 def read_while_it_is_put_anew(store: ObjectStore, *, anew: bool) -> bytes:
