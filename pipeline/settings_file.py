@@ -41,7 +41,7 @@ class SettingsFile:
             values = yaml.safe_load(text)
         except OSError as error:
             raise SettingsError(f"cannot be read: {error.strerror}.", file=name) from error
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
+        except (yaml.YAMLError, ValueError) as error:  # a date that is none is no YAMLError
             raise SettingsError(f"is not YAML: {_yaml_problem(error)}.", file=name) from error
         if root is None:
             return cls(name)

@@ -106,7 +106,7 @@ class Source(BaseModel):
         by: the name, and whether a capture ends."""
         try:
             settings = yaml.safe_load(file.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        except (OSError, ValueError, yaml.YAMLError) as error:  # a date that is none: ValueError
             raise SourceError(f"{file} cannot be read: {error}") from error
         name = settings.get("source") if isinstance(settings, dict) else None
         if not (isinstance(name, str) and NAME.fullmatch(name)):

@@ -90,7 +90,7 @@ def created_tables(statements: Iterable[DumpedStatement]) -> dict[TableName, Sta
 def _from_yaml(path: str, text: str) -> list[StartTable]:
     try:
         entries = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # a date that is none is no YAMLError
         raise _wrong(path, f"is not YAML: {error}") from error
     if not isinstance(entries, dict) or not entries:
         raise _wrong(path, "holds no tables")

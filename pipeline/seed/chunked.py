@@ -59,12 +59,12 @@ class ChunkedReader:
         return begun
 
     def _whole(self, table: SourceTable, begun: Begun, folder: SeedFolder) -> Seed:
-        """The seed, once nothing of it is left to be read."""
+        """The seed, once nothing of it is left to be read. Raises NotSeedableError."""
         last = self.server.places.end()
         if create_table(self.server.connection, table.name) != begun.query:
             folder.remove()
             raise NotSeedableError(table.name, "it was altered meanwhile", "Run it again.")
-        parts = folder.parts(len(begun.chunks))
+        parts = folder.parts(table.name, len(begun.chunks))
         return Seed(
             id=begun.id,
             schema=table.name.schema,

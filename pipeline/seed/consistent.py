@@ -104,7 +104,7 @@ def copied(settings: Settings, server: SourceServer, found: Snapshot, table: Sou
         server=server.version.text,
         types=settings.decoding["types"],
         cascades_logged=server.logs_cascades,
-        parts=folder.parts(1),
+        parts=folder.parts(table.name, 1),
         **found.log,
     )
 

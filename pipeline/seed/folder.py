@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from pipeline import stores
 from pipeline.catalog.effects import TableName
 from pipeline.lake import Lake
+from pipeline.seed.source_table import NotSeedableError
 from pipeline.silver.seeds import MANIFEST, ids_of, new_id, rows_folder
 
 BEGUN = "begun.json"
@@ -99,25 +100,38 @@ class SeedFolder:
                 return f"{chunk}/{attempt}"
         return None
 
-    def parts(self, chunks: int) -> tuple[str, ...]:
-        """One such folder for each of so many chunks, all of which are done."""
-        found = (self.done(number) for number in range(chunks))
-        return tuple(part for part in found if part is not None)
+    def parts(self, name: TableName, chunks: int) -> tuple[str, ...]:
+        """One such folder for each of so many chunks of a table, all of which were done.
+
+        Raises NotSeedableError where one is gone: what is left would pass for the whole table.
+        """
+        found = [self.done(number) for number in range(chunks)]
+        there = tuple(part for part in found if part is not None)
+        if len(there) < chunks:
+            raise NotSeedableError(
+                name,
+                f"{chunks - len(there)} of its {chunks} chunks are gone from {self.rows} again:"
+                " somebody, or maintenance that took it for abandoned, has removed them",
+                "Run it again.",
+            )
+        return there
 
     def remove(self) -> None:
         """Remove all of it."""
         stores.remove(self.path)
 
     def write(self, number: int, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
-        """Write a chunk's rows without Spark."""
+        """Write a chunk's rows without Spark; it is not done if they were removed meanwhile."""
         folder = self.attempt(number)
+        rows = f"{folder}/rows.parquet"
         with (
-            stores.binary(f"{folder}/rows.parquet") as out,
+            stores.binary(rows) as out,
             pq.ParquetWriter(out, schema, compression="zstd") as writer,
         ):
             for batch in batches:
                 writer.write_batch(batch)
-        stores.write(f"{folder}/{DONE}", b"")
+        if stores.exists(rows):
+            stores.write(f"{folder}/{DONE}", b"")
 
 
 def under_way(lake: Lake, source: str, name: TableName, **same: object) -> Begun | None:

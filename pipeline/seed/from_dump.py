@@ -86,7 +86,7 @@ class DumpReader:
             return once.mapInArrow(warm_first(reading), staged)
 
         folder = self.filling.fill(name, begun, read)
-        parts = folder.parts(len(begun.chunks))
+        parts = folder.parts(name, len(begun.chunks))
         return Seed(
             id=begun.id,
             schema=table.schema,

@@ -63,7 +63,8 @@ def seed(
         arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
         folder.write(number, schema, [pa.RecordBatch.from_arrays(arrays, schema=schema)])
     place = ("binlog.000001", 4)
-    told = Seed(name, "shop", table, "", place, place, exact, len(found), parts=folder.parts(2))
+    parts = folder.parts(TableName("shop", table), 2)
+    told = Seed(name, "shop", table, "", place, place, exact, len(found), parts=parts)
     put_seed(Lake(str(lake)), SOURCE, told)
     bare = item("seeded", at, T if table == "t" else BAG)
     return replace(bare, pos=BEHIND_ALL + since, seed=SeededFrom(name, lsn(since), exact))

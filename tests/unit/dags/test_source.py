@@ -48,6 +48,7 @@ def test_a_minimal_source(tmp_path: Path) -> None:
         ("- source", "source must be a name"),
         ("source: a b", "source must be a name"),
         ("source: [", "cannot be read"),
+        ("source: a\nsystem_time_zone: 2026-02-30", "cannot be read: day"),
         ("source: a\nairflow: {timeout: 4}", "airflow.timeout is no duration, such as"),
         ("source: a\nairflow: {timeout: 0 days}", "airflow.timeout Input should be greater"),
         ("source: a\nairflow: {retries: -1}", "airflow.retries Input should be greater"),

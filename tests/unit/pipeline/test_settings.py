@@ -88,6 +88,7 @@ def test_durations_are_read_as_people_write_them(text: str, read: timedelta | No
         ("lake: x\nlake: y", "conf.yml:2: lake: is given twice, first on line 1."),
         ("- a\n- b", "conf.yml: holds no settings"),
         ("lake: [", "conf.yml: is not YAML: "),
+        ("lake: 2026-02-30", "conf.yml: is not YAML: day"),
     ],
 )
 def test_a_mistake_in_a_file_is_told_with_its_key_line_and_what_was_meant(

@@ -137,6 +137,7 @@ def test_yaml_has_statements_or_columns(tmp_path: Path) -> None:
     [
         ("d.sql", "-- nothing", "has no CREATE TABLE"),
         ("d.yml", "[", "is not YAML"),
+        ("d.yml", "s.t: 2026-02-30", "is not YAML"),
         ("d.yml", "", "holds no tables"),
         ("d.yml", "orders: CREATE TABLE orders (a int)", "orders: is not schema.table"),
         ("d.yml", "s.t: DROP TABLE t", "s.t: is not one CREATE TABLE"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,9 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pipeline import stores
 from pipeline.catalog.effects import TableName
 from pipeline.lake import Lake
 from pipeline.seed.folder import BEGUN, PATIENCE, Begun, SeedFolder, begun_now, under_way
+from pipeline.seed.source_table import NotSeedableError
 from pipeline.silver.seeds import MANIFEST
 
 NAME = TableName("shop", "item")
@@ -72,9 +75,36 @@ def test_a_chunk_is_done_once_all_of_it_is_written(lake: Lake, begun: Begun) -> 
     assert folder.done(1) is None
     assert pq.read_table(f"{folder.rows}/{done}", schema=schema).num_rows == 4
     folder.write(1, schema, [])
-    first, second = folder.parts(2)
+    first, second = folder.parts(NAME, 2)
     assert first == done
     assert pq.read_table(f"{folder.rows}/{second}", schema=schema).num_rows == 0
     # another run's rows of the same chunk are beside them, and one of both counts
     folder.write(0, schema, [batch])
-    assert len(folder.parts(2)) == 2
+    assert len(folder.parts(NAME, 2)) == 2
+
+
+def test_chunks_that_are_gone_again_are_not_left_out(lake: Lake, begun: Begun) -> None:
+    folder = SeedFolder(lake, "live", begun.id)
+    schema = pa.schema([pa.field("c0", pa.int32())])
+    for number in range(3):
+        folder.write(number, schema, [])
+    stores.remove(f"{folder.rows}/000001")
+    with pytest.raises(NotSeedableError, match=r"^shop\.item: 1 of its 3 chunks are gone"):
+        folder.parts(NAME, 3)
+
+
+def test_a_chunk_whose_rows_are_removed_while_they_are_written_is_not_done(
+    lake: Lake, begun: Begun
+) -> None:
+    folder = SeedFolder(lake, "live", begun.id)
+    schema = pa.schema([pa.field("c0", pa.int32())])
+    batch = pa.RecordBatch.from_arrays([pa.array([1], pa.int32())], schema=schema)
+
+    def until_it_is_removed() -> Iterator[pa.RecordBatch]:
+        yield batch
+        folder.remove()
+        yield batch
+
+    folder.write(0, schema, until_it_is_removed())
+    with pytest.raises(NotSeedableError, match="1 of its 1 chunks are gone"):
+        folder.parts(NAME, 1)
