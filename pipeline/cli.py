@@ -146,8 +146,8 @@ def status(
 
     settings = settings_of(conf, lake=lake).require("lake")
     found = read_status(session(settings), settings)
-    if not found.layers:
-        # Runs may have left their records; nothing was ever ingested.
+    # A first run that failed has left its record, and nothing else.
+    if not found.layers and not found.sources:
         raise _no_lake()
     if json:
         print(found.to_json())

@@ -64,6 +64,9 @@ def read_runs(
     return found
 
 
+_LOOKS_FOR_CHANGES = "command NOT IN ('maintain', 'seed')"
+
+
 def last_runs(spark: SparkSession, lake: Lake, known: Collection[str] = ()) -> dict[str, RunRecord]:
     """The last run of each source that looked for changes; of those `known`, however long ago it
     was."""
@@ -71,7 +74,7 @@ def last_runs(spark: SparkSession, lake: Lake, known: Collection[str] = ()) -> d
         return {}
     found: dict[str, RunRecord] = {}
     for days in WINDOWS:
-        rows = _since(delta.read(spark, path(lake)), days).where("command <> 'maintain'")
+        rows = _since(delta.read(spark, path(lake)), days).where(_LOOKS_FOR_CHANGES)
         found = {record.source: record for record in _records(latest(rows))}
         if set(known) <= found.keys():
             break

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from pipeline.errors import MissingRequirementError
 from pipeline.report import LayerReport
 from pipeline.run import COMMANDS
 from pipeline.settings import Settings
+from pipeline.source_status import LastRun, SourceStatus
 from pipeline.status import Status
 from tests.support.said_lines import listening
 
@@ -96,15 +98,20 @@ def test_in_text_what_is_odd_has_its_stack_trace_without_secrets(
     assert capsys.readouterr().err == "binlake: no ***.\n"
 
 
-def test_a_lake_that_has_records_of_runs_and_nothing_else_is_none(
+def test_a_lake_with_nothing_in_it_is_none_and_one_whose_first_run_failed_has_that(
     conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(starting, "session", lambda *_: None)
-    of_runs: Any = (object(),)
-    nothing = Status("/lake", (), (), (), of_runs)
-    monkeypatch.setattr("pipeline.status.read_status", lambda *_: nothing)
+    monkeypatch.setattr("pipeline.status.read_status", lambda *_: Status("/lake", (), (), ()))
     assert ended(monkeypatch, "status", "--conf", str(conf)) == 2
     assert "there is no lake in this folder" in capsys.readouterr().err
+    now = datetime.now(timezone.utc)
+    last = LastRun("r", "run", now, now, "failed", 1, "no log.")
+    shop = SourceStatus("shop", None, None, None, None, last)
+    failed = Status("/lake", (), (), (), (shop,))
+    monkeypatch.setattr("pipeline.status.read_status", lambda *_: failed)
+    assert ended(monkeypatch, "status", "--conf", str(conf)) == 0
+    assert "failed: no log" in capsys.readouterr().out
 
 
 def test_maintenance_is_a_run_like_others_and_its_dry_run_is_none(

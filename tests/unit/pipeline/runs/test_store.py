@@ -43,7 +43,9 @@ def test_records_are_kept_by_day(spark: SparkSession, tmp_path: Path) -> None:
     assert read_runs(spark, lake) == []
     assert last_runs(spark, lake) == {}
     upkeep = replace(ran("upkeep", 10, "blog"), command="maintain")
-    records = (ran("new", 0), ran("old", 40), ran("month", 20, "blog"), ran("same", 0), upkeep)
+    seeded = replace(ran("seeded", 12, "blog"), command="seed")
+    old = (ran("old", 40), ran("month", 20, "blog"))
+    records = (ran("new", 0), *old, ran("same", 0), upkeep, seeded)
     for record in records:
         append_run(spark, lake, record)
     table = DeltaTable.forPath(spark, path(lake))
@@ -54,9 +56,9 @@ def test_records_are_kept_by_day(spark: SparkSession, tmp_path: Path) -> None:
 
     # Started at the same time or not, none displaces another.
     assert sorted(ids(read_runs(spark, lake, last=2))) == ["new", "same"]
-    assert ids(read_runs(spark, lake, last=9))[2:] == ["upkeep", "month", "old"]
+    assert ids(read_runs(spark, lake, last=9))[2:] == ["upkeep", "seeded", "month", "old"]
     assert read_runs(spark, lake, source="blog", last=1) == [upkeep]
     # A source is looked for further back only if it is known to be there.
     assert last_runs(spark, lake).keys() == {"shop"}
-    # Maintenance looks for no changes.
+    # Maintenance looks for no changes, nor does a seed.
     assert last_runs(spark, lake, ["blog", "shop"])["blog"].run_id == "month"
