@@ -107,11 +107,12 @@ def test_a_lake_with_nothing_in_it_is_none_and_one_whose_first_run_failed_has_th
     assert "there is no lake in this folder" in capsys.readouterr().err
     now = datetime.now(timezone.utc)
     last = LastRun("r", "run", now, now, "failed", 1, "no log.")
-    shop = SourceStatus("shop", None, None, None, None, last)
+    shop = SourceStatus("shop", None, None, None, None, None, last)
     failed = Status("/lake", (), (), (), (shop,))
     monkeypatch.setattr("pipeline.status.read_status", lambda *_: failed)
-    assert ended(monkeypatch, "status", "--conf", str(conf)) == 0
-    assert "failed: no log" in capsys.readouterr().out
+    assert ended(monkeypatch, "status", "--json", "--conf", str(conf)) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["sources"][0]["last_run"]["error"] == "no log."
 
 
 def test_maintenance_is_a_run_like_others_and_its_dry_run_is_none(
