@@ -7,7 +7,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -18,8 +20,9 @@ from binlake_airflow.command_line import command_line
 from binlake_airflow.outcome import Outcome, said
 from binlake_airflow.source_server import server_environment
 
-GRACE = 30.0
-"""Seconds that a command has to end before it is killed."""
+GRACE = 4.0
+"""Seconds that a command has to end before it is killed: Airflow kills a task that is stopped, and
+with it who would kill the command, after five. A run may be killed anywhere."""
 _LEVELS = {"WARNING": "warning", "ERROR": "error", "CRITICAL": "error"}
 _LEFT_OUT = frozenset({"time", "level", "logger", "message", "event"})
 
@@ -79,7 +82,9 @@ class BinlakeLocalOperator(BaseOperator):
         for line in outcome.follow(output):
             self._tell(line.rstrip())
         output.close()
-        return self._process.wait()
+        exit_code = self._process.wait()
+        self._process = None  # its number may be another's from now on
+        return exit_code
 
     def _tell(self, line: str) -> None:
         """Into the task's log; what Binlake says comes with its level and fields."""
@@ -92,14 +97,17 @@ class BinlakeLocalOperator(BaseOperator):
         getattr(self.log, level)(str(fields.get("message", "")), **shown)
 
     def on_kill(self) -> None:
-        """End it with all that it started: Java, and Spark's workers."""
+        """End it with all that it started: Java, and Spark's workers, which may outlive it."""
         process = self._process
-        if process is None or process.poll() is not None:
+        if process is None:
             return
-        os.killpg(process.pid, signal.SIGTERM)
-        try:
-            process.wait(GRACE)
-        except subprocess.TimeoutExpired:
+        with suppress(ProcessLookupError):  # no one of them is there any more
+            os.killpg(process.pid, signal.SIGTERM)
+            until = time.monotonic() + GRACE
+            while time.monotonic() < until:
+                process.poll()  # a process that nobody has waited for counts as one
+                os.killpg(process.pid, 0)
+                time.sleep(0.1)
             os.killpg(process.pid, signal.SIGKILL)
 
 

@@ -104,6 +104,27 @@ def test_a_timeout_ends_all_that_was_started(
     assert gone(child)
 
 
+def test_a_timeout_ends_what_outlives_the_command(
+    program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_operator, "GRACE", 0.5)
+    child = "trap \"\" TERM; while :; do sleep 1; done"
+    (program.parent / "then").write_text(
+        f"sh -c '{child}' >/dev/null 2>&1 &\necho $! > {program.parent}/child\nwait\n"
+    )
+    with pytest.raises(AirflowTaskTimeout), timeout(1):
+        run(operator(program))
+    assert gone(int((program.parent / "child").read_text()))
+
+
+def test_what_has_ended_is_not_killed_again(program: Path) -> None:
+    (program.parent / "then").write_text("exit 0")
+    made = operator(program)
+    made.on_kill()
+    run(made)
+    made.on_kill()
+
+
 def gone(process: int) -> bool:
     """Soon: whoever inherits it still has to take note."""
     for _ in range(50):
