@@ -40,7 +40,9 @@ def _duration(value: Any) -> Any:
 def _schedule(value: str | None) -> str | None:
     """Airflow's own judgement: a DAG whose schedule is none would be missing without a word."""
     try:
-        cast("Any", DAG("schedule", schedule=value)).validate()  # which has no types of its own
+        # One run at a time, as the DAGs have: @continuous wants that.
+        dag = DAG("schedule", schedule=value, max_active_runs=1, catchup=False)
+        cast("Any", dag).validate()  # which has no types of its own
     except AirflowTimetableInvalid as error:
         raise ValueError(f"is no schedule: {error}") from error
     return value

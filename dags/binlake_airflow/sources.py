@@ -13,17 +13,21 @@ from binlake_airflow.source import Source, SourceError
 from binlake_airflow.unreadable import unreadable
 
 FOLDER = "BINLAKE_SOURCES"
+ENDINGS = ("*.yml", "*.yaml")
 DEFAULT = Path(__file__).parents[2] / "conf" / "sources"
 
 
 def read_sources(*, tell: bool = False) -> list[Source]:
     """Those whose files can be used, by name.
 
-    With `tell`, any other file gets a DAG that fails with the reason: raising it would take the
-    DAGs of all sources away.
+    With `tell`, any other file gets a DAG that fails with the reason, and so does a folder that is
+    not there: raising it would take the DAGs of all sources away.
     """
     found: dict[str, Source] = {}
-    for file in sorted(folder().glob("*.yml")):
+    if tell and not folder().is_dir():
+        unreadable(folder(), f"{folder()}, which {FOLDER} names, is no folder that is seen here")
+    files = (file for ending in ENDINGS for file in folder().glob(ending))
+    for file in sorted(files):
         try:
             source = Source.read(file)
             if other := found.get(source.name):

@@ -108,7 +108,7 @@ def test_a_timeout_ends_what_outlives_the_command(
     program: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local_operator, "GRACE", 0.5)
-    child = "trap \"\" TERM; while :; do sleep 1; done"
+    child = 'trap "" TERM; while :; do sleep 1; done'
     (program.parent / "then").write_text(
         f"sh -c '{child}' >/dev/null 2>&1 &\necho $! > {program.parent}/child\nwait\n"
     )

@@ -72,6 +72,13 @@ def test_what_is_wrong_is_said_with_the_file(tmp_path: Path, text: str, told: st
     assert told in str(error.value)
 
 
+@pytest.mark.parametrize("schedule", ["@continuous", "@once", "*/5 * * * *", "null"])
+def test_any_schedule_of_airflow_may_be_taken(tmp_path: Path, schedule: str) -> None:
+    file = tmp_path / "a.yml"
+    file.write_text(f"source: a\nairflow: {{schedule: '{schedule}'}}".replace("'null'", "null"))
+    assert Source.read(file).options.schedule == (None if schedule == "null" else schedule)
+
+
 def test_a_capture_for_ever_is_no_task_and_nothing_against_other_tasks(tmp_path: Path) -> None:
     file = tmp_path / "a.yml"
     file.write_text("source: a\ncapture: {forever: true}\nairflow: {seed: true}")
@@ -85,7 +92,20 @@ def test_sources_are_those_of_the_folder(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "2.yml").write_text("source: a")
     (tmp_path / "3.yml").write_text("source: a")
     (tmp_path / "4.yaml.example").write_text("source: c")
-    assert [(one.name, one.file.name) for one in read_sources()] == [("a", "2.yml"), ("b", "1.yml")]
+    (tmp_path / "5.yaml").write_text("source: d")
+    found = [(one.name, one.file.name) for one in read_sources()]
+    assert found == [("a", "2.yml"), ("b", "1.yml"), ("d", "5.yaml")]
+
+
+def test_a_folder_that_is_not_there_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BINLAKE_SOURCES", str(tmp_path / "nowhere"))
+    dags = DagBag(str(DAGS), collect_dags=True)
+    assert not dags.import_errors
+    assert set(dags.dags) == {"binlake_nowhere_unreadable", "example_binlake_report"}
+    told = dags.dags["binlake_nowhere_unreadable"].description or ""
+    assert "nowhere, which BINLAKE_SOURCES names, is no folder" in told
 
 
 @pytest.mark.parametrize(
