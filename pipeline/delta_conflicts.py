@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from delta.exceptions import (
-    ConcurrentAppendException,
-    ConcurrentDeleteDeleteException,
-    ConcurrentDeleteReadException,
-    ConcurrentTransactionException,
-    ConcurrentWriteException,
-    DeltaConcurrentModificationException,
-    MetadataChangedException,
-    ProtocolChangedException,
-)
 from pyspark.errors import PySparkException
 
 from pipeline.sessions import condition
 
-CONFLICTS = (
-    ConcurrentAppendException,
-    ConcurrentDeleteDeleteException,
-    ConcurrentDeleteReadException,
-    ConcurrentTransactionException,
-    ConcurrentWriteException,
-    DeltaConcurrentModificationException,
-    MetadataChangedException,
-    ProtocolChangedException,
-)
+
+def _classes() -> tuple[type[Exception], ...]:
+    """Delta's own; none where its Python package is not installed (a client of Spark Connect)."""
+    try:
+        from delta import exceptions
+    except ImportError:
+        return ()
+    return (
+        exceptions.ConcurrentAppendException,
+        exceptions.ConcurrentDeleteDeleteException,
+        exceptions.ConcurrentDeleteReadException,
+        exceptions.ConcurrentTransactionException,
+        exceptions.ConcurrentWriteException,
+        exceptions.DeltaConcurrentModificationException,
+        exceptions.MetadataChangedException,
+        exceptions.ProtocolChangedException,
+    )
+
+
+CONFLICTS = _classes()
 CONFLICT_CONDITIONS = frozenset(
     {
         "DELTA_CONCURRENT_APPEND",

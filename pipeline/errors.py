@@ -55,6 +55,22 @@ class MissingRequirementError(BinlakeError):
     """The machine lacks something (a JDK, Delta's jars, a writable folder)."""
 
 
+class UnreachableError(BinlakeError):
+    """A store does not answer as it should: a network that is down, a token that has run out.
+
+    `key` is the setting that leads there: it may be wrong as well, which nothing tells apart.
+    """
+
+    retryable = True
+
+    def __init__(self, reason: str, *, key: str, remedy: str = "") -> None:
+        super().__init__(reason, remedy=remedy)
+        self.key = key
+
+    def __str__(self) -> str:
+        return f"{self.key}: {super().__str__()}"
+
+
 class ConcurrentRunError(BinlakeError):
     """Another run holds what this one needs, and the store cannot tell the two apart."""
 

@@ -30,8 +30,8 @@ def encode_part(name: str) -> str:
 def require_writable(root: str) -> None:
     """Make a lake's folder on a local disk; MissingRequirementError if it cannot be written.
 
-    Another store must be reachable, or SettingsError says why not; whether it can be written shows
-    when it is.
+    Another store must be reachable, or UnreachableError says why not; whether it can be written
+    shows when it is.
     """
     folder = local_path(root)
     if folder is None:

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from pipeline.errors import BinlakeError, ConcurrentRunError, SettingsError
+from pipeline.errors import BinlakeError, ConcurrentRunError, SettingsError, UnreachableError
 from pipeline.hold import ONE_AT_A_TIME, Hold, asked_before_commits
 from pipeline.stores import filesystem_of, said_by
 
@@ -55,7 +55,8 @@ def only_writer(
     """Hold a lake in S3 alone; other stores, and other log stores, need no holding.
 
     Raises ConcurrentRunError where another run holds it, also at the end if one has taken it over
-    (this process stood still for long); SettingsError where it cannot be held.
+    (this process stood still for long); UnreachableError where the store does not let it be held,
+    SettingsError where it heeds no conditions.
     """
     place = _to_be_held(lake, conf)
     if place is None:
@@ -68,7 +69,7 @@ def only_writer(
     except BinlakeError:
         raise
     except Exception as error:  # each store's client has errors of its own
-        raise SettingsError(
+        raise UnreachableError(
             f"{lake} cannot be held by this run alone: {said_by(error)}.",
             key="lake",
             remedy=_REMEDY,

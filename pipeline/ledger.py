@@ -26,6 +26,7 @@ from pipeline.delta_log import is_latest, latest_version
 from pipeline.errors import ConcurrentRunError
 from pipeline.interpreted import interpreted, staying_active
 from pipeline.lake import Lake
+from pipeline.ledger_entries import Entry, entries, last_entries, sources
 from pipeline.log_lines import say
 from pipeline.sessions import is_connected
 from pipeline.under_way import FinishedBatch, run_id, under_way
@@ -65,18 +66,6 @@ class Plan:
     batch: int
     body: dict[str, Any]
     run_id: str = field(default="", compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A row of the ledger, for the status: one planned or finished batch of a layer."""
-
-    source: str
-    layer: str
-    batch: int
-    state: str
-    run_id: str
-    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,19 +213,22 @@ class Ledger:
     def history(self, layer: Layer | None = None) -> list[Entry]:
         """Every planned and finished batch of the layer, or of all, in order of time.
 
-        Of all sources, if the ledger was opened with an empty one.
+        This, and the next two, are of all sources if the ledger was opened with an empty one.
         """
-        if not delta.exists(self._own_session(), self.path):
+        rows = self._rows_if_any()
+        if rows is None:
             return []
-        rows = self._rows()
-        if layer is not None:
-            rows = rows.where(sf.col("layer") == layer)
-        # As a number: collect() turns a timestamp into the local time of the driver.
-        micros = sf.unix_micros("at").alias("at")
-        columns = ("source", "layer", "batch", "state", "run_id", micros)
-        found = rows.select(*columns).orderBy("at", "batch").collect()
-        times = [datetime.fromtimestamp(row["at"] / 1_000_000, timezone.utc) for row in found]
-        return [Entry(**{**row.asDict(), "at": at}) for row, at in zip(found, times, strict=True)]
+        return entries(rows if layer is None else rows.where(sf.col("layer") == layer))
+
+    def last_entries(self) -> list[Entry]:
+        """The last batch of each source and layer."""
+        rows = self._rows_if_any()
+        return [] if rows is None else last_entries(rows)
+
+    def sources(self) -> list[str]:
+        """The sources of which anything was ever planned."""
+        rows = self._rows_if_any()
+        return [] if rows is None else sources(rows)
 
     def begun_by_others(self) -> Mapping[str, Sequence[str]]:
         """What plans of silver begin (their `begins`, as JSON text), by source, of all others."""
@@ -275,6 +267,10 @@ class Ledger:
         if self.source:
             rows = rows.where(sf.col("source") == self.source)
         return rows.coalesce(1)  # small enough that a shuffle would cost more than it gives
+
+    def _rows_if_any(self) -> DataFrame | None:
+        """None before the first batch."""
+        return self._rows() if delta.exists(self._own_session(), self.path) else None
 
     def _read_begun_by_others(self) -> Mapping[str, Sequence[str]]:
         session = self._own_session()

@@ -5,33 +5,26 @@ Each layer finishes its own open plan first, so a run that was killed is continu
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from types import MappingProxyType
 
 from pyspark.sql import SparkSession
 
 from pipeline.bronze import job as bronze
 from pipeline.bronze.files import read_files
-from pipeline.errors import (
-    DONE,
-    DONE_WITH_FAULTS,
-    BinlakeError,
-    SettingsError,
-    exit_code_of,
-    sentence_of,
-)
+from pipeline.errors import DONE, DONE_WITH_FAULTS, SettingsError
 from pipeline.gold import job as gold
 from pipeline.gold.rebuild import follows_silver
 from pipeline.gold.until import require_in_log
 from pipeline.hold import require_held
 from pipeline.lease import only_writer
 from pipeline.ledger import Ledger
-from pipeline.log_lines import say
 from pipeline.maintenance import job as maintenance
 from pipeline.progress import Progress
+from pipeline.redaction import redact
 from pipeline.report import LayerReport
+from pipeline.runs.failure import failure_said
 from pipeline.runs.recorder import Recorder
 from pipeline.seed import job as seed
 from pipeline.settings import Settings
@@ -107,11 +100,16 @@ def run_command(
     them. A run that another one keeps out, or takes the lake from, is told in the log alone: it may
     not write there.
     """
+    redact.learn(settings.secrets)
     jobs = COMMANDS[command]
     reports: list[LayerReport] = []
     beside = command in BESIDE
-    with begin(settings.source) as run, nullcontext() if beside else _alone(settings, command):
-        recorder = Recorder(spark, settings, command, tuple(jobs), run)
+    with (
+        begin(settings.source) as run,
+        failure_said(command) as failure,
+        nullcontext() if beside else only_writer(settings.lake, settings.spark.conf),
+    ):
+        recorder = Recorder(spark, settings, command, tuple(jobs), run, failure)
         try:
             for layer, job in jobs.items():
                 recorder.layer_began(layer)
@@ -125,32 +123,6 @@ def run_command(
             raise
         recorder.done(exit_code(reports))
     return reports
-
-
-@contextmanager
-def _alone(settings: Settings, command: str) -> Iterator[None]:
-    """Hold the lake alone; what only that fails for is said here, and in no record."""
-    stopped: BaseException | None = None
-    try:
-        with only_writer(settings.lake, settings.spark.conf):
-            try:
-                yield
-            except BaseException as error:
-                stopped = error
-                raise
-    except BinlakeError as error:
-        if error is not stopped:
-            say(
-                "run_failed",
-                f"{command} failed: {sentence_of(error)}",
-                level=logging.ERROR,
-                outcome="failed",
-                exit_code=exit_code_of(error),
-                error=sentence_of(error),
-                error_type=type(error).__name__,
-                retryable=error.retryable,
-            )
-        raise
 
 
 def run_layers(
@@ -169,8 +141,7 @@ def run_layers(
 
 def require_source(spark: SparkSession, settings: Settings) -> None:
     """Raise SettingsError if nothing was ever ingested for this source: its name may be wrong."""
-    history = Ledger(spark, settings.layout, "").history()
-    known = sorted({entry.source for entry in history})
+    known = Ledger(spark, settings.layout, "").sources()
     if settings.source not in known:
         raise SettingsError(
             f"{settings.source} is no source of the lake {settings.lake}.",

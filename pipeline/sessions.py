@@ -17,7 +17,7 @@ from pipeline.errors import MissingRequirementError
 NOT_SETTABLE = frozenset(
     {"CANNOT_MODIFY_CONFIG", "CANNOT_MODIFY_STATIC_CONFIG", "CONFIG_NOT_AVAILABLE"}
 )
-"""Conditions of errors about settings that a server does not let be set."""
+"""Conditions of errors about settings that a server does not let be set, or does not tell."""
 _PARTITIONS = "spark.sql.shuffle.partitions"
 _UNTOLD = 200
 """Spark's own default, where Databricks finds the number itself (`auto`)."""
@@ -45,13 +45,26 @@ def set_if_allowed(session: SparkSession, key: str, value: str) -> bool:
     return True
 
 
+def setting(session: SparkSession, key: str) -> str | None:
+    """What a setting is; None where it is not set, or where the server does not tell it.
+
+    Databricks' serverless compute refuses to, whatever default is asked for.
+    """
+    try:
+        return session.conf.get(key, None)
+    except PySparkException as error:
+        if condition(error) not in NOT_SETTABLE:
+            raise
+        return None
+
+
 def tasks_of_a_job(spark: SparkSession) -> int:
     """Into how many tasks a job's work is to be dealt: what `spark.sql.shuffle.partitions` says.
 
     It is what conf tells of a cluster's size, and Spark's own jobs go by it too.
     """
-    told = spark.conf.get(_PARTITIONS, None) or ""
-    return max(int(told), 1) if told.isdecimal() else _UNTOLD
+    tasks = setting(spark, _PARTITIONS) or ""
+    return max(int(tasks), 1) if tasks.isdecimal() else _UNTOLD
 
 
 def condition(error: PySparkException) -> str:

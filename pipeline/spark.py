@@ -16,7 +16,7 @@ from pipeline.cache import cache_folder
 from pipeline.errors import MissingRequirementError
 from pipeline.jars import connector_jars, delta_jars, spark_home
 from pipeline.java import java_home
-from pipeline.sessions import let_go_at_exit, own_session
+from pipeline.sessions import let_go_at_exit, own_session, setting
 from pipeline.settings import MIB, Settings
 from pipeline.shipping import on_this_machine, ship
 from pipeline.stores import s3a_conf
@@ -169,11 +169,11 @@ def _as_needed(active: SparkSession) -> SparkSession:
     """The session itself, or one beside it with the settings that correctness rests on."""
     modifiable = {n: v for n, v in SUBSTITUTION.items() if active.conf.isModifiable(n)}
     needed = {**RELIED_ON, **modifiable}
-    if all(active.conf.get(name, None) == value for name, value in needed.items()):
+    if all(setting(active, name) == value for name, value in needed.items()):
         return active
     own = own_session(active, needed)
     for name, value in RELIED_ON.items():
-        if own.conf.get(name, None) != value:
+        if setting(own, name) != value:
             raise MissingRequirementError(
                 f"this Spark does not let {name} be {value}, on which values depend.",
                 remedy="Let it be set, or set it where Spark is started.",

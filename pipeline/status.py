@@ -23,7 +23,8 @@ from pipeline.gold.names import gold_name
 from pipeline.gold.rebuild import BEING_BUILT, GONE, progress
 from pipeline.gold.state import GoldState
 from pipeline.lake import Lake
-from pipeline.ledger import Entry, Ledger
+from pipeline.ledger import Ledger
+from pipeline.ledger_entries import Entry
 from pipeline.redaction import redact
 from pipeline.runs.store import last_runs
 from pipeline.settings import Settings
@@ -86,8 +87,11 @@ class Status:
 
     @property
     def clean(self) -> bool:
-        """No problem, and no table that is held."""
-        return not self.problems and not any(table.held for table in self.tables)
+        """No problem, no table that is held, no source whose runs have failed from the first."""
+        begun = {layer.source for layer in self.layers}
+        runs = (one.last_run for one in self.sources if one.source not in begun)
+        never = any(run is not None and run.outcome == "failed" for run in runs)
+        return not self.problems and not never and not any(table.held for table in self.tables)
 
     def to_json(self) -> str:
         """The same as one JSON object, times in ISO 8601."""
@@ -104,9 +108,9 @@ class Status:
 def read_status(spark: SparkSession, settings: Settings) -> Status:
     """Read the lake's ledger, files and quarantine; writes nothing."""
     lake = settings.layout
-    entries = Ledger(spark, lake, "").history()
+    entries = Ledger(spark, lake, "").last_entries()
     known = {entry.source for entry in entries}
-    runs = last_runs(spark, lake, known)
+    runs = last_runs(spark, lake)
     now = datetime.now(timezone.utc)
     sources: list[SourceStatus] = []
     tables: list[TableStatus] = []
@@ -143,7 +147,7 @@ def read_status(spark: SparkSession, settings: Settings) -> Status:
 
 
 def _layers(entries: Sequence[Entry]) -> Iterator[LayerStatus]:
-    """The last entry of each layer, in order of source and data."""
+    """Each layer's, in order of source and data."""
     latest = {(entry.source, entry.layer): entry for entry in entries}
     for source in sorted({entry.source for entry in entries}):
         for layer in LAYERS:

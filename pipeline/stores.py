@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, TextIO
 
 from fsspec.core import url_to_fs
 
-from pipeline.errors import SettingsError
+from pipeline.errors import SettingsError, UnreachableError
 
 _PACKAGES = {
     **dict.fromkeys(("s3", "s3a"), "s3fs"),
@@ -52,14 +52,14 @@ def filesystem_of(location: str, *, key: str) -> tuple[Any, str]:
 
 @contextmanager
 def sentences(location: str, *, key: str) -> Iterator[None]:
-    """SettingsError (of `key`) for whatever keeps the body from asking what there is.
+    """UnreachableError (of `key`) for whatever keeps the body from asking what there is.
 
     Each store's client has errors of its own: no credentials, no such bucket, no network.
     """
     try:
         yield
     except Exception as error:
-        raise SettingsError(
+        raise UnreachableError(
             f"{location} cannot be reached: {said_by(error)}.",
             key=key,
             remedy="Check the path, the store's endpoint and the credentials in the environment.",
@@ -67,10 +67,8 @@ def sentences(location: str, *, key: str) -> Iterator[None]:
 
 
 def require_reachable(location: str, *, key: str) -> None:
-    """SettingsError (of `key`) where one of the stores above cannot be asked what it has there.
-
-    Of others only Spark may know the way.
-    """
+    """UnreachableError (of `key`) where one of the stores above cannot be asked what it has there,
+    SettingsError where its package is not installed. Of others only Spark may know the way."""
     if location.partition("://")[0] not in _PACKAGES:
         return
     filesystem, path = filesystem_of(location, key=key)
@@ -83,9 +81,17 @@ ASIDE = ".aside"
 
 
 def exists(path: str) -> bool:
-    """Whether there is a file or folder now, whoever put it there."""
+    """Whether there is a file or folder now, whoever put it there.
+
+    Raises what the store's client raises where it does not tell: fsspec's own question takes a
+    local disk's errors (a stale NFS handle, say) for a no.
+    """
     filesystem, place = _fresh(path)
-    return bool(filesystem.exists(place))
+    try:
+        filesystem.info(place)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
 
 
 def content(path: str) -> bytes | None:

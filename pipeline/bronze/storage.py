@@ -45,7 +45,7 @@ class StoredFile:
 def list_files(location: str) -> list[StoredFile]:
     """The files that `location` means, by path: one file, those of a glob, all below a folder.
 
-    Raises SettingsError where there is nothing, or no way to get there.
+    Raises SettingsError where there is nothing, UnreachableError where the store does not tell.
     """
     filesystem, path = filesystem_of(location, key="binlogs")
     with sentences(location, key="binlogs"):

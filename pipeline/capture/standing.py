@@ -16,7 +16,7 @@ from pipeline import stores
 from pipeline.capture.errors import CaptureError
 from pipeline.capture.state import STATE, CaptureState, Gap, Lag, lag_text, read_state
 from pipeline.capture_settings import CaptureSettings
-from pipeline.errors import SettingsError
+from pipeline.errors import SettingsError, UnreachableError
 from pipeline.lock import local_path
 from pipeline.redaction import redact
 from pipeline.settings import Settings
@@ -66,7 +66,7 @@ def capture_standing(settings: Settings, now: datetime) -> CaptureStanding | Non
     try:
         state = _state(capture)
         return _told(settings.source, capture.to, state, now)
-    except (CaptureError, SettingsError) as error:
+    except (CaptureError, SettingsError, UnreachableError) as error:
         problem = str(error)
     except OSError as error:
         problem = f"its state cannot be read: {stores.said_by(error)}."
@@ -101,7 +101,7 @@ def _state(capture: CaptureSettings) -> CaptureState | None:
 
 
 def _stored_state(location: str) -> CaptureState | None:
-    """Raises SettingsError where the store cannot be asked."""
+    """Raises UnreachableError where the store cannot be asked."""
     with stores.sentences(location, key="capture.to"):
         stored = stores.content(f"{location.rstrip('/')}/{STATE}")
     return None if stored is None else CaptureState.from_json(stored.decode())

@@ -79,7 +79,7 @@ def of_source(spark: SparkSession, settings: Settings) -> Settings:
     """
     if "source" in settings.model_fields_set:
         return settings
-    known = sorted({entry.source for entry in Ledger(spark, settings.layout, "").history()})
+    known = Ledger(spark, settings.layout, "").sources()
     if len(known) > 1:
         raise SettingsError(
             f"is not set, and the lake has several: {', '.join(known)}.",

@@ -15,16 +15,17 @@ from importlib import metadata
 from types import MappingProxyType
 from typing import Any
 
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from pipeline.errors import BinlakeError, exit_code_of, has_sentence, sentence_of
+from pipeline.errors import sentence_of
 from pipeline.log_lines import say
 from pipeline.redaction import redact
 from pipeline.report import LayerReport
+from pipeline.runs.failure import Failure
 from pipeline.runs.record import Outcome, RunRecord, Sentence
 from pipeline.runs.store import append_run
 from pipeline.runs.work import work
+from pipeline.sessions import setting
 from pipeline.settings import Settings
 from pipeline.under_way import UnderWay
 
@@ -51,11 +52,12 @@ class Recorder:
         command: str,
         layers: Sequence[str],
         run: UnderWay,
+        failure: Failure,
     ) -> None:
         self._spark = spark
         self._settings = settings
-        redact.learn(settings.secrets)
         self._run = run
+        self._failure = failure
         self._reports: list[LayerReport] = []
         # Asked now: a run can end because Spark is gone.
         self._known: dict[str, Any] = {
@@ -63,7 +65,7 @@ class Recorder:
             "layers": tuple(layers),
             "binlake_version": binlake_version(),
             "spark_version": spark.version,
-            "spark_application": _application(spark),
+            "spark_application": setting(spark, "spark.app.id"),
             "host": socket.gethostname(),
         }
         self._began = datetime.now(timezone.utc)
@@ -101,16 +103,7 @@ class Recorder:
 
     def failed(self, error: BaseException) -> None:
         """The run was stopped by an error, which the caller raises again."""
-        ending: dict[str, Any] = {
-            "exit_code": exit_code_of(error),
-            "error": redact(sentence_of(error)),
-            "error_type": type(error).__name__,
-            "retryable": error.retryable if isinstance(error, BinlakeError) else None,
-        }
-        odd = isinstance(error, Exception) and not has_sentence(error)
-        told = f"{self._known['command']} failed: {ending['error']}"
-        trace = error if odd else None
-        say("run_failed", told, level=logging.ERROR, trace=trace, outcome="failed", **ending)
+        ending = self._failure.say(error)
         with self._bearing_all():
             self._write(self._record(outcome="failed", **ending))
 
@@ -143,14 +136,6 @@ class Recorder:
         except Exception as error:
             told = f"the run's record was not written: {redact(sentence_of(error))}"
             say("record_not_written", told, level=logging.WARNING)
-
-
-def _application(spark: SparkSession) -> str | None:
-    """Spark's id of it; None where a server does not tell its settings."""
-    try:
-        return spark.conf.get("spark.app.id", None)
-    except PySparkException:
-        return None
 
 
 def binlake_version() -> str:

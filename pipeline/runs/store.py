@@ -7,7 +7,7 @@ which no row is read (`pipeline.maintenance`), and a reader looks at the last da
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -67,16 +67,16 @@ def read_runs(
 _LOOKS_FOR_CHANGES = "command NOT IN ('maintain', 'seed')"
 
 
-def last_runs(spark: SparkSession, lake: Lake, known: Collection[str] = ()) -> dict[str, RunRecord]:
-    """The last run of each source that looked for changes; of those `known`, however long ago it
-    was."""
+def last_runs(spark: SparkSession, lake: Lake) -> dict[str, RunRecord]:
+    """The last run of each source that looked for changes, however long ago it was."""
     if not delta.exists(spark, path(lake)):
         return {}
+    runs = delta.read(spark, path(lake)).where(_LOOKS_FOR_CHANGES)
+    sources = {row["source"] for row in runs.select("source").distinct().collect()}
     found: dict[str, RunRecord] = {}
     for days in WINDOWS:
-        rows = _since(delta.read(spark, path(lake)), days).where(_LOOKS_FOR_CHANGES)
-        found = {record.source: record for record in _records(latest(rows))}
-        if set(known) <= found.keys():
+        found = {record.source: record for record in _records(latest(_since(runs, days)))}
+        if found.keys() == sources:
             break
     return found
 

@@ -21,10 +21,10 @@ from pipeline.verify.way import GoldStanding
 
 def with_source(spark: SparkSession, settings: Settings) -> Settings:
     """The settings with the lake's source, if they name none and it has only one."""
-    known = {entry.source for entry in Ledger(spark, settings.layout, "").history()}
+    known = Ledger(spark, settings.layout, "").sources()
     if "source" in settings.model_fields_set or len(known) != 1:
         return settings
-    return settings.model_copy(update={"source": known.pop()})
+    return settings.model_copy(update={"source": known[0]})
 
 
 def verify_with_server(

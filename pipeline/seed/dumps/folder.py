@@ -45,7 +45,7 @@ def _headless(text: str) -> str:
 
 
 def folder(location: str) -> Folder:
-    """The folder at a path or URL; of folders in it nothing. Raises SettingsError, DumpError."""
+    """The folder at a path or URL; of folders in it nothing. Raises UnreachableError, DumpError."""
     filesystem, path = filesystem_of(location, key="seed")
     with sentences(location, key="seed"):
         found = filesystem.ls(path, detail=True) if filesystem.isdir(path) else []

@@ -109,7 +109,7 @@ class ParquetChunk(Chunk):
 
 
 def open_csv(location: str, table: GivenTable, *, delimiter: str = ",", null: str = NULL) -> Dump:
-    """A file of CSV, or a folder of such, each with a header. Raises DumpError, SettingsError."""
+    """Files of CSV, or a folder of such, each with a header. Raises DumpError, UnreachableError."""
     return _dump(
         location,
         table,
@@ -118,7 +118,7 @@ def open_csv(location: str, table: GivenTable, *, delimiter: str = ",", null: st
 
 
 def open_parquet(location: str, table: GivenTable) -> Dump:
-    """A file of Parquet, or a folder of such. Raises DumpError, SettingsError."""
+    """A file of Parquet, or a folder of such. Raises DumpError, UnreachableError."""
     return _dump(location, table, ParquetChunk)
 
 

@@ -24,7 +24,7 @@ _HEAD = 1024
 
 def open_dump(location: str) -> Dump:
     """The dump at a path or URL: a file of mysqldump or mariadb-dump, a folder of MySQL Shell or
-    mydumper. Raises DumpError, SettingsError for a store that cannot be reached.
+    mydumper. Raises DumpError, UnreachableError for a store that cannot be reached.
 
     CSV and Parquet tell neither tables nor a place: see `given`.
     """

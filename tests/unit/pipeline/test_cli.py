@@ -113,6 +113,7 @@ def test_a_lake_with_nothing_in_it_is_none_and_one_whose_first_run_failed_has_th
     assert ended(monkeypatch, "status", "--json", "--conf", str(conf)) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["sources"][0]["last_run"]["error"] == "no log."
+    assert ended(monkeypatch, "status", "--check", "--conf", str(conf)) == 3
 
 
 def test_maintenance_is_a_run_like_others_and_its_dry_run_is_none(

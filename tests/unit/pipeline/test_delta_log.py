@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -64,3 +67,25 @@ def test_of_a_checkpoint_that_is_half_written_nothing_is_told(tmp_path: Path, te
     (log / f"{0:020d}.json").touch()
     (log / "_last_checkpoint").write_text(text)
     assert latest_version(str(tmp_path)) is None
+
+
+def test_a_disk_that_does_not_answer_is_no_end_of_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An older version, taken for the latest, is a table as it was."""
+    log = tmp_path / "_delta_log"
+    log.mkdir()
+    for version in range(3):
+        (log / f"{version:020d}.json").write_text("{}")
+    stat = os.stat
+
+    def stale(path: Any, *args: Any, **options: Any) -> os.stat_result:
+        if str(path).endswith("2.json"):
+            raise OSError(errno.ESTALE, "Stale file handle")
+        return stat(path, *args, **options)
+
+    monkeypatch.setattr(os, "stat", stale)
+    with pytest.raises(OSError, match="Stale"):
+        latest_version(str(tmp_path))
+    monkeypatch.undo()
+    assert latest_version(str(tmp_path)) == 2

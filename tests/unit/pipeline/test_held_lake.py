@@ -11,7 +11,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError
 
 from pipeline import delta, lease
-from pipeline.errors import ConcurrentRunError, SettingsError
+from pipeline.errors import ConcurrentRunError, SettingsError, UnreachableError
 from pipeline.hold import require_held
 from pipeline.lease import only_writer
 from pipeline.stores import filesystem_of
@@ -216,7 +216,7 @@ def test_a_store_that_cannot_be_reached_is_an_error_of_ours(
         raise error
 
     put(write)
-    with pytest.raises(SettingsError, match="cannot be held by this run alone") as told:
+    with pytest.raises(UnreachableError, match="cannot be held by this run alone") as told:
         only_writer(LAKE, {}).__enter__()
     assert "credentials in the environment" in told.value.remedy
 

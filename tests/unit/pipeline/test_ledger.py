@@ -205,6 +205,19 @@ def test_history_tells_who_did_what_when(spark: SparkSession, lake: Lake) -> Non
     ]
     assert all(before < e.at <= datetime.now(timezone.utc) for e in history)
     assert [e.layer for e in ledger.history("silver")] == ["silver"]
+    assert ledger.last_entries() == history[1:]
+
+
+def test_the_last_batches_of_all_sources(spark: SparkSession, lake: Lake) -> None:
+    every = Ledger(spark, lake, "")
+    assert (every.sources(), every.last_entries()) == ([], [])
+    for source in ("shop", "blog", "shop"):
+        ledger = Ledger(spark, lake, source)
+        ledger.finish(ledger.propose("bronze", {}), {})
+    Ledger(spark, lake, "blog").propose("bronze", {})
+    assert every.sources() == ["blog", "shop"]
+    last = [(e.source, e.layer, e.batch, e.state) for e in every.last_entries()]
+    assert last == [("shop", "bronze", 2, "finished"), ("blog", "bronze", 2, "planned")]
 
 
 def test_a_run_knows_what_it_finished_and_whose_plan_it_was(

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline import stores
 from pipeline.bronze.listing import find_binlogs
-from pipeline.errors import SettingsError
+from pipeline.errors import SettingsError, UnreachableError
 from pipeline.lake import require_writable
 from pipeline.stores import filesystem_of, s3a_conf
 from tests.support.archives import pack
@@ -71,7 +71,7 @@ def test_what_spark_put_there_is_seen_and_removed(store: ObjectStore) -> None:
     assert stores.names_in("s3a://lake/nowhere") == []
 
 
-def test_a_bucket_that_is_not_there_or_closed_is_an_error_of_the_settings(
+def test_a_store_that_does_not_answer_may_be_asked_again_and_no_file_is_an_error_of_the_settings(
     store: ObjectStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(SettingsError, match="there is no file at s3://nowhere/logs"):
@@ -79,10 +79,11 @@ def test_a_bucket_that_is_not_there_or_closed_is_an_error_of_the_settings(
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     filesystem_of("s3://x", key="binlogs")[0].clear_instance_cache()
-    with pytest.raises(SettingsError, match="s3://logs cannot be reached: ") as error:
+    with pytest.raises(UnreachableError, match="s3://logs cannot be reached: ") as error:
         find_binlogs("s3://logs")
+    assert (error.value.key, error.value.exit_code, error.value.retryable) == ("binlogs", 1, True)
     assert "credentials in the environment" in error.value.remedy
-    with pytest.raises(SettingsError, match="lake: s3a://lake/x cannot be reached: "):
+    with pytest.raises(UnreachableError, match="lake: s3a://lake/x cannot be reached: "):
         require_writable("s3a://lake/x")
     filesystem_of("s3://x", key="binlogs")[0].clear_instance_cache()
 

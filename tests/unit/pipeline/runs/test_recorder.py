@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,12 +11,14 @@ import pytest
 
 from decoder.errors import BinlogError
 from pipeline import run as runs
-from pipeline.errors import ConcurrentRunError
+from pipeline.errors import ConcurrentRunError, LakeLostError
+from pipeline.hold import Hold, asked_before_commits, require_held
 from pipeline.progress import QuietProgress
 from pipeline.report import LayerReport
 from pipeline.run import run_command
 from pipeline.runs import recorder
 from pipeline.runs.record import RunRecord
+from pipeline.runs.store import path
 from pipeline.settings import Settings
 from pipeline.under_way import FinishedBatch, under_way
 from tests.support.said_lines import Said, listening
@@ -160,14 +163,54 @@ def test_what_stops_a_run_is_recorded_and_raised(
 def test_a_run_whose_lake_another_took_over_has_failed(
     said: Said, kept: list[RunRecord], jobs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lost = ConcurrentRunError("another run took it over.")
-    monkeypatch.setattr(runs, "require_held", raising(lost))
-    with pytest.raises(ConcurrentRunError):
-        run_command(SPARK, SETTINGS, QuietProgress(), "run")
-    (record,) = kept
-    assert (record.outcome, record.exit_code, record.retryable) == ("failed", 1, True)
-    assert (record.error, record.files) == ("another run took it over.", 1)
+    """It may not write its record either: whose lake it is now, it does not know."""
+    settings = SETTINGS.model_copy(update={"lake": "s3a://bucket/lake"})
+    append = recorder.append_run
+
+    def commit(spark: Any, lake: Any, record: RunRecord) -> None:
+        require_held(path(lake))
+        append(spark, lake, record)
+
+    @contextmanager
+    def lost(lake: str, _conf: object) -> Iterator[None]:
+        with asked_before_commits(Hold(lake, 30, lost=True)):
+            yield
+
+    monkeypatch.setattr(recorder, "append_run", commit)
+    monkeypatch.setattr(runs, "only_writer", lost)
+    with pytest.raises(LakeLostError):
+        run_command(SPARK, settings, QuietProgress(), "run")
+    (line,) = said.of("run_failed")
+    assert (line["outcome"], line["exit_code"], line["retryable"]) == ("failed", 1, True)
+    assert "another run took s3a://bucket/lake over" in line["error"]
+    assert kept == []
+    assert len(said.of("record_not_written")) == 1
     assert not said.of("run_finished")
+
+
+@pytest.mark.parametrize(
+    ("error", "told", "exit_code"),
+    [(ConnectionError("gone"), "ConnectionError: gone", 1), (KeyboardInterrupt(), "It was", 130)],
+)
+@pytest.mark.parametrize("where", ["only_writer", "Recorder"])
+def test_what_ends_a_run_before_it_is_recorded_is_said(
+    said: Said,
+    kept: list[RunRecord],
+    jobs: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    where: str,
+    error: BaseException,
+    told: str,
+    exit_code: int,
+) -> None:
+    """Where lines are all that is read, nobody else says it."""
+    monkeypatch.setattr(runs, where, raising(error))
+    with pytest.raises(type(error)):
+        run()
+    (line,) = said.of("run_failed")
+    assert line["error"].startswith(told)
+    assert line["exit_code"] == exit_code
+    assert kept == []
 
 
 def test_a_record_that_cannot_be_written_is_said_and_no_more(
