@@ -13,7 +13,13 @@ from airflow.sdk import DAG, TriggerRule
 from binlake_airflow.command_task import command_task, status_check
 from binlake_airflow.dag_arguments import dag_arguments
 from binlake_airflow.gold_asset import publish
-from binlake_airflow.params import FULL_REFRESH, FULL_REFRESH_OPTION, UNTIL, UNTIL_OPTION
+from binlake_airflow.params import (
+    FULL_REFRESH,
+    FULL_REFRESH_OPTION,
+    LOOKED_FOR_OPTION,
+    UNTIL,
+    UNTIL_OPTION,
+)
 from binlake_airflow.server_tasks import before_bronze
 from binlake_airflow.source import Source
 from binlake_airflow.sources import make_dags
@@ -31,7 +37,9 @@ def replication(source: Source) -> DAG:
         capture, seed = before_bronze(source)
         # Whatever becomes of those: what is landed is replicated, and tables that gold has.
         bronze = command_task(source, "bronze", "ingest", trigger_rule=TriggerRule.ALL_DONE)
-        silver = command_task(source, "silver", "decode", options=FULL_REFRESH_OPTION)
+        silver = command_task(
+            source, "silver", "decode", options={**LOOKED_FOR_OPTION, **FULL_REFRESH_OPTION}
+        )
         gold = command_task(
             source, "gold", "apply", options={**UNTIL_OPTION, **FULL_REFRESH_OPTION}
         )

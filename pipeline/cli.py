@@ -67,12 +67,18 @@ def decode(
     binlogs: Binlogs = None,
     lake: LakeFolder = None,
     conf: Conf = None,
+    until: Annotated[
+        str | None,
+        typer.Option("--until", help="With --full-refresh: only if gold can stop there."),
+    ] = None,
     full_refresh: FullRefresh = False,
     log: Log = None,
 ) -> None:
     """Silver only: decode what is ingested to typed change rows."""
+    if until is not None and not full_refresh:
+        raise typer.BadParameter("gold stops there, not decode: it needs --full-refresh.")
     command = "decode --full-refresh" if full_refresh else "decode"
-    carry_out(command, conf, source=source, binlogs=binlogs, lake=lake, log=log)
+    carry_out(command, conf, source=source, binlogs=binlogs, lake=lake, until=until, log=log)
 
 
 @app.command()

@@ -55,7 +55,11 @@ def _decode_anew(spark: SparkSession, settings: Settings, progress: Progress) ->
     ledger = Ledger(spark, settings.layout, settings.source)
     if _goes_on(ledger, settings):
         return silver.run(spark, settings, progress)
-    # Else gold would find it, once silver is decoded anew.
+    return _refresh_silver(spark, settings, progress)
+
+
+def _refresh_silver(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
+    """Silver's, unless gold could not stop where it is to: it would find that behind it all."""
     require_in_log(read_files(spark, settings.layout, settings.source), settings)
     return silver.refresh(spark, settings, progress)
 
@@ -79,7 +83,7 @@ COMMANDS: Mapping[str, Mapping[str, Job]] = MappingProxyType(
             "silver": _decode_anew,
             "gold": gold.refresh,
         },
-        "decode --full-refresh": {"silver": silver.refresh},
+        "decode --full-refresh": {"silver": _refresh_silver},
         "apply --full-refresh": {"gold": gold.refresh},
     }
 )

@@ -18,7 +18,7 @@ from pipeline.status import Status, TableStatus
 
 def show_reports(reports: Sequence[LayerReport], settings: Settings, out: Console) -> None:
     """A line per layer."""
-    table = Table(title=f"Lake {settings.lake}", title_justify="left")
+    table = Table(title=escape(f"Lake {settings.lake}"), title_justify="left")
     table.add_column("layer")
     table.add_column("did")
     table.add_column("seconds", justify="right")
@@ -93,7 +93,7 @@ def _remarks(status: Status) -> Iterator[str]:
 
 def _sources(status: Status) -> Table:
     """How old gold is, how long it took to come there, and the last run."""
-    table = Table(title=f"Lake {status.lake}", title_justify="left")
+    table = Table(title=escape(f"Lake {status.lake}"), title_justify="left")
     for heading in ("source", "gold is of", "age", "lag", "last run", "outcome"):
         table.add_column(heading, overflow="fold")
     for source in status.sources:

@@ -7,6 +7,9 @@ from typing import Any
 
 from binlake_airflow.source import Source
 
+LONGEST_DELAY = timedelta(minutes=30)
+"""Between two attempts, which come at ever longer intervals; unless the first is to be longer."""
+
 
 def dag_arguments(source: Source, kind: str) -> dict[str, Any]:
     """One run at a time, nothing caught up (one run takes all there is), and safe retries.
@@ -25,7 +28,7 @@ def dag_arguments(source: Source, kind: str) -> dict[str, Any]:
             "retries": source.options.retries,
             "retry_delay": source.options.retry_delay,
             "retry_exponential_backoff": True,
-            "max_retry_delay": timedelta(minutes=30),
+            "max_retry_delay": max(source.options.retry_delay, LONGEST_DELAY),
         },
         "tags": ["binlake", source.name, kind],
     }

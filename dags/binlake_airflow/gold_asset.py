@@ -24,7 +24,7 @@ def publish(source: str, gold: XComArg) -> XComArg:
     @task(task_id="published", outlets=[asset])
     def published(told: Any) -> Iterable[Metadata]:
         steps: list[Mapping[str, Any]] = [told] if isinstance(told, Mapping) else list(told)
-        if not is_new(steps) and _told_before(get_current_context()):
+        if not is_new(steps) and told_before(get_current_context()):
             raise AirflowSkipException("Gold is where it was: nobody needs to be told.")
         cuts = [step for step in steps if "cut_lsn" in step]
         yield Metadata(asset, extra=dict(cuts[-1]) if cuts else {})
@@ -42,7 +42,13 @@ def is_new(steps: Iterable[Mapping[str, Any]]) -> bool:
     return any("outcome" not in s or "cut_lsn" in s or s["attempt"] > 1 for s in steps)
 
 
-def _told_before(context: Context) -> bool:
-    """Whether what gold published in the run before was told: a run that failed may not have."""
+def told_before(context: Context) -> bool:
+    """Whether what gold published in the run before was told: a run that failed may not have.
+
+    Nor has one that somebody marked as failed, or that took too long: what had not begun by then is
+    skipped without a try.
+    """
     before = context["ti"].get_previous_ti()
-    return before is None or before.state in ("success", "skipped")
+    if before is None or before.state == "success":
+        return True
+    return before.state == "skipped" and before.try_number > 0

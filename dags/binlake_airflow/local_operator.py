@@ -24,7 +24,10 @@ GRACE = 4.0
 """Seconds that a command has to end before it is killed: Airflow kills a task that is stopped, and
 with it who would kill the command, after five. A run may be killed anywhere."""
 _LEVELS = {"WARNING": "warning", "ERROR": "error", "CRITICAL": "error"}
-_LEFT_OUT = frozenset({"time", "level", "logger", "message", "event"})
+_TRACE = "exc_info"
+_LEFT_OUT = frozenset({"time", "level", "logger", "message", "event", _TRACE})
+"""Fields with a place of their own in Airflow's log; a trace is text, which it would take for an
+error to be printed, and lose."""
 
 
 class BinlakeLocalOperator(BaseOperator):
@@ -95,10 +98,15 @@ class BinlakeLocalOperator(BaseOperator):
         level = _LEVELS.get(str(fields.get("level")), "info")
         shown = {name: value for name, value in fields.items() if name not in _LEFT_OUT}
         getattr(self.log, level)(str(fields.get("message", "")), **shown)
+        for traced in str(fields.get(_TRACE) or "").splitlines():
+            getattr(self.log, level)(traced)
 
     def on_kill(self) -> None:
-        """End it with all that it started: Java, and Spark's workers, which may outlive it."""
-        process = self._process
+        """End it with all that it started: Java may outlive it, and ends Spark's workers.
+
+        Once: Airflow asks again behind a timeout, and then the number may be another's.
+        """
+        process, self._process = self._process, None
         if process is None:
             return
         with suppress(ProcessLookupError):  # no one of them is there any more

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from airflow.sdk import Param
 
+PLACE = (
+    r"^(\d+|\d{4}-\d{2}-\d{2}([T ].*)?|[0-9A-Fa-f-]{36}(:[A-Za-z_][A-Za-z0-9_]*)?:\d+"
+    r"|\d+-\d+-\d+|[^:/]+\.\d+:\d+)$"
+)
+"""The forms that `pipeline.until` reads: others are refused before anything is done."""
+
 UNTIL = Param(
     None,
     type=["null", "string"],
-    minLength=1,
+    pattern=PLACE,
     title="Until",
     description_md="Gold stops there: a time (`2026-11-22T10:00:00Z`), a GTID, `FILE:POSITION`, or"
     " an LSN. The next run without it goes on from there.",
@@ -50,5 +56,7 @@ EVERY = Param(
 )
 
 UNTIL_OPTION = {"--until": "{{ params.until or '' }}"}
+LOOKED_FOR_OPTION = {"--until": "{{ params.full_refresh and params.until or '' }}"}
+"""Of silver, which decodes the whole lake anew: only if gold can stop there."""
 FULL_REFRESH_OPTION = {"--full-refresh": "{{ params.full_refresh }}"}
 DRY_RUN_OPTION = {"--dry-run": "{{ params.dry_run }}"}

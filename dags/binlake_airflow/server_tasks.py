@@ -11,12 +11,11 @@ from typing import Any
 from airflow.sdk import BaseOperator, cross_downstream
 
 from binlake_airflow.command_task import command_task, worker_task
-from binlake_airflow.source import Source
+from binlake_airflow.source import ANY_POOL, Source
 
 CONNECTOR = "org.mariadb.jdbc:mariadb-java-client:3.5.6"
 """What Spark reads servers with, MySQL's too: `pipeline.jars` fetches it where it starts Spark."""
 _CONNECTOR_NAME = CONNECTOR.split(":")[1]
-_ANY_POOL = "default_pool"
 
 
 def capture_task(source: Source) -> BaseOperator:
@@ -34,13 +33,17 @@ def seed_task(source: Source) -> BaseOperator:
 
 
 def verify_task(source: Source) -> BaseOperator:
-    """Compares gold with the server. It waits for runs of gold, so it takes none of their slots. A
-    difference always fails it: nothing else would tell."""
-    options = {
-        "--against": "server",
-        "--wait": str(int(source.options.verify_wait.total_seconds())),
+    """Compares gold with the server. It waits for runs of gold, so it takes none of their slots,
+    and for that long more than other tasks. A difference always fails it: nothing else would tell.
+    """
+    own = source.options
+    options = {"--against": "server", "--wait": str(int(own.verify_wait.total_seconds()))}
+    given: dict[str, Any] = {
+        "server": own.server,
+        "pool": ANY_POOL,
+        "warn": False,
+        "execution_timeout": own.timeout + own.verify_wait,
     }
-    given = {"server": source.options.server, "pool": _ANY_POOL, "warn": False}
     return command_task(source, "verify", "verify", options=options, **given)
 
 

@@ -20,6 +20,8 @@ from pydantic import (
 )
 
 SECTION = "airflow"
+ANY_POOL = "default_pool"
+"""Airflow's own, of tasks that name none."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
@@ -45,6 +47,13 @@ def _schedule(value: str | None) -> str | None:
         cast("Any", dag).validate()  # which has no types of its own
     except AirflowTimetableInvalid as error:
         raise ValueError(f"is no schedule: {error}") from error
+    return value
+
+
+def _pool(value: str | None) -> str | None:
+    """Its one slot would be the only one of all DAGs that name no pool."""
+    if value == ANY_POOL:
+        raise ValueError(f"must be a pool for Binlake alone: {ANY_POOL} is everybody's")
     return value
 
 
@@ -82,7 +91,7 @@ class Options(BaseModel):
     """Without one: the program, by name or path."""
     conf: str | None = None
     """This file as the tasks see it, where that is not as Airflow sees it."""
-    pool: str | None = None
+    pool: Annotated[str | None, AfterValidator(_pool)] = None
     """One slot, which all tasks of the source share; by default `binlake_` and its name."""
     owner: str = "binlake"
     retries: int = Field(default=3, ge=0)
@@ -108,8 +117,8 @@ class Source(BaseModel):
         by: the name, and whether a capture ends."""
         try:
             settings = yaml.safe_load(file.read_text(encoding="utf-8"))
-        except (OSError, ValueError, yaml.YAMLError) as error:  # a date that is none: ValueError
-            raise SourceError(f"{file} cannot be read: {error}") from error
+        except Exception as error:  # PyYAML raises whatever it comes across, also for a wrong date
+            raise SourceError(f"{file} cannot be read: {_unread(error)}") from error
         name = settings.get("source") if isinstance(settings, dict) else None
         if not (isinstance(name, str) and NAME.fullmatch(name)):
             raise SourceError(f"{file}: source must be a name of letters, digits, - _ and .")
@@ -137,6 +146,17 @@ class Source(BaseModel):
     def dag_id(self, kind: str) -> str:
         """`binlake_shop_replication`: the DAGs of a source stand together."""
         return f"binlake_{self.name}_{kind}"
+
+
+def _unread(error: Exception) -> str:
+    """What is wrong, without what stands there: whoever sees Airflow's page may not see passwords,
+    and PyYAML quotes the line."""
+    mark = getattr(error, "problem_mark", None)
+    if mark is not None:
+        return f"line {mark.line + 1} is no YAML. A value that begins with a sign needs quotes"
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    return str(error) if type(error) is ValueError else f"it is no YAML ({type(error).__name__})"
 
 
 def _captures_forever(settings: dict[str, Any]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,21 +13,22 @@ from binlake_airflow.source import Source, SourceError
 from binlake_airflow.unreadable import unreadable
 
 FOLDER = "BINLAKE_SOURCES"
-ENDINGS = ("*.yml", "*.yaml")
+ENDINGS = (".yml", ".yaml")
 DEFAULT = Path(__file__).parents[2] / "conf" / "sources"
 
 
 def read_sources(*, tell: bool = False) -> list[Source]:
     """Those whose files can be used, by name.
 
-    With `tell`, any other file gets a DAG that fails with the reason, and so does a folder that is
-    not there: raising it would take the DAGs of all sources away.
+    With `tell`, any other file gets a DAG that fails with the reason, and so does a folder without
+    one: raising it would take the DAGs of all sources away.
     """
     found: dict[str, Source] = {}
-    if tell and not folder().is_dir():
-        unreadable(folder(), f"{folder()}, which {FOLDER} names, is no folder that is seen here")
-    files = (file for ending in ENDINGS for file in folder().glob(ending))
-    for file in sorted(files):
+    files = _files()
+    if tell and not files:
+        told = f"{folder()}, where sources are ({FOLDER}), has no file to be seen here"
+        unreadable(folder(), told)
+    for file in files:
         try:
             source = Source.read(file)
             if other := found.get(source.name):
@@ -38,6 +39,15 @@ def read_sources(*, tell: bool = False) -> list[Source]:
         else:
             found[source.name] = source
     return [found[name] for name in sorted(found)]
+
+
+def _files() -> list[Path]:
+    """Those that may be a source's: one that was put aside under the second ending comes second."""
+    try:
+        names = sorted(os.listdir(folder()))
+    except OSError:  # not there, or closed to Airflow's user
+        return []
+    return [folder() / name for ending in ENDINGS for name in names if name.endswith(ending)]
 
 
 def make_dags(
@@ -59,10 +69,21 @@ def make_dags(
             cast("Any", dag).validate()  # which has no types of its own
         except Exception as error:
             if tell:
-                unreadable(source.file, f"{source.file}: {type(error).__name__}: {error}")
+                told = f"{source.file}: {type(error).__name__}: {error}"
+                unreadable(source.file, _without(source.options.submit, told))
         else:
             found[dag.dag_id] = dag
     return found
+
+
+def _without(values: Any, text: str) -> str:
+    """The text without the values, passwords among them, which an operator's refusal quotes."""
+    if isinstance(values, Mapping | list):
+        inner = values.values() if isinstance(values, Mapping) else values
+        for value in inner:
+            text = _without(value, text)
+        return text
+    return text.replace(str(values), "***") if isinstance(values, str) and values else text
 
 
 def folder() -> Path:

@@ -9,11 +9,13 @@ MOST = 1000
 
 
 def stops(since: str | None, until: str | None, every: int | None) -> list[str]:
-    """What `--until` is at each step: times that are `every` hours apart, then `until` itself.
+    """What `--until` is at each step: times that are `every` hours apart, the last at `until`.
 
     Empty text is where silver ends. Raises ValueError where there is no way to make steps.
     """
     if every is None:
+        if since is not None:
+            raise ValueError("since is where the first step begins, and there is no every.")
         return [until or ""]
     if since is None or until is None:
         raise ValueError("every needs since and until: the first step begins, and the last ends.")
@@ -24,7 +26,7 @@ def stops(since: str | None, until: str | None, every: int | None) -> list[str]:
     count = -(-(last - first) // step)
     if count > MOST:
         raise ValueError(f"every {every} hours makes {count} steps; {MOST} are the most.")
-    return [(first + number * step).isoformat() for number in range(1, count)] + [until]
+    return [(first + number * step).isoformat() for number in range(1, count)] + [last.isoformat()]
 
 
 def _time(text: str) -> datetime:

@@ -12,7 +12,8 @@ from airflow.sdk.exceptions import AirflowFailException
 
 def unreadable(file: Path, reason: str) -> DAG:
     """One task, every hour, so that whoever is told of failures is told of this one."""
-    name = re.sub(r"[^A-Za-z0-9_.-]", "_", file.stem)
+    # a.yml is `a`; a.yaml may stand beside it.
+    name = re.sub(r"[^A-Za-z0-9_.-]", "_", file.name.removesuffix(".yml"))
 
     @task(retries=0)
     def read() -> None:

@@ -31,6 +31,7 @@ from pipeline.bronze.storage import (
     file_name,
     list_files,
     opened,
+    read_anew,
 )
 from pipeline.bronze.turns import FIRST_TURN, turn_of
 from pipeline.stores import said_by
@@ -122,24 +123,29 @@ def split_name(name: str) -> tuple[str, int]:
 
 def _look(file: StoredFile, keys: Keys) -> Binlog | _Refused:
     try:
-        with opened(file.path, ahead=_FIRST_READ) as stored:
-            codec = codec_of(stored.read(MAGIC_LENGTH))
-            stored.seek(0)
-            if codec is None:
-                cipher, head = _look_inside(stored, file.name, keys, file.size)
-            else:
-                # The archive's size is part of what tells that it changed.
-                file = replace(file, modified=f"{file.modified}, {file.size} bytes of {codec}")
-                log = cast(BinaryIO, ArchivedFile(stored, codec))
-                cipher, head = _look_inside(log, file.name, keys, _LARGEST_HEAD)
+        codec, cipher, head = read_anew(partial(_look_at, file, keys))
     except BinlogError as error:
         return _Refused(file, error)
     except OSError as error:
         return _Refused(file, BinlogError(f"it cannot be read: {said_by(error)}"))
-    if cipher is not None and codec is None:
+    if codec is not None:
+        # The archive's size is part of what tells that it changed.
+        file = replace(file, modified=f"{file.modified}, {file.size} bytes of {codec}")
+    elif cipher is not None:
         file = replace(file, size=max(file.size - HEADER_LENGTH, 0))
     head = _of_its_turn(head, turn_of(file.path))
     return Binlog(file, head, *split_name(file.name), cipher, codec)
+
+
+def _look_at(file: StoredFile, keys: Keys) -> tuple[str | None, StreamCipher | None, Head]:
+    """What it is compressed with and encrypted with, and its head."""
+    with opened(file.path, ahead=_FIRST_READ) as stored:
+        codec = codec_of(stored.read(MAGIC_LENGTH))
+        stored.seek(0)
+        if codec is None:
+            return codec, *_look_inside(stored, file.name, keys, file.size)
+        log = cast(BinaryIO, ArchivedFile(stored, codec))
+        return codec, *_look_inside(log, file.name, keys, _LARGEST_HEAD)
 
 
 def _of_its_turn(head: Head, turn: int) -> Head:

@@ -209,6 +209,7 @@ def opened(
     """
     try:
         filesystem, place = url_to_fs(path)
+        filesystem.invalidate_cache()  # what a listing told may be of an object before this one
         stored = filesystem.open(place, "rb", block_size=ahead)
     except (OSError, ImportError, ValueError):
         raise

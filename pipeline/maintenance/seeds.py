@@ -28,7 +28,9 @@ def abandoned_seeds(lake: Lake, source: str, now: datetime) -> Iterator[str]:
 
 def remove_abandoned_seeds(lake: Lake, source: str, now: datetime) -> int:
     """How many were removed; another run may have been quicker with some."""
-    found = list(abandoned_seeds(lake, source, now))
-    for seed in found:
+    removed = 0
+    # Each is looked at right before: while others go, which may take minutes, one may be finished.
+    for seed in abandoned_seeds(lake, source, now):
         stores.remove(f"{lake.seeds(source)}/{seed}")
-    return len(found)
+        removed += 1
+    return removed

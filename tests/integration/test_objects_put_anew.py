@@ -6,13 +6,19 @@ import gzip
 import os
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import pytest
 
+from pipeline.bronze import listing
+from pipeline.bronze.listing import find_binlogs
 from pipeline.bronze.resumed_file import ResumedFile
 from pipeline.bronze.storage import WINDOW, opened, read_anew, read_windows
 from tests.support.object_store import ObjectStore, object_store
 
+SHOP = Path(__file__).parents[2] / "demo" / "binlogs" / "binlog.000001"
 PLACE = "landing/shop/binlog.000001"
 BEFORE = bytes(range(256)) * (5 * WINDOW // 256)
 NOISE = os.urandom(5 * WINDOW)  # so that it does not fit into what is read ahead when packed
@@ -42,6 +48,28 @@ def test_what_was_listed_is_read_from_the_new_one(store: ObjectStore, times: int
 def test_one_that_is_put_anew_each_time_is_an_error(store: ObjectStore) -> None:
     with pytest.raises(OSError, match="no longer exists"):
         read_anew(lambda: read_while_it_is_put_anew(store, anew=True))
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_the_head_of_a_log_is_looked_at_in_the_new_one(
+    store: ObjectStore, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    """Between the store's telling what there is and its giving it."""
+    log = SHOP.read_bytes()
+    store.put(PLACE, log)
+    puts = iter(range(times))
+
+    @contextmanager
+    def opened_late(path: str, **how: Any) -> Iterator[BinaryIO]:
+        with opened(path, **how) as stream:
+            if next(puts, None) is not None:
+                store.put(PLACE, log + os.urandom(16))
+            yield stream
+
+    monkeypatch.setattr(listing, "opened", opened_late)
+    found = find_binlogs("s3://landing/shop")
+    assert found.faults == ()
+    assert [one.stored.name for one in found.binlogs] == ["binlog.000001"]
 
 
 @pytest.mark.parametrize("codec", [None, "gzip"])

@@ -20,6 +20,7 @@ from pipeline.cli import app
 from pipeline.progress import QuietProgress
 from pipeline.run import run_layers
 from pipeline.settings import Settings
+from pipeline.verify import against as against_server
 from tests.support import type_zoo
 from tests.support.mysql import MySQLServer
 from tests.support.server import Server
@@ -128,7 +129,7 @@ def keys(difference: dict[str, Any]) -> list[tuple[list[str | None], str, int, i
 
 
 def test_all_is_equal_until_something_is_changed_beside_the_log(
-    mysql: MySQLServer, lake: Path, tmp_path: Path
+    mysql: MySQLServer, lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = tmp_path / "snapshot.pyz"
     assert CliRunner().invoke(app, ["verify", "--script", str(script)]).exit_code == 0
@@ -156,6 +157,12 @@ def test_all_is_equal_until_something_is_changed_beside_the_log(
     assert lost[1:] == ("in gold only", 0, 1)
     assert more == (["3", None, ""], "missing in gold", 1, 0)
     assert "added integer" in changed["altered"]["reason"]
+    # More than are named are counted all the same.
+    with monkeypatch.context() as patch:
+        patch.setattr(against_server, "KEYS", 2)
+        _, found = verify(lake, "--against", tmp_path / "changed", "--tables", f"{ZOO}.pair")
+    (pair,) = found["against"]["differences"]
+    assert (pair["count"], len(pair["keys"])) == (3, 2)
 
     # A statement of the log: the snapshot is of another state, and what has no keys says so.
     mysql.execute(f"INSERT INTO {ZOO}.pair VALUES (5, 'later', 5)")

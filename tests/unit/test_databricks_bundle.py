@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import typer
 import yaml
 from databricks.bundles.jobs import Job
+from pydantic import BaseModel, ValidationError
 
 from pipeline.cli import app
 from pipeline.settings import Settings
@@ -17,7 +18,8 @@ from pipeline.task import arguments
 
 ROOT = Path(__file__).parent.parent.parent
 BUNDLE = yaml.safe_load((ROOT / "databricks.yml").read_text())
-RESOURCES = [yaml.safe_load(file.read_text()) for file in ROOT.glob("resources/*.yml")]
+RESOURCES_FILES = sorted(ROOT.glob("resources/*.yml"))
+RESOURCES = [yaml.safe_load(file.read_text()) for file in RESOURCES_FILES]
 JOBS: dict[str, Any] = {
     name: job for found in RESOURCES for name, job in found["resources"]["jobs"].items()
 }
@@ -27,12 +29,83 @@ PARAMETER = re.compile(r"\{\{job\.parameters\.(\w+)\}\}")
 VARIABLE = re.compile(r"\$\{var\.(\w+)\}")
 
 
+class _Strict(BaseModel, extra="forbid"):
+    """A part of databricks.yml, of which `databricks-bundles` has no models; source:
+    https://docs.databricks.com/dev-tools/bundles/reference."""
+
+
+class _Name(_Strict):
+    name: str
+
+
+class _Variable(_Strict):
+    description: str
+    default: str
+
+
+class _Artifact(_Strict):
+    type: Literal["whl", "jar"]
+    path: str
+    build: str
+    dynamic_version: bool
+
+
+class _Workspace(_Strict):
+    root_path: str
+
+
+class _Target(_Strict):
+    mode: Literal["development", "production"]
+    default: bool = False
+    workspace: _Workspace | None = None
+
+
+class Bundle(_Strict):
+    """The whole file."""
+
+    bundle: _Name
+    variables: dict[str, _Variable]
+    artifacts: dict[str, _Artifact]
+    include: list[str]
+    targets: dict[str, _Target]
+
+
 @pytest.mark.parametrize("name", JOBS)
 def test_a_job_is_one_that_databricks_knows(name: str) -> None:
     job = Job.from_dict(JOBS[name])
     assert job.max_concurrent_runs == 1
     with pytest.raises(ValueError, match="no_such_field"):
         Job.from_dict({**JOBS[name], "no_such_field": 1})
+
+
+@pytest.mark.parametrize("file", RESOURCES_FILES, ids=lambda file: file.name)
+def test_tasks_run_in_an_environment_with_the_wheel_that_is_built(file: Path) -> None:
+    for job in yaml.safe_load(file.read_text())["resources"]["jobs"].values():
+        specs = {one["environment_key"]: one["spec"] for one in job["environments"]}
+        assert {task["environment_key"] for task in job["tasks"]} == specs.keys()
+        for spec in specs.values():
+            (wheel,) = spec["dependencies"]
+            assert (file.parent / wheel).resolve() == ROOT / "dist" / "*.whl"
+    makefile = (ROOT / "Makefile").read_text()
+    assert BUNDLE["artifacts"]["binlake"]["build"] == "make wheel"
+    assert "build --target wheel --directory dist" in makefile
+
+
+def test_the_trigger_waits_for_as_long_as_databricks_asks_for() -> None:
+    trigger = JOBS["binlake"]["trigger"]["file_arrival"]
+    assert min(trigger[key] for key in trigger if key.endswith("_seconds")) >= 60
+
+
+def test_the_bundle_has_what_its_reference_tells_and_nothing_else() -> None:
+    assert Bundle.model_validate(BUNDLE).targets["dev"].default
+    for wrong in (
+        {"artifacts": {"binlake": {**BUNDLE["artifacts"]["binlake"], "type": "weel"}}},
+        {"targets": {"dev": {"mode": "prodction"}}},
+        {"targets": {"dev": {"mode": "production", "workspace": {"root_pth": "/"}}}},
+        {"variables": {"x": {"defalt": "1"}}},
+    ):
+        with pytest.raises(ValidationError):
+            Bundle.model_validate({**BUNDLE, **wrong})
 
 
 def test_every_resource_is_included_and_every_variable_declared() -> None:
@@ -54,7 +127,8 @@ def test_layers_follow_each_other_and_the_check_comes_last() -> None:
 def test_a_task_calls_a_command_with_options_that_it_has(key: str) -> None:
     task = TASKS[key]["python_wheel_task"]
     assert task["package_name"] == "binlake"
-    assert f'{task["entry_point"]} = "pipeline.' in (ROOT / "pyproject.toml").read_text()
+    program = re.compile(f'^{re.escape(task["entry_point"])} = "pipeline', re.MULTILINE)
+    assert program.search((ROOT / "pyproject.toml").read_text())
     params = _params(task["parameters"], DEFAULTS)
     assert str(params["conf"]).endswith("/conf/databricks/${bundle.target}.yml")
     assert not any(params.get(name) for name in DEFAULTS), "nothing but what is new, and all of it"

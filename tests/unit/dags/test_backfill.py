@@ -40,14 +40,15 @@ def test_it_needs_paths(bag: DagBag, wrong: object) -> None:
             "2026-01-01T00:00:00Z",
             "2026-01-02T01:00:00Z",
             12,
-            ["2026-01-01T12:00:00+00:00", "2026-01-02T00:00:00+00:00", "2026-01-02T01:00:00Z"],
+            ["2026-01-01T12:00:00+00:00", "2026-01-02T00:00:00+00:00", "2026-01-02T01:00:00+00:00"],
         ),
-        ("2026-01-01", "2026-01-02", 24, ["2026-01-02"]),
+        # Not 20260102, which would be an LSN.
+        ("2026-01-01", "20260102", 24, ["2026-01-02T00:00:00+00:00"]),
         (
             "2026-01-01T00:00:00+01:00",
             "2026-01-01T02:00:00",
             2,
-            ["2026-01-01T02:00:00+01:00", "2026-01-01T02:00:00"],
+            ["2026-01-01T02:00:00+01:00", "2026-01-01T02:00:00+00:00"],
         ),
     ],
 )
@@ -62,11 +63,14 @@ def test_stops(
     [
         (None, "2026-01-02", 1, "needs since and until"),
         ("2026-01-02", None, 1, "needs since and until"),
+        ("2026-01-01", "2026-01-02", None, "there is no every"),
         ("2026-01-02", "2026-01-02", 1, "not before"),
         ("2026-01-02", "binlog.000003:4", 1, "no time"),
         ("2000-01-01", "2026-01-01", 1, "are the most"),
     ],
 )
-def test_no_way_to_make_steps(since: str | None, until: str | None, every: int, told: str) -> None:
+def test_no_way_to_make_steps(
+    since: str | None, until: str | None, every: int | None, told: str
+) -> None:
     with pytest.raises(ValueError, match=told):
         stops(since, until, every)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
-from binlake_airflow.gold_asset import gold_asset, is_new
+from binlake_airflow.gold_asset import gold_asset, is_new, told_before
 
 NOTHING = {"outcome": "nothing_new", "attempt": 1}
 DONE = {"outcome": "done", "cut_lsn": 7, "attempt": 1}
@@ -33,3 +36,21 @@ def test_what_is_new(steps: list[dict[str, object]], new: bool) -> None:
 def test_sources_have_assets_of_their_own() -> None:
     assert gold_asset("shop") != gold_asset("crm")
     assert gold_asset("shop").uri == "binlake://shop/gold"
+
+
+@pytest.mark.parametrize(
+    ("before", "told"),
+    [
+        (None, True),
+        (("success", 1), True),
+        (("skipped", 1), True),
+        # Somebody marked the run as failed before the task had begun.
+        (("skipped", 0), False),
+        (("failed", 1), False),
+        (("upstream_failed", 0), False),
+    ],
+)
+def test_what_the_run_before_published_was_told(before: tuple[str, int] | None, told: bool) -> None:
+    ended = before and SimpleNamespace(state=before[0], try_number=before[1])
+    context: Any = {"ti": SimpleNamespace(get_previous_ti=lambda: ended)}
+    assert told_before(context) is told

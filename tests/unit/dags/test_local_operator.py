@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import time
@@ -54,17 +55,18 @@ def test_it_calls_the_program_and_returns_what_it_said(program: Path) -> None:
 
 
 def test_the_environment_has_the_server_and_no_one_else(
-    program: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    program: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("AIRFLOW_CONN_DB", '{"host": "db", "login": "me", "password": "qw/ertz"}')
     (program.parent / "then").write_text(f'echo "$BINLAKE_SERVER" > {program.parent}/server\n')
     before = dict(os.environ)
     made = operator(program, server="db")
-    with caplog.at_level("DEBUG"):
-        run(made)
+    run(made)
     assert (program.parent / "server").read_text() == "mysql://me:qw%2Fertz@db\n"
     assert dict(os.environ) == before
-    assert "qw" not in caplog.text + str(vars(made)) + (program.parent / "called").read_text()
+    logged = "".join(capfd.readouterr())
+    assert "binlake" in logged
+    assert "qw" not in logged + str(vars(made)) + (program.parent / "called").read_text()
     run(operator(program))
     assert (program.parent / "server").read_text() == "\n"
 
@@ -123,6 +125,33 @@ def test_what_has_ended_is_not_killed_again(program: Path) -> None:
     made.on_kill()
     run(made)
     made.on_kill()
+
+
+def test_what_a_timeout_has_ended_is_not_killed_again(
+    program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Airflow asks again behind a timeout, when the number may be another's."""
+    (program.parent / "then").write_text("sleep 60")
+    made = operator(program)
+    with pytest.raises(AirflowTaskTimeout), timeout(1):
+        run(made)
+    monkeypatch.setattr(os, "killpg", lambda *_: pytest.fail("killed"))
+    made.on_kill()
+
+
+def test_where_an_error_was_raised_is_in_the_log(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = {"level": "ERROR", "event": "run_failed", "message": "apply failed: KeyError: 7"}
+    trace = 'Traceback (most recent call last):\n  File "gold.py", line 1\nKeyError: 7'
+    line = json.dumps({**said, "exc_info": trace})
+    (program.parent / "then").write_text(f"cat <<'END'\n{line}\nEND\nexit 1")
+    with pytest.raises(AirflowException):
+        run(operator(program))
+    logged = [line for line in capsys.readouterr().out.splitlines() if "[error" in line]
+    assert len(logged) == 4
+    assert "apply failed: KeyError: 7" in logged[0]
+    assert 'File "gold.py", line 1' in logged[2]
 
 
 def gone(process: int) -> bool:

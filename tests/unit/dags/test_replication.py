@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk import Asset
 from airflow.sdk.exceptions import ParamValidationError
+
+from binlake_airflow.dag_arguments import dag_arguments
+from binlake_airflow.source import Options, Source
+from pipeline.until import Until
+
+FILE = Path("shop.yml")
 
 
 def test_every_dag_loads(bag: DagBag) -> None:
@@ -52,9 +59,11 @@ def test_commands_and_options(bag: DagBag) -> None:
         if task.task_id != "published"
     }
     until, refresh = "{{ params.until or '' }}", "{{ params.full_refresh }}"
+    looked_for = "{{ params.full_refresh and params.until or '' }}"
     assert commands == {
         "bronze": (("ingest",), {}),
-        "silver": (("decode",), {"--full-refresh": refresh}),
+        # Before the whole lake is decoded anew, it looks whether gold can stop there.
+        "silver": (("decode",), {"--until": looked_for, "--full-refresh": refresh}),
         "gold": (("apply",), {"--until": until, "--full-refresh": refresh}),
         "maintenance": (("maintain",), {}),
         "check": (("status", "--check"), {}),
@@ -110,10 +119,32 @@ def test_gold_is_told_by_its_asset(bag: DagBag) -> None:
 def test_parameters_have_a_schema(bag: DagBag) -> None:
     params = bag.dags["binlake_shop_replication"].params
     assert params.dump() == {"until": None, "full_refresh": False}
-    params["until"] = "binlog.000042:1234"
-    for name, wrong in (("until", ""), ("until", 7), ("full_refresh", "yes")):
+    for wrong in ("", 7, "yesterday", "binlog.000042", "2026-11", "shop-1-2"):
         with pytest.raises(ParamValidationError):
-            params.get_param(name).resolve(wrong)
+            params.get_param("until").resolve(wrong)
+    with pytest.raises(ParamValidationError):
+        params.get_param("full_refresh").resolve("yes")
+
+
+@pytest.mark.parametrize(
+    "until",
+    [
+        *("2026-11-22T10:00:00Z", "2026-11-22 10:00:00.5+01:00", "2026-11-22", "4398046511108"),
+        *("binlog.000042:1234", "mariadb-bin.000001:4", "0-1-42"),
+        *("3E11FA47-71CA-11E1-9E33-C80AA9429562:23", "3e11fa47-71ca-11e1-9e33-c80aa9429562:tag:5"),
+    ],
+)
+def test_what_gold_can_stop_at_may_be_given(bag: DagBag, until: str) -> None:
+    params = bag.dags["binlake_shop_replication"].params
+    assert params.get_param("until").resolve(until) == until
+    assert Until.read(until).text == until
+
+
+def test_a_delay_is_never_shorter_than_the_first(bag: DagBag) -> None:
+    own = Source(name="s", file=FILE, options=Options(retry_delay=timedelta(hours=2)))
+    assert dag_arguments(own, "x")["default_args"]["max_retry_delay"] == timedelta(hours=2)
+    of_shop = bag.dags["binlake_shop_replication"].default_args
+    assert of_shop["max_retry_delay"] == timedelta(minutes=30)
 
 
 def test_a_source_that_cannot_be_used_fails_by_itself_and_says_why(bag: DagBag) -> None:

@@ -47,7 +47,10 @@ def test_a_minimal_source(tmp_path: Path) -> None:
         ("", "source must be a name"),
         ("- source", "source must be a name"),
         ("source: a b", "source must be a name"),
-        ("source: [", "cannot be read"),
+        ("source: [", "cannot be read: line 1 is no YAML"),
+        ("source: a\nx: !!bool maybe", "cannot be read: it is no YAML (KeyError)"),
+        ("source: a\nx: " + "[" * 2000, "cannot be read: it is no YAML (RecursionError)"),
+        ("source: a\nairflow: {pool: default_pool}", "airflow.pool must be a pool for Binlake"),
         ("source: a\nsystem_time_zone: 2026-02-30", "cannot be read: day"),
         ("source: a\nairflow: {timeout: 4}", "airflow.timeout is no duration, such as"),
         ("source: a\nairflow: {timeout: 0 days}", "airflow.timeout Input should be greater"),
@@ -72,6 +75,27 @@ def test_what_is_wrong_is_said_with_the_file(tmp_path: Path, text: str, told: st
     assert told in str(error.value)
 
 
+@pytest.mark.parametrize("sign", ["%", "*", "&", "!", "@", "`"])
+def test_passwords_are_not_told(tmp_path: Path, sign: str) -> None:
+    """Whoever sees Airflow's page may not see them."""
+    file = tmp_path / "a.yml"
+    file.write_text(f"source: a\nspark:\n  conf:\n    s3.secret: {sign}opensesame2\n  x: [")
+    with pytest.raises(SourceError, match="cannot be read") as error:
+        Source.read(file)
+    assert "opensesame" not in str(error.value)
+
+
+def test_what_an_operator_refuses_is_told_without_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit = "{nonsense: opensesame, conf: {spark.x.secret: [opensesame]}}"
+    (tmp_path / "a.yml").write_text(f"source: a\nairflow: {{connection: spark, submit: {submit}}}")
+    monkeypatch.setenv("BINLAKE_SOURCES", str(tmp_path))
+    told = DagBag(str(DAGS), collect_dags=True).dags["binlake_a_unreadable"].description or ""
+    assert "nonsense" in told
+    assert "opensesame" not in told
+
+
 @pytest.mark.parametrize("schedule", ["@continuous", "@once", "*/5 * * * *", "null"])
 def test_any_schedule_of_airflow_may_be_taken(tmp_path: Path, schedule: str) -> None:
     file = tmp_path / "a.yml"
@@ -93,19 +117,30 @@ def test_sources_are_those_of_the_folder(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "3.yml").write_text("source: a")
     (tmp_path / "4.yaml.example").write_text("source: c")
     (tmp_path / "5.yaml").write_text("source: d")
+    # Put aside: what was there under the first ending stays the source.
+    (tmp_path / "1.yaml").write_text("source: b")
     found = [(one.name, one.file.name) for one in read_sources()]
     assert found == [("a", "2.yml"), ("b", "1.yml"), ("d", "5.yaml")]
+    dags = DagBag(str(DAGS), collect_dags=True).dags
+    told = {name: dag.description for name, dag in dags.items() if name.endswith("_unreadable")}
+    assert told.keys() == {"binlake_3_unreadable", "binlake_1.yaml_unreadable"}
+    assert "1.yml is of source b too" in str(told["binlake_1.yaml_unreadable"])
 
 
-def test_a_folder_that_is_not_there_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("there", [False, True], ids=["is not there", "is empty"])
+def test_a_folder_without_sources_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
 ) -> None:
-    monkeypatch.setenv("BINLAKE_SOURCES", str(tmp_path / "nowhere"))
+    """As one is that was not mounted: the replication would stop, and nothing turn red."""
+    folder = tmp_path / "nowhere"
+    if there:
+        folder.mkdir()
+    monkeypatch.setenv("BINLAKE_SOURCES", str(folder))
     dags = DagBag(str(DAGS), collect_dags=True)
     assert not dags.import_errors
     assert set(dags.dags) == {"binlake_nowhere_unreadable", "example_binlake_report"}
     told = dags.dags["binlake_nowhere_unreadable"].description or ""
-    assert "nowhere, which BINLAKE_SOURCES names, is no folder" in told
+    assert "nowhere, where sources are (BINLAKE_SOURCES), has no file" in told
 
 
 @pytest.mark.parametrize(

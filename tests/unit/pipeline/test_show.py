@@ -33,14 +33,15 @@ def shown(console: Console) -> str:
 def status(*sources: SourceStatus) -> str:
     console = screen()
     layer = LayerStatus("shop", "gold", 7, "finished", AT)
-    show_status(Status("/lake", (layer,), (), ("It is damaged.",), sources), console)
+    show_status(Status("/data/[prod]/lake", (layer,), (), ("It is damaged.",), sources), console)
     return shown(console)
 
 
 def test_a_report_is_a_line_a_layer_and_problems_are_lines_of_their_own() -> None:
     out, errors = screen(), screen()
-    show_reports(REPORTS, Settings(lake="/lake"), out)
+    show_reports(REPORTS, Settings(lake="/data/[/x]/lake"), out)
     show_problems(REPORTS, errors)
+    assert "Lake /data/[/x]/lake" in shown(out)
     assert "2 files, 12,345 bytes" in shown(out)
     assert "nothing new" in shown(out)
     assert shown(errors).splitlines() == [
@@ -57,6 +58,7 @@ def test_the_status_tells_how_old_gold_is_and_how_the_last_run_went() -> None:
     for cell in ("shop", "2026-11-22T12:00:00+00:00", "2 h 1 min", "apply at", "failed: [It]"):
         assert cell in row
     assert "It is damaged." in told
+    assert "Lake /data/[prod]/lake" in told
     assert "shop: gold holds 0-1-9" in told
 
 

@@ -10,7 +10,7 @@ from fsspec.implementations.local import LocalFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
 
 from pipeline.bronze.storage import list_files, read_anew, url_of
-from pipeline.errors import SettingsError
+from pipeline.errors import UnreachableError
 
 
 def put(*files: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_folder_that_cannot_be_listed_is_an_error(
 
     monkeypatch.setattr(LocalFileSystem, "ls", ls)
     for location in (tmp_path, tmp_path / "*"):
-        with pytest.raises(SettingsError) as error:
+        with pytest.raises(UnreachableError) as error:
             listed(location)
         assert f"the folder {tmp_path}/closed cannot be listed: Permission denied" in str(
             error.value

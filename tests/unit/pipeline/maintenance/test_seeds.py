@@ -22,7 +22,10 @@ def begun(lake: Lake) -> str:
 
 
 def whole(lake: Lake) -> str:
-    seed = begun(lake)
+    return finished(lake, begun(lake))
+
+
+def finished(lake: Lake, seed: str) -> str:
     place = ("b.000001", 4)
     put_seed(lake, "live", Seed(seed, NAME.schema, NAME.table, "", place, place, True, 1))
     return seed
@@ -48,6 +51,22 @@ def test_refused_and_unfinished_seeds_go_when_they_are_old(lake: Lake) -> None:
     assert remove_abandoned_seeds(lake, "live", later) == 2
     assert stores.names_in(lake.seeds("live")) == [kept]
     assert remove_abandoned_seeds(lake, "live", later) == 0
+
+
+def test_one_that_is_finished_while_others_go_stays(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, second = sorted((begun(lake), begun(lake)))
+    remove = stores.remove
+
+    def meanwhile(folder: str) -> None:
+        finished(lake, second)
+        remove(folder)
+
+    monkeypatch.setattr(stores, "remove", meanwhile)
+    later = datetime.now(timezone.utc) + KEEP + timedelta(seconds=1)
+    assert remove_abandoned_seeds(lake, "live", later) == 1
+    assert stores.names_in(lake.seeds("live")) == [second]
 
 
 def test_what_is_no_seed_is_left_alone(lake: Lake) -> None:
