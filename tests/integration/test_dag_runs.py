@@ -149,7 +149,7 @@ def test_a_backfill_takes_all_places_at_once_and_steps(ended: dict[str, dict[str
         ["ingest", "--log=json", "--binlogs=/archive/a", "--binlogs=/archive/b"],
         ["decode", "--log=json"],
         ["apply", "--log=json", "--until=2026-01-02T00:00:00+00:00"],
-        ["apply", "--log=json", "--until=2026-01-03T00:00:00Z"],
+        ["apply", "--log=json", "--until=2026-01-03T00:00:00+00:00"],
         ["status", "--check"],
     ]
 
@@ -157,7 +157,7 @@ def test_a_backfill_takes_all_places_at_once_and_steps(ended: dict[str, dict[str
 def test_parameters_reach_the_commands(ended: dict[str, dict[str, Any]]) -> None:
     assert ended["params"]["called"] == [
         ["ingest", "--log=json"],
-        ["decode", "--log=json", "--full-refresh"],
+        ["decode", "--log=json", "--until=binlog.000002:4", "--full-refresh"],
         ["apply", "--log=json", "--until=binlog.000002:4", "--full-refresh"],
         ["maintain", "--log=json"],
         ["status", "--check"],
