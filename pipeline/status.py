@@ -87,11 +87,8 @@ class Status:
 
     @property
     def clean(self) -> bool:
-        """No problem, no table that is held, no source whose runs have failed from the first."""
-        begun = {layer.source for layer in self.layers}
-        runs = (one.last_run for one in self.sources if one.source not in begun)
-        never = any(run is not None and run.outcome == "failed" for run in runs)
-        return not self.problems and not never and not any(table.held for table in self.tables)
+        """No problem, and no table that is held."""
+        return not self.problems and not any(table.held for table in self.tables)
 
     def to_json(self) -> str:
         """The same as one JSON object, times in ISO 8601."""
@@ -117,6 +114,9 @@ def read_status(spark: SparkSession, settings: Settings) -> Status:
     problems: list[str] = []
     for source in sorted(runs.keys() - known):
         sources.append(source_status(source, None, runs[source], now))
+        if not known:
+            # Else it may be a name that somebody mistyped, in a lake that is well.
+            problems.append(f"{source}: no run has brought anything yet; `binlake runs` says why.")
     for source in sorted(known):
         faults = sorted(open_faults(spark, lake, source), key=lambda fault: fault.lsn)
         ledger = Ledger(spark, lake, source)

@@ -8,6 +8,9 @@ from typing import Any
 from airflow.sdk import Asset, Context, Metadata, XComArg, get_current_context, task
 from airflow.sdk.exceptions import AirflowSkipException
 
+NOTHING_TO_TELL = "nothing_to_tell"
+"""What a run leaves whose gold is where it was."""
+
 
 def gold_asset(source: str) -> Asset:
     """`Asset("binlake_shop_gold")`: all tables of a source, at the cut that was published last."""
@@ -24,7 +27,9 @@ def publish(source: str, gold: XComArg) -> XComArg:
     @task(task_id="published", outlets=[asset])
     def published(told: Any) -> Iterable[Metadata]:
         steps: list[Mapping[str, Any]] = [told] if isinstance(told, Mapping) else list(told)
-        if not is_new(steps) and told_before(get_current_context()):
+        context = get_current_context()
+        if not is_new(steps) and told_before(context):
+            context["ti"].xcom_push(key=NOTHING_TO_TELL, value=True)
             raise AirflowSkipException("Gold is where it was: nobody needs to be told.")
         cuts = [step for step in steps if "cut_lsn" in step]
         yield Metadata(asset, extra=dict(cuts[-1]) if cuts else {})
@@ -45,10 +50,13 @@ def is_new(steps: Iterable[Mapping[str, Any]]) -> bool:
 def told_before(context: Context) -> bool:
     """Whether what gold published in the run before was told: a run that failed may not have.
 
-    Nor has one that somebody marked as failed, or that took too long: what had not begun by then is
-    skipped without a try.
+    Nor has one that somebody marked as failed: what waits then is skipped as well, and has not left
+    the mark of a task that had nothing to tell.
     """
-    before = context["ti"].get_previous_ti()
+    ti = context["ti"]
+    before = ti.get_previous_ti()
     if before is None or before.state == "success":
         return True
-    return before.state == "skipped" and before.try_number > 0
+    if before.state != "skipped":
+        return False
+    return bool(ti.xcom_pull(task_ids=ti.task_id, key=NOTHING_TO_TELL, run_id=before.run_id))

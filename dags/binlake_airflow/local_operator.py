@@ -72,7 +72,7 @@ class BinlakeLocalOperator(BaseOperator):
         return outcome.told(context["ti"].try_number)
 
     def _run(self, arguments: list[str], outcome: Outcome) -> int:
-        self._process = subprocess.Popen(
+        process = self._process = subprocess.Popen(
             arguments,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -81,11 +81,11 @@ class BinlakeLocalOperator(BaseOperator):
             start_new_session=True,
             env={**os.environ, **server_environment(self.server)},
         )
-        output = cast("IO[str]", self._process.stdout)
+        output = cast("IO[str]", process.stdout)
         for line in outcome.follow(output):
             self._tell(line.rstrip())
         output.close()
-        exit_code = self._process.wait()
+        exit_code = process.wait()
         self._process = None  # its number may be another's from now on
         return exit_code
 
@@ -102,11 +102,8 @@ class BinlakeLocalOperator(BaseOperator):
             getattr(self.log, level)(traced)
 
     def on_kill(self) -> None:
-        """End it with all that it started: Java may outlive it, and ends Spark's workers.
-
-        Once: Airflow asks again behind a timeout, and then the number may be another's.
-        """
-        process, self._process = self._process, None
+        """End it with all that it started: Java may outlive it, and ends Spark's workers."""
+        process = self._process
         if process is None:
             return
         with suppress(ProcessLookupError):  # no one of them is there any more
@@ -117,6 +114,7 @@ class BinlakeLocalOperator(BaseOperator):
                 os.killpg(process.pid, 0)
                 time.sleep(0.1)
             os.killpg(process.pid, signal.SIGKILL)
+        self._process = None  # Airflow asks again, when its number may be another's
 
 
 def find_program(name: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from airflow.sdk import Param
 
 PLACE = (
-    r"^(\d+|\d{4}-\d{2}-\d{2}([T ].*)?|[0-9A-Fa-f-]{36}(:[A-Za-z_][A-Za-z0-9_]*)?:\d+"
+    r"^(\d+|\d{4}-\d{2}-\d{2}([T ].*)?"
+    r"|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(:[A-Za-z_][A-Za-z0-9_]*)?:\d+"
     r"|\d+-\d+-\d+|[^:/]+\.\d+:\d+)$"
 )
 """The forms that `pipeline.until` reads: others are refused before anything is done."""

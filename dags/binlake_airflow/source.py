@@ -156,7 +156,9 @@ def _unread(error: Exception) -> str:
         return f"line {mark.line + 1} is no YAML. A value that begins with a sign needs quotes"
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__
-    return str(error) if type(error) is ValueError else f"it is no YAML ({type(error).__name__})"
+    told = str(error)
+    plain = type(error) is ValueError and "'" not in told  # of a date, not of what is in quotes
+    return told if plain else f"it is no YAML ({type(error).__name__})"
 
 
 def _captures_forever(settings: dict[str, Any]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -69,21 +69,18 @@ def make_dags(
             cast("Any", dag).validate()  # which has no types of its own
         except Exception as error:
             if tell:
-                told = f"{source.file}: {type(error).__name__}: {error}"
-                unreadable(source.file, _without(source.options.submit, told))
+                unreadable(source.file, _refused(source, error))
         else:
             found[dag.dag_id] = dag
     return found
 
 
-def _without(values: Any, text: str) -> str:
-    """The text without the values, passwords among them, which an operator's refusal quotes."""
-    if isinstance(values, Mapping | list):
-        inner = values.values() if isinstance(values, Mapping) else values
-        for value in inner:
-            text = _without(value, text)
-        return text
-    return text.replace(str(values), "***") if isinstance(values, str) and values else text
+def _refused(source: Source, error: Exception) -> str:
+    """Why there is no DAG, by the names of what was given: an operator quotes its values, which may
+    be passwords, from the second line on."""
+    first = next(iter(str(error).splitlines()), "")
+    given = ", ".join(source.options.submit) or "nothing"
+    return f"{source.file}: {type(error).__name__}: {first} (submit has: {given})"
 
 
 def folder() -> Path:

@@ -15,6 +15,7 @@ from importlib import metadata
 from types import MappingProxyType
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from pipeline.errors import sentence_of
@@ -65,7 +66,7 @@ class Recorder:
             "layers": tuple(layers),
             "binlake_version": binlake_version(),
             "spark_version": spark.version,
-            "spark_application": setting(spark, "spark.app.id"),
+            "spark_application": _application(spark),
             "host": socket.gethostname(),
         }
         self._began = datetime.now(timezone.utc)
@@ -136,6 +137,14 @@ class Recorder:
         except Exception as error:
             told = f"the run's record was not written: {redact(sentence_of(error))}"
             say("record_not_written", told, level=logging.WARNING)
+
+
+def _application(spark: SparkSession) -> str | None:
+    """Spark's id of it; None where the server does not tell, for which no run is to end."""
+    try:
+        return setting(spark, "spark.app.id")
+    except PySparkException:
+        return None
 
 
 def binlake_version() -> str:

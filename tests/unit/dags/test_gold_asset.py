@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from binlake_airflow.gold_asset import gold_asset, is_new, told_before
+from binlake_airflow.gold_asset import NOTHING_TO_TELL, gold_asset, is_new, told_before
 
 NOTHING = {"outcome": "nothing_new", "attempt": 1}
 DONE = {"outcome": "done", "cut_lsn": 7, "attempt": 1}
@@ -39,18 +39,25 @@ def test_sources_have_assets_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "told"),
+    ("before", "mark", "told"),
     [
-        (None, True),
-        (("success", 1), True),
-        (("skipped", 1), True),
-        # Somebody marked the run as failed before the task had begun.
-        (("skipped", 0), False),
-        (("failed", 1), False),
-        (("upstream_failed", 0), False),
+        (None, None, True),
+        ("success", None, True),
+        ("skipped", True, True),
+        # Somebody marked the run as failed while the task waited.
+        ("skipped", None, False),
+        ("failed", None, False),
+        ("upstream_failed", None, False),
     ],
 )
-def test_what_the_run_before_published_was_told(before: tuple[str, int] | None, told: bool) -> None:
-    ended = before and SimpleNamespace(state=before[0], try_number=before[1])
-    context: Any = {"ti": SimpleNamespace(get_previous_ti=lambda: ended)}
+def test_what_the_run_before_published_was_told(
+    before: str | None, mark: bool | None, told: bool
+) -> None:
+    asked = {"task_ids": "published", "key": NOTHING_TO_TELL, "run_id": "r1"}
+    ti = SimpleNamespace(
+        task_id="published",
+        get_previous_ti=lambda: before and SimpleNamespace(state=before, run_id="r1"),
+        xcom_pull=lambda **what: mark if what == asked else pytest.fail("asked for another"),
+    )
+    context: Any = {"ti": ti}
     assert told_before(context) is told

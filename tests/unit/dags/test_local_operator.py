@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import stat
 import time
 from pathlib import Path
@@ -137,6 +138,18 @@ def test_what_a_timeout_has_ended_is_not_killed_again(
         run(made)
     monkeypatch.setattr(os, "killpg", lambda *_: pytest.fail("killed"))
     made.on_kill()
+
+
+def test_a_task_that_is_told_to_stop_says_how_its_command_ended(program: Path) -> None:
+    """Airflow's handler of SIGTERM kills the command, and lets the task go on."""
+    (program.parent / "then").write_text("kill -TERM $PPID\nsleep 60")
+    made = operator(program)
+    before = signal.signal(signal.SIGTERM, lambda *_: made.on_kill())
+    try:
+        with pytest.raises(AirflowException, match="exit code -15"):
+            run(made)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_where_an_error_was_raised_is_in_the_log(

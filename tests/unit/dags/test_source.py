@@ -48,6 +48,7 @@ def test_a_minimal_source(tmp_path: Path) -> None:
         ("- source", "source must be a name"),
         ("source: a b", "source must be a name"),
         ("source: [", "cannot be read: line 1 is no YAML"),
+        ("source: a\nx: !!int opensesame", "cannot be read: it is no YAML (ValueError)"),
         ("source: a\nx: !!bool maybe", "cannot be read: it is no YAML (KeyError)"),
         ("source: a\nx: " + "[" * 2000, "cannot be read: it is no YAML (RecursionError)"),
         ("source: a\nairflow: {pool: default_pool}", "airflow.pool must be a pool for Binlake"),

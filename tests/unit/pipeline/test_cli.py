@@ -108,7 +108,7 @@ def test_a_lake_with_nothing_in_it_is_none_and_one_whose_first_run_failed_has_th
     now = datetime.now(timezone.utc)
     last = LastRun("r", "run", now, now, "failed", 1, "no log.")
     shop = SourceStatus("shop", None, None, None, None, None, last)
-    failed = Status("/lake", (), (), (), (shop,))
+    failed = Status("/lake", (), (), ("shop: no run has brought anything yet.",), (shop,))
     monkeypatch.setattr("pipeline.status.read_status", lambda *_: failed)
     assert ended(monkeypatch, "status", "--json", "--conf", str(conf)) == 0
     told = json.loads(capsys.readouterr().out)

@@ -28,13 +28,20 @@ def test_a_task_warms_its_machine_before_it_begins(monkeypatch: pytest.MonkeyPat
     assert done == ["warm", "begun"]
 
 
-@pytest.mark.parametrize("connected", [False, True])
+@pytest.mark.parametrize(
+    ("connected", "conf"),
+    [
+        (False, Untold("CONFIG_NOT_AVAILABLE")),
+        (False, SimpleNamespace(get=lambda *_: "spark://master:7077")),
+        # A server's `local` is its own machine, not this one.
+        (True, SimpleNamespace(get=lambda *_: "local[2]")),
+    ],
+    ids=["serverless", "a cluster", "a server"],
+)
 def test_kernels_are_left_to_workers_that_are_elsewhere(
-    monkeypatch: pytest.MonkeyPatch, *, connected: bool
+    monkeypatch: pytest.MonkeyPatch, connected: bool, conf: Any
 ) -> None:
-    """Nor is a server asked where it runs: serverless compute does not tell."""
     monkeypatch.setattr(kernels, "is_warm", lambda: False)
     monkeypatch.setattr(kernels, "warm", lambda *_: pytest.fail("compiled"))
-    conf = Untold("CONFIG_NOT_AVAILABLE")
     spark: Any = SimpleNamespace(conf=conf, **({} if connected else {"_jsparkSession": None}))
     warm_kernels(spark, QuietProgress())
