@@ -57,12 +57,14 @@ class BinlakeLocalOperator(BaseOperator):
         self.server = server
         self.warn = warn
         self._process: subprocess.Popen[str] | None = None
+        self._stopped = False
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Run it; returns what it said of its end, for other tasks."""
         arguments = command_line(self.command, self.settings, self.options)
         self.log.info("binlake %s", " ".join(arguments))
         outcome = Outcome()
+        self._stopped = False
         try:
             exit_code = self._run([find_program(self.program), *arguments], outcome)
         except BaseException:  # a timeout is no Exception
@@ -81,6 +83,8 @@ class BinlakeLocalOperator(BaseOperator):
             start_new_session=True,
             env={**os.environ, **server_environment(self.server)},
         )
+        if self._stopped:  # while it was being started
+            self.on_kill()
         output = cast("IO[str]", process.stdout)
         for line in outcome.follow(output):
             self._tell(line.rstrip())
@@ -103,6 +107,7 @@ class BinlakeLocalOperator(BaseOperator):
 
     def on_kill(self) -> None:
         """End it with all that it started: Java may outlive it, and ends Spark's workers."""
+        self._stopped = True
         process = self._process
         if process is None:
             return
