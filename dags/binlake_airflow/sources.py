@@ -26,8 +26,8 @@ def read_sources(*, tell: bool = False) -> list[Source]:
     found: dict[str, Source] = {}
     files = _files()
     if tell and not files:
-        told = f"{folder()}, where sources are ({FOLDER}), has no file to be seen here"
-        unreadable(folder(), told)
+        where = folder()
+        unreadable(where, f"{where}, where sources are ({FOLDER}), has no file to be seen here")
     for file in files:
         try:
             source = Source.read(file)

@@ -26,7 +26,6 @@ from pipeline.runs.failure import Failure
 from pipeline.runs.record import Outcome, RunRecord, Sentence
 from pipeline.runs.store import append_run
 from pipeline.runs.work import work
-from pipeline.sessions import setting
 from pipeline.settings import Settings
 from pipeline.under_way import UnderWay
 
@@ -142,7 +141,7 @@ class Recorder:
 def _application(spark: SparkSession) -> str | None:
     """Spark's id of it; None where the server does not tell, for which no run is to end."""
     try:
-        return setting(spark, "spark.app.id")
+        return spark.conf.get("spark.app.id", None)
     except PySparkException:
         return None
 

@@ -109,7 +109,7 @@ class ParquetChunk(Chunk):
 
 
 def open_csv(location: str, table: GivenTable, *, delimiter: str = ",", null: str = NULL) -> Dump:
-    """Files of CSV, or a folder of such, each with a header. Raises DumpError, UnreachableError."""
+    """A CSV file, or a folder of such, each with a header. Raises DumpError, UnreachableError."""
     return _dump(
         location,
         table,
