@@ -28,7 +28,6 @@ from pipeline.catalog.actions import (
 )
 from pipeline.catalog.addresses import changed_default
 from pipeline.catalog.column_types import with_charset
-from pipeline.catalog.constants import UnknownDefaultError
 from pipeline.catalog.conversion_mode import (
     ConversionMode,
     UnknownConversionError,
@@ -39,6 +38,7 @@ from pipeline.catalog.generated import UnknownExpressionError, generated
 from pipeline.catalog.items import ColumnStep
 from pipeline.catalog.kept_values import keeps_generated
 from pipeline.catalog.lexer import SqlMode
+from pipeline.catalog.literals import UnknownDefaultError
 from pipeline.catalog.model import ColumnDefault, TableModel
 from pipeline.catalog.partition_changes import partition_changes
 from pipeline.catalog.partitions import PartitionRows

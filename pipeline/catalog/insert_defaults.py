@@ -10,10 +10,14 @@ MariaDB computes VIRTUAL columns when they are read, and leaves them out of upda
 
 from __future__ import annotations
 
+from decoder.constants import ColumnType
 from pipeline.catalog.actions import NewColumn
-from pipeline.catalog.constants import Now, UnknownDefaultError, constant
-from pipeline.catalog.defaults import DefaultContext, default_text
+from pipeline.catalog.constants import constant
+from pipeline.catalog.default_context import DefaultContext
+from pipeline.catalog.defaults import default_text
+from pipeline.catalog.literals import Now, UnknownDefaultError
 from pipeline.catalog.model import ColumnDefault
+from pipeline.catalog.numeric_defaults import printed_float
 
 
 def insert_default(column: NewColumn, context: DefaultContext, *, mariadb: bool) -> ColumnDefault:
@@ -21,9 +25,12 @@ def insert_default(column: NewColumn, context: DefaultContext, *, mariadb: bool)
     name, nullable = column.definition.name, column.definition.nullable
     generated = bool(column.computed) and column.computed != "AUTO_INCREMENT"
     try:
-        if column.default and isinstance(constant(column.default), Now):
+        if column.default and isinstance(constant(column.default, context), Now):
             raise UnknownDefaultError("the time of the insert")
-        return ColumnDefault(name, default_text(column, context), nullable=nullable)
+        text = default_text(column, context)
+        if column.definition.type is ColumnType.FLOAT and not column.definition.precision and text:
+            text = printed_float(text)
+        return ColumnDefault(name, text, nullable=nullable)
     except UnknownDefaultError as error:
         return ColumnDefault(
             name, reason=str(error), nullable=nullable, unlogged=generated and mariadb
