@@ -121,9 +121,13 @@ def _json(word: str, inside: Sequence[Token], context: DefaultContext) -> Json:
 
 
 def _json_part(part: Sequence[Token], context: DefaultContext) -> str:
-    if len(part) == 1 and part[0].is_word("TRUE", "FALSE"):
+    # MariaDB's are the numbers 1 and 0.
+    if not context.mariadb and len(part) == 1 and part[0].is_word("TRUE", "FALSE"):
         return part[0].text.lower()
-    return _json_text(constant(part, context))
+    value = constant(part, context)
+    if context.mariadb and isinstance(value, float):
+        raise UnknownDefaultError("an approximate number in a JSON document of MariaDB's")
+    return _json_text(value)
 
 
 def _json_text(value: Constant) -> str:

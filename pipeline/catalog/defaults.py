@@ -21,6 +21,7 @@ from pipeline.catalog.actions import NewColumn
 from pipeline.catalog.charsets import UNKNOWN_COLLATION, WIDE
 from pipeline.catalog.constants import constant, is_expression
 from pipeline.catalog.default_context import DefaultContext
+from pipeline.catalog.lexer import SqlMode
 from pipeline.catalog.literals import Bytes, Constant, Text, UnknownDefaultError
 from pipeline.catalog.numeric_defaults import NUMERIC, Conversion
 from pipeline.catalog.temporal_defaults import TEMPORAL
@@ -39,6 +40,8 @@ def default_text(column: NewColumn, context: DefaultContext) -> str | None:
         raise UnknownDefaultError(column.computed)
     definition = column.definition
     _check_timestamp(column, context)
+    if context.mariadb and context.sql_mode & SqlMode.ORACLE and definition.type is ColumnType.DATE:
+        raise UnknownDefaultError("a DATE, which is a DATETIME in MariaDB's mode ORACLE")
     value = _value(column, context)
     if value is None:
         return None

@@ -11,6 +11,7 @@ MariaDB computes VIRTUAL columns when they are read, and leaves them out of upda
 from __future__ import annotations
 
 from decoder.constants import ColumnType
+from decoder.definition import ColumnDefinition
 from pipeline.catalog.actions import NewColumn
 from pipeline.catalog.constants import constant
 from pipeline.catalog.default_context import DefaultContext
@@ -28,10 +29,18 @@ def insert_default(column: NewColumn, context: DefaultContext, *, mariadb: bool)
         if column.default and isinstance(constant(column.default, context), Now):
             raise UnknownDefaultError("the time of the insert")
         text = default_text(column, context)
-        if column.definition.type is ColumnType.FLOAT and not column.definition.precision and text:
-            text = printed_float(text)
+        if text is not None and not _keeps_digits(column.definition, text):
+            raise UnknownDefaultError(
+                "a FLOAT of more than six digits, which any later ALTER rounds"
+            )
         return ColumnDefault(name, text, nullable=nullable)
     except UnknownDefaultError as error:
         return ColumnDefault(
             name, reason=str(error), nullable=nullable, unlogged=generated and mariadb
         )
+
+
+def _keeps_digits(column: ColumnDefinition, text: str) -> bool:
+    """Whether the value is the same once the server has read what it prints of it."""
+    single = column.type is ColumnType.FLOAT and not column.precision
+    return not single or printed_float(text) == text

@@ -7,7 +7,7 @@ client sent them. Source: `literal`, `text_literal` and `temporal_literal` of My
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal
 
@@ -52,11 +52,13 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """The time at which the statement began, in parts, to `fraction` digits after the second."""
+    """The time at which the statement began, in parts, to `fraction` digits after the second;
+    `local`: by the name LOCALTIME or LOCALTIMESTAMP."""
 
     part: Part = "datetime"
     utc: bool = False
     fraction: int = 0
+    local: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,8 @@ _WORDS: dict[str, Constant] = {"NULL": None, "TRUE": Decimal(1), "FALSE": Decima
 _MOMENTS: dict[str, Part] = {"DATE": "date", "TIME": "time", "TIMESTAMP": "datetime"}
 _BRACED: dict[str, Part] = {"D": "date", "T": "time", "TS": "datetime"}
 _NOW = {
-    **dict.fromkeys(("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"), Now()),
+    **dict.fromkeys(("CURRENT_TIMESTAMP", "NOW"), Now()),
+    **dict.fromkeys(("LOCALTIME", "LOCALTIMESTAMP"), Now(local=True)),
     "UTC_TIMESTAMP": Now(utc=True),
     **dict.fromkeys(("CURRENT_DATE", "CURDATE"), Now("date")),
     "UTC_DATE": Now("date", utc=True),
@@ -108,7 +111,7 @@ def _now(now: Now, cursor: Cursor) -> Now:
     if not cursor.peek().is_sign("("):
         return now
     inside = Cursor(cursor.group())
-    return now if inside.done else Now(now.part, now.utc, inside.integer())
+    return now if inside.done else replace(now, fraction=inside.integer())
 
 
 def _braced(cursor: Cursor) -> Moment:
@@ -157,6 +160,8 @@ def _introduced(charset: str, token: Token, context: DefaultContext) -> Constant
         if token.kind is Kind.STRING:
             if _LOST in token.text:
                 raise ValueError("bytes that are no characters of the statement's charset")
+            if not token.text and context.empty_is_null:
+                return None
             raw = encoded(token.text, context.client_charset)
         else:
             raw = _bytes(token)

@@ -122,7 +122,7 @@ def _year(value: Constant, _column: ColumnDefinition, _context: DefaultContext) 
 
 
 def printed_float(text: str) -> str:
-    """A FLOAT as servers keep the DEFAULT of one: printed with six digits."""
+    """A FLOAT as servers print the DEFAULT of one, with six digits, and read it again."""
     return _as_single(float(f"{float(text):.6g}"))
 
 

@@ -12,6 +12,7 @@ from pipeline.catalog.default_context import DefaultContext
 from pipeline.catalog.literals import Constant, Moment, Now, Text
 from pipeline.catalog.numeric_defaults import Conversion
 from pipeline.catalog.temporal import (
+    DateRules,
     ZeroDate,
     at_fraction,
     datetime_text,
@@ -47,18 +48,25 @@ def _now(now: Now, fraction: int, context: DefaultContext) -> datetime:
     value = value.replace(microsecond=value.microsecond // step * step)
     if now.part == "date":
         value = value.replace(hour=0, minute=0, second=0, microsecond=0)
+    if context.mariadb and not context.dates.cuts and now.fraction > fraction:
+        raise ValueError("the time in more digits, which versions of MariaDB round or cut")
     return at_fraction(value, fraction, context.dates)
 
 
 def _of_column(now: Now, fraction: int, context: DefaultContext) -> Now:
     """MariaDB takes a NOW() without digits for one with those of the column."""
-    if context.mariadb and now == Now():
-        return replace(now, fraction=fraction)
-    return now
+    if not context.mariadb or now.utc or now.part != "datetime" or now.fraction or not fraction:
+        return now
+    if now.local:
+        raise ValueError("LOCALTIME, whose digits depend on the version of MariaDB")
+    return replace(now, fraction=fraction)
 
 
-def _moment(value: Constant, fraction: int, context: DefaultContext) -> datetime | ZeroDate:
-    """A constant as a date and time."""
+def _moment(
+    value: Constant, fraction: int, context: DefaultContext, rules: DateRules | None = None
+) -> datetime | ZeroDate:
+    """A constant as a date and time, by the session's rules or others."""
+    rules = rules or context.dates
     if isinstance(value, Now):
         return _now(_of_column(value, fraction, context), fraction, context)
     if isinstance(value, Moment):
@@ -66,16 +74,19 @@ def _moment(value: Constant, fraction: int, context: DefaultContext) -> datetime
             raise ValueError("a time with the date of the statement")
         value = Text(value.text)
     if isinstance(value, Text):
-        return read_datetime(value.text, fraction, context.dates, context.instant())
+        return read_datetime(value.text, fraction, rules, context.instant())
     if isinstance(value, Decimal):
-        return read_datetime(value, fraction, context.dates, context.instant())
+        return read_datetime(value, fraction, rules, context.instant())
     raise ValueError("not a date")
 
 
 def _date(value: Constant, _column: ColumnDefinition, context: DefaultContext) -> str | None:
     if isinstance(value, Now):
         return context.instant().local(value.utc).date().isoformat()
-    found = _moment(value, 0, context)
+    rules = context.dates
+    if context.mariadb:
+        rules = rules._replace(cuts=True)  # whatever the mode
+    found = _moment(value, 0, context, rules)
     if isinstance(found, ZeroDate):
         return found.text[:10] if context.dates.keep_zero else None
     return found.date().isoformat()

@@ -7,7 +7,7 @@ both rows; the answer of the catalog comes from the statements as the log has th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -215,3 +215,15 @@ def _read_back(column: ColumnDefinition, text: str | None) -> Any:
     """A value of the catalog, as gold reads it."""
     value = python_value(text, reader(column, _TYPES).arrow_type)
     return server_values.decoded_value(column, value)
+
+
+def refusals(found: Iterable[DefaultAnswer]) -> list[str]:
+    """What the catalog does not know, in order: row, session, DEFAULT and its types, with tabs."""
+    types: dict[tuple[str, str, str], list[str]] = {}
+    for answer in found:
+        row = "existing" if answer.existing.refused else "inserted"
+        refused = answer.existing.refused or (answer.inserted and answer.inserted.refused)
+        if refused:
+            default = answer.form.default.encode("unicode_escape").decode()
+            types.setdefault((row, answer.session, default), []).append(answer.form.type)
+    return sorted("\t".join((*place, "; ".join(kinds))) for place, kinds in types.items())
