@@ -291,13 +291,14 @@ def _add(
         slot.column.name.casefold() == name.casefold() for slot in columns.slots
     ):
         return
+    column = column_in_charset(action.column, columns.model)
     try:
         if action.column.expression:
             unchanged = _unchanged(columns.definition, actions)
             expression, how = generated(action.column, unchanged, mode)
             step = ColumnStep(name, convert=how, generated=expression)
         else:
-            step = ColumnStep(name, text=default(action.column))
+            step = ColumnStep(name, text=default(column))
     except UnknownDefaultError as error:
         raise NotAppliedError(str(error)) from error
     except UnknownExpressionError as error:
@@ -305,7 +306,6 @@ def _add(
             f"column {name} is added, and what existing rows hold in it is not in the log: a"
             f" generated column ({error})"
         ) from error
-    column = column_in_charset(action.column, columns.model)
     columns.add(_Slot(column.definition, step), column.place)
 
 

@@ -1,8 +1,9 @@
 """A DEFAULT's tokens to a constant: what the server's parser would fold it to, before any type.
 
-Understood are literals, the statement's time, `+`, `-` and `*` of exact numbers, JSON_ARRAY,
-JSON_OBJECT and CAST … AS JSON of constants. Anything that is not the same for every row (`uuid()`,
-`rand()`, another column) has no constant, and neither has an expression that is not understood.
+Understood are literals, the statement's time, `+`, `-` and `*` of exact numbers, CONCAT of strings,
+JSON_ARRAY, JSON_OBJECT and CAST … AS JSON of constants. Anything that is not the same for every row
+(`uuid()`, `rand()`, another column) has no constant, and neither has an expression that is not
+understood.
 """
 
 from __future__ import annotations
@@ -99,11 +100,22 @@ def _operand(cursor: Cursor, context: DefaultContext) -> Constant:
             raise ReadError(f"{inside.peek().text!r} is not understood")
     elif function := cursor.accept_any(*_JSON_FUNCTIONS):
         value = _json(function, cursor.group(), context)
+    elif cursor.accept("CONCAT"):
+        value = _concat([constant(part, context) for part in split(cursor.group())])
     else:
         value = literal(cursor, context)
     while isinstance(value, Text) and cursor.accept("COLLATE"):
         cursor.string_or_name()
     return value
+
+
+def _concat(parts: Sequence[Constant]) -> Text:
+    """CONCAT(…) of strings in one charset."""
+    texts = [part for part in parts if isinstance(part, Text)]
+    if len(texts) < len(parts) or len({part.charset for part in texts}) != 1:
+        raise ReadError("CONCAT of what are no strings of one charset")
+    text = "".join(part.text for part in texts)
+    return Text(text, texts[0].charset, any(part.introduced for part in texts))
 
 
 def _json(word: str, inside: Sequence[Token], context: DefaultContext) -> Json:

@@ -85,7 +85,7 @@ def _check_printed(value: Constant) -> None:
     if isinstance(value, Text) and value.introduced:
         garbled = not value.text.isascii() or value.charset in WIDE
     else:
-        garbled = isinstance(value, Bytes) and not (value.number or value.raw.isascii())
+        garbled = isinstance(value, Bytes) and value.introduced and not value.raw.isascii()
     if garbled:
         raise UnknownDefaultError("a string with an introducer, in a TEXT or an expression")
 

@@ -36,10 +36,12 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Bytes:
-    """x'…', 0x…, b'…', and _binary'…'; `number`: where a number is wanted, it is one."""
+    """x'…', 0x…, b'…', and _binary'…', which is `introduced`; `number`: it is one where a number is
+    wanted."""
 
     raw: bytes
     number: bool = True
+    introduced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +168,7 @@ def _introduced(charset: str, token: Token, context: DefaultContext) -> Constant
         else:
             raw = _bytes(token)
         if charset == "binary":
-            return Bytes(raw, number=False)
+            return Bytes(raw, number=False, introduced=True)
         return Text(decoded(raw, charset), charset, introduced=True)
     except ValueError as error:
         raise UnknownDefaultError(f"_{charset} literal: {error}") from error

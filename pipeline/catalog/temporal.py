@@ -166,11 +166,11 @@ def _dated(
 
 
 def _zero_date(fields: _Fields, rules: DateRules) -> ZeroDate:
-    zeros = (fields.year, fields.month, fields.day).count(0)
+    zero = not (fields.year or fields.month or fields.day)
     if fields.month and fields.day and fields.year:
         if not rules.impossible:
             raise ValueError("a day that is not in its month")
-    elif zeros < 3 and not rules.zero_parts:
+    elif not (zero or rules.zero_parts or (fields.month and fields.day)):
         raise ValueError("a date with a zero in it, which the session does not take")
     if fields.digits.strip("0") or fields.offset:
         raise ValueError("a date that is none, with a fraction or an offset")

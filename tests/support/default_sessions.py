@@ -77,7 +77,7 @@ def _charset(client: str, connection: str = "", **options: str) -> DefaultSessio
 
 def _of_both() -> Mapping[DefaultSession, Sequence[DefaultForm]]:
     misfits = crossed(_MISFITS, _MISFIT_TYPES)
-    accents = [*crossed(_ACCENTS, ("varchar(20)", "varbinary(20)", *_TEXT[2:3], "text"))]
+    accents = crossed(_ACCENTS, _TEXT[:3])
     return {
         _mode("ANSI_QUOTES", f"ANSI_QUOTES,{_STRICT}"): crossed(_STRINGS, _TEXT),
         _mode("NO_BACKSLASH_ESCAPES", f"NO_BACKSLASH_ESCAPES,{_STRICT}"): crossed(_STRINGS, _TEXT),
