@@ -94,7 +94,10 @@ STATEMENTS = pa.schema(
         pa.field("error_code", pa.int32()),
         pa.field("thread_id", pa.int64()),
         pa.field("sql_mode", pa.int64()),
+        # Of character_set_client: the statement's bytes are in it.
         pa.field("charset", pa.string()),
+        # Of collation_connection: the statement's strings are converted to it.
+        pa.field("connection_charset", pa.string()),
         # Of collation_server in the session: a schema has it that is created without one.
         pa.field("server_charset", pa.string()),
         pa.field("time_zone", pa.string()),

@@ -110,6 +110,7 @@ class StatementLog:
                 "thread_id": event.thread_id,
                 "sql_mode": _signed(status.sql_mode),
                 "charset": _charset(status.client_collation),
+                "connection_charset": _charset(status.connection_collation),
                 "server_charset": _charset(status.server_collation),
                 "time_zone": status.time_zone,
                 "executed_at": began + (fraction or 0),

@@ -26,7 +26,15 @@ from decoder.charsets.multi_byte import (
 from decoder.charsets.single_byte import CHARTS
 from decoder.errors import UnsupportedError
 
-__all__ = ["charset_of", "decode", "is_multi_byte", "is_single_byte", "multi_byte", "single_byte"]
+__all__ = [
+    "REPLACEMENT",
+    "charset_of",
+    "decode",
+    "is_multi_byte",
+    "is_single_byte",
+    "multi_byte",
+    "single_byte",
+]
 
 REPLACEMENT = "�"
 _CODECS = {

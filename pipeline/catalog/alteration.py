@@ -28,7 +28,6 @@ from pipeline.catalog.actions import (
 )
 from pipeline.catalog.addresses import changed_default
 from pipeline.catalog.column_types import with_charset
-from pipeline.catalog.constants import UnknownDefaultError
 from pipeline.catalog.conversion_mode import (
     ConversionMode,
     UnknownConversionError,
@@ -39,6 +38,7 @@ from pipeline.catalog.generated import UnknownExpressionError, generated
 from pipeline.catalog.items import ColumnStep
 from pipeline.catalog.kept_values import keeps_generated
 from pipeline.catalog.lexer import SqlMode
+from pipeline.catalog.literals import UnknownDefaultError
 from pipeline.catalog.model import ColumnDefault, TableModel
 from pipeline.catalog.partition_changes import partition_changes
 from pipeline.catalog.partitions import PartitionRows
@@ -291,13 +291,14 @@ def _add(
         slot.column.name.casefold() == name.casefold() for slot in columns.slots
     ):
         return
+    column = column_in_charset(action.column, columns.model)
     try:
         if action.column.expression:
             unchanged = _unchanged(columns.definition, actions)
             expression, how = generated(action.column, unchanged, mode)
             step = ColumnStep(name, convert=how, generated=expression)
         else:
-            step = ColumnStep(name, text=default(action.column))
+            step = ColumnStep(name, text=default(column))
     except UnknownDefaultError as error:
         raise NotAppliedError(str(error)) from error
     except UnknownExpressionError as error:
@@ -305,7 +306,6 @@ def _add(
             f"column {name} is added, and what existing rows hold in it is not in the log: a"
             f" generated column ({error})"
         ) from error
-    column = column_in_charset(action.column, columns.model)
     columns.add(_Slot(column.definition, step), column.place)
 
 

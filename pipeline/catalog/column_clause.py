@@ -80,20 +80,42 @@ def _default(cursor: Cursor, column: NewColumn) -> NewColumn | None:
 
 
 def read_default(cursor: Cursor) -> list[Token]:
-    """A DEFAULT's value: (expression), a literal, signed or introduced, NULL, NOW()."""
+    """A DEFAULT's value: (expression), a literal, signed or introduced, NULL, NOW(), and on MariaDB
+    a function or CASE."""
+    tokens = _first_of_default(cursor)
+    # No attribute begins with anything but a word: the rest belongs to a value, which is not known.
+    while not cursor.done and cursor.peek().kind is not Kind.WORD:
+        tokens.append(cursor.next())
+    return tokens
+
+
+def _first_of_default(cursor: Cursor) -> list[Token]:
     first = cursor.next()
+    tokens = [first]
     if first.is_sign("("):
-        depth, tokens = 1, [first]
+        return [first, *_to_end(cursor, "(", ")")]
+    if first.is_sign("{"):
+        return [first, *_to_end(cursor, "{", "}")]
+    if first.is_word("CASE"):
+        depth = 1
         while depth:
             tokens.append(cursor.next())
-            depth += tokens[-1].is_sign("(") - tokens[-1].is_sign(")")
-        return tokens
-    tokens = [first]
-    introduced = first.kind is Kind.WORD and first.text.startswith("_")
-    if first.is_sign("-") or first.is_sign("+") or introduced:
+            depth += tokens[-1].is_word("CASE") - tokens[-1].is_word("END")
+    elif first.is_sign("-") or first.is_sign("+") or first.is_word("NOT", "BINARY"):
+        tokens.extend(_first_of_default(cursor))
+    elif first.kind is Kind.WORD and cursor.peek().kind is not Kind.WORD:
+        follows = cursor.peek()
+        if follows.is_sign("(") or follows.kind in (Kind.STRING, Kind.BYTES, Kind.BITS):
+            tokens.extend(_first_of_default(cursor))
+    return tokens
+
+
+def _to_end(cursor: Cursor, opens: str, closes: str) -> list[Token]:
+    """The tokens up to where what was opened is closed, and that."""
+    depth, tokens = 1, list[Token]()
+    while depth:
         tokens.append(cursor.next())
-    elif first.kind is Kind.WORD and cursor.peek().is_sign("("):
-        tokens.extend(read_default(cursor))
+        depth += tokens[-1].is_sign(opens) - tokens[-1].is_sign(closes)
     return tokens
 
 

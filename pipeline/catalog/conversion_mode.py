@@ -55,6 +55,13 @@ _STRICT = SqlMode.STRICT_TRANS_TABLES | SqlMode.STRICT_ALL_TABLES
 _UNICODE = ("utf8mb4", "utf16", "utf16le", "utf32", "gb18030")
 
 
+def cuts_fractions(sql_mode: int, *, mariadb: bool) -> bool:
+    """Whether a session cuts digits after the second that do not fit, rather than round."""
+    if mariadb:
+        return not sql_mode & MARIADB_TIME_ROUND_FRACTIONAL
+    return bool(sql_mode & SqlMode.TIME_TRUNCATE_FRACTIONAL)
+
+
 class UnknownConversionError(ValueError):
     """What the server made of a value cannot be told for certain."""
 
@@ -88,9 +95,7 @@ class ConversionMode:
     @property
     def truncates(self) -> bool:
         """Whether digits after the second are cut off; MariaDB rounds only if it is told to."""
-        if self.mariadb:
-            return not self.sql_mode & MARIADB_TIME_ROUND_FRACTIONAL
-        return bool(self.sql_mode & SqlMode.TIME_TRUNCATE_FRACTIONAL)
+        return cuts_fractions(self.sql_mode, mariadb=self.mariadb)
 
     def require_strict(self, what: str) -> None:
         """Raise `UnknownConversionError` in a session that changes values which do not fit."""

@@ -10,10 +10,15 @@ MariaDB computes VIRTUAL columns when they are read, and leaves them out of upda
 
 from __future__ import annotations
 
+from decoder.constants import ColumnType
+from decoder.definition import ColumnDefinition
 from pipeline.catalog.actions import NewColumn
-from pipeline.catalog.constants import Now, UnknownDefaultError, constant
-from pipeline.catalog.defaults import DefaultContext, default_text
+from pipeline.catalog.constants import constant
+from pipeline.catalog.default_context import DefaultContext
+from pipeline.catalog.defaults import default_text
+from pipeline.catalog.literals import Now, UnknownDefaultError
 from pipeline.catalog.model import ColumnDefault
+from pipeline.catalog.numeric_defaults import printed_float
 
 
 def insert_default(column: NewColumn, context: DefaultContext, *, mariadb: bool) -> ColumnDefault:
@@ -21,10 +26,21 @@ def insert_default(column: NewColumn, context: DefaultContext, *, mariadb: bool)
     name, nullable = column.definition.name, column.definition.nullable
     generated = bool(column.computed) and column.computed != "AUTO_INCREMENT"
     try:
-        if column.default and isinstance(constant(column.default), Now):
+        if column.default and isinstance(constant(column.default, context), Now):
             raise UnknownDefaultError("the time of the insert")
-        return ColumnDefault(name, default_text(column, context), nullable=nullable)
+        text = default_text(column, context)
+        if text is not None and not _keeps_digits(column.definition, text):
+            raise UnknownDefaultError(
+                "a FLOAT of more than six digits, which any later ALTER rounds"
+            )
+        return ColumnDefault(name, text, nullable=nullable)
     except UnknownDefaultError as error:
         return ColumnDefault(
             name, reason=str(error), nullable=nullable, unlogged=generated and mariadb
         )
+
+
+def _keeps_digits(column: ColumnDefinition, text: str) -> bool:
+    """Whether the value is the same once the server has read what it prints of it."""
+    single = column.type is ColumnType.FLOAT and not column.precision
+    return not single or printed_float(text) == text

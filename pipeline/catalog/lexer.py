@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, IntFlag
 from itertools import islice
 
@@ -23,12 +23,16 @@ class SqlMode(IntFlag):
 
     REAL_AS_FLOAT = 0x1
     ANSI_QUOTES = 0x4
+    ORACLE = 0x200  # of MariaDB
     NO_AUTO_VALUE_ON_ZERO = 0x80000
     NO_BACKSLASH_ESCAPES = 0x100000
     STRICT_TRANS_TABLES = 0x200000
     STRICT_ALL_TABLES = 0x400000
+    NO_ZERO_IN_DATE = 0x800000
+    ALLOW_INVALID_DATES = 0x2000000
     PAD_CHAR_TO_FULL_LENGTH = 0x80000000
-    TIME_TRUNCATE_FRACTIONAL = 0x100000000
+    TIME_TRUNCATE_FRACTIONAL = 0x100000000  # of MySQL
+    EMPTY_STRING_IS_NULL = 0x100000000  # of MariaDB
 
 
 class Kind(Enum):
@@ -43,12 +47,20 @@ class Kind(Enum):
     SIGN = "sign"  # one character of punctuation
 
 
+class Mark(Enum):
+    """How a literal is written, where another way of writing it means something else."""
+
+    NATIONAL = "N'…'"
+    QUOTED_HEX = "x'…'"  # not 0x…
+
+
 @dataclass(frozen=True, slots=True)
 class Token:
     """One token: `text` without quotes and escapes, hex digits for BYTES, 0s and 1s for BITS."""
 
     kind: Kind
     text: str
+    mark: Mark | None = field(default=None, compare=False)
 
     def is_word(self, *words: str) -> bool:
         """An unquoted word, in any case, of those given (in capitals)."""
@@ -166,22 +178,20 @@ class _Lexer:
         if char == "`" or (char == '"' and self.ansi_quotes):
             return Token(Kind.NAME, self._quoted(char, escapes=False))
         if char in "'\"":
-            return Token(Kind.STRING, self._strings(char))
+            return Token(Kind.STRING, self._strings())
         if char in "nN" and self.text.startswith("'", self.at + 1):
             self.at += 1
-            return Token(Kind.STRING, self._strings("'"))
+            return Token(Kind.STRING, self._strings(), Mark.NATIONAL)
         return self._literal() or self._word() or self._sign()
 
-    def _strings(self, quote: str) -> str:
-        """A string and those that follow it: MySQL joins `'a' 'b'`."""
-        parts = [self._quoted(quote, escapes=self.escapes)]
-        while True:
-            match = _SPACE.match(self.text, self.at)
-            after = match.end() if match else self.at
-            if not match or self.text[after : after + 1] != quote:
-                return "".join(parts)
-            self.at = after
-            parts.append(self._quoted(quote, escapes=self.escapes))
+    def _strings(self) -> str:
+        """A string and those that follow it, whatever their quotes: `'a' "b"` is one of both."""
+        quotes = ("'",) if self.ansi_quotes else ("'", '"')
+        parts: list[str] = []
+        while self.text.startswith(quotes, self.at):
+            parts.append(self._quoted(self.text[self.at], escapes=self.escapes))
+            self._skip()
+        return "".join(parts)
 
     def _quoted(self, quote: str, *, escapes: bool) -> str:
         parts: list[str] = []
@@ -208,7 +218,8 @@ class _Lexer:
                 self.at = match.end()
                 digits = match.group(1) if match.group(1) is not None else match.group(2)
                 odd = kind is Kind.BYTES and len(digits) % 2 == 1
-                return Token(kind, "0" + digits if odd else digits)
+                mark = Mark.QUOTED_HEX if match.group()[0] in "xX" else None
+                return Token(kind, "0" + digits if odd else digits, mark)
         match = _NUMBER.match(self.text, self.at)
         if not match or self._starts_name(match):
             return None

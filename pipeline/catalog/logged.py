@@ -9,7 +9,7 @@ from typing import Literal
 
 from decoder.options import TypeOptions
 from pipeline.catalog.conversion_mode import ConversionMode
-from pipeline.catalog.defaults import DefaultContext
+from pipeline.catalog.default_context import DefaultContext
 from pipeline.catalog.items import Position
 from pipeline.time_zone import zone
 
@@ -20,7 +20,9 @@ class LoggedStatement:
 
     `server_charset`: of the session's collation_server, which a schema has that names none;
     `explicit_timestamps`: the session's explicit_defaults_for_timestamp, if it is logged.
-    `temporary`: it used temporary tables of its connection, whose names hide the others'.
+    `charset` is that of the client, whose bytes the statement is, `connection_charset` that of its
+    strings; None: not logged. `temporary`: it used temporary tables of its connection, whose names
+    hide the others'.
     """
 
     lsn: int
@@ -29,6 +31,8 @@ class LoggedStatement:
     schema: str | None = None
     sql_mode: int = 0
     time_zone: str | None = None
+    charset: str | None = None
+    connection_charset: str | None = None
     server_charset: str | None = None
     executed_at: datetime | None = None
     ddl_xid: int | None = None
@@ -95,6 +99,10 @@ class CatalogOptions:
             time_zone=self._time_zone(statement),
             options=self.types,
             explicit_timestamps=statement.explicit_timestamps,
+            sql_mode=statement.sql_mode,
+            mariadb=statement.mariadb,
+            client_charset=statement.charset or "utf8mb4",
+            connection_charset=statement.connection_charset or statement.charset or "utf8mb4",
         )
 
     def conversion_mode(

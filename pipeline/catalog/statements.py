@@ -10,7 +10,6 @@ from decoder.definition import TableDefinition
 from pipeline.catalog import foreign_keys
 from pipeline.catalog.actions import NewColumn, Refused, RowsNotLogged
 from pipeline.catalog.alteration import Alteration, NotAppliedError, altered
-from pipeline.catalog.constants import UnknownDefaultError
 from pipeline.catalog.declarations import declared_model, in_charset
 from pipeline.catalog.defaults import default_text
 from pipeline.catalog.effects import (
@@ -31,6 +30,7 @@ from pipeline.catalog.effects import (
     Unsupported,
 )
 from pipeline.catalog.insert_defaults import insert_default
+from pipeline.catalog.literals import UnknownDefaultError
 from pipeline.catalog.logged import CatalogOptions, LoggedStatement
 from pipeline.catalog.model import ColumnDefault, TableModel
 from pipeline.catalog.partition_clause import WAY_BACK

@@ -211,7 +211,7 @@ class Survey:
             if isinstance(result, Definitions):
                 yield from self._definitions(result)
             elif isinstance(result, Statements):
-                yield from _ddl(result.batch, server)
+                yield from table_statements(result.batch, server)
             elif isinstance(result, Transactions):
                 yield {"kind": "segment", "lsn": _last_lsn(result.batch), "content": server}
 
@@ -264,7 +264,7 @@ def _segment_of(row: Mapping[str, Any]) -> Segment:
     )
 
 
-def _ddl(batch: pa.RecordBatch, server: str) -> Iterator[dict[str, Any]]:
+def table_statements(batch: pa.RecordBatch, server: str) -> Iterator[dict[str, Any]]:
     """Statements that may change tables, as JSON; `executed_at` in microseconds of the epoch."""
     queries = batch.column("query").to_pylist()
     chosen = [i for i, query in enumerate(queries) if may_change_tables(query)]
@@ -273,7 +273,8 @@ def _ddl(batch: pa.RecordBatch, server: str) -> Iterator[dict[str, Any]]:
     executed = batch.column("executed_at").cast(pa.int64())
     times = executed.take(pa.array(chosen)).to_pylist()
     names = (
-        *("query", "schema", "sql_mode", "server_charset", "time_zone", "ddl_xid"),
+        *("query", "schema", "sql_mode", "time_zone", "ddl_xid"),
+        *("charset", "connection_charset", "server_charset"),
         *("explicit_defaults_for_timestamp", "thread_specific"),
     )
     rows = batch.take(pa.array(chosen)).select(["__lsn", "__pos", *names]).to_pylist()

@@ -96,7 +96,7 @@ def in_log_order(
             _declare(timeline, start, rows)
             start = None
         if row["kind"] == "statement":
-            timeline.statement(_statement(row))
+            timeline.statement(logged_statement(row))
         else:
             shown = TableDefinition.from_json(row["content"])
             position = row["lsn"], row["pos"]
@@ -122,7 +122,8 @@ def _declare(timeline: Timeline, start: Beginning, rows: Iterable[Row]) -> None:
     timeline.declare(at, start.start)
 
 
-def _statement(row: Row) -> LoggedStatement:
+def logged_statement(row: Row | dict[str, Any]) -> LoggedStatement:
+    """A row of `table_statements` (see `decode`)."""
     fields = json.loads(row["content"])
     number, mariadb = server_number(fields["server"])
     micros = fields["executed_at"]
@@ -133,6 +134,8 @@ def _statement(row: Row) -> LoggedStatement:
         schema=fields["schema"],
         sql_mode=fields["sql_mode"] or 0,
         time_zone=fields["time_zone"],
+        charset=fields["charset"],
+        connection_charset=fields["connection_charset"],
         server_charset=fields["server_charset"],
         executed_at=(
             None if micros is None else datetime.fromtimestamp(micros / 1_000_000, timezone.utc)

@@ -15,7 +15,7 @@ LAYERS = ("decoder", "pipeline", "dags")
 """Packages, in the order in which they may import each other."""
 
 BANNED_IN_DECODER = frozenset(
-    {"pyspark", "delta", "pipeline", "logging", "fsspec", "typer", "rich", "pydantic", "sqlglot"}
+    {"pyspark", "delta", "pipeline", "logging", "fsspec", "typer", "rich", "pydantic"}
 )
 
 DECODER_ORDER = (

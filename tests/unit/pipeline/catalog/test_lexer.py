@@ -28,6 +28,7 @@ def texts(sql: str, **options: int) -> list[str]:
             (Kind.STRING, "é"), (Kind.SIGN, ","), (Kind.STRING, "it's"), (Kind.SIGN, ","),
             (Kind.STRING, "ab"),
         ]),
+        ("'a' \"b\" /* c */ 'd' -- e\n 'f'", [(Kind.STRING, "abdf")]),
         (r"'\n\\\'\%' '\q'", [(Kind.STRING, "\n\\'\\%q")]),
         ('"text"', [(Kind.STRING, "text")]),
         ("a -- b\nc # d\ne /* f */ g -1--2", [
@@ -44,6 +45,7 @@ def test_tokens_are_the_servers(sql: str, expected: list[tuple[Kind, str]]) -> N
 
 
 def test_ansi_quotes_make_names_of_double_quotes() -> None:
+    assert texts("'a' 'b' \"c\"", sql_mode=SqlMode.ANSI_QUOTES) == ["ab", "c"]
     assert tokens('"a""b"', SqlMode.ANSI_QUOTES) == [Token(Kind.NAME, 'a"b')]
 
 
