@@ -176,6 +176,13 @@ GENERATED = (
     ),
     # which no one has checked for values that do not fit
     "ALTER TABLE made ADD (r INT AS (n * (id - w)) VIRTUAL, `bigger than` INT AS (ID + 1))",
+    (
+        "ALTER TABLE made ADD (even INT AS (MOD(id, 2)) STORED,"
+        " head CHAR(3) AS (LEFT(v, 2)) STORED,"
+        " kind VARCHAR(9) AS (CASE WHEN n < 0 THEN 'less' WHEN n IS NULL THEN v ELSE 'more' END)"
+        " STORED, digest CHAR(32) AS (MD5(id)) STORED, far BIGINT AS (COALESCE(hid, 0) + ABS(n))"
+        " STORED)"
+    ),
     "INSERT INTO made (id, v) VALUES (3, 'c')",
 )
 NAMES = (
