@@ -124,6 +124,8 @@ class _Reader:
         return found
 
     def _signed(self, cursor: Cursor) -> Expression:
+        if cursor.accept_sign("!"):  # as SHOW CREATE TABLE of MariaDB prints NOT
+            return truth(["not", condition(self._signed(cursor))])
         if not cursor.accept_sign("-"):
             return self._operand(cursor)
         found = self._signed(cursor)

@@ -63,6 +63,9 @@ CASES: list[tuple[str, str, dict[str, Any], Any]] = [
     ("int", "CASE i WHEN 7 THEN 70 WHEN 8 THEN 80 END", {"i": 9}, None),
     ("int", "i IS NOT NULL AND NOT b <= -5", {}, 1),
     ("int", "v IS NULL OR NULL", {"v": "x"}, None),
+    ("int", "!(i > 5)", {}, 0),
+    ("int", "(b - 4) DIV 2", {"b": 1}, UNCERTAIN),
+    ("int", "(0 - i) DIV 2", {}, -3),
     ("int", "day IS NULL", {}, 0),
     ("int", "day IS NULL", {"day": None}, UNCERTAIN),  # or a zero date
     ("int", "COALESCE(i, b)", {"i": None}, -3),
