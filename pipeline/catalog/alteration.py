@@ -34,7 +34,8 @@ from pipeline.catalog.conversion_mode import (
 )
 from pipeline.catalog.conversions import conversion
 from pipeline.catalog.declarations import column_in_charset, in_new_charset
-from pipeline.catalog.generated import UnknownExpressionError, generated
+from pipeline.catalog.expressions import UnknownExpressionError
+from pipeline.catalog.generated import generated
 from pipeline.catalog.items import ColumnStep
 from pipeline.catalog.kept_values import keeps_generated
 from pipeline.catalog.lexer import SqlMode

@@ -45,6 +45,11 @@ def collation_of(charset: str | None) -> int:
     return int(ids[0]) if ids else UNKNOWN_COLLATION
 
 
+def charset_in(collation: int | None) -> str:
+    """The charset of a collation's text; empty where only the server knows it."""
+    return "" if collation in (None, UNKNOWN_COLLATION) else charset_of_id(collation or 0)
+
+
 def charset_of(collation: str) -> str | None:
     """The charset that a collation's name begins with; MariaDB's `uca1400_…` may leave it out."""
     charset = collation.lower().partition("_")[0]

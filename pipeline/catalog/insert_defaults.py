@@ -5,7 +5,8 @@ values the server makes for the row: AUTO_INCREMENT, DEFAULT CURRENT_TIMESTAMP a
 expressions, generated columns. It leaves out those with a constant DEFAULT or none, of which a row
 then holds what MySQL puts into them: NULL, or for a NOT NULL column its type's implicit default.
 
-MariaDB computes VIRTUAL columns when they are read, and leaves them out of updates too.
+MariaDB computes VIRTUAL columns when they are read, and leaves them out of MINIMAL updates too. Of
+11.8 no update or delete has any generated column, whatever binlog_row_image is.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pipeline.catalog.actions import NewColumn
 from pipeline.catalog.constants import constant
 from pipeline.catalog.default_context import DefaultContext
 from pipeline.catalog.defaults import default_text
+from pipeline.catalog.kept_expression import kept_expression
 from pipeline.catalog.literals import Now, UnknownDefaultError
 from pipeline.catalog.model import ColumnDefault
 from pipeline.catalog.numeric_defaults import printed_float
@@ -35,8 +37,10 @@ def insert_default(column: NewColumn, context: DefaultContext, *, mariadb: bool)
             )
         return ColumnDefault(name, text, nullable=nullable)
     except UnknownDefaultError as error:
+        unlogged = generated and mariadb
+        kept = kept_expression(column.expression) if unlogged else ""
         return ColumnDefault(
-            name, reason=str(error), nullable=nullable, unlogged=generated and mariadb
+            name, reason=str(error), nullable=nullable, unlogged=unlogged, expression=kept
         )
 
 

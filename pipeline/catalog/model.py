@@ -9,6 +9,7 @@ from typing import Any
 
 from pipeline.catalog.actions import NewColumn
 from pipeline.catalog.foreign_key import ForeignKey, renamed_columns
+from pipeline.catalog.kept_expression import renamed_expression
 from pipeline.catalog.keys import Key, Keys
 from pipeline.catalog.partitions import Partitioning
 
@@ -19,7 +20,8 @@ class ColumnDefault:
 
     `text` is the value as `pipeline.catalog.defaults` writes it (None: NULL), fixed when it was
     declared; with a `reason` it is not known. `nullable`: whether the column was then. `unlogged`:
-    updates change the column, and no image says so.
+    it is generated, updates change it, and images may leave it out; by which `expression` (see
+    `kept_expression`; empty: not known, of an older release).
     """
 
     name: str
@@ -27,6 +29,7 @@ class ColumnDefault:
     reason: str = ""
     nullable: bool = True
     unlogged: bool = False
+    expression: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +131,11 @@ class TableModel:
         if self.defaults is None:
             return None
         renamed = ((default, names.get(default.name, default.name)) for default in self.defaults)
-        return tuple(replace(default, name=name) for default, name in renamed if name is not None)
+        return tuple(
+            replace(default, name=name, expression=renamed_expression(default.expression, names))
+            for default, name in renamed
+            if name is not None
+        )
 
     def to_json(self) -> str:
         """A JSON object that `from_json` reads back."""

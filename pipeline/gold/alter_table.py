@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame, SparkSession, functions as sf, types 
 
 from pipeline import delta
 from pipeline.catalog.items import ColumnStep, TimelineItem
-from pipeline.gold.convert import converted
+from pipeline.gold.convert import converted, known
 from pipeline.gold.generated import generated_value
 from pipeline.gold.gold_table import (
     GoldTable,
@@ -222,7 +222,9 @@ def _rewritten(
 
 def _value(step: ColumnStep, kind: st.DataType, *, vouched: bool) -> Column:
     if step.generated is not None:
-        return converted(generated_value(step.generated), step.convert, kind, vouched=vouched)
+        value, is_known = generated_value(step.generated)
+        value = known(value, is_known, step.name, vouched=vouched)
+        return converted(value, step.convert, kind, vouched=vouched)
     if step.old is None:
         return sf.expr(typed(step.text, kind))
     return converted(sf.col(quoted(step.old)), step.convert, kind, vouched=vouched)

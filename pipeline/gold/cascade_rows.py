@@ -22,6 +22,7 @@ from pipeline.gold.images import LeftOut, is_left_out, whole_after
 from pipeline.gold.insert_defaults import left_out
 from pipeline.gold.loose_text import loose
 from pipeline.gold.parts import Rows, model_after
+from pipeline.gold.unlogged import completed
 from pipeline.lake import Lake
 from pipeline.sql_text import quoted
 
@@ -106,6 +107,7 @@ def events(
             continue
         names = [c.name for c in rows.definition.columns if c.name in wish.columns]
         meaning = left_out(rows, types)
+        changes = completed(changes, meaning)
         if not wish.all_changes:
             changes = changes.where(_concerns(wish.referred.intersection(names)))
         table = _few(changes.select(*_projection(names, meaning, whole=wish.whole)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from decimal import Decimal
 
 from pyspark.sql import Column, functions as sf, types as st
 
@@ -21,17 +22,24 @@ def converted(value: Column, how: str | None, kind: st.DataType, *, vouched: boo
     cast = Column.cast if vouched else Column.try_cast
     name, _, number = how.partition(":")
     if name in _CERTAIN:
-        return cast(_certain(value, name, number, vouched=vouched), kind)
+        result, is_known = _CERTAIN[name](value, number)
+        return cast(known(result, is_known, name, vouched=vouched), kind)
     if name in _BY_WAY_OF:
         value = cast(value, _BY_WAY_OF[name])
     return cast(_CONVERSIONS[name](value, int(number or 0), kind), kind)
 
 
-def _certain(value: Column, name: str, given: str, *, vouched: bool) -> Column:
-    """As a conversion has it that knows only what some values become."""
-    result, is_known = _CERTAIN[name](value, given)
-    unknown = sf.raise_error(sf.lit(f"{name}: not known of this value"))
-    return sf.when(is_known, result).otherwise(unknown if vouched else sf.lit(None))
+def known(value: Column, is_known: Column, what: str, *, vouched: bool) -> Column:
+    """A value of which it is known only in some rows what the source made of it."""
+    unknown = sf.raise_error(sf.lit(f"{what}: not known of this value"))
+    return sf.when(is_known, value).otherwise(unknown if vouched else sf.lit(None))
+
+
+def certainly_converted(value: Column, how: str, kind: st.DataType) -> tuple[Column, Column]:
+    """As `converted`, NULL where that is not certain, and whether it is."""
+    name, _, number = how.partition(":")
+    is_known = _CERTAIN[name](value, number)[1] if name in _CERTAIN else sf.lit(True)
+    return converted(value, how, kind, vouched=False), sf.coalesce(is_known, sf.lit(True))
 
 
 def _label(value: Column, labels: str) -> tuple[Column, Column]:
@@ -52,6 +60,13 @@ def _parsed(value: Column, length: str) -> tuple[Column, Column]:
     digits = rf"(\.\d{{1,{fraction}}})?" if fraction > 0 else ""
     full = f"^{day}$" if int(length) == len("YYYY-MM-DD") else f"^{day}({time}{digits})?$"
     return value, value.isNull() | value.rlike(full)
+
+
+def _fitting(value: Column, room: str) -> tuple[Column, Column]:
+    has = json.loads(room)
+    text = sf.rtrim(value) if has["trimmed"] else value
+    fits = sf.char_length(text) <= has["characters"]
+    return text, value.isNull() | (fits & text.rlike(_ASCII) if has["ascii"] else fits)
 
 
 def _as_it_is(value: Column, _number: int, _kind: st.DataType) -> Column:
@@ -114,17 +129,33 @@ def _local(value: Column, number: int, kind: st.DataType) -> Column:
 
 
 def _clamp(value: Column, number: int, _kind: st.DataType) -> Column:
-    low, high = sf.lit(-(1 << number - 1)), sf.lit((1 << number - 1) - 1)
-    rounded = sf.round(value, 0)
-    return sf.when(rounded > high, high).when(rounded < low, low).otherwise(rounded)
+    return _between(sf.round(value, 0), -(1 << number - 1), (1 << number - 1) - 1)
 
 
+def _clamp_unsigned(value: Column, number: int, _kind: st.DataType) -> Column:
+    return _between(sf.round(value, 0), 0, (1 << number) - 1)
+
+
+def _nearest(value: Column, _number: int, kind: st.DataType) -> Column:
+    if not isinstance(kind, st.DecimalType):
+        raise TypeError(f"a decimal is to become {kind.simpleString()}")
+    most = Decimal((0, (9,) * kind.precision, -kind.scale))
+    return _between(sf.round(value, kind.scale), -most, most)
+
+
+def _between(value: Column, low: int | Decimal, high: int | Decimal) -> Column:
+    least, most = sf.lit(Decimal(low)), sf.lit(Decimal(high))
+    return sf.when(value > most, most).when(value < least, least).otherwise(value)
+
+
+_ASCII = r"\A[\x00-\x7f]*\z"
 _MINUTE = 60_000_000
 _WHOLE_SECONDS = len("YYYY-MM-DD hh:mm:ss")
 _CERTAIN: dict[str, Callable[[Column, str], tuple[Column, Column]]] = {
     conversion_mode.LABEL: _label,
     conversion_mode.PRINTED: _printed,
     conversion_mode.PARSED: _parsed,
+    conversion_mode.FITTING: _fitting,
 }
 """What values become, and of which ones that is known."""
 _BY_WAY_OF: dict[str, st.DataType] = {conversion_mode.NUMBER: st.DecimalType(38, 0)}
@@ -141,6 +172,8 @@ _CONVERSIONS: dict[str, Callable[[Column, int, st.DataType], Column]] = {
     conversion_mode.TRUNCATE: _truncate,
     conversion_mode.DIGITS: _digits,
     conversion_mode.CLAMP: _clamp,
+    conversion_mode.CLAMP_UNSIGNED: _clamp_unsigned,
+    conversion_mode.NEAREST: _nearest,
     conversion_mode.NUMBER: _as_it_is,
     conversion_mode.INSTANT: _instant,
     conversion_mode.LOCAL: _local,

@@ -2,13 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import Literal
 
 from pyspark.sql import Column, DataFrame, functions as sf
 
 from pipeline.gold.documents import with_diffs
+
+Doubt = Literal["", "date", "real", "text"]
+"""Why values that are equal in gold may differ in the source: NULL is a zero date too, U+FFFD in
+text is any bytes that are invalid in its charset, and 0.0 is equal to -0.0."""
+_REPLACEMENT = "\ufffd"
+_MARIADB_GTID = r"^[0-9]+-[0-9]+-[0-9]+$"
+
+
+@dataclass(frozen=True, slots=True)
+class Unlogged:
+    """A generated column that images may leave out though an update has changed it.
+
+    `value` gives what its expression does, by a row's columns, and whether that is certain; None:
+    it is not understood, for `reason`. `reads` are the columns that it names, `sources` those that
+    it comes from in the end (None: any change may change it).
+    """
+
+    name: str
+    reads: frozenset[str] = frozenset()
+    value: Callable[[Callable[[str], Column]], tuple[Column, Column]] | None = None
+    sources: Mapping[str, Doubt] | None = None
+    reason: str = ""
+
+    def is_changed(self) -> Column:
+        """Whether an update leaves it out, and may have changed it."""
+        update = (sf.col("__op") == "update") & is_left_out("after", self.name)
+        if self.sources is None:
+            return update
+        differ = (_may_differ(name, doubt) for name, doubt in sorted(self.sources.items()))
+        return update & _any(differ)
+
+    def is_stale(self) -> Column:
+        """Whether it can be computed once all columns of the row are known, and not before."""
+        if self.value is None:
+            return sf.lit(False)
+        unsaid = (
+            is_left_out("before", name) & is_left_out("after", name)
+            for name in sorted(self.sources or ())
+        )
+        return self.is_changed() & _any(unsaid)
+
+    def is_lost(self) -> Column:
+        """Whether it is changed, and cannot be computed."""
+        return self.is_changed() & ~self.is_stale()
+
+
+def _may_differ(name: str, doubt: Doubt) -> Column:
+    before, after = (sf.col(image).getField(name) for image in ("before", "after"))
+    if doubt == "real":
+        before, after = before.cast("string"), after.cast("string")
+    differs = is_left_out("before", name) | ~before.eqNullSafe(after)
+    if doubt == "date":
+        differs |= after.isNull()
+    if doubt == "text":
+        differs |= _is(sf.contains(after, sf.lit(_REPLACEMENT)))
+    return ~is_left_out("after", name) & differs
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,14 +74,16 @@ class LeftOut:
 
     `json` names the columns of which an update may log diffs instead; `defaults` has the value that
     an insert gives a column which it leaves out, `reasons` why that of another is not known.
-    `unlogged` are the columns of which images never say that they changed. `lenient`: changes of
-    which not all is known are gone past.
+    `unlogged` are the generated columns that images leave out, in the table's order; `undeclared`
+    those of which nothing tells whether they are generated. `lenient`: changes of which not all is
+    known are gone past.
     """
 
     json: frozenset[str] = frozenset()
     defaults: Mapping[str, Column] = field(default_factory=dict)
     reasons: Mapping[str, str] = field(default_factory=dict)
-    unlogged: frozenset[str] = frozenset()
+    unlogged: tuple[Unlogged, ...] = ()
+    undeclared: frozenset[str] = frozenset()
     lenient: bool = False
 
     def is_unknown(self) -> Column:
@@ -38,22 +97,48 @@ class LeftOut:
 
     def unknown(self, changes: DataFrame) -> dict[str, str]:
         """What `is_unknown` is about: columns that changes leave out, and why that is too much."""
-        lost = changes.where(self.is_unknown())
-        names = lost.select(sf.explode("__absent_after").alias("name")).distinct().collect()
-        found = sorted({row["name"] for row in names} - self.defaults.keys())
-        return {name: self.reasons.get(name, "") for name in found}
+        unsaid = sf.array_except("__absent_after", _names(self.defaults))
+        lost = [
+            sf.when(_is_insert(), unsaid),
+            sf.when(self._is_undeclared(), self._undeclared_left_out()),
+            *(sf.when(one.is_lost(), _names([one.name])) for one in self.unlogged),
+        ]
+        each = sf.explode(sf.flatten(sf.array_compact(sf.array(*lost)))).alias("name")
+        found = sorted(row["name"] for row in changes.select(each).distinct().collect())
+        reasons = {**self.reasons, **{one.name: one.reason for one in self.unlogged}}
+        return {name: reasons.get(name, "") for name in found}
+
+    def not_computed(self, names: Iterable[str] | None = None) -> dict[str, str]:
+        """The generated columns that images leave out, of those named, with reasons."""
+        return {
+            one.name: one.reason for one in self.unlogged if names is None or one.name in set(names)
+        }
 
     def known(self, changes: DataFrame) -> DataFrame:
         """The changes but for inserts that leave out what has no DEFAULT that is known."""
         return changes.where(~_is(_is_insert() & self._lost(self.defaults)))
 
     def _lost(self, known: Iterable[str]) -> Column:
-        names = sf.array(*(sf.lit(name) for name in known)).cast("array<string>")
-        return sf.size(sf.array_except("__absent_after", names)) > 0
+        return sf.size(sf.array_except("__absent_after", _names(known))) > 0
 
     def _is_unlogged(self) -> Column:
-        names = (is_left_out("after", name) for name in sorted(self.unlogged))
-        return (sf.col("__op") == "update") & _any(names)
+        return _any(one.is_lost() for one in self.unlogged) | self._is_undeclared()
+
+    def _is_undeclared(self) -> Column:
+        """Whether an update may have changed columns that MariaDB does not log."""
+        if not self.undeclared:
+            return sf.lit(False)
+        of_mariadb = _is(sf.col("__gtid").rlike(_MARIADB_GTID))
+        some = _is(sf.size(self._undeclared_left_out()) > 0)
+        return (sf.col("__op") == "update") & of_mariadb & some
+
+    def _undeclared_left_out(self) -> Column:
+        in_neither = sf.array_intersect("__absent_before", "__absent_after")
+        return sf.array_intersect(in_neither, _names(self.undeclared))
+
+
+def _names(names: Iterable[str]) -> Column:
+    return sf.array(*(sf.lit(name) for name in sorted(names))).cast("array<string>")
 
 
 def _is_insert() -> Column:

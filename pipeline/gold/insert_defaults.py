@@ -15,6 +15,7 @@ from pipeline.gold.alter_table import typed
 from pipeline.gold.gold_table import gold_schema
 from pipeline.gold.images import LeftOut
 from pipeline.gold.parts import Rows
+from pipeline.gold.unlogged import unlogged_columns
 
 NOT_TOLD = "no statement in the log tells its DEFAULT"
 
@@ -36,7 +37,12 @@ def left_out(part: Rows, types: TypeOptions, *, lenient: bool = False) -> LeftOu
             if not reason
         },
         reasons={name: reason for name, reason in reasons.items() if reason},
-        unlogged=frozenset(name for name, default in told.items() if default.unlogged),
+        unlogged=unlogged_columns(part.definition, told, schema, types),
+        undeclared=frozenset(
+            column.name
+            for column in part.definition.columns
+            if column.nullable and column.name not in told  # MariaDB has no other generated ones
+        ),
         lenient=lenient,
     )
 

@@ -23,6 +23,8 @@ ORDER, GONE, LIFE, LINK, LOST = "__order", "__gone", "__life", "__link", "__lost
 before the first one), the update that moved the row here, if one did, and whether it is lost."""
 VALUE = "value"
 """The field of a value that is said, so that NULL can be said too."""
+STALE = "stale"
+"""The field of a generated column's: an image does not say it, and that it is another by now."""
 _BEGINS, _MOVES, _LAST = "__begins", "__moves", "__last"
 _CHILD, _UP, _HAS = "__child", "__up_", "__has"
 
@@ -36,6 +38,11 @@ class Lives:
         told = (name for name in shape.columns if name not in self.key)
         self.values = {name: f"v{n}" for n, name in enumerate(told)}
         self.diffs = {name: f"p{n}" for n, name in enumerate(self.values) if name in left_out.json}
+        self.computed = {
+            one.name: one
+            for one in left_out.unlogged
+            if one.value is not None and one.name in self.values
+        }
 
     def events(self, changes: DataFrame) -> DataFrame:
         """What happens at each key: something is said of its row, or the row is gone from there.
@@ -114,6 +121,14 @@ class Lives:
         )
 
     @property
+    def stale(self) -> Column:
+        """Whether a generated column is to be computed from the other columns of a life's row."""
+        each = (sf.col(self.values[name]).getField(STALE) for name in self.computed)
+        return reduce(
+            Column.__or__, (sf.coalesce(one, sf.lit(False)) for one in each), sf.lit(False)
+        )
+
+    @property
     def roots(self) -> dict[str, str]:
         """Where the key is that a life's row has in gold, by the columns of its own key."""
         return {key: f"root_{key}" for key in self.key.values()}
@@ -131,15 +146,21 @@ class Lives:
     def _value(self, name: str) -> Column:
         """The value that a change says, or had before its JSON diff, as a struct; null: nothing."""
         before, after = (
-            sf.struct(sf.col(side).getField(name).alias(VALUE)) for side in ("before", "after")
+            self._said(name, sf.col(side).getField(name)) for side in ("before", "after")
         )
         defaults = self.left_out.defaults
-        default = sf.struct(defaults[name].alias(VALUE)) if name in defaults else sf.lit(None)
-        return (
-            sf.when(~is_left_out("after", name), after)
-            .when(sf.col("__op") == "insert", default)
-            .when(~is_left_out("before", name), before)
+        default = self._said(name, defaults[name]) if name in defaults else sf.lit(None)
+        found = sf.when(~is_left_out("after", name), after)
+        if name in self.computed:
+            stale = sf.struct(sf.lit(None).alias(VALUE), sf.lit(True).alias(STALE))
+            found = found.when(self.computed[name].is_stale(), stale)
+        return found.when(sf.col("__op") == "insert", default).when(
+            ~is_left_out("before", name), before
         )
+
+    def _said(self, name: str, value: Column) -> Column:
+        stale = [sf.lit(False).alias(STALE)] if name in self.computed else []
+        return sf.struct(value.alias(VALUE), *stale)
 
     def _since(self, name: str) -> Column:
         return sf.max(sf.when(sf.col(self.values[name]).isNotNull(), sf.col(ORDER)))

@@ -31,8 +31,10 @@ from pipeline.gold.refuse import (
     key_repeated,
     refuse_unknown,
     row_left_out,
+    write_computed,
     write_documents,
 )
+from pipeline.gold.unlogged import completed
 from pipeline.gold.write import Write
 from pipeline.sql_text import quoted
 
@@ -57,17 +59,22 @@ def put(
     what columns mean that images leave out; `look` is shown changes with whole images before they
     are applied; `few`: they may be at the driver. Raises TableRefusedError where it cannot.
     """
+
+    def taken(session: SparkSession) -> DataFrame | None:
+        changes = take(session)
+        return None if changes is None else completed(changes, left_out)
+
     if not shape.key:
-        return _put_bag(spark, take(spark), shape, write, left_out)
+        return _put_bag(spark, taken(spark), shape, write, left_out)
     part = _Part(shape, write, left_out, complete, look)
-    changes = take(few.looking if few else spark)
+    changes = taken(few.looking if few else spark)
     if changes is None:
         return 0
     brought = _brought(changes, part, few)
     if not isinstance(brought, Extent):
         return _put_here(spark, brought, changes, part) if brought.num_rows else 0
     # Not in the session that few changes are looked at in, which suits no others.
-    anew = take(spark) if few and brought.changes else changes
+    anew = taken(spark) if few and brought.changes else changes
     return _put_changes(spark, anew, brought, part)
 
 
@@ -129,7 +136,7 @@ def _put_changes(
     if changes is None or not found.changes:
         return 0
     shape, write, left_out = part.shape, part.write, part.left_out
-    _refuse_keys(found, shape)
+    _refuse_keys(found, shape, left_out)
     if not shape.unique:
         _refuse_repeated(spark, changes, shape, write, left_out, found)
     if found.partial:
@@ -169,9 +176,9 @@ def _put_whole(
     return found.changes
 
 
-def _refuse_keys(found: Extent, shape: Shape) -> None:
+def _refuse_keys(found: Extent, shape: Shape, left_out: LeftOut) -> None:
     if found.keyless is not None:
-        raise key_left_out(found.keyless, shape.key)
+        raise key_left_out(found.keyless, shape.key, left_out)
     if found.inexact is not None:
         raise key_inexact(found.inexact, shape.key)
 
@@ -204,10 +211,11 @@ def _put_partial(
     there = gold.where(all_of(within(found, gold.schema)))
     lives = found.key_changes > 0 or found.unknown is not None
     folded = fold_partial(changes, shape, there, left_out, lives=lives)
-    write_documents(
-        lambda: _merge(folded, shape, found, write, keeps=True),
-        lambda: misfits(changes, shape, there, left_out, lives=lives),
-    )
+
+    def merge() -> None:
+        write_computed(lambda: _merge(folded, shape, found, write, keeps=True), changes, left_out)
+
+    write_documents(merge, lambda: misfits(changes, shape, there, left_out, lives=lives))
 
 
 def _put_bag(
@@ -219,7 +227,7 @@ def _put_bag(
     row = changes.agg(sf.count("*"), incomplete, first_lsn(left_out.is_unknown())).first()
     count, keyless, unknown = row if row is not None else (0, None, None)
     if keyless is not None:
-        raise row_left_out(keyless)
+        raise row_left_out(keyless, left_out)
     if unknown is not None:
         refuse_unknown(changes, left_out, unknown)
     if count:

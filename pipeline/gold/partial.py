@@ -18,10 +18,11 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame, functions as sf
 
+from pipeline.gold.convert import known
 from pipeline.gold.documents import misfit, with_diffs
 from pipeline.gold.fold import DELETE, Shape
 from pipeline.gold.images import LeftOut
-from pipeline.gold.lives import GONE, LIFE, LOST, VALUE, Lives
+from pipeline.gold.lives import GONE, LIFE, LOST, STALE, VALUE, Lives
 from pipeline.gold.names import COMMITTED_AT, LSN
 from pipeline.sql_text import quoted
 
@@ -35,8 +36,8 @@ def fold_partial(
 ) -> DataFrame:
     """One row per key: what its changes come to.
 
-    `gold` is read for rows that moved or have diffs. `lives=False` promises that no update changes
-    a key, and that no insert is lost.
+    `gold` is read for rows that moved, that have diffs, or of which a generated column is computed
+    in the end. `lives=False` promises that no update changes a key, and that no insert is lost.
     """
     table = Lives(shape, left_out)
     found, based = _found(changes, table, gold, lives=lives)
@@ -68,7 +69,7 @@ def _found(
     else:
         found = table.lives(events)
     found = found.withColumn(GONE, sf.col(GONE) | (sf.col(LOST) & table.unsaid))
-    based = lives or bool(table.diffs)
+    based = lives or bool(table.diffs) or bool(table.computed)
     return (_with_base(found, table, gold) if based else found), based
 
 
@@ -81,7 +82,7 @@ def _with_base(found: DataFrame, table: Lives, gold: DataFrame) -> DataFrame:
     moved = reduce(
         Column.__or__, (~sf.col(key).eqNullSafe(sf.col(root)) for key, root in table.roots.items())
     )
-    needs = ~sf.col(GONE) & reduce(Column.__or__, pending, moved & table.unsaid)
+    needs = ~sf.col(GONE) & reduce(Column.__or__, pending, (moved | table.stale) & table.unsaid)
     base = gold.select(
         *(sf.col(quoted(name)).alias(f"__base_{key}") for name, key in table.key.items()),
         sf.struct(*(sf.col(quoted(name)).alias(v) for name, v in table.values.items())).alias(
@@ -127,4 +128,17 @@ def _known(name: str, table: Lives, *, based: bool) -> Column:
     found = sf.col(value).getField(VALUE)
     if not based:
         return found
+    if name in table.computed:
+        # A row that is gone has no other columns to compute it from.
+        stale = sf.col(value).getField(STALE) & ~sf.col(GONE)
+        found = sf.when(stale, _computed(name, table)).otherwise(found)
     return sf.when(sf.col(value).isNotNull(), found).otherwise(sf.col(_BASE).getField(value))
+
+
+def _computed(name: str, table: Lives) -> Column:
+    """A generated column's value, by the row's other columns as they are in the end."""
+    value = table.computed[name].value
+    if value is None:
+        raise ValueError(f"column {name} cannot be computed")
+    found, is_certain = value(lambda other: _column(other, table, based=True))
+    return known(found, is_certain, name, vouched=not table.left_out.lenient)

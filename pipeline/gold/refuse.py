@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 
-from pyspark.sql import DataFrame, functions as sf
+from pyspark.sql import Column, DataFrame, functions as sf
 
 from pipeline.gold.images import LeftOut
 from pipeline.gold.json_diff import JsonDiffError
@@ -24,8 +25,24 @@ and the one that `convert` raises for those of which it is not known what they b
 _OWN_KEY = "name the source's own key under keys in conf"
 
 
-def key_left_out(lsn: int, key: Sequence[str]) -> TableRefusedError:
+_NOT_COMPUTED = (
+    "MariaDB leaves generated columns out of its images, and computed are those whose expressions"
+    " docs/types.md lists"
+)
+_WAYS_ON = (
+    "change the expression at the source and load the table again (binlake seed), leave the table"
+    " out (exclude in conf), or go on without these values (on_fault: mark)"
+)
+
+
+def key_left_out(lsn: int, key: Sequence[str], left_out: LeftOut) -> TableRefusedError:
     """Before images leave out columns of the key that conf gives."""
+    if generated := left_out.not_computed(key):
+        return _refused_key(
+            lsn,
+            f"its key in conf has {_named(generated)}. {_NOT_COMPUTED}: name a key of other"
+            " columns under keys in conf",
+        )
     return _refused_key(
         lsn,
         f"changes leave out columns of its key in conf ({', '.join(key)}), since the source tells"
@@ -51,8 +68,15 @@ def _refused_key(lsn: int, reason: str) -> TableRefusedError:
     return TableRefusedError(Refusal(lsn, reason, passable=False))
 
 
-def row_left_out(lsn: int) -> TableRefusedError:
+def row_left_out(lsn: int, left_out: LeftOut) -> TableRefusedError:
     """Before images of a table without a key do not hold the whole row."""
+    if generated := left_out.not_computed():
+        reason = (
+            f"the log names no key of the table, and changes do not hold the whole row that they"
+            f" change: {_named(generated)}. {_NOT_COMPUTED}: name the source's key under keys in"
+            " conf"
+        )
+        return TableRefusedError(Refusal(lsn, reason, passable=False))
     return TableRefusedError(
         Refusal(
             lsn,
@@ -68,10 +92,37 @@ def refuse_unknown(changes: DataFrame, left_out: LeftOut, lsn: int) -> None:
     if left_out.lenient:
         return
     unknown = left_out.unknown(changes.where(sf.col("__lsn") == lsn))
-    each = (f"{name} ({why})" if why else name for name, why in unknown.items())
-    raise TableRefusedError(
-        Refusal(lsn, f"changes leave columns out whose values are not known: {', '.join(each)}")
-    )
+    reason = f"changes leave columns out whose values are not known: {_named(unknown)}"
+    if any(one.name in unknown for one in left_out.unlogged):
+        reason = f"{reason}. {_NOT_COMPUTED}: {_WAYS_ON}"
+    raise TableRefusedError(Refusal(lsn, reason))
+
+
+def _named(columns: Mapping[str, str]) -> str:
+    """Columns, each with what is to be said of it."""
+    return ", ".join(f"{name} ({why})" if why else name for name, why in columns.items())
+
+
+def write_computed(write: Callable[[], None], changes: DataFrame, left_out: LeftOut) -> None:
+    """Carry out a write that may compute generated columns; raise for what is not certain."""
+    stale = [one for one in left_out.unlogged if one.value is not None]
+    if not stale:
+        write()
+        return
+    try:
+        write()
+    except Exception as error:  # of which kind it is depends on how many tasks met it
+        if "[USER_RAISED_EXCEPTION" not in str(error) or JsonDiffError.__name__ in str(error):
+            raise
+        condition = reduce(Column.__or__, (one.is_stale() for one in stale))
+        row = changes.where(condition).agg(sf.min("__lsn")).first()
+        if row is None or row[0] is None:
+            raise
+        reason = (
+            f"changes leave generated columns out ({', '.join(one.name for one in stale)}), and it"
+            f" is not certain what they are in a row: {_WAYS_ON}"
+        )
+        raise TableRefusedError(Refusal(row[0], reason)) from error
 
 
 def write_values(write: Callable[[], None], lsn: int) -> None:

@@ -37,6 +37,7 @@ from pipeline.gold.names import COMMITTED_AT, LSN
 from pipeline.gold.parts import Evolve, Rows, parts
 from pipeline.gold.refusal import Refusal, TableRefusedError
 from pipeline.gold.state import TableState
+from pipeline.gold.unlogged import completed
 from pipeline.gold.write import Write
 from pipeline.settings import Settings
 from pipeline.silver.seeds import read_seed, rows_folder, staged_schema
@@ -211,20 +212,21 @@ def _apply(
     def take(session: SparkSession) -> DataFrame | None:
         return read_changes(session, settings.layout, name, rows, facts.skipped, facts.prepared)
 
-    if not exact:
-        _require_whole_images(take(spark))
+    meaning = left_out(rows, settings.type_options, lenient=False)
+    if not exact and (changes := take(spark)) is not None:
+        _require_whole_images(completed(changes, meaning))
     return put(
         spark,
         take,
         shape_of(rows.definition, rows.key),
         Write(table.reference, table.app, version),
-        left_out=left_out(rows, settings.type_options, lenient=False),
+        left_out=meaning,
         complete=exact,
     )
 
 
-def _require_whole_images(changes: DataFrame | None) -> None:
-    row = changes.agg(first_lsn(is_partial())).first() if changes is not None else None
+def _require_whole_images(changes: DataFrame) -> None:
+    row = changes.agg(first_lsn(is_partial())).first()
     if row is not None and row[0] is not None:
         reason = (
             "row images leave columns out (binlog_row_image is not FULL), and the seed was read"

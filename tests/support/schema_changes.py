@@ -174,6 +174,13 @@ GENERATED = (
         "ALTER TABLE made ADD (product DECIMAL(20,3) AS (n * id - 0.5) STORED,"
         " said VARCHAR(60) AS (CONCAT(v, ' ''', id, '%', hid)) STORED)"
     ),
+    (
+        "ALTER TABLE made ADD (even INT AS (MOD(id, 2)) STORED,"
+        " head CHAR(3) AS (LEFT(v, 2)) STORED,"
+        " kind VARCHAR(9) AS (CASE WHEN n < 0 THEN 'less' WHEN n IS NULL THEN v ELSE 'more' END)"
+        " STORED, sum BIGINT AS (CRC32(id)) STORED, far BIGINT AS (COALESCE(hid, 0) + ABS(n))"
+        " STORED)"
+    ),
     # which no one has checked for values that do not fit
     "ALTER TABLE made ADD (r INT AS (n * (id - w)) VIRTUAL, `bigger than` INT AS (ID + 1))",
     "INSERT INTO made (id, v) VALUES (3, 'c')",

@@ -115,7 +115,7 @@ def row_image(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
     lossy = facts.version.is_mariadb and has.upper() in {"MINIMAL", "NOBLOB"}
     bad = (
         "MariaDB logs a REPLACE as an update without the columns that it leaves out, which cannot"
-        " be told from one, and tables with VIRTUAL columns are held"
+        " be told from one"
         if lossy
         else "What rows leave out is found from other rows and the log's DEFAULTs; where those are"
         " not known, the table is held"

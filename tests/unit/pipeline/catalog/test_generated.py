@@ -10,8 +10,9 @@ from pipeline.catalog.actions import AddColumn
 from pipeline.catalog.conversion_mode import ConversionMode
 from pipeline.catalog.ddl import Session, effects
 from pipeline.catalog.effects import AlterTable, CreateTable
-from pipeline.catalog.generated import UnknownExpressionError, generated
-from pipeline.catalog.lexer import SqlMode
+from pipeline.catalog.expressions import UnknownExpressionError
+from pipeline.catalog.generated import depends_on_session, generated, recomputed
+from pipeline.catalog.lexer import SqlMode, tokens
 
 STRICT = ConversionMode(int(SqlMode.STRICT_TRANS_TABLES))
 COLUMNS = (
@@ -59,7 +60,14 @@ def test_certain_expressions(declared: str, tree: list[object], stored: str) -> 
 @pytest.mark.parametrize(
     ("declared", "reason"),
     [
-        ("int AS (i DIV 2) STORED", "DIV"),
+        ("int AS (b DIV 2) STORED", "DIV"),
+        ("int AS (IF(v = 'x', 1, 0)) STORED", "comparison of a text"),
+        ("int AS (i <=> 1) STORED", "<=>"),
+        ("int AS (i IN (1, 2)) STORED", "IN in its expression"),
+        ("int AS (CASE WHEN i THEN v ELSE f END) STORED", "a text and column f of type DOUBLE"),
+        ("varchar(9) AS (JSON_VALUE(v, '$.a')) STORED", "JSON_VALUE"),  # as MySQL prints it
+        ("varchar(9) AS (LEFT(v, i)) STORED", "no constant"),
+        ("char(32) AS (MD5(v)) STORED", "an unknown charset"),
         ("int AS (i / 2) STORED", "/"),
         ("int AS (f) STORED", "DOUBLE"),
         ("int AS (v + 1) STORED", "arithmetic"),
@@ -91,3 +99,45 @@ def test_the_session_decides_what_is_certain() -> None:
     padded = ConversionMode(STRICT.sql_mode | SqlMode.PAD_CHAR_TO_FULL_LENGTH)
     with pytest.raises(UnknownExpressionError, match="padding"):
         added("varchar(9) AS (c) STORED", padded)
+
+
+@pytest.mark.parametrize(
+    ("declared", "how"),
+    [
+        ("int AS (i * 3)", "clamp:32"),
+        ("int unsigned AS (i * 3)", "clamp_unsigned:32"),
+        ("decimal(4,1) AS (d)", "nearest"),
+        ("varchar(5) AS (v)", 'fitting:{"characters": 5, "ascii": false, "trimmed": false}'),
+        ("char(5) charset latin1 AS (v)",
+         'fitting:{"characters": 5, "ascii": true, "trimmed": true}'),
+        ("int AS (JSON_VALUE(v, '$.a'))", "clamp:32"),
+        ("date AS (DATE(at))", "cast"),
+    ],
+)  # fmt: skip
+def test_what_a_session_of_any_mode_has_stored(declared: str, how: str) -> None:
+    session = Session("s", mariadb=True)
+    (created,) = effects(f"CREATE TABLE t ({COLUMNS}, g {declared})", session)
+    assert isinstance(created, CreateTable)
+    *others, target = created.columns
+    kept = [column.definition for column in others]
+    mode = ConversionMode(mariadb=True)
+    assert recomputed(target.definition, target.expression, kept, mode)[1] == how
+
+
+@pytest.mark.parametrize(
+    ("expression", "depends"),
+    [
+        ("i + 1", False),
+        ("REVERSE(v)", False),
+        ("NOW()", True),
+        ("CURRENT_DATE", True),
+        ("@@server_id", True),
+        ("HOUR(ts)", True),
+        ("HOUR(at)", False),
+    ],
+)
+def test_what_may_change_though_no_column_does(expression: str, *, depends: bool) -> None:
+    (created,) = effects(f"CREATE TABLE t ({COLUMNS}, ts timestamp)", Session("s"))
+    assert isinstance(created, CreateTable)
+    columns = {column.name: column for column in created.definition.columns}
+    assert depends_on_session(tokens(expression), columns) is depends

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.catalog.items import TimelineItem
+from pipeline.catalog.kept_expression import printed_expression
 from pipeline.catalog.model import ColumnDefault, TableModel
 from pipeline.catalog.timeline import CatalogOptions, LoggedStatement, Timeline
 
@@ -117,6 +118,15 @@ def test_mariadb_alone_does_not_log_columns_that_it_computes(*, mariadb: bool) -
     create = "CREATE TABLE t (id int PRIMARY KEY, a int AS (id + 1) VIRTUAL)"
     defaults = model(create, mariadb=mariadb).defaults or ()
     assert {d.name: d.unlogged for d in defaults} == {"id": False, "a": mariadb}
+
+
+def test_mariadb_s_generated_columns_keep_their_expressions() -> None:
+    create = "CREATE TABLE t (id int PRIMARY KEY, a int, g int AS (a + 1) PERSISTENT)"
+    alter = "ALTER TABLE t RENAME COLUMN a TO b"
+    made = model(create, alter, mariadb=True)
+    kept = {d.name: printed_expression(d.expression) for d in made.defaults or ()}
+    assert kept == {"id": "", "b": "", "g": "b + 1"}
+    assert TableModel.from_json(made.to_json()) == made
 
 
 def test_a_model_is_read_back_and_one_of_an_older_release_knows_no_defaults() -> None:
