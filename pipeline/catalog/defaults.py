@@ -17,6 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from decoder.columns.addresses import BYTES, address_text
 from decoder.constants import BINARY_COLLATION, ColumnType
 from decoder.definition import ColumnDefinition
 from decoder.options import TypeOptions
@@ -67,7 +68,8 @@ def default_text(column: NewColumn, context: DefaultContext) -> str | None:
     try:
         if isinstance(value, bytes) and _is_text(definition):
             value = _decoded(value, column.charset)
-        return _CONVERSIONS[definition.type](value, definition, context)
+        convert = _address if definition.logical in BYTES else _CONVERSIONS[definition.type]
+        return convert(value, definition, context)
     except KeyError as error:
         raise UnknownDefaultError(f"a value of type {definition.type.name}") from error
     except (ValueError, InvalidOperation, OverflowError) as error:
@@ -102,6 +104,8 @@ def _implicit(column: ColumnDefinition) -> Constant:
         return None
     if column.type in _NUMBERS:
         return Decimal(0)
+    if column.logical is not None and column.logical in BYTES:
+        return bytes(BYTES[column.logical])
     if column.type in _TEXTS:
         return ""
     if column.type is ColumnType.ENUM:
@@ -185,6 +189,14 @@ def _string(value: Constant, column: ColumnDefinition, _context: DefaultContext)
         return raw.ljust(fixed, b"\0").hex()
     text = _text(value)
     return text.rstrip(" ") if column.type is ColumnType.STRING else text
+
+
+def _address(value: Constant, column: ColumnDefinition, _context: DefaultContext) -> str:
+    """As the server prints it: of bytes, or of what it puts where there is no DEFAULT."""
+    kind = column.logical
+    if kind is None or not isinstance(value, bytes) or len(value) != BYTES[kind]:
+        raise ValueError("no text of its type, nor as many bytes as it has")
+    return address_text(kind, value)
 
 
 def _label(value: Constant, column: ColumnDefinition, _context: DefaultContext) -> str:

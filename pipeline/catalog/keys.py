@@ -109,7 +109,8 @@ def dropped(keys: Keys, name: str) -> Keys:
     named = [key for key in keys if key.name and key.may_be_called(name)]
     if not named and any(key.may_be_called(name) for key in keys):
         # PRIMARY has no other name: while it is there, which of the others is left does not count.
-        return tuple(key for key in keys if key.primary) or None
+        left = tuple(key for key in keys if not key.may_be_called(name))
+        return left if any(key.primary for key in left) else None
     return tuple(key for key in keys if key not in named)
 
 

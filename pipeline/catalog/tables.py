@@ -85,7 +85,14 @@ class TableState:
         if known is None or not known.named:
             raise NotNamedError(NO_NAMES)
         complete = known.complete_metadata and not self.declared
-        found = with_names(shown, known, default_charset=default_charset, complete=complete)
+        keys = (self.model and self.model.keys) or ()
+        found = with_names(
+            shown,
+            known,
+            default_charset=default_charset,
+            complete=complete,
+            unique_keys=sum(not key.primary for key in keys),
+        )
         if not self.keys_open:
             return replace(
                 found,

@@ -17,7 +17,7 @@ from pipeline.catalog.items import ItemKind, Position, SeededFrom, TimelineItem
 from pipeline.catalog.letter_case import in_lower_case
 from pipeline.catalog.logged import CatalogOptions, LoggedStatement
 from pipeline.catalog.model import TableModel
-from pipeline.catalog.naming import NotNamedError
+from pipeline.catalog.naming import NotNamedError, with_logical_types
 from pipeline.catalog.seeded import NotSeededError, Seed, seeded
 from pipeline.catalog.start import Start
 from pipeline.catalog.statements import Statements
@@ -100,7 +100,8 @@ class Timeline:
     ) -> tuple[TableDefinition, str | None]:
         """The definition with its names, or else without them, and why."""
         if shown.named:
-            return shown, None
+            known = table.definition
+            return (with_logical_types(shown, known) if known else shown), None
         try:
             return table.named(shown, self._options.default_charset), None
         except NotNamedError as error:

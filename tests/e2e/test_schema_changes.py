@@ -186,3 +186,19 @@ def test_mariadb_with_names_in_lower_case(
     list(play(server, histories(mine, *others)))
     run(server.binlog_folder, tmp_path / "lake", lower_case_table_names=1)
     check(spark, server, tmp_path / "lake", {**HELD_ON_MARIADB, **ROWS_NOT_LOGGED})
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("metadata", ["NO_LOG", "MINIMAL", "FULL"])
+def test_the_newest_mariadb(
+    spark: SparkSession, newest_mariadb: Server, tmp_path: Path, run: Run, metadata: str
+) -> None:
+    newest_mariadb.execute(f"SET GLOBAL binlog_row_metadata = {metadata}")
+    try:
+        begin(newest_mariadb)
+        others = (RENAMED, ONLINE, PARTITIONED, NOT_TOLD, DATABASES, OF_MARIADB, NOTHING)
+        list(play(newest_mariadb, histories(ALTERED, *others)))
+        run(newest_mariadb.binlog_folder, tmp_path / "lake")
+        check(spark, newest_mariadb, tmp_path / "lake", {**HELD_ON_MARIADB, **ROWS_NOT_LOGGED})
+    finally:
+        newest_mariadb.execute("SET GLOBAL binlog_row_metadata = FULL")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from decoder.definition import ColumnDefinition
 from decoder.dumped_rows import ENDED, FULL, WRONG, insert_rows
+from pipeline.catalog.actions import NewColumn
 from pipeline.seed.dumps.cell_rows import ADDRESS, CellRows, Turn, stored_text
 from pipeline.seed.dumps.feed import Feed, fed
 from pipeline.seed.dumps.model import Chunk, lacking
@@ -90,6 +91,11 @@ class InsertChunk(Chunk):
             table=self.table,
             remedy="Was the file edited, or made by another program? Make the dump again.",
         )
+
+
+def addresses_of(columns: Iterable[NewColumn]) -> frozenset[str]:
+    """The names of those that a CREATE TABLE declares to be an INET4, INET6 or UUID."""
+    return frozenset(column.definition.name for column in columns if column.definition.logical)
 
 
 def turns_of(
