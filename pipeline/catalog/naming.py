@@ -46,14 +46,14 @@ def with_names(
     *,
     default_charset: str | None,
     complete: bool,
-    unique_keys: int = 0,
+    hashes: int = 0,
 ) -> TableDefinition:
     """The columns that `shown` has, as `known` names them; without a key.
 
     `default_charset` is that of text whose DDL names none. `complete`: `known` is all from a table
-    map itself. `unique_keys`: how many it has besides the primary one. Raises `NotNamedError`.
+    map itself. `hashes`: how many columns it may have of keys' hashes. Raises `NotNamedError`.
     """
-    shown = _without_hashes(shown, len(known.columns), unique_keys)
+    shown = _without_hashes(shown, len(known.columns), hashes)
     if len(shown.columns) != len(known.columns):
         names = ", ".join(column.name for column in known.columns)
         raise NotNamedError(
@@ -104,11 +104,11 @@ def _as_stored(known: ColumnDefinition, shown: ColumnDefinition) -> ColumnDefini
     return known
 
 
-def _without_hashes(shown: TableDefinition, columns: int, unique_keys: int) -> TableDefinition:
+def _without_hashes(shown: TableDefinition, columns: int, hashes: int) -> TableDefinition:
     """Without what MariaDB keeps of UNIQUE keys that are too long for an index: for each of them a
     BIGINT, behind all columns (`sql/sql_table.cc`, `add_hash_field`), which has no name here."""
     more = shown.columns[columns:]
-    if not 0 < len(more) <= unique_keys or any(one.type is not T.LONGLONG for one in more):
+    if not 0 < len(more) <= hashes or any(one.type is not T.LONGLONG for one in more):
         return shown
     hidden = tuple(enumerate(more, columns))
     return replace(shown, columns=shown.columns[:columns], hidden=hidden)

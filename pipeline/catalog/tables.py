@@ -86,12 +86,13 @@ class TableState:
             raise NotNamedError(NO_NAMES)
         complete = known.complete_metadata and not self.declared
         keys = (self.model and self.model.keys) or ()
+        columns = {column.name.casefold(): column for column in known.columns}
         found = with_names(
             shown,
             known,
             default_charset=default_charset,
             complete=complete,
-            unique_keys=sum(not key.primary for key in keys),
+            hashes=sum(key.may_need_hash(columns) for key in keys),
         )
         if not self.keys_open:
             return replace(

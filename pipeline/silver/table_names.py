@@ -36,7 +36,12 @@ class TableNames:
     def of(cls, seen: Iterable[tuple[Position, TableDefinition, TableDefinition]]) -> TableNames:
         """From (position, what is shown, the table), in log order."""
         found: dict[str, list[Named]] = defaultdict(list)
+        seen = list(seen)
+        # Of most tables a map with names tells all, whatever it shows.
+        told = {(was.schema, was.table) for _, was, definition in seen if was != definition}
         for position, shown, definition in seen:
+            if (shown.schema, shown.table) not in told:
+                continue
             known = found[shown.fingerprint()]
             if (known[-1][1] if known else shown) != definition:
                 known.append((position, definition))

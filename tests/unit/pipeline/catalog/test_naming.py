@@ -168,17 +168,17 @@ def test_a_column_that_is_stored_otherwise_is_not_what_the_definition_says() -> 
     assert with_logical_types(map_, known) == map_
 
 
-def test_bigints_behind_all_columns_are_hashes_of_as_many_unique_keys_at_most() -> None:
+def test_bigints_behind_all_columns_are_hashes_of_as_many_keys_at_most() -> None:
     known = declared("id INT PRIMARY KEY, t INT, UNIQUE (t)")
     hash_ = replace(shown(declared("h BIGINT")).columns[0], name="c3")
     map_ = shown(known)
     map_ = replace(map_, columns=(*map_.columns, hash_))
-    found = with_names(map_, known, default_charset=None, complete=False, unique_keys=1)
+    found = with_names(map_, known, default_charset=None, complete=False, hashes=1)
     assert [column.name for column in found.columns] == ["id", "t"]
     assert [place for place, _ in found.hidden] == [2]
     assert len(found.logged) == 3
     with pytest.raises(NotNamedError, match="has 2 columns by its definition"):
-        with_names(map_, known, default_charset=None, complete=False, unique_keys=0)
+        with_names(map_, known, default_charset=None, complete=False, hashes=0)
     other = replace(map_, columns=(*map_.columns[:2], replace(hash_, type=ColumnType.LONG)))
     with pytest.raises(NotNamedError, match="has 2 columns by its definition"):
-        with_names(other, known, default_charset=None, complete=False, unique_keys=1)
+        with_names(other, known, default_charset=None, complete=False, hashes=1)
