@@ -47,7 +47,7 @@ LOGICAL = "logical"
 """Text or bytes to a UUID, INET4, INET6 or VECTOR, whose name stands behind the colon: what is none
 is not known."""
 STORED = "stored"
-"""A UUID, INET4, INET6 or VECTOR to its bytes."""
+"""A UUID, INET4 or INET6 to its bytes."""
 MAPPED = "mapped"
 """An INET4 to the INET6 that stands for it."""
 EXTENDED = "extended"
