@@ -32,6 +32,7 @@ _ALIKE = {
 """Types that DDL writes alike, to one of them."""
 _JSON_TEXT = ColumnDefinition("", T.BLOB, length_bytes=4, collation=collation_of("utf8mb4"))
 """What MariaDB's JSON is: LONGTEXT."""
+_VARCHAR = ColumnDefinition("", T.VARCHAR)
 _FLOAT_BYTES = 4
 _BLOBS = {1: "TINY", 2: "", 3: "MEDIUM", 4: "LONG"}
 
@@ -102,6 +103,13 @@ def _as_stored(known: ColumnDefinition, shown: ColumnDefinition) -> ColumnDefini
             logical=LogicalType.VECTOR,
         )
     return known
+
+
+def without_logical_types(known: TableDefinition) -> TableDefinition:
+    """A definition as MariaDB's log alone tells it."""
+    columns = (_as_stored(one, _VARCHAR) for one in known.columns)
+    plain = (replace(one, logical=None, dimension=None) if one.logical else one for one in columns)
+    return replace(known, columns=tuple(plain))
 
 
 def _without_hashes(shown: TableDefinition, columns: int, hashes: int) -> TableDefinition:
