@@ -22,7 +22,10 @@ METADATA = ("NO_LOG", "MINIMAL", "FULL")
 def test_gold_equals_the_source(
     spark: SparkSession, newest_mariadb: NewestMariaDBServer, run: Run, tmp_path: Path, turn: int
 ) -> None:
-    """Each table is logged under one of the settings, and in the other turns under another."""
+    """Each table is logged under one of the settings, and in the other turns under another.
+
+    The log is taken in one run, in the other turns in two.
+    """
     server, tables = newest_mariadb, {**ADDRESSES, **ELEMENTS, **NEWEST}
     server.execute(f"DROP DATABASE IF EXISTS {SCHEMA}")
     server.reset_logs()
@@ -35,8 +38,9 @@ def test_gold_equals_the_source(
                 with server.connect(database=SCHEMA) as connection, connection.cursor() as cursor:
                     for statement in statements[middle:] if part else statements[:middle]:
                         cursor.execute(statement.replace("{}", table))
-            reports = run(server.binlog_folder, tmp_path)
-            assert [report.faults for report in reports] == [()] * 3
+            if part or turn:
+                reports = run(server.binlog_folder, tmp_path)
+                assert [report.faults for report in reports] == [()] * 3
     finally:
         server.execute("SET GLOBAL binlog_row_metadata = FULL")
     found = server.execute(
