@@ -7,10 +7,14 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from pipeline.progress import QuietProgress
+from pipeline.run import run_command, run_layers
+from pipeline.settings import Settings
+from pipeline.verify.run import verify_with_server
 from tests.e2e.conftest import Run
 from tests.support.compare import assert_gold_equals_source
 from tests.support.mariadb import NewestMariaDBServer
-from tests.support.mariadb_changes import ADDRESSES, ELEMENTS, NEWEST
+from tests.support.mariadb_changes import ADDRESSES, ELEMENTS, NEWEST, UUIDS
 
 SCHEMA = "only_mariadb"
 METADATA = ("NO_LOG", "MINIMAL", "FULL")
@@ -49,3 +53,42 @@ def test_gold_equals_the_source(
     assert len(found) > len(tables)
     for (table,) in found:
         assert assert_gold_equals_source(spark, server, str(tmp_path), SCHEMA, table)
+
+
+OLDER = f"""
+    DROP DATABASE IF EXISTS {SCHEMA}; CREATE DATABASE {SCHEMA}; USE {SCHEMA};
+    CREATE TABLE older (u UUID PRIMARY KEY, i INET6, j INET4, v VECTOR(1), n INT);
+    INSERT INTO older VALUES
+        ('{UUIDS[0]}', '::1', '1.2.3.4', x'0000803f', 1), ('{UUIDS[1]}', '::', NULL, NULL, 2);
+"""
+LATER = f"""
+    USE {SCHEMA};
+    UPDATE older SET n = 10, i = '::ffff:1.2.3.4' WHERE u = '{UUIDS[0]}';
+    INSERT INTO older VALUES ('{UUIDS[2]}', '1::', '0.0.0.0', x'00000000', 3);
+    DELETE FROM older WHERE u = '{UUIDS[1]}';
+"""
+
+
+def test_a_seed_tells_the_types_of_a_table_that_is_older_than_the_log(
+    spark: SparkSession, newest_mariadb: NewestMariaDBServer, tmp_path: Path
+) -> None:
+    server = newest_mariadb
+    server.execute(OLDER)
+    server.reset_logs()
+    settings = Settings.load(
+        None,
+        source="older",
+        binlogs=str(server.binlog_folder),
+        lake=str(tmp_path),
+        include=[f"{SCHEMA}.*"],
+        server=f"mysql://root@127.0.0.1:{server.port}",
+    )
+    (report,) = run_command(spark, settings, QuietProgress(), "seed")
+    assert report.faults == ()
+    server.execute(LATER)
+    reports = run_layers(spark, settings, QuietProgress())
+    assert [report.faults for report in reports] == [()] * 3
+    assert assert_gold_equals_source(spark, server, str(tmp_path), SCHEMA, "older") == 2
+    found = verify_with_server(spark, settings, QuietProgress(), patience=0)
+    assert found.against is not None
+    assert (found.against.differences, found.against.compared) == ((), 1)

@@ -16,7 +16,7 @@ from decoder.columns.addresses import BYTES
 from decoder.columns.cells import CellError
 from decoder.constants import ColumnType as T
 from decoder.definition import ColumnDefinition
-from pipeline.seed.dumps.cell_rows import ADDRESS
+from pipeline.seed.dumps.cell_rows import addresses
 
 _INSTANTS = (T.TIMESTAMP, T.TIMESTAMP2)
 _DATETIMES = (T.DATETIME, T.DATETIME2)
@@ -34,7 +34,7 @@ def _bytes(_column: ColumnDefinition, values: pa.Array) -> pa.Array:
 def addressed(column: ColumnDefinition, texts: pa.Array) -> pa.Array:
     """Text, of which a UUID, INET4 or INET6 becomes the bytes that are logged of it."""
     cells = texts.cast(pa.binary())
-    return ADDRESS(cells) if column.logical in BYTES else cells
+    return addresses(column.logical)(cells) if column.logical in BYTES else cells
 
 
 def _integers(column: ColumnDefinition, values: pa.Array) -> pa.Array:
