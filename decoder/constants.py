@@ -6,7 +6,7 @@ Sources: MySQL `libs/mysql/binlog/event/binlog_event.h` (event types, flags),
 
 from __future__ import annotations
 
-from enum import IntEnum, IntFlag
+from enum import Enum, IntEnum, IntFlag
 
 MAGIC = b"\xfebin"
 MAGIC_ENCRYPTED = b"\xfdbin"
@@ -129,6 +129,18 @@ class ColumnType(IntEnum):
     VAR_STRING = 253
     STRING = 254
     GEOMETRY = 255
+
+
+class LogicalType(str, Enum):
+    """Types of MariaDB that it logs as another one: as BINARY, and a VECTOR as VARBINARY.
+
+    Only a definition or DDL tells them.
+    """
+
+    UUID = "UUID"
+    INET4 = "INET4"
+    INET6 = "INET6"
+    VECTOR = "VECTOR"
 
 
 class ChecksumAlgorithm(IntEnum):

@@ -11,7 +11,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from decoder.constants import ColumnType
+from decoder.constants import ColumnType, LogicalType
 from decoder.errors import UnsupportedError
 
 
@@ -24,7 +24,8 @@ class ColumnDefinition:
     value of variable length (0: fixed length). `fraction` is the number of digits after the second
     of TIME, DATETIME, TIMESTAMP, and not known without `fraction_logged`: MariaDB has forms of its
     own for them (`mysql56_temporal_format=OFF`) under the types of before MySQL 5.6.4. `collation`
-    is MySQL's collation id (63: binary), for character columns, ENUM and SET.
+    is MySQL's collation id (63: binary), for character columns, ENUM and SET. `logical` is what the
+    values mean if that is not `type`, which then tells only how they are stored.
     """
 
     name: str
@@ -42,6 +43,7 @@ class ColumnDefinition:
     geometry_type: int | None = None
     dimension: int | None = None
     visible: bool = True
+    logical: LogicalType | None = None
 
     def require_fraction(self) -> None:
         """UnsupportedError where `fraction` is not known, and so not how long a value is."""
@@ -101,7 +103,12 @@ class TableDefinition:
 
     def to_json(self) -> str:
         """A JSON object that `from_json` reads back, with keys in a fixed order."""
-        return json.dumps(asdict(self), sort_keys=True, ensure_ascii=False)
+        fields = asdict(self)
+        for column in (*fields["columns"], *(column for _, column in fields["hidden"])):
+            # What has none has the text, and so the fingerprint, that older releases gave it.
+            if column["logical"] is None:
+                del column["logical"]
+        return json.dumps(fields, sort_keys=True, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> TableDefinition:
@@ -126,4 +133,5 @@ class TableDefinition:
 
 def _column(fields: dict[str, Any]) -> ColumnDefinition:
     kind, labels = ColumnType(fields["type"]), tuple(fields["labels"])
-    return ColumnDefinition(**{**fields, "type": kind, "labels": labels})
+    logical = LogicalType(fields["logical"]) if fields.get("logical") else None
+    return ColumnDefinition(**{**fields, "type": kind, "labels": labels, "logical": logical})

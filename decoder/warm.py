@@ -19,7 +19,7 @@ from numba.core import event
 
 from decoder.columns import HEAD_SLACK, SLACK, Cells
 from decoder.columns.registry import reader
-from decoder.constants import ColumnType
+from decoder.constants import BINARY_COLLATION, ColumnType, LogicalType
 from decoder.definition import ColumnDefinition
 from decoder.dumped_rows import behind_space, insert_rows, line_rows
 from decoder.dumped_statements import statement_end
@@ -37,8 +37,15 @@ _UNRECORDED = (
     (ColumnDefinition("time", ColumnType.TIME), 0),
     (ColumnDefinition("timestamp", ColumnType.TIMESTAMP), 0),
     (ColumnDefinition("text", ColumnType.VARCHAR, collation=_UTF8MB4_BIN), 0xFF),
+    (
+        ColumnDefinition(
+            "uuid", ColumnType.STRING, collation=BINARY_COLLATION, logical=LogicalType.UUID
+        ),
+        0,
+    ),
 )
-"""What today's server does not write: types of before MySQL 5.6.4, and text that is not valid."""
+"""What today's server does not write: types of before MySQL 5.6.4, text that is not valid, and what
+only MariaDB has."""
 _STOP_LENGTH = 23
 
 

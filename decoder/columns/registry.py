@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from decoder.columns.addresses import BYTES, address_reader
 from decoder.columns.bits import bit_reader
 from decoder.columns.cells import CellError, Cells, Column, ColumnReader
 from decoder.columns.compressed import compressed_reader
@@ -19,7 +20,7 @@ from decoder.columns.json import json_reader
 from decoder.columns.temporal import temporal_reader
 from decoder.columns.text import text_reader
 from decoder.columns.vector import vector_reader
-from decoder.constants import ColumnType as T
+from decoder.constants import ColumnType as T, LogicalType
 from decoder.definition import ColumnDefinition, TableDefinition
 from decoder.errors import UnsupportedError
 from decoder.options import TypeOptions
@@ -41,6 +42,10 @@ _READERS: dict[T, Resolve] = {
     T.JSON: lambda *_: json_reader(),
     T.GEOMETRY: lambda *_: geometry_reader(),
     T.VECTOR: lambda *_: vector_reader(),
+}
+_LOGICAL_READERS: dict[LogicalType, ColumnReader] = {
+    **{kind: address_reader(kind) for kind in BYTES},
+    LogicalType.VECTOR: vector_reader(),
 }
 
 
@@ -74,12 +79,18 @@ def reader(column: ColumnDefinition, options: TypeOptions, *, key: bool = False)
 
     UnsupportedError names a type that is not decoded.
     """
+    found = _resolved(column, options)
+    return KeyReader(found, column.name) if key else found
+
+
+def _resolved(column: ColumnDefinition, options: TypeOptions) -> ColumnReader:
+    if column.logical is not None:
+        return _LOGICAL_READERS[column.logical]
     resolve = _READERS.get(column.type)
     if resolve is None:
         name = getattr(column.type, "name", str(column.type))
         raise UnsupportedError(f"column {column.name} is of type {name}, which is not decoded")
-    found = resolve(column, options)
-    return KeyReader(found, column.name) if key else found
+    return resolve(column, options)
 
 
 def row_type(definition: TableDefinition, options: TypeOptions) -> pa.StructType:

@@ -1,4 +1,4 @@
-"""VECTOR: little-endian singles, as many as the value's length holds."""
+"""VECTOR, MySQL's and MariaDB's: little-endian singles, as many as the value's length holds."""
 
 from __future__ import annotations
 

@@ -41,10 +41,23 @@ _MORE = 8
 """How many times as much is read where that was not enough."""
 _LARGEST_HEAD = 64 << 20
 """Bytes that are looked at for a head, whatever they say how long it is."""
+_IN_INNODB = ".ibb"
+"""What MariaDB 12.3 names a log that it keeps in InnoDB (`binlog_storage_engine`)."""
 _NUMBERED = re.compile(r"(?P<base>.+)\.(?P<number>\d+)")
 _SERVER_NUMBERED = re.compile(r".+\.\d{6,}")
+_WITHOUT_AN_ENGINE = (
+    "Start the server without binlog_storage_engine, so that its log is files of events, and take"
+    " the initial snapshot (binlake seed) then; binlake check tells more."
+)
 _COPY_AGAIN = "Copy the file from the server again, or leave it out."
+
+
+class _InInnodbError(BinlogError):
+    """A file of a log that MariaDB keeps in InnoDB."""
+
+
 _REMEDIES: tuple[tuple[type[BinlogError], str], ...] = (
+    (_InInnodbError, _WITHOUT_AN_ENGINE),
     (EncryptedError, GIVE_A_KEY),
     (UnsupportedError, "Leave the file out."),
     (BinlogError, _COPY_AGAIN),
@@ -125,7 +138,7 @@ def _look(file: StoredFile, keys: Keys) -> Binlog | _Refused:
     try:
         codec, cipher, head = read_anew(partial(_look_at, file, keys))
     except BinlogError as error:
-        return _Refused(file, error)
+        return _Refused(file, _in_innodb() if file.name.endswith(_IN_INNODB) else error)
     except OSError as error:
         return _Refused(file, BinlogError(f"it cannot be read: {said_by(error)}"))
     if codec is not None:
@@ -135,6 +148,10 @@ def _look(file: StoredFile, keys: Keys) -> Binlog | _Refused:
         file = replace(file, size=max(file.size - HEADER_LENGTH, 0))
     head = _of_its_turn(head, turn_of(file.path))
     return Binlog(file, head, *split_name(file.name), cipher, codec)
+
+
+def _in_innodb() -> _InInnodbError:
+    return _InInnodbError("it holds pages of InnoDB (binlog_storage_engine), and no events")
 
 
 def _look_at(file: StoredFile, keys: Keys) -> tuple[str | None, StreamCipher | None, Head]:

@@ -1,7 +1,6 @@
-"""MariaDB's UUID, INET4 and INET6: in its log they are BINARY of as many bytes.
+"""Texts of MariaDB's UUID, INET4 and INET6, as DDL and dumps have them, to the bytes that it logs.
 
-So nothing but DDL tells that a column is of such a type, and that a DEFAULT is its text.
-Source: MariaDB's `plugin/type_uuid` and `plugin/type_inet`.
+Source: MariaDB's `plugin/type_uuid` and `plugin/type_inet`. The way back is the decoder's.
 """
 
 from __future__ import annotations
@@ -10,24 +9,22 @@ import re
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
-from decoder.constants import BINARY_COLLATION, ColumnType
+from decoder.columns.addresses import BYTES
+from decoder.constants import BINARY_COLLATION, ColumnType, LogicalType
 from decoder.definition import ColumnDefinition
 from pipeline.catalog.lexer import Kind, Token
-
-LENGTHS = {"INET4": 4, "INET6": 16, "UUID": 16}
-"""Bytes of each type."""
 
 _LIKE_ADDRESS = re.compile("[0-9a-f]*[:.-][0-9a-f:.-]*", re.IGNORECASE)
 _UUID = re.compile("[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 
 
 def may_be_address(column: ColumnDefinition) -> bool:
-    """Whether a column that is defined so may be of one of these types."""
+    """Whether a column that is BINARY in its table map, of which no DDL is known, may be one."""
     binary = column.type is ColumnType.STRING and column.collation == BINARY_COLLATION
-    return binary and column.length in LENGTHS.values()
+    return binary and column.logical is None and column.length in BYTES.values()
 
 
-def default_in_bytes(kind: str, default: Sequence[Token]) -> tuple[Token, ...]:
+def default_in_bytes(kind: LogicalType, default: Sequence[Token]) -> tuple[Token, ...]:
     """A DEFAULT of a column of that type: its text as bytes, or, if that is not known, unknown."""
     if _is_introduced(default):
         return _unknown(kind)
@@ -36,32 +33,37 @@ def default_in_bytes(kind: str, default: Sequence[Token]) -> tuple[Token, ...]:
 
 def changed_default(column: ColumnDefinition, default: Sequence[Token]) -> tuple[Token, ...]:
     """A DEFAULT that ALTER COLUMN sets, which does not say whether the column is of such a type."""
+    if column.logical is not None and column.logical in BYTES:
+        return default_in_bytes(column.logical, default)
     if not may_be_address(column):
         return tuple(default)
-    kinds = [kind for kind, length in LENGTHS.items() if length == column.length]
+    kinds = [kind for kind, length in BYTES.items() if length == column.length]
     found = tuple(_guarded(column, kinds, token) for token in default)
     return _unknown(kinds[0]) if _is_introduced(default) and found != tuple(default) else found
 
 
-def address_in_bytes(text: str) -> bytes | None:
-    """What a server prints of one of these types as it is logged; None where it is none of them.
+def address_in_bytes(text: str, kind: LogicalType | None = None) -> bytes | None:
+    """A text of one of these types as it is logged; None where it is none of them.
 
-    An INET6 has a colon whatever it is, a UUID has none, and an INET4 has points alone.
+    Without a `kind`: what a server prints. An INET6 has a colon whatever it is, a UUID has none,
+    and an INET4 has points alone.
     """
-    kind = "INET6" if ":" in text else "INET4" if "." in text else "UUID"
+    if kind is None:
+        inet = LogicalType.INET6 if ":" in text else LogicalType.INET4
+        kind = inet if ":" in text or "." in text else LogicalType.UUID
     return _READERS[kind](text)
 
 
-def _unknown(kind: str) -> tuple[Token, ...]:
+def _unknown(kind: LogicalType) -> tuple[Token, ...]:
     """A DEFAULT that is no constant."""
-    return (Token(Kind.WORD, kind),)
+    return (Token(Kind.WORD, kind.value),)
 
 
 def _is_introduced(default: Sequence[Token]) -> bool:
     return any(token.kind is Kind.WORD and token.text.startswith("_") for token in default)
 
 
-def _guarded(column: ColumnDefinition, kinds: Sequence[str], token: Token) -> Token:
+def _guarded(column: ColumnDefinition, kinds: Sequence[LogicalType], token: Token) -> Token:
     """Text that is too long for a BINARY is an address; text that may be either is unknown."""
     if token.kind is not Kind.STRING:
         return token
@@ -72,7 +74,7 @@ def _guarded(column: ColumnDefinition, kinds: Sequence[str], token: Token) -> To
     return next(known, _unknown(kinds[0])[0])
 
 
-def _in_bytes(kind: str, token: Token) -> Token:
+def _in_bytes(kind: LogicalType, token: Token) -> Token:
     if token.kind is not Kind.STRING:
         return token
     raw = _READERS[kind](token.text)
@@ -102,4 +104,4 @@ def _inet6(text: str) -> bytes | None:
     return address.packed if address else None
 
 
-_READERS = {"INET4": _inet4, "INET6": _inet6, "UUID": _uuid}
+_READERS = {LogicalType.INET4: _inet4, LogicalType.INET6: _inet6, LogicalType.UUID: _uuid}

@@ -8,6 +8,7 @@ from pipeline.catalog.actions import (
     Action,
     AddColumn,
     AddForeignKey,
+    AddPeriod,
     ChangeColumn,
     ChangeDefault,
     ChangeKeys,
@@ -26,17 +27,13 @@ from pipeline.catalog.column_types import TypeContext
 from pipeline.catalog.create import BLACKHOLE
 from pipeline.catalog.cursor import Cursor, ReadError, split
 from pipeline.catalog.effects import AlterTable, Effect, TableName
+from pipeline.catalog.elements import is_column, read_period
 from pipeline.catalog.foreign_key import read_foreign_key
 from pipeline.catalog.keys import PRIMARY, read_key
 from pipeline.catalog.lexer import Kind, Token
 from pipeline.catalog.names import read_name
 from pipeline.catalog.partition_clause import WAY_BACK, partition_action, split_off
 
-_NO_COLUMN = (
-    *("INDEX", "KEY", "UNIQUE", "FULLTEXT", "SPATIAL", "CONSTRAINT", "FOREIGN", "CHECK"),
-    *("PARTITION", "PRIMARY"),
-)
-"""What ADD and DROP can be followed by that is not a column."""
 _NO_OPTION = (
     *("ADD", "DROP", "RENAME", "CHANGE", "MODIFY", "CONVERT", "ALTER", "ORDER", "PARTITION"),
     *("TRUNCATE", "EXCHANGE", "DISCARD", "IMPORT"),
@@ -85,36 +82,32 @@ def _actions(cursor: Cursor, sql_mode: int) -> Iterator[Action]:
 
 
 def _add(cursor: Cursor, context: TypeContext) -> Iterator[Action]:
-    if not cursor.accept("COLUMN") and _names_no_column(cursor):
-        yield from _added_key(cursor.rest())
+    column_follows = cursor.accept("COLUMN")
+    rest = cursor.rest()
+    if not column_follows and not is_column(rest):
+        yield from _added_element(rest)
         return
+    cursor = Cursor(rest)
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
-    parts = split(cursor.group()) if cursor.peek().is_sign("(") else [cursor.rest()]
-    for part in parts:
-        if part and part[0].is_word(*_NO_COLUMN):
-            yield from _added_key(part)
-            continue
-        yield AddColumn(read_column(part, context), if_not_exists)
+    if not cursor.peek().is_sign("("):
+        yield AddColumn(read_column(cursor.rest(), context), if_not_exists)
+        return
+    for part in split(cursor.group()):
+        if is_column(part):
+            yield AddColumn(read_column(part, context), if_not_exists)
+        else:
+            yield from _added_element(part)
 
 
-def _added_key(part: Sequence[Token]) -> Iterator[Action]:
+def _added_element(part: Sequence[Token]) -> Iterator[Action]:
     if found := read_foreign_key(part):
         yield AddForeignKey(*found)
-        return
-    cursor = Cursor(part)
-    key = read_key(part)
-    if key is not None:
+    elif key := read_key(part):
         yield ChangeKeys(added=key)
-    elif cursor.accept_any("PERIOD", "SYSTEM"):
+    elif (period := read_period(part)) and not period.is_system:
+        yield AddPeriod(period)
+    elif period or Cursor(part).accept("SYSTEM"):
         yield Refused("versioning adds columns that its statement does not name", left_out=True)
-
-
-def _names_no_column(cursor: Cursor) -> bool:
-    """Also MariaDB's PERIOD FOR … and SYSTEM VERSIONING, whose first words may name a column."""
-    followed = cursor.peek(1).is_word("FOR", "VERSIONING")
-    return cursor.peek().is_word(*_NO_COLUMN) or (
-        followed and cursor.peek().is_word("PERIOD", "SYSTEM")
-    )
 
 
 def _drop(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
@@ -122,7 +115,7 @@ def _drop(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
         if_exists = cursor.accept("IF", "EXISTS")
         yield DropForeignKey(cursor.name(), if_exists)
         return
-    if cursor.accept("PRIMARY"):
+    if cursor.accept("PRIMARY") or cursor.accept("CONSTRAINT", "PRIMARY"):
         yield ChangeKeys(dropped=PRIMARY)
         return
     if kind := cursor.accept_any("INDEX", "KEY", "CONSTRAINT"):
@@ -132,10 +125,14 @@ def _drop(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
         if kind == "CONSTRAINT":
             yield DropForeignKey(name, if_exists, may_be_another=True)
         return
-    if not cursor.accept("COLUMN") and _names_no_column(cursor):
-        if cursor.accept_any("PERIOD", "SYSTEM"):
+    column_follows = cursor.accept("COLUMN")
+    rest = cursor.rest()
+    if not column_follows and not is_column(rest):
+        period = read_period(rest)
+        if period.is_system if period else Cursor(rest).accept("SYSTEM"):
             yield Refused("versioning removes columns that its statement does not name")
         return
+    cursor = Cursor(rest)
     if_exists = cursor.accept("IF", "EXISTS")
     yield DropColumn(cursor.name(), if_exists)
 
@@ -147,6 +144,7 @@ def _rename(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
         cursor.expect("TO")
         yield RenameColumn(old, cursor.name(), if_exists)
     elif cursor.accept_any("INDEX", "KEY"):
+        cursor.accept("IF", "EXISTS")
         old = cursor.name()
         cursor.expect("TO")
         yield ChangeKeys(renamed=(old, cursor.name()))
@@ -173,8 +171,11 @@ def _changed(
 
 
 def _alter(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
-    if not cursor.accept("COLUMN") and cursor.peek().is_word(*_NO_COLUMN):
+    column_follows = cursor.accept("COLUMN")
+    rest = cursor.rest()
+    if not column_follows and not is_column(rest):
         return
+    cursor = Cursor(rest)
     if_exists = cursor.accept("IF", "EXISTS")
     name = cursor.name()
     if cursor.accept("SET", "DEFAULT"):

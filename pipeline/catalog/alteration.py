@@ -17,6 +17,7 @@ from decoder.options import TypeOptions
 from pipeline.catalog.actions import (
     Action,
     AddColumn,
+    AddPeriod,
     ChangeColumn,
     ChangeDefault,
     ChangeKeys,
@@ -128,6 +129,10 @@ def altered(
         elif id(action) in placed:
             slot = placed[id(action)]
             columns.add(slot, _place(action))
+        elif isinstance(action, AddPeriod):
+            defined = [slot.column for slot in columns.slots]
+            for slot, column in zip(columns.slots, action.period.not_null(defined), strict=True):
+                slot.column = column
     if len({slot.column.name.casefold() for slot in columns.slots}) < len(columns.slots):
         raise NotAppliedError("two columns have one name")
     change = _result(columns, actions, inserted)
@@ -221,9 +226,7 @@ def _change(
     if old.name in columns.definition.key:
         new = replace(new, nullable=False)
     try:
-        how = conversion(
-            old, new, replace(mode, charset=declared.charset, address=declared.address)
-        )
+        how = conversion(old, new, replace(mode, charset=declared.charset))
     except UnknownConversionError as error:
         raise NotAppliedError(
             f"column {old.name} is changed, and what its values became is not certain: {error}"
@@ -375,6 +378,6 @@ def _with_default(
 def _concerns_keys(action: Action) -> bool:
     """Whether the key that the server logs may be another after it: a UNIQUE one counts as primary
     while all its columns are NOT NULL."""
-    if isinstance(action, (ChangeKeys, DropColumn, ChangeColumn)):
+    if isinstance(action, (ChangeKeys, DropColumn, ChangeColumn, AddPeriod)):
         return True
     return isinstance(action, AddColumn) and (action.column.primary or action.column.unique)

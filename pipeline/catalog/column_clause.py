@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pipeline.catalog.actions import NewColumn
-from pipeline.catalog.addresses import LENGTHS, default_in_bytes
+from pipeline.catalog.addresses import default_in_bytes
 from pipeline.catalog.charsets import charset_of
 from pipeline.catalog.column_types import TypeContext, read_type, with_collation
 from pipeline.catalog.cursor import Cursor
@@ -24,8 +24,8 @@ def read_column(tokens: Sequence[Token], context: TypeContext) -> NewColumn:
         column = replace(column, computed="AUTO_INCREMENT", unique=True)
     while not cursor.done:
         column = _attribute(cursor, column)
-    if kind in LENGTHS:
-        column = replace(column, default=default_in_bytes(kind, column.default), address=True)
+    if logical := column.definition.logical:
+        column = replace(column, default=default_in_bytes(logical, column.default))
     return _implied_not_null(column)
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from decoder.constants import BINARY_COLLATION, ColumnType
+from decoder.columns.addresses import BYTES
+from decoder.constants import BINARY_COLLATION, ColumnType, LogicalType
 from decoder.definition import ColumnDefinition
-from pipeline.catalog.addresses import LENGTHS
 from pipeline.catalog.charsets import UNKNOWN_COLLATION, charset_of, collation_of, widest
 from pipeline.catalog.cursor import Cursor, ReadError, split
 from pipeline.catalog.lexer import Kind, SqlMode, Token
@@ -157,9 +157,10 @@ def _address(
     return replace(
         column,
         type=ColumnType.STRING,
-        length=LENGTHS[word],
+        length=BYTES[LogicalType(word)],
         length_bytes=1,
         collation=BINARY_COLLATION,
+        logical=LogicalType(word),
     )
 
 
@@ -266,7 +267,7 @@ _READERS: dict[str, _Reader] = {
         ("CHAR", "CHARACTER", "VARCHAR", "VARCHARACTER", "NCHAR", "NVARCHAR", "NATIONAL"), _char
     ),
     **dict.fromkeys(("BINARY", "VARBINARY"), _binary),
-    **dict.fromkeys(LENGTHS, _address),
+    **dict.fromkeys((kind.value for kind in BYTES), _address),
     **{f"{size}{kind}": _blob for size in _BLOBS for kind in ("BLOB", "TEXT")},
     "LONG": _long,
     "ENUM": _labels,
@@ -294,6 +295,9 @@ def _attributes(
             column = replace(column, unsigned=True)
         elif cursor.accept("CHARSET") or cursor.accept("CHARACTER", "SET"):
             charset = cursor.string_or_name().lower()
+        elif cursor.accept("COMPRESSED"):  # MariaDB's
+            if cursor.accept_sign("="):
+                cursor.next()
         elif cursor.accept("BYTE"):
             charset = "binary"
         elif cursor.accept("COLLATE"):

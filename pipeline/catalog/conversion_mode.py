@@ -50,9 +50,22 @@ NULL in gold, is not known."""
 PARSED = "parsed"
 """Text to a DATE or DATETIME, if it is written in full, in up to n characters of that."""
 
+LOGICAL = "logical"
+"""Text or bytes to a UUID, INET4, INET6 or VECTOR, whose name stands behind the colon: what is none
+is not known."""
+STORED = "stored"
+"""A UUID, INET4 or INET6 to its bytes."""
+MAPPED = "mapped"
+"""An INET4 to the INET6 that stands for it."""
+EXTENDED = "extended"
+"""A VECTOR of n numbers, zeros behind those that it has."""
+
+OF_MARIADB = (LOGICAL, STORED, MAPPED, EXTENDED)
+"""Conversions of types that only MariaDB has, or has otherwise."""
 VALUES_CHANGE = (
     *(ROUNDED, ROUND, RINT, RTRIM, CUT, PAD, FRACTION, TRUNCATE),
     *(NUMBER, INSTANT, LOCAL, LABEL, PRINTED, PARSED),
+    *OF_MARIADB,
 )
 """Conversions after which a value may not be what it was."""
 
@@ -80,8 +93,7 @@ class ConversionMode:
     `ignore`: ALTER IGNORE; `charset`: the one that the new column names, if it does;
     `explicit_timestamps`: explicit_defaults_for_timestamp, if it is logged; `utc_offset`: of the
     session's time zone in minutes, if that is logged and always the same; `shown`: a table map has
-    shown the old column, so that its collation is the server's; `address`: the new column is a
-    UUID, INET4 or INET6.
+    shown the old column, so that its collation is the server's.
     """
 
     sql_mode: int = 0
@@ -92,7 +104,6 @@ class ConversionMode:
     explicit_timestamps: bool | None = None
     utc_offset: int | None = None
     shown: bool = False
-    address: bool = False
 
     @property
     def strict(self) -> bool:

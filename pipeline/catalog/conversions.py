@@ -18,7 +18,7 @@ from decoder.columns.registry import reader
 from decoder.constants import BINARY_COLLATION, ColumnType as T
 from decoder.definition import ColumnDefinition
 from decoder.errors import UnsupportedError
-from pipeline.catalog import text_conversions, time_conversions
+from pipeline.catalog import logical_conversions, text_conversions, time_conversions
 from pipeline.catalog.conversion_mode import (
     CAST,
     INSTANT,
@@ -85,6 +85,8 @@ def same_value(old: ColumnDefinition, new: ColumnDefinition) -> bool:
 
 
 def _family(column: ColumnDefinition) -> str:
+    if column.logical is not None:
+        return column.logical.value.lower()
     found = _FAMILIES.get(column.type, "")
     return "binary" if found == "text" and column.collation == BINARY_COLLATION else found
 
@@ -266,12 +268,7 @@ def _geometry(old: ColumnDefinition, new: ColumnDefinition, _mode: ConversionMod
     return None
 
 
-def _vector(old: ColumnDefinition, new: ColumnDefinition, _mode: ConversionMode) -> str | None:
-    if (new.dimension or 0) < (old.dimension or 0):
-        raise UnknownConversionError("a VECTOR gets fewer dimensions")
-    return None
-
-
+_ADDRESSES = ("uuid", "inet4", "inet6")
 _RULES: dict[tuple[str, str], _Rule] = {
     ("integer", "integer"): _to_integer,
     ("bit", "integer"): _to_integer,
@@ -311,6 +308,13 @@ _RULES: dict[tuple[str, str], _Rule] = {
     ("bit", "bit"): _bits,
     ("json", "json"): _same,
     ("geometry", "geometry"): _geometry,
-    ("vector", "vector"): _vector,
+    ("vector", "vector"): logical_conversions.vector,
+    ("binary", "vector"): logical_conversions.from_bytes,
+    **{(kind, kind): _same for kind in _ADDRESSES},
+    **{(kind, "text"): logical_conversions.to_text for kind in _ADDRESSES},
+    **{("text", kind): logical_conversions.from_text for kind in _ADDRESSES},
+    **{(kind, "binary"): logical_conversions.to_bytes for kind in _ADDRESSES},
+    **{("binary", kind): logical_conversions.from_bytes for kind in _ADDRESSES},
+    ("inet4", "inet6"): logical_conversions.mapped,
 }
 """By family of both types; a pair that is not here is not certain."""

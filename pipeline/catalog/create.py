@@ -18,6 +18,7 @@ from pipeline.catalog.effects import (
     TableName,
     Unsupported,
 )
+from pipeline.catalog.elements import is_column, read_period
 from pipeline.catalog.foreign_key import ForeignKey, read_foreign_key
 from pipeline.catalog.keys import Key, read_key
 from pipeline.catalog.lexer import Kind, Token
@@ -33,8 +34,6 @@ VERSIONED = (
 )
 SEQUENCE = "a SEQUENCE is no table of rows: it is left out"
 _SELECTS = ("SELECT", "WITH", "VALUES", "TABLE")
-_INDEXES = ("INDEX", "KEY", "FULLTEXT", "SPATIAL", "CHECK", "FOREIGN")
-"""First words of table elements that are no columns, and no primary key."""
 
 
 def read_create(cursor: Cursor, schema: str | None, sql_mode: int) -> list[Effect]:
@@ -82,7 +81,7 @@ def _foreign_keys(
     for part in parts:
         if found := read_foreign_key(part):
             yield found[0]
-        elif not read_key(part) and not _is_index(part) and (key := inline[Cursor(part).name()]):
+        elif is_column(part) and (key := inline[Cursor(part).name()]):
             yield key
 
 
@@ -143,16 +142,15 @@ def _definition(
     for part in parts:
         if key := read_key(part):
             keys.append(key)
-        elif not _is_index(part):
+        elif is_column(part):
             columns.append(read_column(part, context))
             keys += declared_key(columns[-1])
+    definitions = [column.definition for column in columns]
+    for period in filter(None, map(read_period, parts)):
+        definitions = period.not_null(definitions)
+        keys = [period.in_key(key) for key in keys]
     primary = next((key for key in keys if key.primary), None)
-    return columns, keys, _with_key(name, [c.definition for c in columns], primary)
-
-
-def _is_index(part: Sequence[Token]) -> bool:
-    cursor = Cursor(part)
-    return cursor.peek().is_word("CONSTRAINT", *_INDEXES) or cursor.accept("PERIOD", "FOR")
+    return columns, keys, _with_key(name, definitions, primary)
 
 
 def _with_key(

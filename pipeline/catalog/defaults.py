@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from decoder.columns.addresses import BYTES, address_text
 from decoder.constants import ColumnType
 from decoder.definition import ColumnDefinition
 from pipeline.catalog.actions import NewColumn
@@ -45,7 +46,7 @@ def default_text(column: NewColumn, context: DefaultContext) -> str | None:
     value = _value(column, context)
     if value is None:
         return None
-    convert = _CONVERSIONS.get(definition.type)
+    convert = _address if definition.logical in BYTES else _CONVERSIONS.get(definition.type)
     if convert is None:
         raise UnknownDefaultError(f"a value of type {definition.type.name}")
     try:
@@ -106,6 +107,8 @@ def _implicit(column: ColumnDefinition) -> Constant:
         return None
     if column.type in NUMERIC:
         return Decimal(0)
+    if column.logical is not None and column.logical in BYTES:
+        return Bytes(bytes(BYTES[column.logical]))
     if column.type in _TEXTS:
         return Text("")
     if column.type is ColumnType.ENUM:
@@ -117,6 +120,14 @@ def _implicit(column: ColumnDefinition) -> Constant:
     if column.type in TEMPORAL:
         return Text("0000-00-00 00:00:00")
     raise UnknownDefaultError(f"no DEFAULT for a NOT NULL column of type {column.type.name}")
+
+
+def _address(value: Constant, column: ColumnDefinition, _context: DefaultContext) -> str:
+    """As the server prints it: of bytes, or of what it puts where there is no DEFAULT."""
+    kind = column.logical
+    if kind is None or not isinstance(value, Bytes) or len(value.raw) != BYTES[kind]:
+        raise ValueError("no text of its type, nor as many bytes as it has")
+    return address_text(kind, value.raw)
 
 
 def python_value(text: str | None, arrow_type: pa.DataType) -> Any:

@@ -10,6 +10,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from decoder.constants import ColumnType
+from decoder.definition import ColumnDefinition
 from pipeline.catalog.cursor import Cursor, split
 from pipeline.catalog.lexer import Token
 
@@ -21,11 +23,13 @@ class Key:
     """One key; `name` is None where the server makes one up out of its first column's.
 
     `prefixes` has for each column 0 or the prefix length in characters, −1 for an expression.
+    `using_hash`: it says so.
     """
 
     name: str | None
     columns: tuple[str, ...]
     prefixes: tuple[int, ...]
+    using_hash: bool = False
 
     @property
     def primary(self) -> bool:
@@ -39,7 +43,24 @@ class Key:
         stem = re.escape(self.columns[0].casefold()) if self.columns else ""
         return re.fullmatch(rf"{stem}(_\d+)?", name.casefold()) is not None
 
+    def may_need_hash(self, columns: Mapping[str, ColumnDefinition]) -> bool:
+        """Whether MariaDB may keep it as a hash of its columns, by their names in lower case: it
+        has more bytes than an index takes, or says so (`sql/sql_table.cc`,
+        `mysql_prepare_create_table`)."""
+        parts = [columns.get(name.casefold()) for name in self.columns]
+        known = [column for column in parts if column is not None]
+        long = any(
+            column.type in _BLOBS and not prefix
+            for column, prefix in zip(parts, self.prefixes, strict=True)
+            if column is not None
+        )
+        most = sum(column.length for column in known) > _LEAST_INDEX_BYTES
+        return not self.primary and (self.using_hash or long or most)
 
+
+_BLOBS = (ColumnType.BLOB, ColumnType.JSON, ColumnType.BLOB_COMPRESSED)
+_LEAST_INDEX_BYTES = 767
+"""What each engine's index takes at least: InnoDB's of ROW_FORMAT=COMPACT."""
 Keys = tuple[Key, ...] | None
 """In the order of their declaration; None where they are not known."""
 
@@ -69,10 +90,13 @@ def read_key(part: Sequence[Token]) -> Key | None:
 
 def key_of(name: str | None, cursor: Cursor) -> Key:
     """The key whose columns in parentheses are the next ones. Raises `ReadError`."""
+    using_hash = False
     while not cursor.peek().is_sign("("):
-        cursor.next()
+        using_hash = cursor.next().is_word("HASH")
     parts = [_key_part(Cursor(part)) for part in split(cursor.group())]
-    return Key(name, tuple(column for column, _ in parts), tuple(length for _, length in parts))
+    using_hash = using_hash or cursor.accept("USING", "HASH")
+    columns, prefixes = tuple(name for name, _ in parts), tuple(length for _, length in parts)
+    return Key(name, columns, prefixes, using_hash)
 
 
 def _key_part(cursor: Cursor) -> tuple[str, int]:
@@ -109,7 +133,8 @@ def dropped(keys: Keys, name: str) -> Keys:
     named = [key for key in keys if key.name and key.may_be_called(name)]
     if not named and any(key.may_be_called(name) for key in keys):
         # PRIMARY has no other name: while it is there, which of the others is left does not count.
-        return tuple(key for key in keys if key.primary) or None
+        left = tuple(key for key in keys if not key.may_be_called(name))
+        return left if any(key.primary for key in left) else None
     return tuple(key for key in keys if key not in named)
 
 

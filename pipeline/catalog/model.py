@@ -163,4 +163,5 @@ class TableModel:
 
 
 def _key(fields: Mapping[str, Any]) -> Key:
-    return Key(fields["name"], tuple(fields["columns"]), tuple(fields["prefixes"]))
+    columns, prefixes = tuple(fields["columns"]), tuple(fields["prefixes"])
+    return Key(fields["name"], columns, prefixes, fields.get("using_hash", False))

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from decoder.charsets import charset_of
-from decoder.constants import BINARY_COLLATION, ColumnType as T
+from decoder.constants import BINARY_COLLATION, ColumnType as T, LogicalType
 from decoder.definition import ColumnDefinition, TableDefinition
 from decoder.events.table_definition import NUMERIC
 from pipeline.catalog.charsets import UNKNOWN_COLLATION, alike, collation_of, widest
@@ -32,6 +32,8 @@ _ALIKE = {
 """Types that DDL writes alike, to one of them."""
 _JSON_TEXT = ColumnDefinition("", T.BLOB, length_bytes=4, collation=collation_of("utf8mb4"))
 """What MariaDB's JSON is: LONGTEXT."""
+_VARCHAR = ColumnDefinition("", T.VARCHAR)
+_FLOAT_BYTES = 4
 _BLOBS = {1: "TINY", 2: "", 3: "MEDIUM", 4: "LONG"}
 
 
@@ -45,12 +47,14 @@ def with_names(
     *,
     default_charset: str | None,
     complete: bool,
+    hashes: int = 0,
 ) -> TableDefinition:
     """The columns that `shown` has, as `known` names them; without a key.
 
     `default_charset` is that of text whose DDL names none. `complete`: `known` is all from a table
-    map itself. Raises `NotNamedError`.
+    map itself. `hashes`: how many columns it may have of keys' hashes. Raises `NotNamedError`.
     """
+    shown = _without_hashes(shown, len(known.columns), hashes)
     if len(shown.columns) != len(known.columns):
         names = ", ".join(column.name for column in known.columns)
         raise NotNamedError(
@@ -72,6 +76,52 @@ def with_names(
     )
 
 
+def with_logical_types(shown: TableDefinition, known: TableDefinition) -> TableDefinition:
+    """What a table map with names shows, with what MariaDB's own types are by the definition."""
+    told = {column.name.casefold(): column for column in known.columns}
+    columns = (_with_logical(one, told.get(one.name.casefold())) for one in shown.columns)
+    return replace(shown, columns=tuple(columns))
+
+
+def _with_logical(shown: ColumnDefinition, known: ColumnDefinition | None) -> ColumnDefinition:
+    stored = known and _as_stored(known, shown)
+    if stored is None or stored.logical is None or not _agree(shown, stored):
+        return shown
+    return replace(shown, logical=stored.logical, dimension=stored.dimension)
+
+
+def _as_stored(known: ColumnDefinition, shown: ColumnDefinition) -> ColumnDefinition:
+    """A column of DDL as MariaDB logs it, where `shown` tells that it is one of MariaDB's."""
+    if known.type is T.JSON and _kind(shown) is T.BLOB:
+        return replace(_JSON_TEXT, name=known.name, visible=known.visible)
+    if known.type is T.VECTOR and shown.type is T.VARCHAR:
+        return replace(
+            known,
+            type=T.VARCHAR,
+            length=_FLOAT_BYTES * (known.dimension or 0),
+            collation=BINARY_COLLATION,
+            logical=LogicalType.VECTOR,
+        )
+    return known
+
+
+def without_logical_types(known: TableDefinition) -> TableDefinition:
+    """A definition as MariaDB's log alone tells it."""
+    columns = (_as_stored(one, _VARCHAR) for one in known.columns)
+    plain = (replace(one, logical=None, dimension=None) if one.logical else one for one in columns)
+    return replace(known, columns=tuple(plain))
+
+
+def _without_hashes(shown: TableDefinition, columns: int, hashes: int) -> TableDefinition:
+    """Without what MariaDB keeps of UNIQUE keys that are too long for an index: for each of them a
+    BIGINT, behind all columns (`sql/sql_table.cc`, `add_hash_field`), which has no name here."""
+    more = shown.columns[columns:]
+    if not 0 < len(more) <= hashes or any(one.type is not T.LONGLONG for one in more):
+        return shown
+    hidden = tuple(enumerate(more, columns))
+    return replace(shown, columns=shown.columns[:columns], hidden=hidden)
+
+
 def _named(
     place: int,
     shown: ColumnDefinition,
@@ -79,8 +129,7 @@ def _named(
     signed: bool,
     default_charset: str | None,
 ) -> ColumnDefinition:
-    if known.type is T.JSON and _kind(shown) is T.BLOB:
-        known = replace(_JSON_TEXT, name=known.name, visible=known.visible)
+    known = _as_stored(known, shown)
     if not signed:
         shown = replace(shown, unsigned=known.unsigned)
     if shown.collation is None:
@@ -99,6 +148,7 @@ def _named(
         visible=known.visible,
         geometry_type=_first(shown.geometry_type, known.geometry_type),
         dimension=_first(shown.dimension, known.dimension),
+        logical=known.logical,
     )
 
 

@@ -16,6 +16,7 @@ from pipeline.catalog.effects import CreateTable
 from pipeline.catalog.items import ItemKind, SeededFrom, TimelineItem
 from pipeline.catalog.logged import LoggedStatement
 from pipeline.catalog.model import TableModel
+from pipeline.catalog.naming import without_logical_types
 from pipeline.catalog.tables import NO_NAMES, TableState
 from pipeline.catalog.versions import difference, fits
 
@@ -39,6 +40,10 @@ CASCADES = (
 
 class NotSeededError(ValueError):
     """A seed cannot be taken, and why: a clause."""
+
+
+class UntoldTypesError(NotSeededError):
+    """The lake has bytes of what the seed knows as a UUID, INET4, INET6 or VECTOR of MariaDB's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,5 +128,12 @@ def _definitions(items: Sequence[TimelineItem]) -> list[TableDefinition]:
 def _require_fit(declared: TableDefinition, shown: TableDefinition, types: TypeOptions) -> None:
     if not shown.named:
         raise NotSeededError(f"rows of it are in the lake that cannot be told apart: {NO_NAMES}")
-    if not fits(declared, shown, types):
-        raise NotSeededError(f"by the log it is another: {difference(shown, declared, types)}")
+    if fits(declared, shown, types):
+        return
+    if fits(without_logical_types(declared), shown, types):
+        raise UntoldTypesError(
+            "its rows are in the lake with bytes for values of types that MariaDB's log does not"
+            f" tell ({difference(shown, declared, types)}), and are to be decoded again with the"
+            " seed's types: binlake decode --full-refresh"
+        )
+    raise NotSeededError(f"by the log it is another: {difference(shown, declared, types)}")

@@ -85,7 +85,15 @@ class TableState:
         if known is None or not known.named:
             raise NotNamedError(NO_NAMES)
         complete = known.complete_metadata and not self.declared
-        found = with_names(shown, known, default_charset=default_charset, complete=complete)
+        keys = (self.model and self.model.keys) or ()
+        columns = {column.name.casefold(): column for column in known.columns}
+        found = with_names(
+            shown,
+            known,
+            default_charset=default_charset,
+            complete=complete,
+            hashes=sum(key.may_need_hash(columns) for key in keys),
+        )
         if not self.keys_open:
             return replace(
                 found,

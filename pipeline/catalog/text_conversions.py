@@ -78,10 +78,6 @@ def _fitting(
 
 def binary(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
     """Bytes of every length."""
-    if mode.address:
-        mode.require_strict("its values may be no addresses")
-        if old.type is T.STRING and old.length != new.length:
-            raise UnknownConversionError("an INET4 may become an INET6, or the reverse")
     capacity = [
         (1 << 8 * column.length_bytes) - 1 if _is_blob(column) else column.length
         for column in (old, new)

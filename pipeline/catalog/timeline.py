@@ -6,7 +6,7 @@ contradict each other the table is `unsupported` from there, never guessed at.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from pipeline.catalog.items import ItemKind, Position, SeededFrom, TimelineItem
 from pipeline.catalog.letter_case import in_lower_case
 from pipeline.catalog.logged import CatalogOptions, LoggedStatement
 from pipeline.catalog.model import TableModel
-from pipeline.catalog.naming import NotNamedError
+from pipeline.catalog.naming import NotNamedError, with_logical_types
 from pipeline.catalog.seeded import NotSeededError, Seed, seeded
 from pipeline.catalog.start import Start
 from pipeline.catalog.statements import Statements
@@ -35,14 +35,23 @@ class Shown(NamedTuple):
     version: int
 
 
+_NONE: Mapping[TableName, TableDefinition] = {}
 _Verdict = tuple["ItemKind | None", "str | None"]
 
 
 class Timeline:
     """Takes a log's statements and table maps in order, and gives what is new in `new`."""
 
-    def __init__(self, past: Iterable[TimelineItem], options: CatalogOptions) -> None:
+    def __init__(
+        self,
+        past: Iterable[TimelineItem],
+        options: CatalogOptions,
+        seeds: Mapping[TableName, TableDefinition] = _NONE,
+    ) -> None:
+        """`seeds`: what the tables are by seeds that wait for this log: it tells the types of
+        MariaDB's that the log does not, where that has no statement on the table."""
         self._options = options
+        self._seeds = seeds
         self._tables = Tables(past, options.types)
         self._statements = Statements(self._tables, options)
 
@@ -100,7 +109,8 @@ class Timeline:
     ) -> tuple[TableDefinition, str | None]:
         """The definition with its names, or else without them, and why."""
         if shown.named:
-            return shown, None
+            known = table.definition or self._seeds.get(_name(shown))
+            return (with_logical_types(shown, known) if known else shown), None
         try:
             return table.named(shown, self._options.default_charset), None
         except NotNamedError as error:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Callable
 from decimal import Decimal
 
 from pyspark.sql import Column, functions as sf, types as st
 
+from decoder.columns.addresses import BYTES, address_text
+from decoder.columns.vector import FLOAT_SIZE
+from decoder.constants import LogicalType
 from pipeline.catalog import conversion_mode
+from pipeline.catalog.addresses import address_in_bytes
 
 
 def converted(value: Column, how: str | None, kind: st.DataType, *, vouched: bool) -> Column:
@@ -67,6 +72,45 @@ def _fitting(value: Column, room: str) -> tuple[Column, Column]:
     text = sf.rtrim(value) if has["trimmed"] else value
     fits = sf.char_length(text) <= has["characters"]
     return text, value.isNull() | (fits & text.rlike(_ASCII) if has["ascii"] else fits)
+
+
+def _logical(value: Column, kind: str) -> tuple[Column, Column]:
+    made = _VECTOR(value) if kind == LogicalType.VECTOR else _ADDRESS(value, sf.lit(kind))
+    return made, value.isNull() | made.isNotNull()
+
+
+def _address(value: str | bytearray | None, name: str) -> str | None:
+    """Text or bytes as the server prints them; None for what is no such address."""
+    kind = LogicalType(name)
+    if value is None:
+        return None
+    raw = address_in_bytes(value, kind) if isinstance(value, str) else bytes(value)
+    return address_text(kind, raw) if raw is not None and len(raw) == BYTES[kind] else None
+
+
+def _numbers(value: bytearray | None) -> list[float] | None:
+    """A VECTOR's; None for bytes that are none."""
+    if value is None or len(value) % FLOAT_SIZE:
+        return None
+    return list(struct.unpack(f"<{len(value) // FLOAT_SIZE}f", value))
+
+
+def _stored(value: Column, number: int, _kind: st.DataType) -> Column:
+    raw = _BYTES(value)
+    return sf.rpad(raw, number, sf.lit(b"\0")) if number else raw
+
+
+def _bytes(value: str | None) -> bytes | None:
+    return None if value is None else address_in_bytes(value)
+
+
+def _mapped(value: Column, _number: int, _kind: st.DataType) -> Column:
+    return sf.concat(sf.lit("::ffff:"), value)
+
+
+def _extended(value: Column, number: int, _kind: st.DataType) -> Column:
+    zeros = sf.array_repeat(sf.lit(0.0).cast("float"), sf.lit(number) - sf.size(value))
+    return sf.concat(value, zeros)
 
 
 def _as_it_is(value: Column, _number: int, _kind: st.DataType) -> Column:
@@ -140,7 +184,7 @@ def _nearest(value: Column, _number: int, kind: st.DataType) -> Column:
     if not isinstance(kind, st.DecimalType):
         raise TypeError(f"a decimal is to become {kind.simpleString()}")
     most = Decimal((0, (9,) * kind.precision, -kind.scale))
-    return _between(sf.round(value, kind.scale), -most, most)
+    return _between(sf.round(value, kind.scale), most.copy_negate(), most)
 
 
 def _between(value: Column, low: int | Decimal, high: int | Decimal) -> Column:
@@ -149,6 +193,9 @@ def _between(value: Column, low: int | Decimal, high: int | Decimal) -> Column:
 
 
 _ASCII = r"\A[\x00-\x7f]*\z"
+_ADDRESS = sf.udf(_address, st.StringType(), useArrow=False)
+_VECTOR = sf.udf(_numbers, st.ArrayType(st.FloatType()), useArrow=False)
+_BYTES = sf.udf(_bytes, st.BinaryType(), useArrow=False)
 _MINUTE = 60_000_000
 _WHOLE_SECONDS = len("YYYY-MM-DD hh:mm:ss")
 _CERTAIN: dict[str, Callable[[Column, str], tuple[Column, Column]]] = {
@@ -156,6 +203,7 @@ _CERTAIN: dict[str, Callable[[Column, str], tuple[Column, Column]]] = {
     conversion_mode.PRINTED: _printed,
     conversion_mode.PARSED: _parsed,
     conversion_mode.FITTING: _fitting,
+    conversion_mode.LOGICAL: _logical,
 }
 """What values become, and of which ones that is known."""
 _BY_WAY_OF: dict[str, st.DataType] = {conversion_mode.NUMBER: st.DecimalType(38, 0)}
@@ -177,4 +225,7 @@ _CONVERSIONS: dict[str, Callable[[Column, int, st.DataType], Column]] = {
     conversion_mode.NUMBER: _as_it_is,
     conversion_mode.INSTANT: _instant,
     conversion_mode.LOCAL: _local,
+    conversion_mode.STORED: _stored,
+    conversion_mode.MAPPED: _mapped,
+    conversion_mode.EXTENDED: _extended,
 }

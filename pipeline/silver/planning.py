@@ -63,9 +63,10 @@ def next_plan(spark: SparkSession, settings: Settings, ledger: Ledger, progress:
     new = new.portion(settings.segments.batch)
     from_start = before.from_start if before else _is_first(new.segments[0])
     past = read_items(spark, lake, settings.source)
-    timeline = Timeline(past, catalog_options(settings, from_start=from_start))
-    rows = find(big_row_session(spark), settings, new.segments, progress, new.seen)
     seeds = seeding.waiting(settings, past)
+    options = catalog_options(settings, from_start=from_start)
+    timeline = Timeline(past, options, seeding.definitions(seeds))
+    rows = find(big_row_session(spark), settings, new.segments, progress, new.seen)
     files = read_files(spark, lake, settings.source) if settings.definitions or seeds else []
     # a name may come again, after RESET or of another server: the start is in the first log
     ordinals = {row.file: row.ordinal for row in reversed(files)}

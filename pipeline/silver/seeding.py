@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from decoder.definition import TableDefinition
 from pipeline.bronze.executed import log_base
 from pipeline.bronze.files import FileRow
 from pipeline.bronze.gtids import GtidSet
+from pipeline.catalog.ddl import Session, effects
+from pipeline.catalog.effects import CreateTable, TableName
 from pipeline.catalog.items import SeededFrom, TimelineItem, in_force
 from pipeline.catalog.logged import LoggedStatement
-from pipeline.catalog.seeded import NotSeededError
+from pipeline.catalog.seeded import NotSeededError, UntoldTypesError
 from pipeline.catalog.timeline import Timeline
 from pipeline.server.version import server_number
 from pipeline.settings import Settings
@@ -106,6 +109,18 @@ def waiting(settings: Settings, items: Iterable[TimelineItem]) -> list[Seed]:
     return [seed for seed in found if settings.wanted(seed.schema, seed.table)]
 
 
+def definitions(seeds: Iterable[Seed]) -> dict[TableName, TableDefinition]:
+    """What the tables of seeds are by their CREATE TABLE."""
+    found: dict[TableName, TableDefinition] = {}
+    for seed in seeds:
+        number, mariadb = server_number(seed.server)
+        session = Session(seed.schema, seed.sql_mode, number, mariadb=mariadb)
+        for effect in effects(seed.query, session):
+            if isinstance(effect, CreateTable):
+                found[seed.name] = effect.definition
+    return found
+
+
 def take(
     settings: Settings,
     seeds: Iterable[Seed],
@@ -120,6 +135,8 @@ def take(
     for seed in seeds:
         try:
             item = _taken(settings, seed, timeline, known, reached)
+        except UntoldTypesError as error:
+            notes.append(f"The seed of {seed.name} waits: {error}.")
         except NotSeededError as error:
             again = AGAIN.format(name=seed.name)
             notes.append(f"The seed of {seed.name} is not taken: {error}. {again}")

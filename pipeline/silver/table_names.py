@@ -1,4 +1,4 @@
-"""What the TABLE_MAPs of a batch are called, where the log does not tell: by their places in it.
+"""What the TABLE_MAPs of a batch are of, where the log does not tell: by their places in it.
 
 Two tables, or one before and after a RENAME COLUMN, may have TABLE_MAPs of the same bytes; so what
 one shows is looked up together with where it stands.
@@ -25,8 +25,8 @@ class TableNames:
     by_shown: Mapping[str, Sequence[Named]] = field(default_factory=dict)
 
     def __call__(self, shown: TableDefinition, lsn: int, pos: int) -> TableDefinition:
-        """What the TABLE_MAP at (`lsn`, `pos`) is of: `shown` itself if nothing names it."""
-        if shown.named:
+        """What the TABLE_MAP at (`lsn`, `pos`) is of: `shown` itself if nothing else is known."""
+        if not self.by_shown:
             return shown
         known = self.by_shown.get(shown.fingerprint(), ())
         place = bisect_right([position for position, _ in known], (lsn, pos))
@@ -36,8 +36,11 @@ class TableNames:
     def of(cls, seen: Iterable[tuple[Position, TableDefinition, TableDefinition]]) -> TableNames:
         """From (position, what is shown, the table), in log order."""
         found: dict[str, list[Named]] = defaultdict(list)
+        seen = list(seen)
+        # Of most tables a map with names tells all, whatever it shows.
+        told = {(was.schema, was.table) for _, was, definition in seen if was != definition}
         for position, shown, definition in seen:
-            if shown.named:
+            if (shown.schema, shown.table) not in told:
                 continue
             known = found[shown.fingerprint()]
             if (known[-1][1] if known else shown) != definition:

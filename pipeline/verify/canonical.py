@@ -14,6 +14,7 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, timezone
 from decimal import Decimal
+from ipaddress import ip_address
 from typing import Any
 
 INTEGER, DECIMAL, DOUBLE, TEXT, BINARY = "integer", "decimal", "double", "text", "binary"
@@ -96,12 +97,21 @@ def _double(value: Any) -> str:
 
 
 def _binary(value: Any) -> str:
-    """Bytes in hexadecimal; a geometry as MySQL stores it (SRID, WKB), a vector as its floats."""
+    """Bytes in hexadecimal; a geometry as MySQL stores it (SRID, WKB), a vector as its floats, and
+    the text of a UUID, INET4 or INET6 as what MariaDB logs of it."""
+    if isinstance(value, str):
+        return _address(value)
     if isinstance(value, dict):
         return (struct.pack("<I", value["srid"]) + bytes(value["wkb"])).hex()
     if isinstance(value, list):
         return struct.pack(f"<{len(value)}f", *value).hex()
     return bytes(value).hex()
+
+
+def _address(text: str) -> str:
+    if ":" in text or "." in text:
+        return ip_address(text).packed.hex()
+    return text.replace("-", "")
 
 
 def _is_no_date(value: Any) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, functions as sf, types as st
 
-from decoder.constants import ColumnType as T
+from decoder.constants import ColumnType as T, LogicalType
 from decoder.definition import TableDefinition
 from pipeline.gold.names import OWN_COLUMNS
 from pipeline.sql_text import quoted
@@ -30,12 +30,13 @@ from pipeline.verify.canonical import (
 )
 from pipeline.verify.chunks import FEW, Chunking, ChunkSum, ChunkSums
 
-_BY_DEFINITION = {
+_BY_DEFINITION: Mapping[T | LogicalType, str] = {
     T.NEWDECIMAL: DECIMAL,
     **dict.fromkeys((T.DATE, T.NEWDATE), DATE),
     **dict.fromkeys((T.DATETIME, T.DATETIME2, T.TIMESTAMP, T.TIMESTAMP2), DATETIME),
     **dict.fromkeys((T.TIME, T.TIME2), TIME),
     T.JSON: JSON,
+    **dict.fromkeys(LogicalType, BINARY),
 }
 """Types that gold may keep as text, or as a number that means something else."""
 _BY_SPARK: tuple[tuple[type[st.DataType], str], ...] = (
@@ -71,7 +72,7 @@ class GoldColumn:
 
 def gold_columns(schema: st.StructType, definition: TableDefinition) -> list[GoldColumn]:
     """The source's columns in gold, in order, with the kinds that their definitions tell."""
-    types = {column.name: column.type for column in definition.columns}
+    types = {column.name: column.logical or column.type for column in definition.columns}
     return [
         GoldColumn(field.name, _kind(types.get(field.name), field.dataType))
         for field in schema.fields
@@ -79,8 +80,8 @@ def gold_columns(schema: st.StructType, definition: TableDefinition) -> list[Gol
     ]
 
 
-def _kind(defined: T | None, stored: st.DataType) -> str:
-    if defined in _BY_DEFINITION:
+def _kind(defined: T | LogicalType | None, stored: st.DataType) -> str:
+    if defined is not None and defined in _BY_DEFINITION:
         return _BY_DEFINITION[defined]
     return next(kind for types, kind in _BY_SPARK if isinstance(stored, types))
 

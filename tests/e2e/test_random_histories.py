@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from tests.support.history.model import Feature
 from tests.support.history.trial import Trial, attempt
-from tests.support.mariadb import MariaDBServer
+from tests.support.mariadb import MariaDBServer, NewestMariaDBServer
 from tests.support.mysql import MySQLServer
 
 SMALL_FILES = {"max_binlog_size": 4096}
@@ -37,3 +37,13 @@ def test_on_mariadb(spark: SparkSession, mariadb: MariaDBServer) -> None:
     trial = Trial(5, "in portions", histories=6, length=10, variables=variables)
     print(trial)
     assert attempt(spark, mariadb, trial).equal >= trial.histories
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("metadata", ["NO_LOG", "MINIMAL", "FULL"])
+def test_on_the_newest_mariadb(
+    spark: SparkSession, newest_mariadb: NewestMariaDBServer, metadata: str
+) -> None:
+    trial = Trial(6, histories=6, length=12, variables={"binlog_row_metadata": metadata})
+    print(trial)
+    assert attempt(spark, newest_mariadb, trial).equal >= trial.histories

@@ -9,25 +9,24 @@ from decoder.options import TypeOptions
 from tests.support import mariadb_zoo
 from tests.support.mariadb import MariaDBServer, NewestMariaDBServer
 from tests.support.random_zoo import random_table
-from tests.support.zoo_rows import ZOO, Rows, assert_same, inserted, log_of, name_of
+from tests.support.zoo_rows import ZOO, Rows, assert_same, inserted, log_of, name_of, names_of
 
 RANDOM_ROWS = 1000
+TABLES = [*mariadb_zoo.TABLES, random_table(RANDOM_ROWS)]
+NEWEST = [mariadb_zoo.newest(), mariadb_zoo.compressed()]
 
 
 @pytest.fixture(scope="module")
 def zoo_log(mariadb: MariaDBServer) -> bytes:
-    return log_of(mariadb, [*mariadb_zoo.TABLES, random_table(RANDOM_ROWS)])
+    return log_of(mariadb, TABLES)
 
 
 @pytest.fixture(scope="module")
 def zoo(zoo_log: bytes) -> Rows:
-    return inserted(zoo_log)
+    return inserted(zoo_log, names=names_of(TABLES))
 
 
-NAMES = [*(name_of(table) for table in mariadb_zoo.TABLES), "random_rows"]
-
-
-@pytest.mark.parametrize("table", NAMES)
+@pytest.mark.parametrize("table", [name_of(table) for table in TABLES])
 def test_the_type_zoo(mariadb: MariaDBServer, zoo: Rows, table: str) -> None:
     assert_same(mariadb, *zoo[table])
 
@@ -39,10 +38,17 @@ def test_dates_as_text_are_what_mariadb_prints(mariadb: MariaDBServer, zoo_log: 
 
 
 def test_the_newest_types(newest_mariadb: NewestMariaDBServer) -> None:
-    rows = inserted(log_of(newest_mariadb, [mariadb_zoo.newest(), mariadb_zoo.compressed()]))
+    log = log_of(newest_mariadb, NEWEST)
+    rows = inserted(log, names=names_of(NEWEST))
     assert set(rows) == {"zoo_newest", "zoo_compressed"}
     for table in rows.values():
         assert_same(newest_mariadb, *table)
+
+
+def test_without_a_definition_they_are_the_bytes_of_the_log(mariadb: MariaDBServer) -> None:
+    definition, arrays = inserted(log_of(mariadb, [mariadb_zoo.addresses()]))["zoo_addresses"]
+    assert [str(array.type) for array in arrays[1:]] == ["binary", "binary"]
+    assert_same(mariadb, definition, arrays)
 
 
 @pytest.mark.parametrize("kind", ["TIME", "DATETIME", "TIMESTAMP NULL"])

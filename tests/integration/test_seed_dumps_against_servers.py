@@ -25,7 +25,7 @@ from pipeline.seed.values import row_reader
 from tests.support import mariadb_zoo, mydumper_install, type_zoo
 from tests.support.random_zoo import random_table
 from tests.support.seed_rows import assert_read_as_logged
-from tests.support.zoo_rows import ZOO, Rows, inserted, log_of
+from tests.support.zoo_rows import ZOO, Rows, inserted, log_of, names_of
 
 if TYPE_CHECKING:
     from tests.support.mariadb import MariaDBServer, NewestMariaDBServer
@@ -98,7 +98,7 @@ def test_where_in_the_log_a_dump_of_mysql_was_taken(
 
 
 def test_mariadb_dump(mariadb: MariaDBServer, tmp_path: Path) -> None:
-    rows = inserted(log_of(mariadb, OF_MARIADB))
+    rows = inserted(log_of(mariadb, OF_MARIADB), names=names_of(OF_MARIADB))
     before = place_of(mariadb)
     dump = dumped(mariadb, "mariadb-dump", tmp_path / "dump.sql", "--master-data=2", "--gtid")
     assert_same_rows(dump, rows)
@@ -113,7 +113,8 @@ def place_of(server: MariaDBServer) -> tuple[str, int]:
 
 
 def test_the_newest_types_of_mariadb(newest_mariadb: NewestMariaDBServer, tmp_path: Path) -> None:
-    rows = inserted(log_of(newest_mariadb, [mariadb_zoo.newest(), mariadb_zoo.compressed()]))
+    tables = [mariadb_zoo.newest(), mariadb_zoo.compressed()]
+    rows = inserted(log_of(newest_mariadb, tables), names=names_of(tables))
     assert_same_rows(dumped(newest_mariadb, "mariadb-dump", tmp_path / "dump.sql"), rows)
 
 
@@ -121,7 +122,7 @@ def test_the_newest_types_of_mariadb(newest_mariadb: NewestMariaDBServer, tmp_pa
 def test_mydumper(mariadb: MariaDBServer, tmp_path: Path, options: list[str]) -> None:
     if reason := mydumper_install.why_unavailable():
         pytest.skip(reason)
-    rows = inserted(log_of(mariadb, OF_MARIADB))
+    rows = inserted(log_of(mariadb, OF_MARIADB), names=names_of(OF_MARIADB))
     command = [*mydumper_install.installation().command("mydumper"), f"--socket={mariadb.socket}"]
     command += ["--user=root", f"--database={ZOO}", f"--outputdir={tmp_path}", *options]
     before = place_of(mariadb)

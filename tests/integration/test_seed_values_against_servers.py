@@ -16,7 +16,7 @@ from pipeline.seed.values import row_reader
 from tests.support import exhaustive_zoo, json_zoo, mariadb_zoo, type_zoo
 from tests.support.random_zoo import random_table
 from tests.support.seed_rows import differences, selected_cells
-from tests.support.zoo_rows import ZOO, Rows, inserted, log_of, name_of
+from tests.support.zoo_rows import ZOO, Rows, inserted, log_of, name_of, names_of
 
 if TYPE_CHECKING:
     from tests.support.mariadb import MariaDBServer, NewestMariaDBServer
@@ -63,7 +63,7 @@ def logged(log: bytes, options: TypeOptions) -> Rows:
 
 @pytest.fixture(scope="module")
 def mariadb_logged(mariadb_log: bytes, options: TypeOptions) -> Rows:
-    return inserted(mariadb_log, options)
+    return inserted(mariadb_log, options, names=names_of(OF_MARIADB))
 
 
 @pytest.mark.parametrize("table", [name_of(table) for table in TABLES])
@@ -79,8 +79,9 @@ def test_mariadb(
 
 
 def test_the_newest_types_of_mariadb(newest_mariadb: NewestMariaDBServer) -> None:
-    log = log_of(newest_mariadb, [mariadb_zoo.newest(), mariadb_zoo.compressed()])
-    for rows in inserted(log).values():
+    tables = [mariadb_zoo.newest(), mariadb_zoo.compressed()]
+    rows_of = inserted(log_of(newest_mariadb, tables), names=names_of(tables))
+    for rows in rows_of.values():
         assert_read_as_logged(newest_mariadb, *rows, TypeOptions())
 
 

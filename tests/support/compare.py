@@ -35,7 +35,6 @@ _INTEGERS = {
     "bigint": ("bigint", "decimal(20,0)"),
 }
 """MySQL's name to Spark's, signed and unsigned."""
-_TEXTS_OF_BYTES = ("uuid", "inet6", "inet4")
 _SPARK_TYPES = {
     "float": "float",
     "double": "double",
@@ -49,9 +48,8 @@ _SPARK_TYPES = {
     "json": "string",
     "vector": "array<float>",
     **dict.fromkeys(("binary", "varbinary", "blob"), "binary"),
-    **dict.fromkeys(_TEXTS_OF_BYTES, "binary"),
     **dict.fromkeys(("tinyblob", "mediumblob", "longblob"), "binary"),
-    **dict.fromkeys(("char", "varchar", "text"), "string"),
+    **dict.fromkeys(("char", "varchar", "text", "uuid", "inet4", "inet6"), "string"),
     **dict.fromkeys(("tinytext", "mediumtext", "longtext"), "string"),
 }
 _SPATIAL = re.compile("geometry|point|linestring|polygon|geomcollection|geometrycollection|multi")
@@ -83,9 +81,7 @@ class SourceColumn:
 
     @property
     def expression(self) -> str:
-        """What to ask for: bytes as hex, also where the server would show their text."""
-        if self.data_type in _TEXTS_OF_BYTES:
-            return f"HEX(CAST(`{self.name}` AS BINARY))"
+        """What to ask for."""
         return expression(self.definition)
 
     @property

@@ -77,7 +77,7 @@ def compressed() -> Table:
 
 
 def addresses() -> Table:
-    """INET6 and UUID: of the log's BINARY(16), as the server itself casts them."""
+    """INET6 and UUID, which are BINARY(16) in the log."""
     columns = {"i6": "INET6", "u": "UUID"}
     values = {"i6": [f"'{a}'" for a in INET6], "u": [f"'{u}'" for u in UUIDS]}
     return table("zoo_addresses", columns, by_column(values))

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from decoder.constants import ColumnType as T
+from decoder.constants import ColumnType as T, LogicalType
 from decoder.definition import ColumnDefinition
 
 ReadDocument = Callable[[str], object]
@@ -29,6 +29,8 @@ _EXACT_DIGITS = 17
 def expression(column: ColumnDefinition) -> str:
     """The SQL expression whose value `python_value` understands."""
     name = f"`{column.name}`"
+    if column.logical not in (None, LogicalType.VECTOR):
+        return f"CAST({name} AS CHAR)"
     if column.type in _AS_HEX or column.collation == 63:
         return f"HEX({name})"
     if column.type in _NUMBERS:
@@ -54,7 +56,7 @@ def python_value(
     if column.type == T.GEOMETRY:
         data = bytes.fromhex(value)
         return {"srid": int.from_bytes(data[:4], "little"), "wkb": data[4:]}
-    if column.type == T.VECTOR:
+    if column.type == T.VECTOR or column.logical is LogicalType.VECTOR:
         data = bytes.fromhex(value)
         return list(struct.unpack(f"<{len(data) // 4}f", data))
     if column.type == T.JSON:

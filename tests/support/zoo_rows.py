@@ -13,7 +13,7 @@ from decoder.definition import ColumnDefinition, TableDefinition
 from decoder.options import TypeOptions
 from decoder.rows import Names
 from decoder.stream import Changes, Segment, SegmentDecoder
-from pipeline.catalog.naming import with_names
+from pipeline.catalog.naming import with_logical_types, with_names
 from pipeline.seed.dumps.model import created
 from tests.support.server import Server
 from tests.support.server_values import (
@@ -50,15 +50,18 @@ def log_of(server: Server, tables: Iterable[Table]) -> bytes:
 
 
 def names_of(tables: Iterable[Table]) -> Names:
-    """What a log without names lacks, from the tables' statements: their schema is utf8mb4."""
+    """What a log lacks, from the tables' statements: types of MariaDB, and where it has no names
+    all else. Their schema is utf8mb4."""
     statements = [one for create, more in tables for one in (create, *more)]
     effects = [created(one, ZOO) for one in statements if one.startswith("CREATE TABLE")]
     known = {effect.name.table: effect.definition for effect in effects if effect is not None}
 
     def named(shown: TableDefinition, lsn: int, position: int) -> TableDefinition:
         del lsn, position
-        if shown.named or shown.table not in known:
+        if shown.table not in known:
             return shown
+        if shown.named:
+            return with_logical_types(shown, known[shown.table])
         return with_names(shown, known[shown.table], default_charset="utf8mb4", complete=False)
 
     return named

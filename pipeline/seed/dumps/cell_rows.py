@@ -14,7 +14,7 @@ from decoder.columns.arrays import Int32s, Int64s
 from decoder.columns.cells import HEAD_SLACK, SLACK, CellError, Cells
 from decoder.columns.text import charset_reader
 from decoder.columns.values import copied
-from decoder.constants import BINARY_COLLATION
+from decoder.constants import BINARY_COLLATION, LogicalType
 from decoder.definition import ColumnDefinition
 from decoder.memory import Bytes
 from pipeline.catalog.addresses import address_in_bytes
@@ -116,15 +116,16 @@ FROM_BASE64 = by_value(binascii.a2b_base64, "it is no base64")
 UNHEX = by_value(binascii.unhexlify, "it is not hexadecimal")
 
 
-def _address(text: bytes) -> bytes:
-    raw = address_in_bytes(text.decode())
-    if raw is None:
-        raise ValueError(text)
-    return raw
+def addresses(kind: LogicalType | None) -> Turn:
+    """What MariaDB prints of a UUID, INET4 or INET6 (None: of any) to the bytes that it logs."""
 
+    def decode(text: bytes) -> bytes:
+        raw = address_in_bytes(text.decode(), kind)
+        if raw is None:
+            raise ValueError(text)
+        return raw
 
-ADDRESS = by_value(_address, "it is no INET4, INET6 or UUID")
-"""What MariaDB prints of such types, to the bytes that it logs."""
+    return by_value(decode, f"it is no {kind.value if kind else 'INET4, INET6 or UUID'}")
 
 
 def stored_text(column: ColumnDefinition) -> Turn | None:

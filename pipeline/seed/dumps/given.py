@@ -23,7 +23,7 @@ from pipeline.seed.dumps.cell_rows import MOST_BYTES, MOST_ROWS
 from pipeline.seed.dumps.feed import codec_in, unreadable
 from pipeline.seed.dumps.folder import folder
 from pipeline.seed.dumps.model import UTC, Chunk, Dump, DumpedTable, created
-from pipeline.seed.dumps.typed import printed
+from pipeline.seed.dumps.typed import Printed, addressed, printed
 from pipeline.seed.errors import DumpError, shown
 from pipeline.stores import filesystem_of, sentences
 
@@ -61,6 +61,7 @@ class CsvChunk(Chunk):
             quoted_strings_can_be_null=False,
             check_utf8=False,
         )
+        rows = 0
         parse = pyarrow.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
         read = pyarrow.csv.ReadOptions(block_size=MOST_BYTES, use_threads=False)
         with _opened(self, names) as stream:
@@ -69,7 +70,12 @@ class CsvChunk(Chunk):
             )
             for batch in reader:
                 for start in range(0, batch.num_rows, MOST_ROWS):
-                    yield batch.slice(start, MOST_ROWS).columns
+                    texts = batch.slice(start, MOST_ROWS).columns
+                    yield [
+                        _cells(self, column, values, rows + start, addressed)
+                        for column, values in zip(columns, texts, strict=True)
+                    ]
+                rows += batch.num_rows
 
 
 @dataclass(frozen=True)
@@ -86,26 +92,37 @@ class ParquetChunk(Chunk):
             file = pyarrow.parquet.ParquetFile(stream)
             _require(self, file.schema_arrow.names, names)
             for batch in file.iter_batches(_rows_of(file), columns=names):
-                yield [self._cells(column, batch.column(column.name), rows) for column in columns]
+                yield [
+                    _cells(self, column, batch.column(column.name), rows, printed)
+                    for column in columns
+                ]
                 rows += batch.num_rows
 
-    def _cells(self, column: ColumnDefinition, values: pa.Array, rows: int) -> pa.Array:
-        try:
-            return printed(column, values)
-        except CellError as error:
-            raise DumpError(
-                self.path,
-                f"column {column.name}, row {rows + error.row + 1}:"
-                f" {shown(repr(values[error.row].as_py()).encode())}: {error.reason}",
-                table=self.table,
-            ) from error
-        except TypeError as error:
-            raise DumpError(
-                self.path,
-                f"column {column.name} is {values.type}: {error}",
-                table=self.table,
-                remedy="Write the file with a type that holds what the table's column does.",
-            ) from error
+
+def _cells(
+    chunk: CsvChunk | ParquetChunk,
+    column: ColumnDefinition,
+    values: pa.Array,
+    rows: int,
+    turned: Printed,
+) -> pa.Array:
+    """The column's cells of given values, before which `rows` others are in the file."""
+    try:
+        return turned(column, values)
+    except CellError as error:
+        raise DumpError(
+            chunk.path,
+            f"column {column.name}, row {rows + error.row + 1}:"
+            f" {shown(repr(values[error.row].as_py()).encode())}: {error.reason}",
+            table=chunk.table,
+        ) from error
+    except TypeError as error:
+        raise DumpError(
+            chunk.path,
+            f"column {column.name} is {values.type}: {error}",
+            table=chunk.table,
+            remedy="Write the file with a type that holds what the table's column does.",
+        ) from error
 
 
 def open_csv(location: str, table: GivenTable, *, delimiter: str = ",", null: str = NULL) -> Dump:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from decoder.definition import ColumnDefinition
 from decoder.dumped_rows import ENDED, FULL, WRONG, insert_rows
-from pipeline.seed.dumps.cell_rows import ADDRESS, CellRows, Turn, stored_text
+from pipeline.catalog.actions import NewColumn
+from pipeline.seed.dumps.cell_rows import CellRows, Turn, addresses, stored_text
 from pipeline.seed.dumps.feed import Feed, fed
 from pipeline.seed.dumps.model import Chunk, lacking
 from pipeline.seed.dumps.statements import inserts
@@ -92,14 +93,19 @@ class InsertChunk(Chunk):
         )
 
 
+def addresses_of(columns: Iterable[NewColumn]) -> frozenset[str]:
+    """The names of those that a CREATE TABLE declares to be an INET4, INET6 or UUID."""
+    return frozenset(column.definition.name for column in columns if column.definition.logical)
+
+
 def turns_of(
-    columns: Sequence[ColumnDefinition], addresses: frozenset[str], charset: str
+    columns: Sequence[ColumnDefinition], dumped: frozenset[str], charset: str
 ) -> dict[str, Turn]:
-    """What becomes of dumped values, by the columns' names in lower case."""
+    """What becomes of values, by the columns' names in lower case; `dumped`: those of addresses."""
     turns: dict[str, Turn] = {}
     for column in columns:
-        if column.name in addresses:
-            turns[column.name.casefold()] = ADDRESS
+        if column.name in dumped:
+            turns[column.name.casefold()] = addresses(column.logical)
         elif charset == "binary" and (turn := stored_text(column)):
             turns[column.name.casefold()] = turn
     return turns

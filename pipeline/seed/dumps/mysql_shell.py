@@ -19,6 +19,7 @@ from pipeline.catalog.effects import CreateTable, TableName
 from pipeline.catalog.start import StartTable
 from pipeline.seed.dumps.delimited import DECODED, DelimitedChunk, Dialect
 from pipeline.seed.dumps.folder import Folder, folder
+from pipeline.seed.dumps.inserts import addresses_of
 from pipeline.seed.dumps.model import UTC, Chunk, Dump, DumpedTable
 from pipeline.seed.errors import DumpError
 
@@ -114,7 +115,7 @@ def _chunks(
                 names=tuple(map(str, options["columns"])),
                 dialect=_dialect(files, name, base, options),
                 decoded=decoded,
-                addresses=frozenset(one.definition.name for one in known if one.address),
+                addresses=addresses_of(known),
                 charset=_charset(options),
             )
 

@@ -19,7 +19,7 @@ from pipeline.catalog.effects import CreateTable, TableName
 from pipeline.catalog.lexer import SqlMode
 from pipeline.catalog.start import StartTable, created_tables
 from pipeline.seed.dumps.feed import codec_in, fed, unreadable
-from pipeline.seed.dumps.inserts import InsertChunk
+from pipeline.seed.dumps.inserts import InsertChunk, addresses_of
 from pipeline.seed.dumps.model import Chunk, Dump, DumpedTable
 from pipeline.seed.dumps.statements import Insert, InsertHead, statements
 from pipeline.seed.errors import DumpError
@@ -135,7 +135,7 @@ def chunk_model(
         table=str(table),
         start=0,
         names=tuple(column.definition.name for column in known) or head.columns or (),
-        addresses=frozenset(column.definition.name for column in known if column.address),
+        addresses=addresses_of(known),
         charset=table.charset,
     )
 

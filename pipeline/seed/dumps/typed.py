@@ -12,9 +12,11 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from decoder.columns.addresses import BYTES
 from decoder.columns.cells import CellError
 from decoder.constants import ColumnType as T
 from decoder.definition import ColumnDefinition
+from pipeline.seed.dumps.cell_rows import addresses
 
 _INSTANTS = (T.TIMESTAMP, T.TIMESTAMP2)
 _DATETIMES = (T.DATETIME, T.DATETIME2)
@@ -27,6 +29,12 @@ def _as_text(_column: ColumnDefinition, values: pa.Array) -> pa.Array:
 
 def _bytes(_column: ColumnDefinition, values: pa.Array) -> pa.Array:
     return values.cast(pa.binary())
+
+
+def addressed(column: ColumnDefinition, texts: pa.Array) -> pa.Array:
+    """Text, of which a UUID, INET4 or INET6 becomes the bytes that are logged of it."""
+    cells = texts.cast(pa.binary())
+    return addresses(column.logical)(cells) if column.logical in BYTES else cells
 
 
 def _integers(column: ColumnDefinition, values: pa.Array) -> pa.Array:
@@ -72,7 +80,7 @@ def _floats_of(value: list[float]) -> bytes:
 
 
 def _lists(column: ColumnDefinition, values: pa.Array) -> pa.Array:
-    if column.type != T.VECTOR:
+    if T.VECTOR not in (column.type, column.logical):
         raise TypeError(f"the table's column is {column.type.name}")
     found = [None if one is None else _floats_of(one) for one in values.to_pylist()]
     return pa.array(found, pa.binary())
@@ -100,8 +108,8 @@ _KINDS: tuple[tuple[Callable[[pa.DataType], bool], Printed], ...] = (
     (pa.types.is_integer, _integers),
     (pa.types.is_floating, _floats),
     (pa.types.is_decimal, _as_text),
-    (pa.types.is_string, _bytes),
-    (pa.types.is_large_string, _bytes),
+    (pa.types.is_string, addressed),
+    (pa.types.is_large_string, addressed),
     (pa.types.is_binary, _bytes),
     (pa.types.is_large_binary, _bytes),
     (pa.types.is_fixed_size_binary, _bytes),

@@ -117,6 +117,7 @@ def printed_reader(
     UnsupportedError names a type that is not decoded.
     """
     logged = reader(column, options)
-    found = _READERS[column.type](column, options)
+    stored = StoredReader(logged) if column.logical else None
+    found = stored or _READERS[column.type](column, options)
     assert found.arrow_type == logged.arrow_type
     return KeyReader(found) if key else found

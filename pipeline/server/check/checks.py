@@ -10,6 +10,7 @@ from pipeline.settings import Settings
 
 CHECKS: tuple[Check, ...] = (
     variables.log_bin,
+    variables.storage_engine,
     variables.server_id,
     variables.VALUES[0],
     variables.row_image,

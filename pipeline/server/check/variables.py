@@ -91,6 +91,25 @@ def log_bin(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
     yield Finding("log_bin", "OFF", "unfit", why, set_at_start(*lines))
 
 
+def storage_engine(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
+    """Whether the log is files of events: MariaDB 12.3 can keep it in pages of InnoDB."""
+    del settings
+    if (has := facts.variables.get("binlog_storage_engine")) is None:
+        return
+    if not has:
+        why = "The log is written to files of events, which is what is read."
+        yield Finding("binlog_storage_engine", "''", "fit", why)
+        return
+    why = (
+        "The log is kept in pages of InnoDB (files named .ibb), which no reader of binary logs can"
+        " read, nor is it sent by file and position. Without the variable the server begins a log"
+        " of files, in which nothing of the old log is: take the initial snapshot (binlake seed)"
+        " after the restart. Or read the log of a replica that writes files (log_slave_updates)."
+    )
+    change = set_at_start("binlog_storage_engine =")
+    yield Finding("binlog_storage_engine", has, "unfit", why, change)
+
+
 def server_id(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
     """A server with id 0 has no replicas."""
     del settings

@@ -42,6 +42,15 @@ def test_a_folder_is_read_for_magic_numbers(tmp_path: Path) -> None:
     ]
 
 
+def test_a_log_that_mariadb_keeps_in_innodb_is_a_fault(tmp_path: Path) -> None:
+    location = put(tmp_path, log_000001=LOG)
+    (tmp_path / "binlog-000000.ibb").write_bytes(bytes(16384))
+    (fault,) = find_binlogs(location).faults
+    assert "binlog-000000.ibb" in fault
+    assert "pages of InnoDB" in fault
+    assert "without binlog_storage_engine" in fault
+
+
 def test_logs_are_in_the_order_of_their_numbers_not_of_their_names(tmp_path: Path) -> None:
     location = put(tmp_path, log_999999=LOG, log_1000000=LOG, log_000010=LOG)
     assert names(location) == ["log.000010", "log.999999", "log.1000000"]

@@ -20,6 +20,9 @@ AT = datetime(2026, 11, 21, 23, 7, 43, 367891, timezone.utc)
 PARIS = DefaultContext(AT, "Europe/Paris")
 
 
+UUID = "123e4567-e89b-12d3-a456-426655440000"
+
+
 def text(declared: str, context: DefaultContext = PARIS) -> str | None:
     return default_text(added(declared), context)
 
@@ -99,14 +102,17 @@ def added(declared: str) -> NewColumn:
         ("binary(3) DEFAULT 'a'", "610000"),
         ("binary(3) NOT NULL", "000000"),
         ("blob NOT NULL", ""),
-        ("uuid DEFAULT '123E4567-e89b-12d3-a456-426655440000'", "123e4567e89b12d3a456426655440000"),
-        ("uuid DEFAULT ('123e4567e89b12d3a456426655440000')", "123e4567e89b12d3a456426655440000"),
-        ("inet6 NOT NULL DEFAULT '::ffff:1.2.3.4'", "0" * 20 + "ffff01020304"),
-        ("inet6 DEFAULT '1.2.3.4'", "0" * 20 + "ffff01020304"),
-        ("inet6 DEFAULT 0x00000000000000000000000000000002", "0" * 31 + "2"),
-        ("inet4 DEFAULT '1.2.3.4'", "01020304"),
-        ("inet4 NOT NULL", "00000000"),
+        ("uuid DEFAULT '123E4567-e89b-12d3-a456-426655440000'", UUID),
+        ("uuid DEFAULT ('123e4567e89b12d3a456426655440000')", UUID),
+        ("uuid DEFAULT 0x123e4567e89b12d3a456426655440000", UUID),
+        ("uuid NOT NULL", "00000000-0000-0000-0000-000000000000"),
         ("uuid", None),
+        ("inet6 NOT NULL DEFAULT '::ffff:1.2.3.4'", "::ffff:1.2.3.4"),
+        ("inet6 DEFAULT '1.2.3.4'", "::ffff:1.2.3.4"),
+        ("inet6 DEFAULT 0x00000000000000000000000000000002", "::2"),
+        ("inet6 NOT NULL", "::"),
+        ("inet4 DEFAULT '1.2.3.4'", "1.2.3.4"),
+        ("inet4 NOT NULL", "0.0.0.0"),
         ("enum('b','a') NOT NULL", "b"),
         ("enum('b','a') DEFAULT 'A'", "a"),
         ("set('x','y') NOT NULL DEFAULT 'y,x'", "x,y"),
@@ -156,6 +162,8 @@ def test_existing_rows_hold_what_the_server_put_there(declared: str, expected: s
         "float(5,2) DEFAULT 1000",
         "uuid DEFAULT (uuid())",
         "uuid DEFAULT '{123e4567-e89b-12d3-a456-426655440000}'",
+        "uuid DEFAULT 0x12",
+        "uuid DEFAULT 1",
         "inet4 DEFAULT (concat('1.2.3', '.4'))",
     ],
 )

@@ -142,16 +142,20 @@ def test_a_model_is_read_back_and_one_of_an_older_release_knows_no_defaults() ->
 @pytest.mark.parametrize(
     ("kind", "default", "expected"),
     [
-        ("INET4", "'1.2.3.4'", "01020304"),
-        ("UUID", "'123e4567-e89b-12d3-a456-426655440000'", "123e4567e89b12d3a456426655440000"),
-        ("INET6", "'2001:db8::ff00:42:8329'", "20010db8000000000000ff0000428329"),
-        ("INET6", "'::1'", UNKNOWN),  # of a BINARY(16) it would be these three bytes
+        ("INET4", "'1.2.3.4'", "1.2.3.4"),
+        ("UUID", "'123E4567e89b-12d3-a456-426655440000'", "123e4567-e89b-12d3-a456-426655440000"),
+        ("INET6", "'2001:0db8::ff00:42:8329'", "2001:db8::ff00:42:8329"),
+        ("INET6", "'::1'", "::1"),
+        ("UUID", "'no'", UNKNOWN),
+        # What a table map shows as BINARY may be of such a type, and no DDL tell.
+        ("BINARY(16)", "'2001:db8::ff00:42:8329'", "20010db8000000000000ff0000428329"),
+        ("BINARY(16)", "'::1'", UNKNOWN),
         ("BINARY(16)", "'abc'", "616263" + "00" * 13),
         ("BINARY(4)", "'abcd'", "61626364"),
         ("INET4", "NULL", None),
     ],
 )
-def test_a_default_set_later_does_not_say_that_it_is_an_address(
+def test_a_default_set_later_does_not_say_of_which_type_its_column_is(
     kind: str, default: str, expected: Any
 ) -> None:
     alter = f"ALTER TABLE t ALTER COLUMN a SET DEFAULT {default}"

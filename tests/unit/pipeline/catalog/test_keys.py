@@ -9,6 +9,7 @@ import pytest
 from pipeline.catalog.ddl import Session, effects
 from pipeline.catalog.effects import CreateTable
 from pipeline.catalog.keys import Key, row_key
+from pipeline.catalog.model import TableModel
 from pipeline.catalog.timeline import CatalogOptions, LoggedStatement, Timeline
 from tests.unit.pipeline.catalog.test_naming import shown
 
@@ -92,3 +93,29 @@ def test_ddl_on_keys_is_followed_and_what_is_not_certain_is_no_key(
 
 def test_a_key_that_allows_null_is_none() -> None:
     assert row_key([Key("u", ("c",), (0,))], ["a"]) is None
+
+
+@pytest.mark.parametrize(
+    ("elements", "hashes"),
+    [
+        ("UNIQUE (t)", 1),
+        ("UNIQUE (t(10))", 0),
+        ("UNIQUE (id, j)", 1),
+        ("UNIQUE (id)", 0),
+        ("UNIQUE (id) USING HASH", 1),
+        ("UNIQUE k USING HASH (id)", 1),
+        ("UNIQUE (id) USING BTREE", 0),
+        ("UNIQUE (v)", 0),
+        ("UNIQUE (v, w)", 1),
+        ("PRIMARY KEY (v, w)", 0),
+        ("UNIQUE (t), UNIQUE (id), UNIQUE (v, w)", 2),
+    ],
+)
+def test_mariadb_hashes_keys_that_no_index_takes(elements: str, hashes: int) -> None:
+    columns = "id INT, t TEXT, j JSON, v VARCHAR(150), w VARCHAR(150)"
+    (created,) = effects(f"CREATE TABLE t ({columns}, {elements})", Session("s"))
+    assert isinstance(created, CreateTable)
+    assert created.model is not None
+    by_name = {column.name: column for column in created.definition.columns}
+    assert sum(key.may_need_hash(by_name) for key in created.model.keys or ()) == hashes
+    assert TableModel.from_json(created.model.to_json()) == created.model

@@ -12,7 +12,7 @@ from decoder.definition import TableDefinition
 from pipeline.catalog.charsets import collation_of, widest
 from pipeline.catalog.ddl import Session, effects
 from pipeline.catalog.effects import CreateTable
-from pipeline.catalog.naming import NotNamedError, with_names
+from pipeline.catalog.naming import NotNamedError, with_logical_types, with_names
 
 LATIN1, UTF8 = collation_of("latin1"), collation_of("utf8mb4")
 CHARACTERS = (ColumnType.STRING, ColumnType.VARCHAR, ColumnType.BLOB)
@@ -132,3 +132,53 @@ def test_a_contradiction_is_told_with_both_shapes(known: str, logged: str, told:
     with pytest.raises(NotNamedError) as caught:
         named(declared(known), shown(declared(logged)))
     assert told in str(caught.value)
+
+
+OF_MARIADB = "id INT PRIMARY KEY, u UUID, i INET6, j INET4, v VECTOR(3), b BINARY(16)"
+
+
+def logged_by_mariadb(known: TableDefinition) -> TableDefinition:
+    """What its table map shows: a VECTOR as VARBINARY, and of others only how they are stored."""
+    stored = {"type": ColumnType.VARCHAR, "collation": BINARY_COLLATION, "dimension": None}
+    columns = (
+        replace(c, length=12, length_bytes=1, **stored) if c.type is ColumnType.VECTOR else c
+        for c in known.columns
+    )
+    return replace(known, columns=tuple(replace(c, logical=None) for c in columns))
+
+
+@pytest.mark.parametrize("with_names_logged", [True, False])
+def test_types_that_mariadb_logs_as_others_are_those_of_the_definition(
+    with_names_logged: bool,
+) -> None:
+    known = declared(OF_MARIADB)
+    map_ = logged_by_mariadb(known)
+    if with_names_logged:
+        found = with_logical_types(map_, known)
+    else:
+        found = named(known, shown(map_, collation=None))
+    assert [column.name for column in found.columns] == ["id", "u", "i", "j", "v", "b"]
+    kinds = [column.logical and column.logical.value for column in found.columns]
+    assert kinds == [None, "UUID", "INET6", "INET4", "VECTOR", None]
+    assert found.columns[4].dimension == 3
+
+
+def test_a_column_that_is_stored_otherwise_is_not_what_the_definition_says() -> None:
+    known, map_ = declared("u UUID, v VECTOR(4)"), declared("u BINARY(4), v VARBINARY(12)")
+    assert with_logical_types(map_, known) == map_
+
+
+def test_bigints_behind_all_columns_are_hashes_of_as_many_keys_at_most() -> None:
+    known = declared("id INT PRIMARY KEY, t INT, UNIQUE (t)")
+    hash_ = replace(shown(declared("h BIGINT")).columns[0], name="c3")
+    map_ = shown(known)
+    map_ = replace(map_, columns=(*map_.columns, hash_))
+    found = with_names(map_, known, default_charset=None, complete=False, hashes=1)
+    assert [column.name for column in found.columns] == ["id", "t"]
+    assert [place for place, _ in found.hidden] == [2]
+    assert len(found.logged) == 3
+    with pytest.raises(NotNamedError, match="has 2 columns by its definition"):
+        with_names(map_, known, default_charset=None, complete=False, hashes=0)
+    other = replace(map_, columns=(*map_.columns[:2], replace(hash_, type=ColumnType.LONG)))
+    with pytest.raises(NotNamedError, match="has 2 columns by its definition"):
+        with_names(other, known, default_charset=None, complete=False, hashes=1)

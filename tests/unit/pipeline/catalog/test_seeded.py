@@ -6,9 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from decoder.constants import LogicalType
 from decoder.definition import TableDefinition
+from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import SeededFrom, TimelineItem
-from pipeline.catalog.seeded import BEHIND_ALL, CASCADES, NotSeededError
+from pipeline.catalog.naming import without_logical_types
+from pipeline.catalog.seeded import BEHIND_ALL, CASCADES, NotSeededError, UntoldTypesError
 from pipeline.catalog.timeline import CatalogOptions, LoggedStatement, Timeline
 from tests.unit.pipeline.catalog.test_timeline import declared_by
 
@@ -174,3 +177,30 @@ def test_a_second_seed_may_be_of_before_the_first_ones_item() -> None:
     item = found.seed(at, SeededFrom("s~t~2", END - 10, exact=True), found.new, all_logged=True)
     assert item is not None
     assert item.lsn == END + 50
+
+
+ADDRESSES = "CREATE TABLE `t` (`id` uuid NOT NULL, `v` vector(3), PRIMARY KEY (`id`))"
+
+
+def untold() -> TableDefinition:
+    """What a table map of MariaDB shows of it."""
+    return without_logical_types(shown(ADDRESSES))
+
+
+def test_a_seed_tells_the_types_of_a_table_that_the_log_begins_with() -> None:
+    found = Timeline((), CatalogOptions(), {TableName("s", "t"): shown(ADDRESSES)})
+    seen = found.table_map((BEFORE, 1), untold()).definition
+    assert [column.logical for column in seen.columns] == [LogicalType.UUID, LogicalType.VECTOR]
+    item = taken(found, ADDRESSES)
+    assert item is not None
+    assert item.definition == seen
+
+
+def test_a_table_that_the_lake_has_with_bytes_is_decoded_again_before_it_is_seeded() -> None:
+    found = timeline((BEFORE, untold()))
+    with pytest.raises(UntoldTypesError, match=r"id STRING \(binary\) became id STRING \(string\)"):
+        taken(found, ADDRESSES)
+    # What rows of it are kept as stays until then, whatever a seed tells.
+    later = Timeline(found.new, CatalogOptions(), {TableName("s", "t"): shown(ADDRESSES)})
+    assert later.table_map((BEHIND, 1), untold()).definition == untold()
+    assert later.new == []

@@ -21,6 +21,7 @@ from pipeline.seed.values import row_reader
 from tests.support.seed_rows import all_columns, rows_of
 
 PLACE = ("binlog.000003", 4)
+UUID = "6ccd780c-baba-1026-9564-5b8c656024db"
 
 
 def table(columns: str) -> GivenTable:
@@ -89,6 +90,10 @@ IN_PARQUET: list[tuple[str, pa.DataType, Any, Any]] = [
     ("TIMESTAMP(3)", pa.timestamp("us", "Asia/Tokyo"), MOMENT.replace(tzinfo=UTC),
      MOMENT.replace(tzinfo=UTC)),
     ("JSON", pa.string(), '{"a": 1}', '{"a":1}'),
+    ("UUID", pa.string(), "6CCD780C-baba1026-9564-5b8c656024db", UUID),
+    ("UUID", pa.binary(), bytes.fromhex(UUID.replace("-", "")), UUID),
+    ("INET6", pa.string(), "1.2.3.4", "::ffff:1.2.3.4"),
+    ("INET4", pa.string(), "1.2.3.4", "1.2.3.4"),
     ("VECTOR(2)", pa.list_(pa.float32()), [1.0, 2.5], [1.0, 2.5]),
     ("POINT", pa.struct({"srid": pa.int32(), "wkb": pa.binary()}), {"srid": 4326, "wkb": b"w"},
      {"srid": 4326, "wkb": b"w"}),

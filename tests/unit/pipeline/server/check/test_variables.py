@@ -248,3 +248,12 @@ def test_encrypted_logs_of_mariadb_are_not_read() -> None:
 def test_compressed_logs_are_fit(version: str, variable: str) -> None:
     finding = found(version, {variable: "ON"})[variable]
     assert (finding.verdict, finding.has) == ("fit", "ON")
+
+
+@pytest.mark.parametrize(("has", "verdict"), [("", "fit"), ("InnoDB", "unfit")])
+def test_a_log_in_innodb_is_not_files(has: str, verdict: str) -> None:
+    finding = found("11.8.3-MariaDB", {"binlog_storage_engine": has})["binlog_storage_engine"]
+    assert finding.verdict == verdict
+    unset = Change((), ("binlog_storage_engine =",), restart=True)
+    assert finding.change == (unset if has else Change())
+    assert "binlog_storage_engine" not in found("11.8.3-MariaDB", {})

@@ -1,0 +1,189 @@
+"""MariaDB's UUID, INET4 and INET6: BINARY in its log, and text as the server prints it here.
+
+The log has a UUID in the order of its text, whatever the order is in which a table keeps it (those
+of version 6 and later as they are, others with their five groups reversed; MariaDB 10.11.4 and
+before all of them). Sources: MariaDB `plugin/type_uuid/sql_type_uuid.h` (`pack`),
+`plugin/type_inet/sql_type_inet.cc` (`Inet4::to_string`, `Inet6::to_string`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from decoder.columns.arrays import Int32s
+from decoder.columns.cells import HEAD_SLACK, SLACK, CellError, Cells, Column
+from decoder.columns.digits import write_eight_or_less
+from decoder.columns.values import allocate_values
+from decoder.constants import LogicalType
+from decoder.memory import Bytes, inline_kernel, item, kernel, load_u8, store_8, store_32
+
+BYTES = {LogicalType.UUID: 16, LogicalType.INET4: 4, LogicalType.INET6: 16}
+"""What a value of each takes, once the zeros at its end are there that a log may leave out."""
+CHARACTERS = {LogicalType.UUID: 36, LogicalType.INET4: 15, LogicalType.INET6: 39}
+"""The longest text of each."""
+
+_INET4, _INET6, _UUID = 0, 1, 2
+_FORMS = {LogicalType.INET4: _INET4, LogicalType.INET6: _INET6, LogicalType.UUID: _UUID}
+_HEX = np.frombuffer(b"0123456789abcdef", np.uint8).astype(np.int32)
+_DASH, _POINT, _COLON = 45, 46, 58
+_DASHES = 0b10101010000
+"""The bytes of a UUID that a dash stands before: 4, 6, 8, 10."""
+_WORDS = 8
+"""Of 16 bits, in an INET6."""
+_MAPPED = 0xFFFF
+"""The sixth word of an INET4 in an INET6, after five that are 0."""
+
+
+@inline_kernel
+def _byte(buffer: Bytes, position: int, length: int, place: int) -> int:
+    """A byte of a value of which the log may have left out zeros at the end."""
+    return load_u8(buffer, position + place) if place < length else 0
+
+
+@inline_kernel
+def _word(buffer: Bytes, position: int, length: int, place: int) -> int:
+    high = _byte(buffer, position, length, 2 * place)
+    return high << 8 | _byte(buffer, position, length, 2 * place + 1)
+
+
+@inline_kernel
+def _write_uuid(text: Bytes, at: int, buffer: Bytes, position: int, length: int) -> int:
+    for place in range(16):
+        if _DASHES >> place & 1:
+            store_8(text, at, _DASH)
+            at += 1
+        value = _byte(buffer, position, length, place)
+        store_8(text, at, item(_HEX, value >> 4))
+        store_8(text, at + 1, item(_HEX, value & 15))
+        at += 2
+    return at
+
+
+@inline_kernel
+def _write_inet4(
+    text: Bytes, at: int, buffer: Bytes, position: int, length: int, first: int
+) -> int:
+    """The four bytes from `first` on."""
+    for place in range(first, first + 4):
+        if place > first:
+            store_8(text, at, _POINT)
+            at += 1
+        at = write_eight_or_less(text, at, _byte(buffer, position, length, place))
+    return at
+
+
+@inline_kernel
+def _longest_zeros(buffer: Bytes, position: int, length: int) -> tuple[int, int]:
+    """Where the first of the longest runs of zero words begins, and how long it is (−1, 0)."""
+    found, longest, run = -1, 0, 0
+    for place in range(_WORDS):
+        run = 0 if _word(buffer, position, length, place) else run + 1
+        if run > longest:
+            found, longest = place + 1 - run, run
+    return found, longest
+
+
+@inline_kernel
+def _write_word(text: Bytes, at: int, value: int) -> int:
+    """In hexadecimal, without zeros before it."""
+    shift = 12
+    while shift and not value >> shift:
+        shift -= 4
+    while shift >= 0:
+        store_8(text, at, item(_HEX, value >> shift & 15))
+        at += 1
+        shift -= 4
+    return at
+
+
+@inline_kernel
+def _write_inet6(text: Bytes, at: int, buffer: Bytes, position: int, length: int) -> int:
+    """The longest run of zeros is `::`, also one of a single word; what holds an INET4 ends as one
+    is printed."""
+    gap, zeros = _longest_zeros(buffer, position, length)
+    mapped = zeros == 5 and _word(buffer, position, length, 5) == _MAPPED
+    holds_inet4 = gap == 0 and (zeros == 6 or mapped)
+    place = 0
+    while place < _WORDS:
+        if place == gap:
+            store_8(text, at, _COLON)
+            at += 1
+            if place == 0:
+                store_8(text, at, _COLON)
+                at += 1
+            place += zeros
+            continue
+        if place == 6 and holds_inet4:
+            return _write_inet4(text, at, buffer, position, length, 12)
+        at = _write_word(text, at, _word(buffer, position, length, place))
+        place += 1
+        if place < _WORDS:
+            store_8(text, at, _COLON)
+            at += 1
+    return at
+
+
+@kernel
+def write_addresses(
+    buffer: Bytes,
+    positions: Int32s,
+    lengths: Int32s,
+    form: int,
+    width: int,
+    offsets: Bytes,
+    text: Bytes,
+) -> int:
+    """Prints each cell; returns the first row that is longer than `width`, −1 where none is."""
+    at = 0
+    for row in range(len(positions)):
+        store_32(offsets, 4 * row, at)
+        position, length = item(positions, row), item(lengths, row)
+        if position < 0:
+            continue
+        if length > width:
+            return row
+        if form == _UUID:
+            at = _write_uuid(text, at, buffer, position, length)
+        elif form == _INET6:
+            at = _write_inet6(text, at, buffer, position, length)
+        else:
+            at = _write_inet4(text, at, buffer, position, length, 0)
+    store_32(offsets, 4 * len(positions), at)
+    return -1
+
+
+@dataclass(frozen=True, slots=True)
+class AddressReader:
+    """UUID, INET4 and INET6."""
+
+    arrow_type: pa.DataType
+    kind: LogicalType
+
+    def read(self, cells: Cells) -> Column:
+        """The cells as the server prints them."""
+        rows, width = len(cells.positions), BYTES[self.kind]
+        values = allocate_values(rows, rows * CHARACTERS[self.kind])
+        source = (cells.buffer, cells.positions, cells.lengths)
+        row = write_addresses(*source, _FORMS[self.kind], width, values.ends, values.bytes)
+        if row >= 0:
+            raise CellError(
+                row, f"a value longer than its type, {self.kind.value} of {width} bytes"
+            )
+        return Column(values.array(self.arrow_type, cells))
+
+
+def address_reader(kind: LogicalType) -> AddressReader:
+    """The reader of UUID, INET4 or INET6."""
+    return AddressReader(pa.string(), kind)
+
+
+def address_text(kind: LogicalType, raw: bytes) -> str:
+    """One value as the server prints it. Raises CellError if it is too long."""
+    buffer = np.frombuffer(bytes(HEAD_SLACK) + raw + bytes(SLACK), np.uint8)
+    position, length = np.array([HEAD_SLACK], np.int32), np.array([len(raw)], np.int32)
+    column = address_reader(kind).read(Cells(buffer, position, length, 0))
+    text: str = column.array[0].as_py()
+    return text

@@ -1,0 +1,99 @@
+"""MariaDB's UUID, INET4 and INET6 as it prints them.
+
+All is compared with servers in tests/integration; here are the forms, against Python's own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from ipaddress import IPv4Address, IPv6Address
+from uuid import UUID
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from decoder.columns.addresses import BYTES, address_reader, address_text
+from decoder.columns.cells import HEAD_SLACK, SLACK, CellError, Cells
+from decoder.columns.registry import reader
+from decoder.constants import BINARY_COLLATION, ColumnType, LogicalType as L
+from decoder.definition import ColumnDefinition, TableDefinition
+from decoder.options import TypeOptions
+
+INET6 = {
+    "0" * 32: "::",
+    "0" * 31 + "1": "::1",
+    "20010db8000000000000ff0000428329": "2001:db8::ff00:42:8329",
+    "0000000000000000000000000102fe04": "::1.2.254.4",
+    "00000000000000000000ffff01020304": "::ffff:1.2.3.4",
+    "00000000000000000000ffff00000001": "::ffff:0.0.0.1",
+    "00010000000300000005000000070008": "1::3:0:5:0:7:8",  # one word is a run, the first one counts
+    "00010000000000000002000000000000": "1::2:0:0:0",
+    "00010002000300040005000600070000": "1:2:3:4:5:6:7::",
+}
+
+
+@pytest.mark.parametrize("raw", INET6)
+def test_inet6_is_shortened_as_mariadb_does_it(raw: str) -> None:
+    assert address_text(L.INET6, bytes.fromhex(raw)) == INET6[raw]
+
+
+@given(st.binary(min_size=16, max_size=16))
+def test_any_inet6_is_its_address(raw: bytes) -> None:
+    assert IPv6Address(address_text(L.INET6, raw)).packed == raw
+
+
+@given(st.binary(min_size=16, max_size=16))
+def test_any_uuid_is_in_the_order_of_its_text(raw: bytes) -> None:
+    assert address_text(L.UUID, raw) == str(UUID(bytes=raw))
+
+
+@given(st.binary(min_size=4, max_size=4))
+def test_any_inet4_has_points(raw: bytes) -> None:
+    assert address_text(L.INET4, raw) == str(IPv4Address(raw))
+
+
+@pytest.mark.parametrize("kind", BYTES)
+def test_zeros_that_are_left_out_at_the_end_come_back(kind: L) -> None:
+    assert address_text(kind, b"\1") == address_text(kind, b"\1" + bytes(BYTES[kind] - 1))
+
+
+@given(
+    st.lists(st.none() | st.binary(max_size=16), max_size=20), st.sampled_from([L.UUID, L.INET6])
+)
+def test_nulls_and_values_stand_where_their_cells_do(values: list[bytes | None], kind: L) -> None:
+    data = b"".join(value or b"" for value in values)
+    buffer = np.frombuffer(bytes(HEAD_SLACK) + data + bytes(SLACK), np.uint8)
+    lengths = np.array([len(value or b"") for value in values], np.int32)
+    positions = (HEAD_SLACK + np.cumsum(lengths) - lengths).astype(np.int32)
+    for row, value in enumerate(values):
+        positions[row] = positions[row] if value is not None else -1
+    column = address_reader(kind).read(Cells(buffer, positions, lengths, values.count(None)))
+    column.array.validate(full=True)
+    expected = [None if value is None else address_text(kind, value) for value in values]
+    assert column.array.to_pylist() == expected
+
+
+def test_a_value_that_is_too_long_is_malformed() -> None:
+    with pytest.raises(CellError, match="longer than its type, INET4 of 4 bytes"):
+        address_text(L.INET4, bytes(5))
+
+
+def test_what_a_value_means_comes_before_how_it_is_stored() -> None:
+    stored = ColumnDefinition("u", ColumnType.STRING, length=16, collation=BINARY_COLLATION)
+    kinds = [
+        str(reader(replace(stored, logical=kind), TypeOptions()).arrow_type)
+        for kind in (None, L.UUID, L.VECTOR)
+    ]
+    assert kinds == ["binary", "string", "list<item: float>"]
+
+
+def test_a_definition_without_such_types_is_written_as_by_older_releases() -> None:
+    plain = TableDefinition("s", "t", (ColumnDefinition("a", ColumnType.STRING, length=16),))
+    assert "logical" not in plain.to_json()
+    told = TableDefinition(
+        "s", "t", (ColumnDefinition("a", ColumnType.STRING, length=16, logical=L.UUID),)
+    )
+    assert TableDefinition.from_json(told.to_json()) == told
+    assert TableDefinition.from_json(plain.to_json()) == plain
+    assert told.fingerprint() != plain.fingerprint()
