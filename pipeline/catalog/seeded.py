@@ -25,7 +25,7 @@ _EMPTYING: tuple[ItemKind, ...] = ("create", "truncate")
 _ENDING: tuple[ItemKind, ...] = ("drop", "moved")
 _BESIDE: tuple[ItemKind, ...] = ("temporary", "seeded", "schema")
 """Items that do nothing to the source's table."""
-_STAYS: tuple[ItemKind, ...] = ("observed", "version")
+_STAYS: tuple[ItemKind, ...] = ("observed", "version", "declared")
 """Items at which the table stays what it is, unless a statement came with them."""
 _SHOWN = 120
 """Letters of a statement that are told."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from pyspark.sql import SparkSession
@@ -11,6 +12,7 @@ from pyspark.sql import SparkSession
 from decoder.definition import TableDefinition
 from pipeline.bronze.executed import Executed
 from pipeline.bronze.files import read_files
+from pipeline.bronze.kept_statements import kept
 from pipeline.catalog.definitions import read_items
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import Position, TimelineItem
@@ -23,6 +25,7 @@ from pipeline.settings import Settings
 from pipeline.silver import seeding, segments
 from pipeline.silver.beginning import beginning
 from pipeline.silver.claims import require_unclaimed
+from pipeline.silver.known_tables import beginnings, locate, waits_for
 from pipeline.silver.late_names import late_names
 from pipeline.silver.plan import Retried, SilverPlan, planned_tables
 from pipeline.silver.quarantine import given_up, retryable
@@ -56,21 +59,30 @@ def next_plan(spark: SparkSession, settings: Settings, ledger: Ledger, progress:
     lake = settings.layout
     standing = silver_standing(ledger)
     before, refresh = standing.plan, standing.refresh
-    new = what_is_new(spark, lake, settings.source, before, settings.given_up)
-    if not new.segments:
-        found = _seeds_alone(spark, settings, ledger, before, new)
-        return found._replace(gaps=new.gaps or _waits(refresh, before))
-    new = new.portion(settings.segments.batch)
+    whole = what_is_new(spark, lake, settings.source, before, settings.given_up)
+    if not whole.segments:
+        found = _seeds_alone(spark, settings, ledger, before, whole)
+        return found._replace(gaps=whole.gaps or _waits(refresh, before))
+    new = whole.portion(settings.segments.batch)
     from_start = before.from_start if before else _is_first(new.segments[0])
     past = read_items(spark, lake, settings.source)
     timeline = Timeline(past, catalog_options(settings, from_start=from_start))
-    rows = find(big_row_session(spark), settings, new.segments, progress, new.seen)
+    search = partial(find, big_row_session(spark), settings, progress=progress, seen=whole.seen)
+    rows = search(new.segments)
     seeds = seeding.waiting(settings, past)
-    files = read_files(spark, lake, settings.source) if settings.definitions or seeds else []
+    files = read_files(spark, lake, settings.source)
     # a name may come again, after RESET or of another server: the start is in the first log
     ordinals = {row.file: row.ordinal for row in reversed(files)}
     start = beginning(settings, ordinals, new.start, new.end, first=before is None)
-    surveyed = in_log_order(rows, timeline, start)
+    readings = locate(
+        kept(lake, settings.source), seeding.Reached(0, whole.end, files, not whole.gaps), new.start
+    )
+    later = whole.segments[len(new.segments) :]
+    told = beginnings(readings, timeline, new.start, rows, later, search)
+    here = (one for one in told if one.lsn < segments.lsn_of(new.end))
+    surveyed = in_log_order(rows, timeline, [*filter(None, [start]), *here])
+    if before is None and (reason := waits_for(readings.to_come, rows, timeline)):
+        return Next(None, (reason, *whole.gaps))
     cut = surveyed.cut_lsn if surveyed.cut_lsn is not None else before.cut_lsn if before else 0
     reached = seeding.Reached(cut, new.end, files, _to_the_end(new), removed(ledger).lsn)
     taken = seeding.take(settings, seeds, timeline, past, reached)
@@ -116,10 +128,12 @@ def _seeds_alone(
     files = read_files(spark, lake, settings.source)
     lsn = removed(ledger).lsn
     reached = seeding.Reached(before.cut_lsn, before.end, files, _to_the_end(new), lsn)
+    readings = locate(kept(lake, settings.source), reached, before.end)
+    told = in_log_order([], timeline, beginnings(readings, timeline, before.end, ()))
     taken = seeding.take(settings, seeds, timeline, past, reached)
     if not taken.items:
         return Next(None, (), notes=taken.notes)
-    plan = replace(before.at_its_end(), items=taken.items)
+    plan = replace(before.at_its_end(), items=(*told.items, *taken.items))
     require_unclaimed(spark, ledger, plan.table_names)
     return Next(plan, (), notes=taken.notes)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from pipeline.bronze.executed import log_base
 from pipeline.bronze.files import FileRow
@@ -26,6 +27,26 @@ NEEDLESS = "the table has begun anew, empty, since it was read: the log tells al
 AGAIN = "Seed it again: binlake seed --table {name}."
 
 
+class Placed(Protocol):
+    """What was read from a server between two places of its log (see `Seed`)."""
+
+    @property
+    def first(self) -> LogPlace:
+        """Before anything was read."""
+
+    @property
+    def last(self) -> LogPlace:
+        """After all was read."""
+
+    @property
+    def server_id(self) -> int | None:
+        """Of the server; None where that is not told."""
+
+    @property
+    def at(self) -> int | None:
+        """When the first place was the log's end, by the server's clock."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reached:
     """Where silver is behind a batch: its last transaction, its mark, and the files that it knows.
@@ -40,9 +61,10 @@ class Reached:
     all_of_bronze: bool
     removed: int = 0
 
-    def first_file(self, seed: Seed) -> FileRow | None:
-        """The file that a seed's first place is in, if the lake has it: names may come again, after
-        RESET or of another server. Raises NotSeededError where nothing tells which it is."""
+    def first_file(self, seed: Placed) -> FileRow | None:
+        """The file that the first place of a seed (or reading) is in, if the lake has it: names may
+        come again, after RESET or of another server. Raises NotSeededError where nothing tells
+        which it is."""
         named = [row for row in self.files if row.file == seed.first[0]]
         if seed.server_id is None or seed.at is None:
             if len(named) > 1:
@@ -53,7 +75,7 @@ class Reached:
         own = [row for row in named if row.server_id == server and row.begun <= at]
         return own[-1] if own else None
 
-    def last_file(self, seed: Seed, first: FileRow) -> FileRow | None:
+    def last_file(self, seed: Placed, first: FileRow) -> FileRow | None:
         """The same of its last place: a file of the same log, that may have begun while the seed
         was read. One of a log that was begun anew since (RESET) has other changes."""
         return next(
