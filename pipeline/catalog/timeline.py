@@ -176,9 +176,10 @@ class Timeline:
         effect = found[0] if len(found) == 1 else None
         if not isinstance(effect, CreateTable):
             raise NotSeededError(getattr(effect, "reason", "its CREATE TABLE cannot be read"))
+        model = self._statements.model_of(at, effect)
         table = self._tables[effect.name]
         own = [item for item in items if item.name in (effect.name, _all_of(effect.name))]
-        seed = Seed(rows, effect, self._statements.model_of(at, effect), all_logged)
+        seed = Seed(rows, effect, model, all_logged)
         item = seeded(table, own, seed, at, self._options.types)
         if item is not None:
             self._tables.add(item)

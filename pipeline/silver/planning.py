@@ -44,14 +44,15 @@ FIRST_NUMBER = 1
 class Next(NamedTuple):
     """The next batch, or None if there is nothing new.
 
-    `gaps` end it; `more`: whether bronze has more than fits it. `notes`: seeds that wait, or cannot
-    be taken.
+    `gaps` end it; `more`: whether bronze has more than fits it. `notes`: seeds that wait; `faults`:
+    those that are refused.
     """
 
     plan: SilverPlan | None
     gaps: tuple[str, ...]
     more: bool = False
     notes: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
 
 
 def next_plan(spark: SparkSession, settings: Settings, ledger: Ledger, progress: Progress) -> Next:
@@ -102,7 +103,7 @@ def next_plan(spark: SparkSession, settings: Settings, ledger: Ledger, progress:
     )
     require_unclaimed(spark, ledger, plan.table_names)
     gaps = new.gaps if new.more else new.gaps or _waits(plan.refresh, plan)
-    return Next(plan, gaps, new.more, taken.notes)
+    return Next(plan, gaps, new.more, taken.notes, taken.faults)
 
 
 def _to_the_end(new: Recognised) -> bool:
@@ -132,10 +133,10 @@ def _seeds_alone(
     told = in_log_order([], timeline, beginnings(readings, timeline, before.end, ()))
     taken = seeding.take(settings, seeds, timeline, past, reached)
     if not taken.items:
-        return Next(None, (), notes=taken.notes)
+        return Next(None, (), notes=taken.notes, faults=taken.faults)
     plan = replace(before.at_its_end(), items=(*told.items, *taken.items))
     require_unclaimed(spark, ledger, plan.table_names)
-    return Next(plan, (), notes=taken.notes)
+    return Next(plan, (), notes=taken.notes, faults=taken.faults)
 
 
 def _waits(refresh: Refresh, last: SilverPlan | None) -> tuple[str, ...]:

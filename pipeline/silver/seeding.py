@@ -13,6 +13,7 @@ from typing import Protocol
 from pipeline.bronze.executed import log_base
 from pipeline.bronze.files import FileRow
 from pipeline.bronze.gtids import GtidSet
+from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import SeededFrom, TimelineItem, in_force
 from pipeline.catalog.logged import LoggedStatement
 from pipeline.catalog.seeded import NotSeededError
@@ -112,10 +113,12 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Items for the seeds that are taken, and sentences about those that cannot be, or wait."""
+    """Items for the seeds that are taken, and sentences: `faults` about those that are refused,
+    `notes` about those that wait or are not needed."""
 
     items: tuple[TimelineItem, ...] = ()
     notes: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
 
 
 def waiting(settings: Settings, items: Iterable[TimelineItem]) -> list[Seed]:
@@ -138,13 +141,13 @@ def take(
     """The items of the seeds that silver is behind; `past`: the timeline before the batch."""
     items: list[TimelineItem] = []
     notes: list[str] = []
+    faults: list[str] = []
     known = sorted(in_force([*past, *timeline.new]), key=lambda item: item.position)
     for seed in seeds:
         try:
             item = _taken(settings, seed, timeline, known, reached)
         except NotSeededError as error:
-            again = AGAIN.format(name=seed.name)
-            notes.append(f"The seed of {seed.name} is not taken: {error}. {again}")
+            faults.append(not_taken(seed.name, str(error)))
             refuse_seed(settings.layout, settings.source, seed.id, str(error))
         except _WaitsError as error:
             notes.append(f"The seed of {seed.name} waits: {error}.")
@@ -153,7 +156,12 @@ def take(
                 refuse_seed(settings.layout, settings.source, seed.id, NEEDLESS)
                 notes.append(f"The seed of {seed.name} is not needed: {NEEDLESS}.")
             items += [item] if item else []
-    return Taken(tuple(items), tuple(notes))
+    return Taken(tuple(items), tuple(notes), tuple(faults))
+
+
+def not_taken(name: TableName, reason: str) -> str:
+    """The sentence about a seed that was refused for a reason."""
+    return f"The seed of {name} is not taken: {reason}. {AGAIN.format(name=name)}"
 
 
 class _WaitsError(ValueError):

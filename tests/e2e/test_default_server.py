@@ -15,6 +15,7 @@ from tests.e2e.test_live_server import binlake
 from tests.support.server import Server, ServerFactory
 
 SCHEMA = "old"
+DIGITS = f"(SELECT 0 AS n{' UNION ALL SELECT '.join(['', *map(str, range(1, 10))])})"
 CREATED = f"""
     DROP DATABASE IF EXISTS {SCHEMA}; CREATE DATABASE {SCHEMA}; USE {SCHEMA};
     SET SESSION sql_mode = '';
@@ -22,14 +23,14 @@ CREATED = f"""
         amount DECIMAL(9,2), state ENUM('new', 'paid') DEFAULT 'new', at TIMESTAMP(3) NULL);
     CREATE TABLE bag (v INT UNSIGNED, note TEXT);
     CREATE TABLE known (code CHAR(4) NOT NULL, n INT, UNIQUE KEY by_n (n), UNIQUE KEY (code));
-    CREATE TABLE days (day DATE PRIMARY KEY, n INT);
+    CREATE TABLE days (day DATE, n INT, v INT, PRIMARY KEY (day, n));
     CREATE TABLE altered (id INT PRIMARY KEY, a VARCHAR(9), b VARCHAR(9));
     CREATE TABLE quiet (id INT PRIMARY KEY, v VARBINARY(3));
     INSERT INTO orders VALUES (1, 'é', 1.50, 'new', NOW(3)), (4294967295, NULL, -2, 'paid', NULL);
     INSERT INTO bag VALUES (1, 'x'), (1, 'x'), (4294967295, NULL);
     INSERT INTO known VALUES ('a', 1), ('b', NULL), ('c', 3);
-    INSERT INTO days VALUES ('0000-00-00', 0), ('2024-00-10', 1), ('2024-02-29', 2);
-    INSERT INTO days VALUES ('9999-12-31', 3);
+    INSERT INTO days SELECT ELT(1 + c.n, '0000-00-00', '2024-00-10', '2024-02-29'),
+        a.n + 10 * b.n, 0 FROM {DIGITS} a, {DIGITS} b, {DIGITS} c WHERE c.n < 3;
     INSERT INTO altered VALUES (1, 'a', 'b'), (2, 'c', 'd');
     INSERT INTO quiet VALUES (1, x'00ff'), (2, NULL);
     FLUSH BINARY LOGS;
@@ -38,7 +39,7 @@ CHANGED = (
     "UPDATE orders SET amount = amount + 1; INSERT INTO orders (id, name) VALUES (2, 'ß')",
     "DELETE FROM bag WHERE v = 1 LIMIT 1; UPDATE known SET n = n + 10 WHERE code = 'a'",
     "DELETE FROM known WHERE code = 'b'; INSERT INTO known VALUES ('d', 4)",
-    "UPDATE days SET n = n + 10",
+    "UPDATE days SET v = n WHERE n > 90",
     "UPDATE altered SET a = 'before' WHERE id = 1",
     "ALTER TABLE altered RENAME COLUMN a TO b, RENAME COLUMN b TO a",
     "UPDATE altered SET a = 'after' WHERE id = 2",
@@ -95,7 +96,8 @@ def test_readmes_way_on_a_server_with_its_defaults(
         conf = tmp_path / f"{name}.yml"
         conf.write_text(
             f"source: {name}\nlake: {lake}\nbinlogs: {logs}\ninclude: [{SCHEMA}.*]\n"
-            f"server: {{host: 127.0.0.1, port: {server.port}, user: root}}\ntypes: {{zero_dates: string}}\nseed: {{chunk_rows: 1}}\n"
+            f"server: {{host: 127.0.0.1, port: {server.port}, user: root}}\n"
+            "types: {zero_dates: string}\nseed: {chunk_rows: 100}\n"
             f"capture: {{to: {logs}}}\n"
         )
         given[name] = ("--conf", str(conf))

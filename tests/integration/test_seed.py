@@ -19,12 +19,12 @@ from typer.testing import CliRunner
 
 from pipeline import cli_runs
 from pipeline.cli import app
-from pipeline.errors import SettingsError
+from pipeline.errors import DONE, DONE_WITH_FAULTS, SettingsError
 from pipeline.ledger import Ledger
 from pipeline.ledger_files import last_finished
 from pipeline.progress import QuietProgress
 from pipeline.report import LayerReport
-from pipeline.run import run_command, run_layers
+from pipeline.run import exit_code, run_command, run_layers
 from pipeline.seed import chunked
 from pipeline.settings import Settings
 from pipeline.status import read_status
@@ -268,6 +268,11 @@ def test_what_cannot_be_seeded_is_told(spark: SparkSession, mysql: Server, tmp_p
     for place, reason in (("binlog.999999:4", "waits"), ("binlog.000000:4", "is not taken")):
         seeded(spark, told.with_seed(at=place))
         reports = run_layers(spark, settings, QuietProgress())
-        (note,) = [note for report in reports for note in report.notes if "seed of" in note]
+        (note,) = {
+            line for one in reports for line in (*one.notes, *one.faults) if "seed of" in line
+        }
         assert reason in note
         assert f"{SCHEMA}.item" in note
+        refused = reason == "is not taken"
+        assert exit_code(reports) == (DONE_WITH_FAULTS if refused else DONE)
+        assert (note in read_status(spark, settings).problems) == refused
