@@ -147,6 +147,11 @@ class SilverPlan:
         return shown | {item.name for item in self.items if item.kind not in NOBODYS}
 
     @property
+    def seeded(self) -> dict[str, int]:
+        """The LSNs that the rows of its seeds are of, by table (`schema.table`)."""
+        return {str(item.name): item.seed.lsn for item in self.items if item.seed}
+
+    @property
     def table_ids(self) -> dict[str, int]:
         """Fingerprint of a definition → table id."""
         return {table.definition.fingerprint(): table.table_id for table in self.tables}

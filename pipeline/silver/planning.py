@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
@@ -87,6 +87,7 @@ def next_plan(spark: SparkSession, settings: Settings, ledger: Ledger, progress:
     cut = surveyed.cut_lsn if surveyed.cut_lsn is not None else before.cut_lsn if before else 0
     reached = seeding.Reached(cut, new.end, files, _to_the_end(new), removed(ledger).lsn)
     taken = seeding.take(settings, seeds, timeline, past, reached)
+    passed = {str(item.name): item.seed.lsn for item in taken.items if item.seed}
     plan = SilverPlan(
         start=new.start,
         end=new.end,
@@ -95,7 +96,7 @@ def next_plan(spark: SparkSession, settings: Settings, ledger: Ledger, progress:
         tables=surveyed.tables,
         names=surveyed.names,
         items=(*surveyed.items, *taken.items),
-        faults=(*given_up(new.given_up), *surveyed.faults),
+        faults=(*given_up(new.given_up), *not_passed(surveyed.faults, passed)),
         conf=settings.decoding,
         seen=new.seen,
         executed=new.executed,
@@ -104,6 +105,16 @@ def next_plan(spark: SparkSession, settings: Settings, ledger: Ledger, progress:
     require_unclaimed(spark, ledger, plan.table_names)
     gaps = new.gaps if new.more else new.gaps or _waits(plan.refresh, plan)
     return Next(plan, gaps, new.more, taken.notes, taken.faults)
+
+
+def not_passed(
+    faults: Iterable[dict[str, Any]], seeds: Mapping[str, int]
+) -> Iterator[dict[str, Any]]:
+    """Faults of definitions, without those of tables before the LSNs of their `seeds`."""
+    for fault in faults:
+        lsns = [seeds.get(name, -1) for name in fault["tables"] or ("",)]
+        if not all(fault["__lsn"] <= lsn for lsn in lsns):
+            yield fault
 
 
 def _to_the_end(new: Recognised) -> bool:
