@@ -18,6 +18,7 @@ from pipeline.catalog.items import SeededFrom, TimelineItem, in_force
 from pipeline.catalog.logged import LoggedStatement
 from pipeline.catalog.seeded import NotSeededError
 from pipeline.catalog.timeline import Timeline
+from pipeline.server.log_place import BEGINNING
 from pipeline.server.version import server_number
 from pipeline.settings import Settings
 from pipeline.silver.decode import OFFSET_BITS
@@ -26,6 +27,10 @@ from pipeline.silver.segments import Mark
 
 NEEDLESS = "the table has begun anew, empty, since it was read: the log tells all of it"
 AGAIN = "Seed it again: binlake seed --table {name}."
+_FROM_FILES_BEGINNING = (
+    " (without GTIDs, a seed counts from the beginning of the file of the log that it was begun in;"
+    " with --consistent, from where it was read)"
+)
 
 
 class Placed(Protocol):
@@ -147,8 +152,9 @@ def take(
         try:
             item = _taken(settings, seed, timeline, known, reached)
         except NotSeededError as error:
-            faults.append(not_taken(seed.name, str(error)))
-            refuse_seed(settings.layout, settings.source, seed.id, str(error))
+            reason = f"{error}{_FROM_FILES_BEGINNING if _is_unsettled(seed) else ''}"
+            faults.append(not_taken(seed.name, reason))
+            refuse_seed(settings.layout, settings.source, seed.id, reason)
         except _WaitsError as error:
             notes.append(f"The seed of {seed.name} waits: {error}.")
         else:
@@ -162,6 +168,11 @@ def take(
 def not_taken(name: TableName, reason: str) -> str:
     """The sentence about a seed that was refused for a reason."""
     return f"The seed of {name} is not taken: {reason}. {AGAIN.format(name=name)}"
+
+
+def _is_unsettled(seed: Seed) -> bool:
+    """Whether the first place is only the beginning of a file (see `pipeline.server.log_place`)."""
+    return not seed.exact and not seed.gtids and seed.first[1] == BEGINNING
 
 
 class _WaitsError(ValueError):
