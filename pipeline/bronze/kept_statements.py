@@ -57,23 +57,22 @@ def take_from_captures(
                 " again. Tables whose columns the log does not name are held meanwhile."
             )
         else:
-            for reading in readings:
-                keep(lake, source, reading, begun)
+            keep(lake, source, readings, begun)
     return problems
 
 
-def keep(lake: Lake, source: str, reading: CreateStatements, begun: int = 0) -> None:
-    """Put a reading into the lake: those of its tables of which the lake does not have the same.
+def keep(lake: Lake, source: str, readings: Iterable[CreateStatements], begun: int) -> None:
+    """Put readings into the lake: those of their tables of which the lake does not have the same.
 
     What is of before `begun`, where the lake's log begins, does not count for that.
     """
-    known = {t for one in kept(lake, source) if one.at >= begun for t in one.tables}
-    new = tuple(table for table in reading.tables if table not in known)
-    if not new:
-        return
-    content = replace(reading, tables=new).to_json().encode()
-    name = f"{reading.at}-{hashlib.sha256(content).hexdigest()[:16]}.json"
-    stores.write(f"{lake.create_statements(source)}/{name}", content)
+    known = {table for one in kept(lake, source) if one.at >= begun for table in one.tables}
+    for reading in readings:
+        if new := tuple(table for table in reading.tables if table not in known):
+            content = replace(reading, tables=new).to_json().encode()
+            name = f"{reading.at}-{hashlib.sha256(content).hexdigest()[:16]}.json"
+            stores.write(f"{lake.create_statements(source)}/{name}", content)
+        known.update(reading.tables if reading.at >= begun else ())
 
 
 def kept(lake: Lake, source: str) -> list[CreateStatements]:

@@ -111,7 +111,8 @@ class _Seeding:
         """Let silver know the definitions of all tables: the log may not name their columns."""
         spark, lake, source = self._filling.spark, self._settings.layout, self._settings.source
         files = read_files(spark, lake, source)
-        keep(lake, source, server.create_statements(self._settings), files[0].begun if files else 0)
+        reading = server.create_statements(self._settings)
+        keep(lake, source, [reading], files[0].begun if files else 0)
 
     def _chosen(self, found: list[TableName]) -> list[TableName]:
         """The tables to be seeded: those that are named, or those that gold lacks."""

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from pyspark.sql import Row
 
+from pipeline.bronze.executed import Following, follows
+from pipeline.bronze.files import FileRow
 from pipeline.catalog.dump import DumpedStatement
 from pipeline.catalog.effects import CreateTable, CreateTableLike, Effect, TableName
 from pipeline.catalog.logged import LoggedStatement
@@ -44,14 +47,31 @@ class Located:
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """Readings that bronze has come to, in the order of the log, and those that it will come to."""
+    """Readings that bronze has come to, in the order of the log, and those that it will come to.
+
+    `breaks`: places before which the log may lack statements.
+    """
 
     located: tuple[Located, ...] = ()
     to_come: tuple[CreateStatements, ...] = ()
+    breaks: tuple[Mark, ...] = ()
 
 
-def locate(readings: Iterable[CreateStatements], reached: Reached, start: Mark) -> Readings:
-    """Find the readings' places, of those that tell something of the log from `start` on."""
+def telling(readings: Iterable[CreateStatements], timeline: Timeline) -> list[CreateStatements]:
+    """Those of the readings that have tables of which nothing else tells."""
+    return [one for one in readings if any(map(timeline.lacks, _queries(one, timeline)))]
+
+
+def locate(
+    readings: Iterable[CreateStatements],
+    reached: Reached,
+    start: Mark,
+    given_up: Collection[int] = (),
+) -> Readings:
+    """Find the readings' places, of those that tell something of the log from `start` on.
+
+    `given_up`: files behind which something may be missing (see `pipeline.bronze.continuity`).
+    """
     located, to_come = [], []
     for reading in readings:
         first = reached.first_file(reading)
@@ -62,7 +82,17 @@ def locate(readings: Iterable[CreateStatements], reached: Reached, start: Mark) 
                 located.append(Located(reading, (first.ordinal, reading.first.position), end))
         elif _is_to_come(reading, reached):
             to_come.append(reading)
-    return Readings(tuple(sorted(located, key=lambda one: one.last)), tuple(to_come))
+    breaks = tuple(_breaks(reached.files, given_up))
+    return Readings(tuple(sorted(located, key=lambda one: one.last)), tuple(to_come), breaks)
+
+
+def _breaks(files: Sequence[FileRow], given_up: Collection[int]) -> Iterator[Mark]:
+    """Where files begin behind a gap that conf accepts, or with which a log was begun anew."""
+    ordinals = {row.ordinal for row in files}
+    for row, following in pairwise(files):
+        anew = follows(row, following, ordinals) is Following.ANEW
+        if anew or row.ordinal in given_up:
+            yield following.ordinal, 0
 
 
 def _is_to_come(reading: CreateStatements, reached: Reached) -> bool:
@@ -91,6 +121,7 @@ def beginnings(
     upto = max(one.last for one in readings.located)
     ahead = [ref for ref in later if ref.place < upto]
     touches = _touches([*rows, *(find(ahead) if ahead else ())], timeline)
+    touches[EVERY_TABLE] += [lsn_of(mark) - 1 for mark in readings.breaks if mark > start]
     found: dict[tuple[int, int], list[StartTable]] = defaultdict(list)
     for name in sorted(names):
         own = sorted({*touches[name], *touches[TableName(name.schema, "")], *touches[EVERY_TABLE]})
@@ -132,9 +163,9 @@ def _and_more(names: Sequence[TableName]) -> str:
     return f" and {len(names) - 1} more tables" if len(names) > 1 else ""
 
 
-def _touches(rows: Iterable[Row], timeline: Timeline) -> Mapping[TableName, Sequence[int]]:
+def _touches(rows: Iterable[Row], timeline: Timeline) -> defaultdict[TableName, list[int]]:
     """The transactions that may have changed a definition, by what `touched` names."""
-    found: dict[TableName, list[int]] = defaultdict(list)
+    found: defaultdict[TableName, list[int]] = defaultdict(list)
     there: set[TableName] = set()
     kinds = {"statement": 0, "definition": 1}
     told = [row for row in rows if row["kind"] in kinds]

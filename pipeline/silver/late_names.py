@@ -94,7 +94,8 @@ def late_names(
     gone = _removed(known, refs, end)
     first = (refs[0].ordinal, refs[0].start_pos) if gone is None else (gone.ordinal + 1, 0)
     start = beginning(settings, files, first, end, first=gone is None)
-    readings = locate(told_by_servers, Reached(0, end, known, all_of_bronze=False), first)
+    reached = Reached(0, end, known, all_of_bronze=False)
+    readings = locate(told_by_servers, reached, first, settings.given_up)
     if gone is not None and start is None and not readings.located:
         return LateNames(gaps=(_too_early(gone, waiting),))
     since = start.lsn if start is not None and gone is not None else 0

@@ -25,7 +25,7 @@ from pipeline.settings import Settings
 from pipeline.silver import seeding, segments
 from pipeline.silver.beginning import beginning
 from pipeline.silver.claims import require_unclaimed
-from pipeline.silver.known_tables import beginnings, locate, waits_for
+from pipeline.silver.known_tables import beginnings, locate, telling, waits_for
 from pipeline.silver.late_names import late_names
 from pipeline.silver.plan import Retried, SilverPlan, planned_tables
 from pipeline.silver.quarantine import given_up, retryable
@@ -71,16 +71,17 @@ def next_plan(spark: SparkSession, settings: Settings, ledger: Ledger, progress:
     search = partial(find, big_row_session(spark), settings, progress=progress, seen=whole.seen)
     rows = search(new.segments)
     seeds = seeding.waiting(settings, past)
-    files = read_files(spark, lake, settings.source)
+    told = telling(kept(lake, settings.source), timeline)
+    needed = settings.definitions or seeds or told
+    files = read_files(spark, lake, settings.source) if needed else []
     # a name may come again, after RESET or of another server: the start is in the first log
     ordinals = {row.file: row.ordinal for row in reversed(files)}
     start = beginning(settings, ordinals, new.start, new.end, first=before is None)
-    readings = locate(
-        kept(lake, settings.source), seeding.Reached(0, whole.end, files, not whole.gaps), new.start
-    )
+    all_there = seeding.Reached(0, whole.end, files, not whole.gaps)
+    readings = locate(told, all_there, new.start, settings.given_up)
     later = whole.segments[len(new.segments) :]
-    told = beginnings(readings, timeline, new.start, rows, later, search)
-    here = (one for one in told if one.lsn < segments.lsn_of(new.end))
+    known = beginnings(readings, timeline, new.start, rows, later, search)
+    here = (one for one in known if one.lsn < segments.lsn_of(new.end))
     surveyed = in_log_order(rows, timeline, [*filter(None, [start]), *here])
     if before is None and (reason := waits_for(readings.to_come, rows, timeline)):
         return Next(None, (reason, *whole.gaps))
@@ -140,7 +141,7 @@ def _seeds_alone(
     files = read_files(spark, lake, settings.source)
     lsn = removed(ledger).lsn
     reached = seeding.Reached(before.cut_lsn, before.end, files, _to_the_end(new), lsn)
-    readings = locate(kept(lake, settings.source), reached, before.end)
+    readings = locate(telling(kept(lake, settings.source), timeline), reached, before.end)
     told = in_log_order([], timeline, beginnings(readings, timeline, before.end, ()))
     taken = seeding.take(settings, seeds, timeline, past, reached)
     if not taken.items:

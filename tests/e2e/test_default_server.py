@@ -85,7 +85,7 @@ def tables_of(lake: Path) -> dict[str, tuple[bool, bool]]:
     return {one["table"]: (one["complete"], one["held"]) for one in told["tables"]}
 
 
-@pytest.mark.parametrize("kind", ["mysql", "mariadb"])
+@pytest.mark.parametrize("kind", ["mysql", pytest.param("mariadb", marks=pytest.mark.long)])
 def test_readmes_way_on_a_server_with_its_defaults(
     server: Server, kind: str, spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -69,14 +69,14 @@ def test_folders_without_a_captures_file_are_nothing(tmp_path: Path) -> None:
 
 def test_only_what_is_new_is_kept_unless_the_lakes_log_begins_later(tmp_path: Path) -> None:
     lake = Lake(str(tmp_path))
-    keep(lake, "shop", reading(100, ("item", "CREATE 1"), ("visit", "CREATE 2")))
-    keep(lake, "shop", reading(200, ("item", "CREATE 1"), ("visit", "CREATE 3")))
-    keep(lake, "shop", reading(300, ("item", "CREATE 1")))
+    keep(lake, "shop", [reading(100, ("item", "CREATE 1"), ("visit", "CREATE 2"))], 0)
+    keep(lake, "shop", [reading(200, ("item", "CREATE 1"), ("visit", "CREATE 3"))], 0)
+    keep(lake, "shop", [reading(300, ("item", "CREATE 1"))], 0)
     assert kept(lake, "shop") == [
         reading(100, ("item", "CREATE 1"), ("visit", "CREATE 2")),
         reading(200, ("visit", "CREATE 3")),
     ]
-    keep(lake, "shop", reading(300, ("item", "CREATE 1"), ("visit", "CREATE 3")), begun=150)
+    keep(lake, "shop", [reading(300, ("item", "CREATE 1"), ("visit", "CREATE 3"))], 150)
     assert kept(lake, "shop")[2:] == [reading(300, ("item", "CREATE 1"))]
     assert kept(lake, "other") == []
 
@@ -92,7 +92,7 @@ def test_a_captures_file_that_is_damaged_is_a_note(tmp_path: Path, content: str)
 
 def test_a_damaged_file_of_the_lake_is_an_error_that_names_it(tmp_path: Path) -> None:
     lake = Lake(str(tmp_path))
-    keep(lake, "shop", reading(100, ("item", "CREATE 1")))
+    keep(lake, "shop", [reading(100, ("item", "CREATE 1"))], 0)
     (file,) = Path(lake.create_statements("shop")).iterdir()
     file.write_text("{}")
     with pytest.raises(StatementsUnreadableError, match=file.name):

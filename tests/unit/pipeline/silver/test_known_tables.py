@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from decoder.definition import TableDefinition
+from pipeline.bronze.files import FileRow
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.timeline import CatalogOptions, LoggedStatement, Timeline
 from pipeline.server.create_statements import CreateStatements, ServerTable
@@ -104,6 +105,27 @@ def test_of_several_readings_the_first_that_tells_of_the_start_counts() -> None:
     assert table.statement.query == CREATE
     (found,) = begun(rows, reading(90, 110), reading(400, 500, OTHER))
     assert (found.lsn, found.start.tables[0].statement.query) == (lsn_of((1, 101)), OTHER)
+
+
+@pytest.mark.parametrize(
+    ("second", "given_up", "since"),
+    [
+        (file("b.000002", 2, begun=120), (), (1, 3)),
+        # a gap that conf accepts, and a log that was begun anew
+        (file("b.000002", 2, begun=120), (1,), (2, 0)),
+        (file("b.000001", 2, begun=120), (), (2, 0)),
+    ],
+)
+def test_it_does_not_hold_before_what_the_log_may_lack(
+    second: FileRow, given_up: tuple[int, ...], since: tuple[int, int]
+) -> None:
+    place = LogPlace(second.file, 500)
+    one = CreateStatements(MYSQL, 1, 150, place, place, (ServerTable("s", "t", CREATE),))
+    reached = Reached(0, (2, 900), [file("b.000001", 1), second], all_of_bronze=False)
+    (found,) = beginnings(
+        locate([one], reached, START, given_up), Timeline((), CatalogOptions()), START, []
+    )
+    assert found.lsn == lsn_of(since)
 
 
 def test_nothing_is_declared_that_is_known_not_replicated_or_no_table() -> None:
