@@ -127,6 +127,9 @@ def test_readmes_way_on_a_server_with_its_defaults(
     # What was held goes on from a seed, too.
     assert binlake("seed", *given["alone"])[0] == 0
     assert binlake("run", *given["alone"])[0] == 0
+    assert binlake("status", "--lake", str(lakes["alone"]), "--check")[0] == 0
+    last = json.loads(binlake("runs", "--lake", str(lakes["alone"]), "--last", "1", "--json")[1])
+    assert (last["outcome"], dict(last["rows_applied_by_table"])["old.quiet"]) == ("done", 2)
     assert tables_of(lakes["alone"]) == dict.fromkeys(every, (True, False))
     equals_the_server("alone")
 
