@@ -51,18 +51,21 @@ class Published:
         """
         with self._sentences():
             self._files.invalidate_cache()
-            own, stored = read_state(spool), self._stored_state(spool)
+            self._restore_logs(spool)
             self._restore_tables(spool)
-            if own is not None and stored is not None and own.turn > stored.turn:
-                self._require_same_capture(own, stored, spool)
-                return
-            folder = stored.folder if stored is not None else ""
-            found = self._logs(folder)
-            if found:
-                self._restore_from(found, stored, spool)
-            elif stored is not None and stored.turn > (own.turn if own else FIRST_TURN):
-                # A server had just taken over: the state comes first.
-                write_state(spool, replace(stored, file="", position=0))
+
+    def _restore_logs(self, spool: Path) -> None:
+        own, stored = read_state(spool), self._stored_state(spool)
+        if own is not None and stored is not None and own.turn > stored.turn:
+            self._require_same_capture(own, stored, spool)
+            return
+        folder = stored.folder if stored is not None else ""
+        found = self._logs(folder)
+        if found:
+            self._restore_from(found, stored, spool)
+        elif stored is not None and stored.turn > (own.turn if own else FIRST_TURN):
+            # A server had just taken over: the state comes first.
+            write_state(spool, replace(stored, file="", position=0))
 
     def _restore_tables(self, spool: Path) -> None:
         """Fetch the tables' definitions, which a new reading is added to."""
