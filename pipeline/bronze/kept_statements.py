@@ -53,8 +53,8 @@ def take_from_captures(
             readings = readings_in(content)
         except ValueError as error:
             problems.append(
-                f"{path} cannot be read: {error}. Remove it: the next binlake capture writes it"
-                " again. Tables whose columns the log does not name are held meanwhile."
+                f"{path} cannot be read: {error}. The next binlake capture writes it again; tables"
+                " whose columns the log does not name are held meanwhile."
             )
         else:
             keep(lake, source, readings, begun)

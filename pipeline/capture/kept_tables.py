@@ -14,7 +14,6 @@ from logging import WARNING
 from pathlib import Path
 
 from pipeline.bronze.kept_statements import BESIDE_LOGS, readings_in
-from pipeline.capture.errors import DamagedFolderError
 from pipeline.capture.source import Identity
 from pipeline.capture.state import sync_folder
 from pipeline.log_lines import say
@@ -43,9 +42,8 @@ class KeptTables:
     def keep(self, server: Identity, stopped: Callable[[], bool]) -> None:
         """Read the definitions, once for each server, and put them into the folder, durably.
 
-        A user who may see none of the tables, or a server that does not answer, is a warning: the
-        log is landed all the same. Raises DamagedFolderError where the file that is there is not
-        one of a capture, and OSError.
+        A user who may see none of the tables, a server that does not answer, or a damaged file,
+        whose readings are lost, is a warning: the log is landed all the same. Raises OSError.
         """
         if server == self._read:
             return
@@ -85,13 +83,7 @@ def _read(
 
 
 def _put(path: Path, reading: CreateStatements) -> None:
-    try:
-        known = readings_in(path.read_bytes()) if path.exists() else []
-    except ValueError as error:
-        raise DamagedFolderError(
-            f"it is not what a capture keeps of tables: {error}.", file=str(path)
-        ) from error
-    readings = with_reading(known, reading)
+    readings = with_reading(_known(path), reading)
     under_way = path.with_name(f"{path.name}.new")
     with under_way.open("w") as file:
         json.dump([one.to_dict() for one in readings], file, ensure_ascii=False)
@@ -99,6 +91,15 @@ def _put(path: Path, reading: CreateStatements) -> None:
         os.fsync(file.fileno())
     under_way.replace(path)
     sync_folder(path.parent)
+
+
+def _known(path: Path) -> list[CreateStatements]:
+    try:
+        return readings_in(path.read_bytes()) if path.exists() else []
+    except ValueError as error:
+        told = f"{path} is damaged and is written anew, without the earlier definitions: {error}"
+        say("tables_damaged", told, level=WARNING)
+        return []
 
 
 def with_reading(

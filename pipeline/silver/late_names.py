@@ -104,10 +104,10 @@ def late_names(
     rewound = [TimelineItem(*_LOG_START, n.schema, n.table, "rewound") for n in sorted(waiting)]
     passed = _seen_before(spark, lake, settings.source)
     read = find(big_row_session(spark), settings, refs, progress)
-    told = (row for row in read if row["lsn"] is None or row["lsn"] >= since)
-    rows = list(_of((row for row in told if row["lsn"] not in passed), waiting))
+    new = [row for row in read if row["lsn"] not in passed]
+    rows = list(_of((r for r in new if r["lsn"] is None or r["lsn"] >= since), waiting))
     timeline = Timeline([*past, *rewound], options)
-    told_by_them = beginnings(readings, timeline, first, rows)
+    told_by_them = beginnings(readings, timeline, first, new)
     found = in_log_order(rows, timeline, [*filter(None, [start]), *told_by_them])
     named = frozenset(item.name for item in found.items if item.kind in _BEGINS)
     return LateNames(

@@ -79,5 +79,13 @@ def test_definitions_are_kept_of_the_tables_that_the_user_may_see(
         captured(server, tmp_path)
     server.execute("ALTER TABLE kept.item ADD COLUMN n INT")
     captured(server, tmp_path)
-    queries = [one.tables[0].query for one in kept(tmp_path)]
+    readings = kept(tmp_path)
+    queries = [one.tables[0].query for one in readings]
     assert (queries[:2], "`n` int" in queries[2]) == ([query, query], True)
+
+    (tmp_path / BESIDE_LOGS).write_text("nonsense")
+    with listening() as said:
+        captured(server, tmp_path)
+    (line,) = said.of("tables_damaged")
+    assert BESIDE_LOGS in line["message"]
+    assert [one.tables for one in kept(tmp_path)] == [readings[-1].tables]
