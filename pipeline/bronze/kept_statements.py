@@ -62,17 +62,23 @@ def take_from_captures(
 
 
 def keep(lake: Lake, source: str, readings: Iterable[CreateStatements], begun: int) -> None:
-    """Put readings into the lake: those of their tables of which the lake does not have the same.
+    """Put readings into the lake: those of their tables of which it has no earlier reading that
+    says the same.
 
     What is of before `begun`, where the lake's log begins, does not count for that.
     """
-    known = {table for one in kept(lake, source) if one.at >= begun for table in one.tables}
-    for reading in readings:
-        if new := tuple(table for table in reading.tables if table not in known):
+    known = [one for one in kept(lake, source) if one.at >= begun]
+    for reading in sorted(readings, key=_when):
+        told = {table for one in known if _when(one) <= _when(reading) for table in one.tables}
+        if new := tuple(table for table in reading.tables if table not in told):
             content = replace(reading, tables=new).to_json().encode()
             name = f"{reading.at}-{hashlib.sha256(content).hexdigest()[:16]}.json"
             stores.write(f"{lake.create_statements(source)}/{name}", content)
-        known.update(reading.tables if reading.at >= begun else ())
+        known += [reading] if reading.at >= begun else []
+
+
+def _when(reading: CreateStatements) -> tuple[int, str, int]:
+    return reading.at, *reading.last
 
 
 def kept(lake: Lake, source: str) -> list[CreateStatements]:

@@ -81,6 +81,14 @@ def test_only_what_is_new_is_kept_unless_the_lakes_log_begins_later(tmp_path: Pa
     assert kept(lake, "other") == []
 
 
+def test_an_earlier_reading_that_comes_later_is_kept(tmp_path: Path) -> None:
+    lake = Lake(str(tmp_path))
+    keep(lake, "shop", [reading(200, ("item", "CREATE 1"))], 0)
+    # as of a capture, where a seed was read before the first run
+    keep(lake, "shop", [reading(300, ("item", "CREATE 1")), reading(100, ("item", "CREATE 1"))], 0)
+    assert [one.at for one in kept(lake, "shop")] == [100, 200]
+
+
 @pytest.mark.parametrize("content", ["", "{}", '[{"format": 1}]', '[{"format": 2}]', "nonsense"])
 def test_a_captures_file_that_is_damaged_is_a_note(tmp_path: Path, content: str) -> None:
     (tmp_path / BESIDE_LOGS).write_text(content)
