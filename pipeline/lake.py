@@ -87,6 +87,10 @@ class Lake:
         """Bronze: one row per ingested file."""
         return self._table("bronze", "files")
 
+    def create_statements(self, source: str) -> str:
+        """Bronze: what servers said of their tables, a small file for each reading."""
+        return self._path("bronze", "_statements", source)
+
     def changes(self, schema: str, table: str, version: int) -> str:
         """Silver: the changes logged under one definition of a table."""
         if self.namespace is not None:

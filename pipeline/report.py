@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+NAMED = 3
+"""Tables that one sentence about several names."""
+_PLACED = re.compile(
+    r"(?P<place>[^:]+, position \d+): (?:[A-Z_]+: )?(?P<cause>.*?)\.?(?: Held before it: .*)?",
+    re.DOTALL,
+)
+"""A reason with the place of its event, as silver's quarantine and gold's blocks have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +42,32 @@ class LayerReport:
     def clean(self) -> bool:
         """No fault and no gap."""
         return not self.faults and not self.gaps
+
+
+def one_for_each_cause(
+    told: Iterable[tuple[str, str]], single: Callable[[str, str], str]
+) -> list[str]:
+    """Sentences about tables that are held, each given with its reason.
+
+    Tables with the same cause, wherever in the log, are one sentence; of one alone it is `single`,
+    of its name and its reason.
+    """
+    by_cause: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for name, reason in told:
+        placed = _PLACED.fullmatch(reason)
+        by_cause[placed["cause"] if placed else reason].append((name, reason))
+    found = []
+    for cause, held in by_cause.items():
+        names = list(dict.fromkeys(name for name, _ in held))
+        if len(names) == 1:
+            found += [single(name, reason) for name, reason in held]
+            continue
+        placed = _PLACED.fullmatch(held[0][1])
+        place = f" The first at {placed['place']}." if placed else ""
+        found.append(f"{len(names)} tables are held, {_named(names)}: {cause.rstrip('.')}.{place}")
+    return found
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more}"

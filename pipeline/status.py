@@ -18,7 +18,8 @@ from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem, in_force
 from pipeline.gold.blocks import Fault
 from pipeline.gold.drift import Drift
-from pipeline.gold.faults import open_faults
+from pipeline.gold.faults import in_words, open_faults
+from pipeline.gold.incomplete import incomplete_after_seed
 from pipeline.gold.names import gold_name
 from pipeline.gold.rebuild import BEING_BUILT, GONE, progress
 from pipeline.gold.state import GoldState
@@ -135,7 +136,8 @@ def read_status(spark: SparkSession, settings: Settings) -> Status:
         ]
         given_up = settings.given_up if source == settings.source else ()
         problems += _missing(spark, ledger, lake, source, given_up)
-        problems += [fault.sentence for fault in faults]
+        problems += in_words(faults)
+        problems += incomplete_after_seed(lake, source, state, settings.wanted)
     return Status(
         settings.lake,
         tuple(_layers(entries)),

@@ -16,6 +16,7 @@ from pipeline.bronze.continuity import accepted, gaps
 from pipeline.bronze.copies import Committed, commits
 from pipeline.bronze.encrypted import read_keys
 from pipeline.bronze.files import FileRow, read_files
+from pipeline.bronze.kept_statements import take_from_captures
 from pipeline.bronze.listing import Listing, find_binlogs
 from pipeline.bronze.order import place
 from pipeline.bronze.planning import next_body
@@ -54,6 +55,7 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
         known = list(done[-1].files)
         if plan.body == body and not body["more"]:
             break
+    problems = take_from_captures(lake, settings.source, settings.binlogs, _begun(known))
     counts: Counter[str] = Counter()
     for batch in done:
         counts.update(batch.counts)
@@ -63,7 +65,7 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
         counts=dict(counts),
         faults=(*listing.faults, *order.faults, *(row.fault for row in known if row.fault)),
         gaps=tuple(gaps(known, settings.given_up)),
-        notes=(*listing.notes, *order.notes, *_given_up(known, settings)),
+        notes=(*listing.notes, *order.notes, *problems, *_given_up(known, settings)),
         seconds=time.monotonic() - began,
     )
 
@@ -81,6 +83,11 @@ def _reached(ledger: Ledger) -> int:
     plan = ledger.open("silver") or ledger.last("silver")
     before, _ = refilled_upto(ledger) or (0, 0)
     return max(int(plan.body["to"][0]), before) if plan else 0
+
+
+def _begun(known: Sequence[FileRow]) -> int:
+    """When the first file was begun, by the server's clock."""
+    return known[0].begun if known else 0
 
 
 def _given_up(known: Sequence[FileRow], settings: Settings) -> list[str]:

@@ -25,7 +25,7 @@ def capture_logs(settings: Settings, progress: Progress) -> CaptureState:
 
     Raises BinlakeError.
     """
-    capturing = Capture(settings.capture, login(settings), progress)
+    capturing = Capture(settings.capture, login(settings), progress, wanted=settings.wanted)
     if not settings.capture.forever:
         state = capturing.run()
     else:

@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pipeline.bronze.kept_statements import BESIDE_LOGS
 from pipeline.bronze.turns import FIRST_TURN
 from pipeline.capture.errors import AnotherLogError, CaptureError, NotLandedError
 from pipeline.capture.landed_gtids import tells_what_is_before
@@ -40,6 +41,7 @@ class Published:
         self._last = time.monotonic()
         self._closed: set[str] = set()
         self._under_way = ("", 0)
+        self._tables = 0
 
     def restore(self, spool: Path) -> None:
         """Give a spool that has less than the store what it needs to go on from there.
@@ -49,17 +51,26 @@ class Published:
         """
         with self._sentences():
             self._files.invalidate_cache()
-            own, stored = read_state(spool), self._stored_state(spool)
-            if own is not None and stored is not None and own.turn > stored.turn:
-                self._require_same_capture(own, stored, spool)
-                return
-            folder = stored.folder if stored is not None else ""
-            found = self._logs(folder)
-            if found:
-                self._restore_from(found, stored, spool)
-            elif stored is not None and stored.turn > (own.turn if own else FIRST_TURN):
-                # A server had just taken over: the state comes first.
-                write_state(spool, replace(stored, file="", position=0))
+            self._restore_logs(spool)
+            self._restore_tables(spool)
+
+    def _restore_logs(self, spool: Path) -> None:
+        own, stored = read_state(spool), self._stored_state(spool)
+        if own is not None and stored is not None and own.turn > stored.turn:
+            self._require_same_capture(own, stored, spool)
+            return
+        folder = stored.folder if stored is not None else ""
+        found = self._logs(folder)
+        if found:
+            self._restore_from(found, stored, spool)
+        elif stored is not None and stored.turn > (own.turn if own else FIRST_TURN):
+            # A server had just taken over: the state comes first.
+            write_state(spool, replace(stored, file="", position=0))
+
+    def _restore_tables(self, spool: Path) -> None:
+        """Fetch the tables' definitions, which a new reading is added to."""
+        if not (spool / BESIDE_LOGS).exists() and self._files.exists(f"{self._path}/{BESIDE_LOGS}"):
+            self._fetch(BESIDE_LOGS, spool).replace(spool / BESIDE_LOGS)
 
     def _restore_from(
         self, found: Mapping[str, int], stored: CaptureState | None, spool: Path
@@ -180,6 +191,11 @@ class Published:
     def _put_with_state(self, spool: Path, name: str, size: int | None = None) -> None:
         """The state first: a store with logs, but none, could not be gone on from."""
         self._put(spool / STATE, STATE)
+        tables = spool / BESIDE_LOGS
+        changed = tables.stat().st_mtime_ns if tables.exists() else self._tables
+        if changed != self._tables:
+            self._put(tables, BESIDE_LOGS)
+            self._tables = changed
         self._put(spool / name, name, size)
 
     def _put(self, file: Path, name: str, size: int | None = None) -> None:

@@ -25,6 +25,7 @@ from pipeline.capture.errors import (
     LostConnectionError,
     NotLandedError,
 )
+from pipeline.capture.kept_tables import KeptTables, Wanted
 from pipeline.capture.landed_file import Writes
 from pipeline.capture.landed_folder import Landed, LandedFolder, alone_in
 from pipeline.capture.log_position import LogPosition
@@ -61,7 +62,8 @@ class Capture:
     """Lands the log of the server that `login` leads to, as the settings say.
 
     `run` may be called once; `stop` ends it from another thread or a signal's handler, with what is
-    landed made durable. `write` stands for the disk.
+    landed made durable. `wanted` are the tables whose definitions are kept (None: all); `write`
+    stands for the disk.
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class Capture:
         login: Login,
         progress: Progress | None = None,
         *,
+        wanted: Wanted | None = None,
         write: Writes = os.pwrite,
     ) -> None:
         self.settings = settings
@@ -78,6 +81,7 @@ class Capture:
         self._login = login
         self._progress = progress or QuietProgress()
         self._path, self._published = place_of(settings)
+        self._tables = KeptTables(login, self._path, wanted)
         self._write = write
         self._folder = LandedFolder(self._path, write=write)
         self._backoff = Backoff(settings.retry.longest)
@@ -207,6 +211,7 @@ class Capture:
             state = self._checkpoints.state
             landed = self._folder.recover(state.durable, own=bool(state.first_file))
             state = self._looked_at_again(source, state, landed)
+            self._tables.keep(source.identity, lambda: self._stopped)
             logs, end, gtids = source.logs(), source.end(), source.has_gtids()
             start = where_to_begin(
                 landed,

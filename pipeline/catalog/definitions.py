@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession, functions as sf
 
 from pipeline import delta
 from pipeline.catalog.effects import TableName
-from pipeline.catalog.items import TimelineItem
+from pipeline.catalog.items import NOBODYS, TimelineItem
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake
 
@@ -66,7 +66,7 @@ def require_own_tables(
         return
     # What was told of a table that a source does not have makes it nobody's.
     others = delta.read(spark, path).where(
-        (sf.col("source") != source) & (sf.col("kind") != "told")
+        (sf.col("source") != source) & ~sf.col("kind").isin(*NOBODYS)
     )
     rows = others.select("source", "schema", "table").distinct().coalesce(1).collect()
     for row in sorted(rows):

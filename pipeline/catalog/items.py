@@ -44,14 +44,18 @@ tells; `model`: only what DDL tells besides is another; `truncate`: it is empty 
 and it ends; `drop`: the table ends; `unsupported`: it changed in a way that is not applied, for
 `reason`; `rows_not_logged`: it stays what it is, but its rows became others, for `reason`;
 `temporary`: a connection has had a table of its name for itself, which does nothing to it;
-`declared`: conf defines it, and no row of it was seen (without a definition: it ended before one
-was); `schema`: that of its name, which has no table, has the charset of `model`; `rewound`: what is
-known of the table begins anew, what was told before counts no more; `seeded`: its rows are those of
-a `seed` from here on, with what the log says of them behind that; `told`: a statement was about a
-table, or all of a schema, of which nothing is known, or which is held: only seeds depend on it."""
+`declared`: conf or the server defines it, and no row of it was seen since (without a definition: it
+ended before one was); `schema`: that of its name, which has no table, has the charset of `model`;
+`rewound`: what is known of the table begins anew, what was told before counts no more; `seeded`:
+its rows are those of a `seed` from here on, with what the log says of them behind that; `told`: a
+statement was about a table, or all of a schema, of which nothing is known, or which is held: only
+seeds depend on it."""
 
 NOT_OF_GOLD = ("temporary", "declared", "schema", "told")
 """Items that only what comes after them in the log depends on."""
+
+NOBODYS = ("schema", "told", "declared")
+"""Items that do not make a table the source's: another one may have it in the same lake."""
 
 Position = tuple[int, int]
 """LSN of the transaction, and byte offset of the event in its file."""

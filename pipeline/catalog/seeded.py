@@ -17,7 +17,7 @@ from pipeline.catalog.items import ItemKind, SeededFrom, TimelineItem
 from pipeline.catalog.logged import LoggedStatement
 from pipeline.catalog.model import TableModel
 from pipeline.catalog.naming import without_logical_types
-from pipeline.catalog.tables import NO_NAMES, TableState
+from pipeline.catalog.tables import NO_NAMES, TableState, with_key
 from pipeline.catalog.versions import difference, fits
 
 BEHIND_ALL = 1 << 62
@@ -26,7 +26,7 @@ _EMPTYING: tuple[ItemKind, ...] = ("create", "truncate")
 _ENDING: tuple[ItemKind, ...] = ("drop", "moved")
 _BESIDE: tuple[ItemKind, ...] = ("temporary", "seeded", "schema")
 """Items that do nothing to the source's table."""
-_STAYS: tuple[ItemKind, ...] = ("observed", "version")
+_STAYS: tuple[ItemKind, ...] = ("observed", "version", "declared")
 """Items at which the table stays what it is, unless a statement came with them."""
 _SHOWN = 120
 """Letters of a statement that are told."""
@@ -75,8 +75,9 @@ def seeded(
     if any(item.kind in _EMPTYING for item in behind) and table.exists and not table.held:
         return None
     _require_unchanged(behind)
-    declared = seed.effect.definition
-    for definition in (*_until(items, seed.rows.lsn), *_definitions(behind)):
+    shown = (*_until(items, seed.rows.lsn), *_definitions(behind))
+    declared = _with_row_key(seed, shown)
+    for definition in shown:
         _require_fit(declared, definition, types)
     version = table.versions.declared(declared)
     name = seed.effect.name
@@ -94,6 +95,15 @@ def seeded(
         model=seed.model,
         seed=seed.rows,
     )
+
+
+def _with_row_key(seed: Seed, shown: Sequence[TableDefinition]) -> TableDefinition:
+    """The seed's definition; without a PRIMARY KEY, with the key that the server logs in its place:
+    a UNIQUE one of columns that are NOT NULL. What table maps have shown decides."""
+    declared = seed.effect.definition
+    if declared.primary_key or (shown and shown[-1].named and not shown[-1].primary_key):
+        return declared
+    return with_key(declared, seed.model.keys if seed.model else None)
 
 
 def _cascades(model: TableModel | None) -> bool:

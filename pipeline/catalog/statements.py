@@ -73,14 +73,15 @@ class Statements(TableItems):
             self._rename(statement, RenameTables(((effect.name, effect.renamed),)))
 
     def declare(self, statement: LoggedStatement, effect: CreateTable | Unsupported) -> None:
-        """What conf says of a table, unless the log has told more."""
-        name = effect.name
-        if not self._wanted(name) or self._tables[name].exists:
+        """What conf or the server says of a table, unless the log has told more: names, that is."""
+        name, table = effect.name, self._tables[effect.name]
+        if not self._wanted(name) or (table.exists and not table.unnamed):
             return
-        if isinstance(effect, Unsupported):
+        if isinstance(effect, CreateTable):
+            model, at = self.model_of(statement, effect), replace(statement, query="")
+            self._declared(at, name, effect.definition, model)  # no statement that changed it
+        elif not table.exists:
             self._unsupported(statement, name, effect.reason, creates=True)
-            return
-        self._declared(statement, name, effect.definition, self.model_of(statement, effect))
 
     def model_of(self, statement: LoggedStatement, effect: CreateTable) -> TableModel | None:
         """What a CREATE TABLE tells of its table besides the columns."""
@@ -352,7 +353,8 @@ class Statements(TableItems):
                 self._log(statement, name, "keys", model=model)
         elif was.exists or before[name].exists:
             reason = _unknown_rows(source, was)
-            self._unsupported(statement, name, reason, creates=True, model=_left_out(was))
+            left_out = was.model if was.model and was.model.left_out else None
+            self._unsupported(statement, name, reason, creates=True, model=left_out)
         else:
             self._told(statement, name)
 
@@ -383,10 +385,6 @@ def _other_case(name: str) -> str:
         f"a statement names {name}, which is another unless the server's lower_case_table_names is"
         " 1 or 2: say in conf, for a new lake, what it is"
     )
-
-
-def _left_out(was: TableState) -> TableModel | None:
-    return was.model if was.model and was.model.left_out else None
 
 
 def _unknown_rows(source: TableName, was: TableState) -> str:

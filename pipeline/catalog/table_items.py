@@ -102,7 +102,7 @@ class TableItems:
                 name.schema,
                 name.table,
                 kind,
-                statement=statement.query,
+                statement=statement.query or None,
                 **fields,
             )
         )

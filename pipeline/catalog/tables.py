@@ -20,8 +20,9 @@ from pipeline.catalog.versions import Versions
 
 NO_NAMES = (
     "the log has no column names and keys of it (binlog_row_metadata is not FULL), nor its CREATE"
-    " TABLE: say definitions in conf (mysqldump --no-data of when the log begins), and run"
-    " binlake retry"
+    " TABLE: let binlake seed, or binlake capture with a user that may SELECT it, read it from the"
+    " server (without one: definitions in conf, mysqldump --no-data of when the log begins), and"
+    " run binlake retry"
 )
 _BEGINS = ("create", "seeded", "drop", "moved")
 """Items after which nothing of before counts."""
@@ -63,6 +64,11 @@ class TableState:
         definition once while it stays the same, also across the two.
         """
         return not self.rows_seen and not self.versions.any_shown
+
+    @property
+    def unnamed(self) -> bool:
+        """Whether it is held since nothing tells the names of its columns."""
+        return self.held and self.definition is not None and not self.definition.named
 
     @property
     def untold(self) -> bool:

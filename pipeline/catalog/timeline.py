@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from decoder.definition import TableDefinition
 from pipeline.catalog.ddl import Session, effects
-from pipeline.catalog.effects import CreateTable, TableName
+from pipeline.catalog.effects import CreateTable, Effect, TableName, Unsupported
 from pipeline.catalog.items import ItemKind, Position, SeededFrom, TimelineItem
-from pipeline.catalog.letter_case import in_lower_case
+from pipeline.catalog.letter_case import in_lower_case, lower
 from pipeline.catalog.logged import CatalogOptions, LoggedStatement
 from pipeline.catalog.model import TableModel
 from pipeline.catalog.naming import NotNamedError, with_logical_types
@@ -149,12 +149,24 @@ class Timeline:
         change = difference(known, definition, types)
         return "unsupported", f"it changed without DDL that explains it: {change}"
 
+    def lacks(self, name: TableName) -> bool:
+        """Return True if the table is replicated, and nothing has told its columns' names."""
+        table = self._tables[name]
+        return self._options.wanted(name.schema, name.table) and (not table.exists or table.unnamed)
+
+    def name(self, schema: str, table: str) -> TableName:
+        """A table's name as the log has it, of one that the server prints."""
+        found = TableName(schema, table)
+        return lower(found) if self._options.folds_names else found
+
     def declare(self, at: LoggedStatement, start: Start) -> None:
         """The tables of a start, at a place of the log; `at` tells that, and the server."""
         for table in start.tables:
             told = table.statement
             statement = replace(at, query=told.query, schema=told.schema, sql_mode=told.sql_mode)
-            self._statements.declare(replace(statement, time_zone=told.time_zone), table.effect)
+            effect = in_lower_case(table.effect) if self._options.folds_names else table.effect
+            if isinstance(effect, (CreateTable, Unsupported)):
+                self._statements.declare(replace(statement, time_zone=told.time_zone), effect)
 
     def seed(
         self,
@@ -170,17 +182,14 @@ class Timeline:
         without a word in the log. None where the log tells all of the table without it.
         Raises NotSeededError where the log since then does not let it.
         """
-        found = effects(
-            at.query, Session(at.schema, at.sql_mode, at.server_version, mariadb=at.mariadb)
-        )
-        if self._options.folds_names:
-            found = [in_lower_case(effect) for effect in found]
+        found = self.effects(at)
         effect = found[0] if len(found) == 1 else None
         if not isinstance(effect, CreateTable):
             raise NotSeededError(getattr(effect, "reason", "its CREATE TABLE cannot be read"))
+        model = self._statements.model_of(at, effect)
         table = self._tables[effect.name]
         own = [item for item in items if item.name in (effect.name, _all_of(effect.name))]
-        seed = Seed(rows, effect, self._statements.model_of(at, effect), all_logged)
+        seed = Seed(rows, effect, model, all_logged)
         item = seeded(table, own, seed, at, self._options.types)
         if item is not None:
             self._tables.add(item)
@@ -188,6 +197,11 @@ class Timeline:
 
     def statement(self, statement: LoggedStatement) -> None:
         """A statement; those that change no replicated table are nothing."""
+        for number, effect in enumerate(self.effects(statement)):
+            self._statements.take(statement.later(number), effect)
+
+    def effects(self, statement: LoggedStatement) -> list[Effect]:
+        """What a statement does, with the names that the log has."""
         session = Session(
             statement.schema or None,
             statement.sql_mode,
@@ -197,10 +211,7 @@ class Timeline:
         found = effects(statement.query, session)
         if self._options.folds_names:
             found = [in_lower_case(effect) for effect in found]
-        if statement.temporary:
-            found = beside_temporary_tables(statement.query, found)
-        for number, effect in enumerate(found):
-            self._statements.take(statement.later(number), effect)
+        return beside_temporary_tables(statement.query, found) if statement.temporary else found
 
 
 def _all_of(name: TableName) -> TableName:

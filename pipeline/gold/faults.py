@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from pipeline import delta
 from pipeline.catalog.effects import TableName
 from pipeline.gold.blocks import Fault
 from pipeline.lake import Lake
+from pipeline.report import one_for_each_cause
 from pipeline.silver.decode import OFFSET_BITS
 from pipeline.silver.quarantine import GIVEN_UP, RETRYABLE, sentence, unresolved
 
@@ -22,6 +23,13 @@ def open_faults(spark: SparkSession, lake: Lake, source: str) -> list[Fault]:
     if rows is None:
         return []
     return [_fault(row.asDict()) for row in rows.drop("content").collect()]
+
+
+def in_words(faults: Sequence[Fault]) -> list[str]:
+    """What there is to say about faults, in their order; one sentence for all of one cause."""
+    of_one = [(str(f.tables[0]), f.sentence) for f in faults if f.tables and len(f.tables) == 1]
+    others = [f.sentence for f in faults if not f.tables or len(f.tables) > 1]
+    return [*one_for_each_cause(of_one, lambda _, sentence: sentence), *others]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.gold.batch import execute
 from pipeline.gold.drift import sentences
+from pipeline.gold.incomplete import incomplete_after_seed
 from pipeline.gold.planning import plan_next
 from pipeline.gold.rebuild import (
     WAITS,
@@ -109,7 +110,10 @@ def _run(
         layer="gold",
         batches=tuple(batches),
         counts={name: count for name, count in counts.items() if count},
-        faults=tuple(state.held()),
+        faults=(
+            *state.held(),
+            *incomplete_after_seed(settings.layout, settings.source, state, settings.wanted),
+        ),
         notes=(
             *(sentences(drifted, _drift(ledger)) if batches else ()),
             *([f"It goes no further than {settings.until}: what is behind waits."] * planned.waits),

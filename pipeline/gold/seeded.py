@@ -40,7 +40,7 @@ from pipeline.gold.state import TableState
 from pipeline.gold.unlogged import completed
 from pipeline.gold.write import Write
 from pipeline.settings import Settings
-from pipeline.silver.seeds import read_seed, rows_folder, staged_schema
+from pipeline.silver.seeds import Seed, read_seed, rows_folder, staged_schema
 from pipeline.sql_text import in_sql
 
 FROM_START = 1
@@ -101,7 +101,7 @@ def seed_facts(
 
 
 def take_seed(spark: SparkSession, settings: Settings, seeding: Seeding) -> int:
-    """Bring the table over the item; how many changes were applied behind the seed.
+    """Bring the table over the item; how many rows the seed has and changes were made behind it.
 
     Raises TableRefusedError where they cannot be.
     """
@@ -112,7 +112,8 @@ def take_seed(spark: SparkSession, settings: Settings, seeding: Seeding) -> int:
     base = begun_in_place(spark, table, seeding.part, definition, seeding.version)
     if base is None:
         return 0
-    rows = _rows(spark, settings, table, definition, seed)
+    told = _told(settings, definition, seed)
+    rows = _rows(spark, settings, table, definition, told, seed.lsn)
     delta.overwrite_once(rows, table.reference, app=table.app, version=seeding.version)
     schema = gold_schema(definition, table.types)
     cluster(spark, table, item, clustering(schema, seeding.part.key), seeding.version)
@@ -123,7 +124,7 @@ def take_seed(spark: SparkSession, settings: Settings, seeding: Seeding) -> int:
         reason = f"a seed of it cannot be brought up to date: {error.refusal.reason}"
         raise TableRefusedError(Refusal(item.lsn, reason, passable=False)) from error
     set_position(spark, table, item, seeding.version)
-    return count
+    return told.rows + count
 
 
 def _put_back(spark: SparkSession, table: GoldTable, base: int, version: int) -> None:
@@ -132,24 +133,30 @@ def _put_back(spark: SparkSession, table: GoldTable, base: int, version: int) ->
     delta.commit(lambda: spark.sql(restore), app=table.app, version=version, table=table.reference)
 
 
-def _rows(
-    spark: SparkSession,
-    settings: Settings,
-    table: GoldTable,
-    definition: TableDefinition,
-    seed: SeededFrom,
-) -> DataFrame:
-    """The seed's rows, as of the transaction before which it was begun."""
-    schema = gold_schema(definition, table.types)
-    staged = staged_schema(definition, table.types)
+def _told(settings: Settings, definition: TableDefinition, seed: SeededFrom) -> Seed:
+    """The seed in the lake. Raises BinlakeError where it is gone."""
     told = read_seed(settings.layout, settings.source, seed.id)
     if told is None:
         raise BinlakeError(
             f"{definition} is to have the rows of the seed {seed.id}, which is gone from the lake.",
             remedy=f"Seed it again: binlake seed --table {definition}.",
         )
+    return told
+
+
+def _rows(
+    spark: SparkSession,
+    settings: Settings,
+    table: GoldTable,
+    definition: TableDefinition,
+    seed: Seed,
+    lsn: int,
+) -> DataFrame:
+    """The seed's rows, as of the transaction before which it was begun."""
+    schema = gold_schema(definition, table.types)
+    staged = staged_schema(definition, table.types)
     folder = rows_folder(settings.layout, settings.source, seed.id)
-    paths = [f"{folder}/{part}" for part in told.parts]
+    paths = [f"{folder}/{part}" for part in seed.parts]
     found = (
         spark.read.schema(staged).parquet(*paths) if paths else spark.createDataFrame([], staged)
     )
@@ -159,7 +166,7 @@ def _rows(
     ]
     return found.select(
         *values,
-        sf.lit(seed.lsn).cast(st.LongType()).alias(LSN),
+        sf.lit(lsn).cast(st.LongType()).alias(LSN),
         sf.lit(None).cast(schema[COMMITTED_AT].dataType).alias(COMMITTED_AT),
     )
 

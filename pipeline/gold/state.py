@@ -13,6 +13,7 @@ from typing import Any
 from pipeline.catalog.effects import TableName
 from pipeline.gold.refusal import Refusal
 from pipeline.ledger import Ledger, Plan
+from pipeline.report import one_for_each_cause
 
 NO_LSN = 0
 """Before every transaction: an LSN is never 0, since a file begins with its magic number."""
@@ -152,7 +153,8 @@ class GoldState:
 
     def held(self) -> list[str]:
         """Sentences about what goes no further, and why."""
-        reasons = [f"{t.name} is held: {t.held}" for t in self.tables.values() if t.held]
+        held = [(str(table.name), table.held) for table in self.tables.values() if table.held]
+        reasons = one_for_each_cause(held, "{} is held: {}".format)
         return [*reasons, *([f"Every table is held: {self.cut_held}"] if self.cut_held else [])]
 
 

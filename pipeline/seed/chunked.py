@@ -15,7 +15,8 @@ from pipeline.seed.filling import Filling
 from pipeline.seed.folder import Begun, SeedFolder, begun_now, under_way
 from pipeline.seed.jdbc import JdbcSource, require_connector, typed
 from pipeline.seed.server import SourceServer
-from pipeline.seed.source_table import NotSeedableError, SourceTable, create_table
+from pipeline.seed.source_table import NotSeedableError, SourceTable
+from pipeline.server.create_statements import create_statement
 from pipeline.silver.seeds import Seed
 
 
@@ -60,10 +61,10 @@ class ChunkedReader:
 
     def _whole(self, table: SourceTable, begun: Begun, folder: SeedFolder) -> Seed:
         """The seed, once nothing of it is left to be read. Raises NotSeedableError."""
-        last = self.server.places.end()
-        if create_table(self.server.connection, table.name) != begun.query:
+        name, last = table.name, self.server.places.end()
+        if create_statement(self.server.connection, name.schema, name.table) != begun.query:
             folder.remove()
-            raise NotSeedableError(table.name, "it was altered meanwhile", "Run it again.")
+            raise NotSeedableError(name, "it was altered meanwhile", "Run it again.")
         parts = folder.parts(table.name, len(begun.chunks))
         return Seed(
             id=begun.id,

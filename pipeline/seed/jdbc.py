@@ -19,7 +19,7 @@ from decoder.options import TypeOptions
 from pipeline.errors import MissingRequirementError, SettingsError
 from pipeline.jars import CONNECTOR
 from pipeline.kernels import warm_first
-from pipeline.seed.selection import SESSION
+from pipeline.seed.selection import VARIABLES
 from pipeline.seed.values.rows import row_reader
 from pipeline.server.login import Login
 from pipeline.server.version import ServerVersion
@@ -96,14 +96,16 @@ def _options(login: Login, version: ServerVersion, over_tls: bool) -> Mapping[st
         "password": login.password.get_secret_value(),
         "allowPublicKeyRetrieval": "true",
         "connectionAttributes": "program_name:binlake",
-        "sessionInitStatement": ", ".join(_session(version)),
+        # Not Spark's sessionInitStatement: on the connection that it asks for the types of columns,
+        # by a query with a chunk's bounds, that would not count.
+        "sessionVariables": ", ".join(_session(version)),
         **_tls(login.tls, over_tls),
     }
 
 
 def _session(version: ServerVersion) -> Iterator[str]:
     """What a session sets, by the names that the version has for it."""
-    yield SESSION
+    yield VARIABLES
     # A chunk is taken for as long as what it is written to takes.
     yield "net_write_timeout = 86400"
     if version.since(mysql=(5, 7, 8), mariadb=(10, 1, 1)):

@@ -16,6 +16,8 @@ from functools import cached_property
 
 from pyspark.sql import SparkSession
 
+from pipeline.bronze.files import read_files
+from pipeline.bronze.kept_statements import keep
 from pipeline.catalog.definitions import read_items
 from pipeline.catalog.effects import TableName
 from pipeline.gold.state import GoldState
@@ -31,7 +33,8 @@ from pipeline.seed.from_dump import DumpReader, opened
 from pipeline.seed.jdbc import keeps_whole_values
 from pipeline.seed.lacking import UNSHOWN, standing_still, whole_tables
 from pipeline.seed.server import SourceServer, source_server
-from pipeline.seed.source_table import SourceTable, asked_of, source_table, table_names
+from pipeline.seed.source_table import SourceTable, asked_of, source_table
+from pipeline.server.create_statements import user_tables
 from pipeline.settings import Settings
 from pipeline.silver.seeds import Seed, ids_of, is_refused, put_seed, read_seed
 
@@ -90,8 +93,9 @@ class _Seeding:
 
     def from_server(self, server: SourceServer) -> None:
         """Tables of a server: by chunks, or at once where only rows of one moment will do."""
-        found = list(table_names(server.connection, self._settings.wanted))
+        found = [TableName(*n) for n in user_tables(server.connection, self._settings.wanted)]
         self.notes += [] if found else [UNSHOWN]
+        self._keep_statements(server)
         names = self._chosen(found)
         tables = [table for name in names for table in self._looked_up(server, name)]
         at_once = [table for table in tables if self._needs_one_moment(server, table)]
@@ -102,6 +106,13 @@ class _Seeding:
                     self._keep(chunked.seed(table))
         if at_once:
             self._seed_at_once(server, at_once)
+
+    def _keep_statements(self, server: SourceServer) -> None:
+        """Let silver know the definitions of all tables: the log may not name their columns."""
+        spark, lake, source = self._filling.spark, self._settings.layout, self._settings.source
+        files = read_files(spark, lake, source)
+        reading = server.create_statements(self._settings)
+        keep(lake, source, [reading], files[0].begun if files else 0)
 
     def _chosen(self, found: list[TableName]) -> list[TableName]:
         """The tables to be seeded: those that are named, or those that gold lacks."""

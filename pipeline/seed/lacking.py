@@ -11,7 +11,7 @@ from pipeline.gold.state import GoldState
 from pipeline.lake import require_writable
 from pipeline.ledger_files import last_finished
 from pipeline.seed.server import source_server
-from pipeline.seed.source_table import table_names
+from pipeline.server.create_statements import user_tables
 from pipeline.settings import Settings
 
 UNSHOWN = (
@@ -49,7 +49,7 @@ def lacks_nothing(settings: Settings) -> bool:
             return False
         state = GoldState.after(*found)
         with source_server(settings) as server:
-            names = set(table_names(server.connection, settings.wanted))
+            names = {TableName(*n) for n in user_tables(server.connection, settings.wanted)}
     except (BinlakeError, KeyError, TypeError, ValueError):
         return False
     return bool(names) and _has_all(state, names | _known(state, settings))

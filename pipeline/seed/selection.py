@@ -13,7 +13,8 @@ from collections.abc import Callable
 from decoder.constants import BINARY_COLLATION, ColumnType as T
 from decoder.definition import ColumnDefinition
 
-SESSION = "SET time_zone = '+00:00', sql_mode = ''"
+VARIABLES = "time_zone = '+00:00', sql_mode = ''"
+SESSION = f"SET {VARIABLES}"
 """The statement that a session begins with which selects such expressions."""
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.seed.selection import SESSION
 from pipeline.server.connection import asked, connect
+from pipeline.server.create_statements import CreateStatements, read_create_statements
 from pipeline.server.log_place import Places
 from pipeline.server.login import Login, login
 from pipeline.server.version import ServerVersion, server_version
@@ -43,9 +44,17 @@ class SourceServer:
     @property
     def places(self) -> Places:
         """Asks for places in its log."""
-        return Places(
-            self.connection, self.version, address=self.login.address, user=self.login.user
-        )
+        return self._places(self.connection)
+
+    def create_statements(self, settings: Settings) -> CreateStatements:
+        """The definitions of all tables that are replicated. Raises ServerError."""
+        with connect(self.login) as connection, asked(self.login):
+            places = self._places(connection)
+            return read_create_statements(connection, self.version, places, settings.wanted)
+
+    def _places(self, connection: Connection[Any]) -> Places:
+        named = {"address": self.login.address, "user": self.login.user}
+        return Places(connection, self.version, **named)
 
 
 @contextmanager

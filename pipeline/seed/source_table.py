@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,14 +13,12 @@ from pipeline.catalog.effects import CreateTable, TableName
 from pipeline.seed.errors import SeedError
 from pipeline.seed.selection import select_expression
 from pipeline.server.connection import BROKEN_OFF
+from pipeline.server.create_statements import create_statement
 from pipeline.server.version import ServerVersion, server_number
-from pipeline.verify.snapshot_columns import SYSTEM_SCHEMAS, quoted
+from pipeline.sql_text import quoted
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection
-
-
-_NEXT_NUMBER = re.compile(r" AUTO_INCREMENT=\d+")
 
 
 class NotSeedableError(SeedError):
@@ -79,24 +76,11 @@ def asked_of(name: TableName) -> Iterator[None]:
         ) from error
 
 
-def table_names(
-    connection: Connection[Any], wanted: Callable[[str, str], bool]
-) -> Iterator[TableName]:
-    """The server's tables that are wanted, but its own."""
-    for schema, table in _rows(
-        connection,
-        "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES"
-        " WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED') ORDER BY 1, 2",
-    ):
-        if schema not in SYSTEM_SCHEMAS and wanted(schema, table):
-            yield TableName(schema, table)
-
-
 def source_table(
     connection: Connection[Any], version: ServerVersion, name: TableName
 ) -> SourceTable:
     """Look a table up. Raises NotSeedableError."""
-    query = create_table(connection, name)
+    query = create_statement(connection, name.schema, name.table)
     told = _rows(
         connection,
         "SELECT TRANSACTIONS, AVG_ROW_LENGTH FROM information_schema.TABLES"
@@ -122,14 +106,6 @@ def source_table(
         transactional == "YES",
         int(row_bytes or 0),
     )
-
-
-def create_table(connection: Connection[Any], name: TableName) -> str:
-    """The table's CREATE TABLE, as it is now, without the number that the next row gets."""
-    place = f"{quoted(name.schema)}.{quoted(name.table)}"
-    query = str(_rows(connection, f"SHOW CREATE TABLE {place}")[0][1])
-    columns, end, options = query.rpartition("\n)")
-    return f"{columns}{end}{_NEXT_NUMBER.sub('', options, count=1)}"
 
 
 def definition_of(name: TableName, query: str, version: str, sql_mode: int = 0) -> TableDefinition:

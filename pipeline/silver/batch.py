@@ -30,7 +30,7 @@ from pipeline.silver.decode import (
 )
 from pipeline.silver.lossy import read_lossy, sentences
 from pipeline.silver.plan import SilverPlan
-from pipeline.silver.quarantine import append_faults, resolve, still_faulty
+from pipeline.silver.quarantine import append_faults, resolve, still_faulty, supersede
 from pipeline.silver.segments import SegmentRef
 from pipeline.silver.spark_types import spark_schema
 from pipeline.silver.staging import Staging, big_row_session, remove_leftovers, staging
@@ -170,6 +170,7 @@ class _Batch:
         targets = [FAULTS] if counts.get(FAULTS) and not told else []
         found = append_faults(staged, self.settings, batch, targets, self.body.faults, again=again)
         if not self.body.retried:
+            supersede(self.spark, self.lake, source, batch, self.body.seeded)
             return found
         remaining = still_faulty(staged, counts, self.settings.wanted)
         resolve(self.spark, self.lake, source, batch, self.body.retried, remaining, self.body.again)

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 
 from pipeline.catalog.start import Start, read_start
 from pipeline.settings import Settings
-from pipeline.silver.decode import OFFSET_BITS
-from pipeline.silver.segments import Mark
+from pipeline.silver.segments import Mark, lsn_of
 
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """The tables that conf defines, as they are from `lsn` on."""
+    """The tables that conf or a server defines, as they are from `lsn` on; `server` is the version
+    of the one that printed them, where that is not the log's."""
 
     lsn: int
     start: Start
+    server: str = ""
 
 
 def beginning(
@@ -32,9 +33,9 @@ def beginning(
     start = read_start(settings.definitions)
     place = _place(start, ordinals)
     if first and (place is None or place <= begin):
-        return Beginning(_lsn(begin), start)
+        return Beginning(lsn_of(begin), start)
     if place is not None and begin < place <= end:
-        return Beginning(_lsn(place), start)
+        return Beginning(lsn_of(place), start)
     return None
 
 
@@ -53,7 +54,3 @@ def _place(start: Start, ordinals: Mapping[str, int]) -> Mark | None:
 def _number(file: str) -> int:
     number = file.rpartition(".")[2]
     return int(number) if number.isdigit() else 0
-
-
-def _lsn(mark: Mark) -> int:
-    return mark[0] << OFFSET_BITS | mark[1]

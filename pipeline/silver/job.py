@@ -63,8 +63,10 @@ def _decode(
     done: list[Done],
     started: float,
 ) -> LayerReport:
+    refused: dict[str, None] = {}
     while True:
         found = next_plan(spark, settings, ledger, progress)
+        refused |= dict.fromkeys(found.faults)
         if found.plan is None:
             break
         body = found.plan.to_body()
@@ -74,7 +76,7 @@ def _decode(
             break
         # Another run's plan came first: what this run saw may be more than that. Or a full refresh
         # takes a part of the log at a time.
-    return _report(done, found.gaps, started, found.notes)
+    return _report(done, found.gaps, started, found.notes, tuple(refused))
 
 
 def retry(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
@@ -104,7 +106,11 @@ def _finish_open(
 
 
 def _report(
-    done: list[Done], gaps: tuple[str, ...], started: float, notes: tuple[str, ...] = ()
+    done: list[Done],
+    gaps: tuple[str, ...],
+    started: float,
+    notes: tuple[str, ...] = (),
+    refused: tuple[str, ...] = (),
 ) -> LayerReport:
     counts: Counter[str] = Counter()
     for batch in done:
@@ -113,7 +119,7 @@ def _report(
         layer="silver",
         batches=tuple(batch.batch for batch in done),
         counts=dict(counts),
-        faults=tuple(sentence for batch in done for sentence in batch.faults),
+        faults=(*(sentence for batch in done for sentence in batch.faults), *refused),
         gaps=gaps,
         notes=(*(sentence for batch in done for sentence in batch.notes), *notes),
         seconds=time.monotonic() - started,

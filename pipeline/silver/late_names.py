@@ -1,4 +1,5 @@
-"""Tables that were held for want of names, once conf defines them: taken up from the log's start.
+"""Tables that were held for want of names, once conf or a server defines them: taken up from the
+log's start.
 
 Their DDL and TABLE_MAPs are gone through once more, since an ALTER of a table that was not known
 then was passed over. What comes out takes the place of their items (`rewound`), and their rows are
@@ -16,6 +17,7 @@ from pyspark.sql import Row, SparkSession, functions as sf
 
 from pipeline import delta
 from pipeline.bronze.files import FileRow, read_files
+from pipeline.bronze.kept_statements import kept
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
 from pipeline.catalog.timeline import CatalogOptions, Timeline
@@ -24,6 +26,8 @@ from pipeline.progress import Progress
 from pipeline.settings import Settings
 from pipeline.silver import segments
 from pipeline.silver.beginning import beginning
+from pipeline.silver.known_tables import beginnings, locate
+from pipeline.silver.seeding import Reached
 from pipeline.silver.segments import Mark, SegmentRef
 from pipeline.silver.staging import big_row_session
 from pipeline.silver.survey import find, in_log_order
@@ -32,6 +36,8 @@ _LOG_START = 0, 0
 _BEFORE_GOLD = ("declared", "unsupported", "model", "keys", "temporary", "drop", "moved", "told")
 """Items of a table that gold never had."""
 _BEGINS = ("observed", "create", "renamed")
+_BEGIN_ANEW = ("create", "seeded", "renamed")
+"""Items behind which gold has a table, whatever held it before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +57,22 @@ class LateNames:
 
 
 def unnamed(items: Iterable[TimelineItem]) -> set[TableName]:
-    """Tables that gold never had, and of which a TABLE_MAP could not be named."""
+    """Tables that gold never had, and of which a TABLE_MAP could not be named.
+
+    One that has had names since then is still held there, unless it has begun anew.
+    """
     seen: dict[TableName, list[TimelineItem]] = {}
     for item in items:
         seen.setdefault(item.name, []).append(item)
-    return {
-        name
-        for name, known in seen.items()
-        if all(item.kind in _BEFORE_GOLD for item in known)
-        and any(item.definition is not None and not item.definition.named for item in known)
-    }
+    return {name for name, known in seen.items() if _is_unnamed(known)}
+
+
+def _is_unnamed(items: Sequence[TimelineItem]) -> bool:
+    at = next((n for n, i in enumerate(items) if i.definition and not i.definition.named), None)
+    return at is not None and (
+        all(item.kind in _BEFORE_GOLD for item in items[:at])
+        and not any(item.kind in _BEGIN_ANEW for item in items[at:])
+    )
 
 
 def late_names(
@@ -71,18 +83,20 @@ def late_names(
     end: Mark,
     progress: Progress,
 ) -> LateNames:
-    """What conf's definitions make of tables that wait for them, in the log up to `end`."""
-    waiting = unnamed(items)
-    if settings.definitions is None or not waiting:
+    """What definitions of conf, or of servers, make of tables that wait for them, up to `end`."""
+    waiting, lake = unnamed(items), settings.layout
+    told_by_servers = kept(lake, settings.source) if waiting else []
+    if not waiting or (settings.definitions is None and not told_by_servers):
         return LateNames()
-    lake = settings.layout
     refs = segments.between(spark, lake, settings.source, _LOG_START, end)
     known = read_files(spark, lake, settings.source)
     files = {row.file: row.ordinal for row in reversed(known)}
     gone = _removed(known, refs, end)
     first = (refs[0].ordinal, refs[0].start_pos) if gone is None else (gone.ordinal + 1, 0)
     start = beginning(settings, files, first, end, first=gone is None)
-    if gone is not None and start is None:
+    reached = Reached(0, end, known, all_of_bronze=False)
+    readings = locate(told_by_servers, reached, first, settings.given_up)
+    if gone is not None and start is None and not readings.located:
         return LateNames(gaps=(_too_early(gone, waiting),))
     since = start.lsn if start is not None and gone is not None else 0
     options = replace(options, wanted=lambda schema, table: TableName(schema, table) in waiting)
@@ -90,9 +104,11 @@ def late_names(
     rewound = [TimelineItem(*_LOG_START, n.schema, n.table, "rewound") for n in sorted(waiting)]
     passed = _seen_before(spark, lake, settings.source)
     read = find(big_row_session(spark), settings, refs, progress)
-    told = (row for row in read if row["lsn"] is None or row["lsn"] >= since)
-    rows = list(_of((row for row in told if row["lsn"] not in passed), waiting))
-    found = in_log_order(rows, Timeline([*past, *rewound], options), start)
+    new = [row for row in read if row["lsn"] not in passed]
+    rows = list(_of((r for r in new if r["lsn"] is None or r["lsn"] >= since), waiting))
+    timeline = Timeline([*past, *rewound], options)
+    told_by_them = beginnings(readings, timeline, first, new)
+    found = in_log_order(rows, timeline, [*filter(None, [start]), *told_by_them])
     named = frozenset(item.name for item in found.items if item.kind in _BEGINS)
     return LateNames(
         named,

@@ -9,7 +9,7 @@ from typing import Any
 from decoder.definition import TableDefinition
 from pipeline.bronze.executed import Executed
 from pipeline.catalog.effects import TableName
-from pipeline.catalog.items import TimelineItem
+from pipeline.catalog.items import NOBODYS, TimelineItem
 from pipeline.silver.refresh import Begins, Refresh
 from pipeline.silver.segments import Mark
 from pipeline.silver.table_names import TableNames
@@ -144,7 +144,12 @@ class SilverPlan:
     def table_names(self) -> set[TableName]:
         """The tables that the batch has something of."""
         shown = {TableName(t.definition.schema, t.definition.table) for t in self.tables}
-        return shown | {item.name for item in self.items if item.kind not in ("schema", "told")}
+        return shown | {item.name for item in self.items if item.kind not in NOBODYS}
+
+    @property
+    def seeded(self) -> dict[str, int]:
+        """The LSNs that the rows of its seeds are of, by table (`schema.table`)."""
+        return {str(item.name): item.seed.lsn for item in self.items if item.seed}
 
     @property
     def table_ids(self) -> dict[str, int]:

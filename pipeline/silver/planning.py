@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
 from decoder.definition import TableDefinition
 from pipeline.bronze.executed import Executed
 from pipeline.bronze.files import read_files
+from pipeline.bronze.kept_statements import kept
 from pipeline.catalog.definitions import read_items
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import Position, TimelineItem
@@ -23,6 +25,7 @@ from pipeline.settings import Settings
 from pipeline.silver import seeding, segments
 from pipeline.silver.beginning import beginning
 from pipeline.silver.claims import require_unclaimed
+from pipeline.silver.known_tables import beginnings, locate, telling, waits_for
 from pipeline.silver.late_names import late_names
 from pipeline.silver.plan import Retried, SilverPlan, planned_tables
 from pipeline.silver.quarantine import given_up, retryable
@@ -41,14 +44,15 @@ FIRST_NUMBER = 1
 class Next(NamedTuple):
     """The next batch, or None if there is nothing new.
 
-    `gaps` end it; `more`: whether bronze has more than fits it. `notes`: seeds that wait, or cannot
-    be taken.
+    `gaps` end it; `more`: whether bronze has more than fits it. `notes`: seeds that wait; `faults`:
+    those that are refused.
     """
 
     plan: SilverPlan | None
     gaps: tuple[str, ...]
     more: bool = False
     notes: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
 
 
 def next_plan(spark: SparkSession, settings: Settings, ledger: Ledger, progress: Progress) -> Next:
@@ -56,25 +60,36 @@ def next_plan(spark: SparkSession, settings: Settings, ledger: Ledger, progress:
     lake = settings.layout
     standing = silver_standing(ledger)
     before, refresh = standing.plan, standing.refresh
-    new = what_is_new(spark, lake, settings.source, before, settings.given_up)
-    if not new.segments:
-        found = _seeds_alone(spark, settings, ledger, before, new)
-        return found._replace(gaps=new.gaps or _waits(refresh, before))
-    new = new.portion(settings.segments.batch)
+    whole = what_is_new(spark, lake, settings.source, before, settings.given_up)
+    if not whole.segments:
+        found = _seeds_alone(spark, settings, ledger, before, whole)
+        return found._replace(gaps=whole.gaps or _waits(refresh, before))
+    new = whole.portion(settings.segments.batch)
     from_start = before.from_start if before else _is_first(new.segments[0])
     past = read_items(spark, lake, settings.source)
     seeds = seeding.waiting(settings, past)
     options = catalog_options(settings, from_start=from_start)
     timeline = Timeline(past, options, seeding.definitions(seeds))
-    rows = find(big_row_session(spark), settings, new.segments, progress, new.seen)
-    files = read_files(spark, lake, settings.source) if settings.definitions or seeds else []
+    search = partial(find, big_row_session(spark), settings, progress=progress, seen=whole.seen)
+    rows = search(new.segments)
+    told = telling(kept(lake, settings.source), timeline)
+    needed = settings.definitions or seeds or told
+    files = read_files(spark, lake, settings.source) if needed else []
     # a name may come again, after RESET or of another server: the start is in the first log
     ordinals = {row.file: row.ordinal for row in reversed(files)}
     start = beginning(settings, ordinals, new.start, new.end, first=before is None)
-    surveyed = in_log_order(rows, timeline, start)
+    all_there = seeding.Reached(0, whole.end, files, not whole.gaps)
+    readings = locate(told, all_there, new.start, settings.given_up)
+    later = whole.segments[len(new.segments) :]
+    known = beginnings(readings, timeline, new.start, rows, later, search)
+    here = (one for one in known if one.lsn < segments.lsn_of(new.end))
+    surveyed = in_log_order(rows, timeline, [*filter(None, [start]), *here])
+    if before is None and (reason := waits_for(readings.to_come, rows, timeline)):
+        return Next(None, (reason, *whole.gaps))
     cut = surveyed.cut_lsn if surveyed.cut_lsn is not None else before.cut_lsn if before else 0
     reached = seeding.Reached(cut, new.end, files, _to_the_end(new), removed(ledger).lsn)
     taken = seeding.take(settings, seeds, timeline, past, reached)
+    passed = {str(item.name): item.seed.lsn for item in taken.items if item.seed}
     plan = SilverPlan(
         start=new.start,
         end=new.end,
@@ -83,7 +98,7 @@ def next_plan(spark: SparkSession, settings: Settings, ledger: Ledger, progress:
         tables=surveyed.tables,
         names=surveyed.names,
         items=(*surveyed.items, *taken.items),
-        faults=(*given_up(new.given_up), *surveyed.faults),
+        faults=(*given_up(new.given_up), *not_passed(surveyed.faults, passed)),
         conf=settings.decoding,
         seen=new.seen,
         executed=new.executed,
@@ -91,7 +106,17 @@ def next_plan(spark: SparkSession, settings: Settings, ledger: Ledger, progress:
     )
     require_unclaimed(spark, ledger, plan.table_names)
     gaps = new.gaps if new.more else new.gaps or _waits(plan.refresh, plan)
-    return Next(plan, gaps, new.more, taken.notes)
+    return Next(plan, gaps, new.more, taken.notes, taken.faults)
+
+
+def not_passed(
+    faults: Iterable[dict[str, Any]], seeds: Mapping[str, int]
+) -> Iterator[dict[str, Any]]:
+    """Faults of definitions, without those of tables before the LSNs of their `seeds`."""
+    for fault in faults:
+        lsns = [seeds.get(name, -1) for name in fault["tables"] or ("",)]
+        if not all(fault["__lsn"] <= lsn for lsn in lsns):
+            yield fault
 
 
 def _to_the_end(new: Recognised) -> bool:
@@ -117,12 +142,14 @@ def _seeds_alone(
     files = read_files(spark, lake, settings.source)
     lsn = removed(ledger).lsn
     reached = seeding.Reached(before.cut_lsn, before.end, files, _to_the_end(new), lsn)
+    readings = locate(telling(kept(lake, settings.source), timeline), reached, before.end)
+    told = in_log_order([], timeline, beginnings(readings, timeline, before.end, ()))
     taken = seeding.take(settings, seeds, timeline, past, reached)
     if not taken.items:
-        return Next(None, (), notes=taken.notes)
-    plan = replace(before.at_its_end(), items=taken.items)
+        return Next(None, (), notes=taken.notes, faults=taken.faults)
+    plan = replace(before.at_its_end(), items=(*told.items, *taken.items))
     require_unclaimed(spark, ledger, plan.table_names)
-    return Next(plan, (), notes=taken.notes)
+    return Next(plan, (), notes=taken.notes, faults=taken.faults)
 
 
 def _waits(refresh: Refresh, last: SilverPlan | None) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from pipeline.catalog.ddl import Session
 from pipeline.catalog.definitions import read_items
 from pipeline.catalog.effects import TableName
 from pipeline.lake import Lake
+from pipeline.report import one_for_each_cause
 from pipeline.settings import Settings
 from pipeline.silver.decode import (
     FAULTS,
@@ -174,10 +175,16 @@ def sentences(spark: SparkSession, lake: Lake, source: str, batch: int) -> list[
     rows = delta.read(spark, lake.quarantine).where(
         (sf.col("source") == source) & (sf.col("batch") == batch) & (sf.col("kind") != GIVEN_UP)
     )
-    first = rows.orderBy("__lsn", "__pos").drop("content").limit(SHOWN + 1).collect()
-    found = [sentence(row.asDict()) for row in first[:SHOWN]]
+    ordered = rows.orderBy("__lsn", "__pos").drop("content")
+    of_one = (sf.col("kind") == DEFINITION) & (sf.size("tables") == 1)
+    # Few, if any, for each table: those of one cause are one sentence.
+    alone = [(row["tables"][0], sentence(row.asDict())) for row in ordered.where(of_one).collect()]
+    found = one_for_each_cause(alone, lambda _, sentence: sentence)
+    others = rows.where(~sf.coalesce(of_one, sf.lit(False)))
+    first = others.orderBy("__lsn", "__pos").drop("content").limit(SHOWN + 1).collect()
+    found += [sentence(row.asDict()) for row in first[:SHOWN]]
     if len(first) > SHOWN:
-        found.append(f"{rows.count() - SHOWN} more faults are in {lake.quarantine}.")
+        found.append(f"{others.count() - SHOWN} more faults are in {lake.quarantine}.")
     return found
 
 
@@ -217,6 +224,29 @@ def retryable(spark: SparkSession, lake: Lake, source: str) -> tuple[Retried, ..
     )
     held = [Retried(r["ordinal"], r["start_pos"], tuple(sorted(r["lsns"]))) for r in found]
     return tuple(sorted(held, key=lambda r: (r.ordinal, r.start_pos)))
+
+
+def supersede(
+    spark: SparkSession, lake: Lake, source: str, batch: int, seeds: Mapping[str, int]
+) -> None:
+    """Mark what the timeline could not follow of tables before the LSNs of their `seeds`: nothing
+    depends on it from a seed on."""
+    open_ = unresolved(spark, lake, source)
+    if open_ is None or not seeds:
+        return
+    passed = " OR ".join(
+        f"(tables[0] = {literal(name)} AND __lsn <= {lsn})" for name, lsn in sorted(seeds.items())
+    )
+    condition = f"kind = '{DEFINITION}' AND size(tables) = 1 AND ({passed})"
+    if open_.where(condition).isEmpty():
+        return
+    update = (
+        f"UPDATE {in_sql(lake.quarantine)} SET resolved_batch = {batch}"
+        f" WHERE source = {literal(source)} AND resolved_batch IS NULL AND {condition}"
+    )
+    delta.execute_once(
+        spark, update, lake.quarantine, app=f"silver/{source}/resolved", version=batch
+    )
 
 
 def still_faulty(staging: Staging, counts: Mapping[str, int], wanted: Wanted) -> set[Place]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from decoder.definition import TableDefinition
 from pipeline.bronze.executed import log_base
@@ -19,6 +20,7 @@ from pipeline.catalog.items import SeededFrom, TimelineItem, in_force
 from pipeline.catalog.logged import LoggedStatement
 from pipeline.catalog.seeded import NotSeededError, UntoldTypesError
 from pipeline.catalog.timeline import Timeline
+from pipeline.server.log_place import BEGINNING
 from pipeline.server.version import server_number
 from pipeline.settings import Settings
 from pipeline.silver.decode import OFFSET_BITS
@@ -27,6 +29,30 @@ from pipeline.silver.segments import Mark
 
 NEEDLESS = "the table has begun anew, empty, since it was read: the log tells all of it"
 AGAIN = "Seed it again: binlake seed --table {name}."
+_FROM_FILES_BEGINNING = (
+    " (without GTIDs, a seed counts from the beginning of the file of the log that it was begun in;"
+    " with --consistent, from where it was read)"
+)
+
+
+class Placed(Protocol):
+    """What was read from a server between two places of its log (see `Seed`)."""
+
+    @property
+    def first(self) -> LogPlace:
+        """Before anything was read."""
+
+    @property
+    def last(self) -> LogPlace:
+        """After all was read."""
+
+    @property
+    def server_id(self) -> int | None:
+        """Of the server; None where that is not told."""
+
+    @property
+    def at(self) -> int | None:
+        """When the first place was the log's end, by the server's clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +69,10 @@ class Reached:
     all_of_bronze: bool
     removed: int = 0
 
-    def first_file(self, seed: Seed) -> FileRow | None:
-        """The file that a seed's first place is in, if the lake has it: names may come again, after
-        RESET or of another server. Raises NotSeededError where nothing tells which it is."""
+    def first_file(self, seed: Placed) -> FileRow | None:
+        """The file that the first place of a seed (or reading) is in, if the lake has it: names may
+        come again, after RESET or of another server. Raises NotSeededError where nothing tells
+        which it is."""
         named = [row for row in self.files if row.file == seed.first[0]]
         if seed.server_id is None or seed.at is None:
             if len(named) > 1:
@@ -56,7 +83,7 @@ class Reached:
         own = [row for row in named if row.server_id == server and row.begun <= at]
         return own[-1] if own else None
 
-    def last_file(self, seed: Seed, first: FileRow) -> FileRow | None:
+    def last_file(self, seed: Placed, first: FileRow) -> FileRow | None:
         """The same of its last place: a file of the same log, that may have begun while the seed
         was read. One of a log that was begun anew since (RESET) has other changes."""
         return next(
@@ -93,10 +120,12 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Items for the seeds that are taken, and sentences about those that cannot be, or wait."""
+    """Items for the seeds that are taken, and sentences: `faults` about those that are refused,
+    `notes` about those that wait or are not needed."""
 
     items: tuple[TimelineItem, ...] = ()
     notes: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
 
 
 def waiting(settings: Settings, items: Iterable[TimelineItem]) -> list[Seed]:
@@ -131,6 +160,7 @@ def take(
     """The items of the seeds that silver is behind; `past`: the timeline before the batch."""
     items: list[TimelineItem] = []
     notes: list[str] = []
+    faults: list[str] = []
     known = sorted(in_force([*past, *timeline.new]), key=lambda item: item.position)
     for seed in seeds:
         try:
@@ -138,9 +168,9 @@ def take(
         except UntoldTypesError as error:
             notes.append(f"The seed of {seed.name} waits: {error}.")
         except NotSeededError as error:
-            again = AGAIN.format(name=seed.name)
-            notes.append(f"The seed of {seed.name} is not taken: {error}. {again}")
-            refuse_seed(settings.layout, settings.source, seed.id, str(error))
+            reason = f"{error}{_FROM_FILES_BEGINNING if _is_unsettled(seed) else ''}"
+            faults.append(not_taken(seed.name, reason))
+            refuse_seed(settings.layout, settings.source, seed.id, reason)
         except _WaitsError as error:
             notes.append(f"The seed of {seed.name} waits: {error}.")
         else:
@@ -148,7 +178,17 @@ def take(
                 refuse_seed(settings.layout, settings.source, seed.id, NEEDLESS)
                 notes.append(f"The seed of {seed.name} is not needed: {NEEDLESS}.")
             items += [item] if item else []
-    return Taken(tuple(items), tuple(notes))
+    return Taken(tuple(items), tuple(notes), tuple(faults))
+
+
+def not_taken(name: TableName, reason: str) -> str:
+    """The sentence about a seed that was refused for a reason."""
+    return f"The seed of {name} is not taken: {reason}. {AGAIN.format(name=name)}"
+
+
+def _is_unsettled(seed: Seed) -> bool:
+    """Whether the first place is only the beginning of a file (see `pipeline.server.log_place`)."""
+    return not seed.exact and not seed.gtids and seed.first[1] == BEGINNING
 
 
 class _WaitsError(ValueError):

@@ -144,6 +144,31 @@ def is_refused(lake: Lake, source: str, seed: str) -> bool:
     return stores.exists(f"{lake.seeds(source)}/{seed}/{REFUSED}")
 
 
+def refusals(lake: Lake, source: str, but: Collection[TableName]) -> dict[TableName, str]:
+    """Return why the last seed of a table was refused, of all tables of which it was, `but` these.
+
+    Raises SeedUnreadableError.
+    """
+    found = {}
+    passed = {_BETWEEN.join(_prefix(name)) for name in but}
+    for one in _by_table(lake, source):
+        if one[0].rpartition(_BETWEEN)[0] in passed:
+            continue
+        last = next((seed for i in reversed(one) if (seed := read_seed(lake, source, i))), None)
+        reason = stores.content(f"{lake.seeds(source)}/{last.id}/{REFUSED}") if last else None
+        if last and reason is not None:
+            found[last.name] = reason.decode()
+    return found
+
+
+def _by_table(lake: Lake, source: str) -> list[list[str]]:
+    """The ids of all seeds, in order, table by table."""
+    by_table: dict[str, list[str]] = {}
+    for one in seed_ids(lake, source):
+        by_table.setdefault(one.rpartition(_BETWEEN)[0], []).append(one)
+    return [ids for _, ids in sorted(by_table.items())]
+
+
 def seed_ids(lake: Lake, source: str) -> list[str]:
     """The ids of all seeds, also of those that are still being read."""
     return sorted(name for name in stores.names_in(lake.seeds(source)) if _BETWEEN in name)
@@ -171,10 +196,7 @@ def read_seed(lake: Lake, source: str, seed: str) -> Seed | None:
 def newest(lake: Lake, source: str, taken: Collection[str]) -> Iterator[Seed]:
     """The last seed of each table that is whole, unless it, or one behind it, was `taken` (ids), or
     it was refused. Raises SeedUnreadableError."""
-    by_table: dict[str, list[str]] = {}
-    for one in seed_ids(lake, source):
-        by_table.setdefault(one.rpartition(_BETWEEN)[0], []).append(one)
-    for _, ids in sorted(by_table.items()):
+    for ids in _by_table(lake, source):
         newer = takewhile(lambda one: one not in taken, reversed(ids))
         whole = (seed for one in newer if (seed := read_seed(lake, source, one)) is not None)
         seed = next(whole, None)

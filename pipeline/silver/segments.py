@@ -16,7 +16,7 @@ from pipeline.bronze.executed import Executed, Following, follows
 from pipeline.bronze.files import FileRow
 from pipeline.bronze.gtids import NO_GTIDS, GtidSet
 from pipeline.lake import Lake
-from pipeline.silver.decode import SEGMENT_COLUMNS
+from pipeline.silver.decode import OFFSET_BITS, SEGMENT_COLUMNS
 
 CHUNK_BYTES = 1 << 30
 """At least as many bytes of segments go through one Spark job."""
@@ -30,6 +30,11 @@ that costs, which is to write all of them to disk and to read them again (docs/b
 
 Mark = tuple[int, int]
 """A place in a source's log: the file's ordinal, and the byte offset in it."""
+
+
+def lsn_of(mark: Mark) -> int:
+    """The LSN of a transaction that begins there."""
+    return mark[0] << OFFSET_BITS | mark[1]
 
 
 @dataclass(frozen=True, slots=True)

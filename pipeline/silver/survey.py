@@ -84,17 +84,17 @@ def catalog_options(settings: Settings, *, from_start: bool) -> CatalogOptions:
 
 
 def in_log_order(
-    rows: Sequence[Row], timeline: Timeline, start: Beginning | None = None
+    rows: Sequence[Row], timeline: Timeline, starts: Iterable[Beginning] = ()
 ) -> Surveyed:
-    """Carry the timeline on through what was found, and what conf says of its beginning."""
+    """Carry the timeline on through what was found, and what conf and servers say of its tables."""
     files = {row["ordinal"]: row["file"] for row in rows}
     kept: dict[TableDefinition, int] = {}
     seen: list[tuple[Position, TableDefinition, TableDefinition]] = []
     found = [row for row in rows if row["kind"] in _ORDER]
+    waiting = sorted(starts, key=lambda start: start.lsn)
     for row in sorted(found, key=lambda r: (r["lsn"], r["pos"], _ORDER[r["kind"]])):
-        if start is not None and row["lsn"] >= start.lsn:
-            _declare(timeline, start, rows)
-            start = None
+        while waiting and row["lsn"] >= waiting[0].lsn:
+            _declare(timeline, waiting.pop(0), rows)
         if row["kind"] == "statement":
             timeline.statement(logged_statement(row))
         else:
@@ -102,7 +102,7 @@ def in_log_order(
             position = row["lsn"], row["pos"]
             definition, kept[definition] = timeline.table_map(position, shown)
             seen.append((position, shown, definition))
-    if start is not None:
+    for start in waiting:
         _declare(timeline, start, rows)
     return Surveyed(
         cut_lsn=max((row["lsn"] for row in rows if row["lsn"] is not None), default=None),
@@ -116,7 +116,7 @@ def in_log_order(
 def _declare(timeline: Timeline, start: Beginning, rows: Iterable[Row]) -> None:
     # A segment of which all was seen before tells none.
     told = (row["content"] for row in rows if row["kind"] == "segment")
-    server = next(filter(None, told), "")
+    server = start.server or next(filter(None, told), "")
     number, mariadb = server_number(server)
     at = LoggedStatement(start.lsn, 0, "", server_version=number, mariadb=mariadb)
     timeline.declare(at, start.start)

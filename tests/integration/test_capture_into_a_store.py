@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pipeline.bronze.kept_statements import BESIDE_LOGS, readings_in
 from pipeline.bronze.listing import find_binlogs
 from pipeline.capture.errors import NotLandedError
 from pipeline.capture.published import Published
@@ -47,9 +48,12 @@ def capture(server: MySQLServer, spool: Path, **settings: Any) -> CaptureState:
 
 
 def stored(store: ObjectStore) -> dict[str, bytes]:
+    """What the capture's folder holds, but for the definitions of tables, which must be there."""
     found = store.files.ls("landing/binlogs", detail=True)
     paths = [entry["name"] for entry in found if entry["type"] == "file"]
-    return {path.rpartition("/")[2]: store.files.cat_file(path) for path in paths}
+    objects = {path.rpartition("/")[2]: store.files.cat_file(path) for path in paths}
+    assert readings_in(objects.pop(BESIDE_LOGS))
+    return objects
 
 
 def insert(server: MySQLServer, rows: int) -> None:

@@ -19,12 +19,12 @@ from typer.testing import CliRunner
 
 from pipeline import cli_runs
 from pipeline.cli import app
-from pipeline.errors import SettingsError
+from pipeline.errors import DONE, DONE_WITH_FAULTS, SettingsError
 from pipeline.ledger import Ledger
 from pipeline.ledger_files import last_finished
 from pipeline.progress import QuietProgress
 from pipeline.report import LayerReport
-from pipeline.run import run_command, run_layers
+from pipeline.run import exit_code, run_command, run_layers
 from pipeline.seed import chunked
 from pipeline.settings import Settings
 from pipeline.status import read_status
@@ -105,9 +105,16 @@ def written(server: Server) -> Iterator[None]:
         writer.result()
 
 
-def begun_without_history(server: Server) -> None:
+KNOWN = """
+    CREATE TABLE known (n INT, code CHAR(4) NOT NULL, at DATE, UNIQUE KEY (n), UNIQUE KEY (code));
+    INSERT INTO known VALUES (1, 'a', NULL), (NULL, 'b', NULL), (NULL, 'c', NULL);
+"""
+"""A table whose key is a UNIQUE one of NOT NULL columns: the server logs it as the primary one."""
+
+
+def begun_without_history(server: Server, more: str = "") -> None:
     """Tables with rows, of which the log has nothing."""
-    server.execute(TABLES)
+    server.execute(TABLES + more)
     server.reset_logs()
 
 
@@ -125,20 +132,26 @@ def test_gold_equals_a_server_that_was_written_to_while_it_was_seeded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     server: Server = request.getfixturevalue(kind)
-    begun_without_history(server)
+    begun_without_history(server, KNOWN)
     settings = settings_of(server, tmp_path)
+    # rows of it are in the lake before it is seeded
+    server.execute(f"UPDATE {SCHEMA}.known SET at = '2024-02-29' WHERE code = 'a'")
+    run_layers(spark, settings, QuietProgress())
     with written(server):
         report = seeded(spark, settings)
     assert report.faults == ()
-    assert report.counts["tables"] == 4
-    run_layers(spark, settings, QuietProgress())
+    assert report.counts["tables"] == 5
+    server.execute(f"UPDATE {SCHEMA}.known SET code = 'z' WHERE code = 'b'")
+    *_, gold = run_layers(spark, settings, QuietProgress())
+    # what a seed gave counts, also where nothing has changed since
+    assert gold.counts[f"{SCHEMA}.quiet"] == 2
     status = read_status(spark, settings)
     assert [(table.table, table.complete, table.held) for table in status.tables] == [
-        (name, True, False) for name in ("bag", "item", "named", "quiet")
+        (name, True, False) for name in ("bag", "item", "known", "named", "quiet")
     ]
     found = verify_with_server(spark, settings, QuietProgress(), patience=0)
     assert found.against is not None
-    assert (found.against.differences, found.against.compared) == ((), 4)
+    assert (found.against.differences, found.against.compared) == ((), 5)
 
     ledger = Ledger(spark, settings.layout, settings.source)
     assert last_finished(settings.layout, "live", "gold") == (
@@ -268,6 +281,11 @@ def test_what_cannot_be_seeded_is_told(spark: SparkSession, mysql: Server, tmp_p
     for place, reason in (("binlog.999999:4", "waits"), ("binlog.000000:4", "is not taken")):
         seeded(spark, told.with_seed(at=place))
         reports = run_layers(spark, settings, QuietProgress())
-        (note,) = [note for report in reports for note in report.notes if "seed of" in note]
+        (note,) = {
+            line for one in reports for line in (*one.notes, *one.faults) if "seed of" in line
+        }
         assert reason in note
         assert f"{SCHEMA}.item" in note
+        refused = reason == "is not taken"
+        assert exit_code(reports) == (DONE_WITH_FAULTS if refused else DONE)
+        assert (note in read_status(spark, settings).problems) == refused

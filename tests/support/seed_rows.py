@@ -43,7 +43,7 @@ def cells_through_spark(server: Server, definition: TableDefinition) -> list[tup
     with server.connect(database=ZOO, conv={}) as connection, connection.cursor() as cursor:
         source = JdbcSource(Login("127.0.0.1", "root", server.port), server_version(connection))
         cursor.execute("SET optimizer_switch = 'derived_merge=off'")
-        cursor.execute(source.options["sessionInitStatement"])
+        cursor.execute(f"SET {source.options['sessionVariables']}")
         cursor.execute(f"SELECT * FROM (SELECT {expressions} FROM {definition.table}) AS chunk")
         return list(cursor.fetchall())
 

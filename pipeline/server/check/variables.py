@@ -152,14 +152,13 @@ def row_metadata(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
         yield Finding("binlog_row_metadata", has, "fit", why)
         return
     lines: tuple[str, ...] = ()
-    if not settings.definitions:
-        lines = ("definitions: definitions.sql",)
     if facts.version.is_mariadb or not facts.version.since(mysql=(8, 0), mariadb=None):
-        lines += _charset(facts, settings)
+        lines = _charset(facts, settings)
     setting = set_variable(facts, "binlog_row_metadata", "FULL") if has is not None else NOTHING
     why = (
-        "The log does not name columns: a table that was created before the log begins is held"
-        " unless definitions in conf, made by mysqldump --no-data --databases …, tell them"
+        "The log does not name columns: those of a table that was created before the log begins are"
+        " read from the server by binlake capture and binlake seed, if the user may SELECT it, or"
+        " are in definitions in conf (mysqldump --no-data --databases …); else it is held"
     )
     told = not lines and has is None
     yield Finding(

@@ -11,6 +11,7 @@ import pytest
 
 from decoder.constants import EventType
 from pipeline.bronze.gtids import GtidSet
+from pipeline.bronze.kept_statements import BESIDE_LOGS
 from pipeline.capture.errors import AnotherLogError
 from pipeline.capture.landed_folder import LandedFolder
 from pipeline.capture.published import Published
@@ -170,3 +171,24 @@ def test_a_spool_whose_server_has_just_taken_over_is_further_than_the_store(tmp_
     other = store_of(tmp_path, {}, replace(ONE, replica=Replica.new()))
     with pytest.raises(AnotherLogError, match="another capture"):
         other.restore(tmp_path)
+
+
+def test_definitions_of_tables_are_put_when_they_have_changed_and_come_back(tmp_path: Path) -> None:
+    spool, other = tmp_path / "spool", tmp_path / "other"
+    spool.mkdir()
+    other.mkdir()
+    spool_of(spool)
+    store = f"{tmp_path}/definitions"
+    published = store_of(Path(store), {}, None)
+    state = replace(ONE, file="binlog.000002", position=3)
+    (spool / BESIDE_LOGS).write_text("[1]")
+    published.publish(spool, state, final=True)
+    files = fsspec.filesystem("memory")
+    assert files.cat_file(f"{store}/{BESIDE_LOGS}") == b"[1]"
+
+    Published(f"memory://{store}", PublishSettings()).restore(other)
+    assert (other / BESIDE_LOGS).read_text() == "[1]"
+    # what the spool has itself is newer
+    (other / BESIDE_LOGS).write_text("[1, 2]")
+    Published(f"memory://{store}", PublishSettings()).restore(other)
+    assert (other / BESIDE_LOGS).read_text() == "[1, 2]"

@@ -8,10 +8,13 @@ import pytest
 
 from decoder.constants import LogicalType
 from decoder.definition import TableDefinition
-from pipeline.catalog.effects import TableName
+from pipeline.catalog.ddl import Session, effects
+from pipeline.catalog.dump import DumpedStatement
+from pipeline.catalog.effects import CreateTable, TableName
 from pipeline.catalog.items import SeededFrom, TimelineItem
 from pipeline.catalog.naming import without_logical_types
 from pipeline.catalog.seeded import BEHIND_ALL, CASCADES, NotSeededError, UntoldTypesError
+from pipeline.catalog.start import Start, StartTable
 from pipeline.catalog.timeline import CatalogOptions, LoggedStatement, Timeline
 from tests.unit.pipeline.catalog.test_timeline import declared_by
 
@@ -204,3 +207,60 @@ def test_a_table_that_the_lake_has_with_bytes_is_decoded_again_before_it_is_seed
     later = Timeline(found.new, CatalogOptions(), {TableName("s", "t"): shown(ADDRESSES)})
     assert later.table_map((BEHIND, 1), untold()).definition == untold()
     assert later.new == []
+
+
+ONLY_UNIQUE = (
+    "CREATE TABLE `t` (`id` int NOT NULL, `v` varchar(10) DEFAULT NULL,"
+    " UNIQUE KEY `id` (`id`), UNIQUE KEY `v` (`v`))"
+)
+
+
+@pytest.mark.parametrize("lsn", [BEFORE, BEHIND, None])
+def test_without_a_primary_key_the_server_logs_a_unique_one_that_is_not_null(
+    lsn: int | None,
+) -> None:
+    logged = replace(shown(ONLY_UNIQUE), primary_key=(0,), primary_key_prefixes=(0,))
+    found = timeline() if lsn is None else timeline((lsn, logged))
+    item = taken(found, ONLY_UNIQUE)
+    assert item is not None
+    assert item.definition is not None
+    assert item.definition.primary_key == (0,)
+    # the first rows that the log shows of it tell no other key
+    found.table_map((END + 1, 1), logged)
+    assert found.new[-1].kind in ("seeded", "version")
+
+
+def test_a_log_that_shows_no_key_decides() -> None:
+    item = taken(timeline((BEFORE, shown(ONLY_UNIQUE))), ONLY_UNIQUE)
+    assert item is not None
+    assert item.definition is not None
+    assert item.definition.primary_key == ()
+
+
+def start() -> Start:
+    (effect,) = effects(CREATE, Session("s"))
+    assert isinstance(effect, CreateTable)
+    return Start((StartTable(DumpedStatement(CREATE, "s"), effect),))
+
+
+def test_a_table_that_a_server_names_later_is_seeded_from_there_on() -> None:
+    found = timeline((10, unnamed()))
+    assert found.new[-1].kind == "unsupported"
+    assert found.lacks(TableName("s", "t"))
+    found.declare(LoggedStatement(BEFORE, 0, "", server_version=90700), start())
+    assert not found.lacks(TableName("s", "t"))
+    found.table_map((BEHIND, 1), unnamed())
+    assert [item.kind for item in found.new] == ["unsupported", "declared", "observed"]
+    item = taken(found)
+    assert item is not None
+    assert item.version == found.new[-2].version
+
+
+def test_what_a_server_says_behind_the_seed_is_no_change_of_the_table() -> None:
+    found = timeline()
+    found.declare(LoggedStatement(BEHIND, 0, "", server_version=90700), start())
+    assert taken(found) is not None
+    late = timeline((BEHIND, unnamed()))
+    late.declare(LoggedStatement(BEHIND + 1, 0, "", server_version=90700), start())
+    with pytest.raises(NotSeededError, match="binlake retry"):
+        taken(late)

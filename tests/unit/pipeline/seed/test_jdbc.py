@@ -42,7 +42,7 @@ def test_where_the_server_is(host: str, url: str) -> None:
     ("version", "limit"), [(MYSQL, "max_execution_time"), (MARIADB, "max_statement_time")]
 )
 def test_a_session_reads_for_as_long_as_it_takes(version: ServerVersion, limit: str) -> None:
-    statement = JdbcSource(LOGIN, version).options["sessionInitStatement"]
+    statement = JdbcSource(LOGIN, version).options["sessionVariables"]
     assert f"{limit} = 0" in statement
     assert "time_zone = '+00:00'" in statement
 
@@ -60,8 +60,8 @@ def test_a_session_reads_for_as_long_as_it_takes(version: ServerVersion, limit: 
 def test_a_session_sets_what_its_server_has(
     version: str, limit: str | None, isolation: str
 ) -> None:
-    statement = JdbcSource(LOGIN, ServerVersion.read(version)).options["sessionInitStatement"]
-    names = [part.partition(" = ")[0] for part in statement.removeprefix("SET ").split(", ")]
+    statement = JdbcSource(LOGIN, ServerVersion.read(version)).options["sessionVariables"]
+    names = [part.partition(" = ")[0] for part in statement.split(", ")]
     known = ["time_zone", "sql_mode", "net_write_timeout", limit, "optimizer_switch", isolation]
     assert names == [name for name in known if name is not None]
 

@@ -40,7 +40,7 @@ class Told:
 
         monkeypatch.setattr(lacking, "last_finished", lambda *_: (self.plan, {}))
         monkeypatch.setattr(lacking, "source_server", server)
-        monkeypatch.setattr(lacking, "table_names", lambda *_: iter(names))
+        monkeypatch.setattr(lacking, "user_tables", lambda *_: [(n.schema, n.table) for n in names])
         monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
         self.connection = None
 

@@ -55,9 +55,9 @@ def taken(
     reached = Reached(cut, end, files, at_end, removed)
     found = take(settings, [one], Timeline((), CatalogOptions()), (), reached)
     refused = is_refused(settings.layout, "live", one.id)
-    assert refused == any("not taken" in note for note in found.notes)
+    assert refused == any("not taken" in fault for fault in found.faults)
     lsns = [item.seed.lsn for item in found.items if item.seed]
-    return (lsns[0] if lsns else None), " ".join(found.notes)
+    return (lsns[0] if lsns else None), " ".join((*found.notes, *found.faults))
 
 
 @pytest.mark.parametrize(

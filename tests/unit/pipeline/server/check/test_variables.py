@@ -121,11 +121,11 @@ def test_images_in_part_are_what_binlake_copes_with_on_mysql_alone(
 @pytest.mark.parametrize(
     ("version", "metadata", "conf"),
     [
-        ("5.7.44-log", None, ("definitions: definitions.sql", "default_charset: latin1")),
-        ("10.3.39-MariaDB", None, ("definitions: definitions.sql", "default_charset: latin1")),
-        ("10.11.14-MariaDB", "NO_LOG", ("definitions: definitions.sql", "default_charset: latin1")),
-        ("8.0.45", "MINIMAL", ("definitions: definitions.sql",)),
-        ("9.7.0", "MINIMAL", ("definitions: definitions.sql",)),
+        ("5.7.44-log", None, ("default_charset: latin1",)),
+        ("10.3.39-MariaDB", None, ("default_charset: latin1",)),
+        ("10.11.14-MariaDB", "NO_LOG", ("default_charset: latin1",)),
+        ("8.0.45", "MINIMAL", ()),
+        ("9.7.0", "MINIMAL", ()),
     ],
 )
 def test_a_log_without_names_is_told_with_what_conf_must_say(
