@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.gold.batch import execute
 from pipeline.gold.drift import sentences
+from pipeline.gold.inspection import signing
 from pipeline.gold.planning import plan_next
 from pipeline.gold.rebuild import (
     WAITS,
@@ -24,6 +25,7 @@ from pipeline.gold.rebuild import (
     told,
 )
 from pipeline.gold.state import NO_LSN, GoldState
+from pipeline.gold.table_refresh import named, refreshed_in
 from pipeline.gold.until import last_wanted
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress
@@ -47,14 +49,27 @@ def retry(spark: SparkSession, settings: Settings, progress: Progress) -> LayerR
 
 
 def refresh(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
-    """Build every table anew from silver, or go on with that if it is under way.
+    """Build every table anew from silver, or go on with that if it is under way; or those tables
+    alone that settings name.
 
     Raises RefreshRefusedError where silver does not have everything any more: nothing is touched.
     """
-    return _run(spark, settings, progress, anew=True)
+    return _run(spark, settings, progress, anew=not settings.refresh_tables)
 
 
 def _run(
+    spark: SparkSession,
+    settings: Settings,
+    progress: Progress,
+    *,
+    again: bool = False,
+    anew: bool = False,
+) -> LayerReport:
+    with signing(spark) as session:
+        return _signed(session, settings, progress, again=again, anew=anew)
+
+
+def _signed(
     spark: SparkSession,
     settings: Settings,
     progress: Progress,
@@ -87,8 +102,9 @@ def _run(
         batches.append(plan.batch)
         anew = anew and not executed.set_aside
     built = GoldState.of(ledger).rebuild.under_way
+    asked = named(settings, GoldState.of(ledger))
     while True:
-        planned = plan_next(spark, settings, ledger, again=again)
+        planned = plan_next(spark, settings, ledger, again=again, refresh=asked)
         again = False
         state = planned.previous
         if planned.following is None or planned.following == tried:
@@ -98,6 +114,7 @@ def _run(
         executed = execute(spark, settings, ledger, plan, progress, planned.seen)
         counts.update(executed.changes)
         batches.append(plan.batch)
+        asked -= refreshed_in(GoldState.from_body(plan.body), plan.batch)
         if executed.set_aside:
             continue
         state = GoldState.from_body(plan.body)
