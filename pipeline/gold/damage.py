@@ -127,4 +127,4 @@ def _said(error: Exception, text: str) -> str:
     if found is None:
         return sentence_of(error).rstrip(".")
     own = _MESSAGES.get(found[1])
-    return own or " ".join(found[0].split()).rstrip(".")
+    return own or " ".join(found[0].split()).rstrip(".: ")

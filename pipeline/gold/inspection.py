@@ -90,9 +90,9 @@ def _look(spark: SparkSession, table: str, delta_id: str, before: int) -> Damage
     """
     if is_name(table) or (is_connected(spark) and "://" not in table):
         return None
+    if _is_as_left(table, before):
+        return None
     try:
-        if _is_as_left(table, before):
-            return None
         return _looked(spark, table, delta_id, before)
     except Exception as error:
         damage = met_in(error, table, None)
@@ -102,7 +102,12 @@ def _look(spark: SparkSession, table: str, delta_id: str, before: int) -> Damage
 
 
 def _is_as_left(table: str, before: int) -> bool:
-    return is_latest(table, before) and stores.exists(commit_file(table, before))
+    """Whether the version is there and the latest, as far as this process can tell: each store's
+    client has errors of its own, and Spark may know the way."""
+    try:
+        return is_latest(table, before) and stores.exists(commit_file(table, before))
+    except Exception:
+        return True
 
 
 def _looked(spark: SparkSession, table: str, delta_id: str, before: int) -> Damage | int | None:

@@ -35,6 +35,8 @@ from pipeline.sql_text import in_sql, is_name, quoted
 T = TypeVar("T")
 
 BEING_MADE = "It is being made again from silver."
+_BEGINNINGS = ("create", "seeded", "renamed")
+"""Items behind which nothing of before counts but, of a RENAME, what the other table had."""
 _HINDERING = "delta.appendOnly"
 _CONSTRAINT = "delta.constraints."
 """What the property of a CHECK constraint begins with."""
@@ -113,7 +115,7 @@ def _lacking(
     begins: dict[TableName, TimelineItem | None] = {}
     for item in items:
         begins.setdefault(item.name, None)
-        if item.kind in ("create", "seeded"):
+        if item.kind in _BEGINNINGS:
             begins[item.name] = item
     for name in sorted(names):
         if name not in begins:

@@ -29,6 +29,7 @@ from pipeline.runs.store import read_runs
 from pipeline.settings import Settings
 from pipeline.status import read_status
 from tests.support.compare import assert_gold_equals_source
+from tests.support.kills import Executioner, Killed
 from tests.support.mysql import MySQLServer
 
 SCHEMA, SOURCE = "damage", "hands"
@@ -120,12 +121,10 @@ HELD: Mapping[str, tuple[Callable[[SparkSession, str], object], str]] = {
     "another": (_another, "another table is at"),
     "no_files": (_data_files, "FAILED_READ_FILE"),
     "corrupt_log": (_corrupt, "FAILED_READ_FILE"),
-    "no_last_commit": (_no_last, "cannot be read or written"),
+    "no_last_commit": (_no_last, "files of its log are gone"),
     "unknown_feature": (_unknown_feature, "DELTA_UNSUPPORTED_FEATURES_FOR_READ"),
 }
 """What is done to a table, and what the run says of it."""
-UNTOUCHED = ("restored", "deleted")
-"""Tables that have a twin of which the log tells nothing new."""
 
 
 def _undone(spark: SparkSession, path: str) -> None:
@@ -150,7 +149,8 @@ HARMLESS: Damages = {
     "tended": _tend,
     "undone": _undone,
 }
-TWINS = {f"still_{name}": HELD[name] for name in UNTOUCHED}
+TWINS = {"still_restored": HELD["restored"]}
+"""Tables of which the log tells nothing new."""
 TABLES = (*HELD, *TWINS, *HARMLESS)
 
 
@@ -270,10 +270,11 @@ def test_a_pattern_that_names_no_table_is_refused(damaged: DamagedLake) -> None:
         damaged.run("apply --full-refresh", refresh_tables=["damage.nothing"])
 
 
-def test_tables_are_made_again_from_silver_by_themselves(damaged: DamagedLake) -> None:
-    unset = "ALTER TABLE TABLE_ SET TBLPROPERTIES ('delta.appendOnly' = 'true')"
+def test_tables_are_made_again_from_silver_by_themselves_though_a_run_is_killed(
+    damaged: DamagedLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("append_only", "keyless"):
-        _sql(unset)(damaged.spark, damaged.path(name))
+        HELD[name][0](damaged.spark, damaged.path(name))
     before = damaged.cut()
     (report,) = damaged.run("apply --full-refresh", refresh_tables=[f"{SCHEMA}.restored"])
     assert f"{SCHEMA}.restored" not in "".join(report.faults)
@@ -281,7 +282,11 @@ def test_tables_are_made_again_from_silver_by_themselves(damaged: DamagedLake) -
     damaged.equal("restored")
     assert damaged.cut()["restored"]["delta_id"] == before["restored"]["delta_id"]
     names = [f"{SCHEMA}.{name}" for name in (*HELD, *TWINS)]
-    (report,) = damaged.run("apply --full-refresh", refresh_tables=names)
+    monkeypatch.setattr(delta, "commit", Executioner(30, after=True, layer="gold"))
+    with pytest.raises(Killed):
+        damaged.run("apply --full-refresh", refresh_tables=names)
+    monkeypatch.undo()
+    report = damaged.run()[-1]
     assert report.faults == ()
     for name in TABLES:
         damaged.equal(name)
