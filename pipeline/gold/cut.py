@@ -20,7 +20,7 @@ from pipeline.bronze.gtids import GtidSet
 from pipeline.catalog.effects import TableName
 from pipeline.gold.damage import Damage, gone, met_in, version_of
 from pipeline.gold.facts import Facts
-from pipeline.gold.foreign_commits import commit_of, signs, written_by_others
+from pipeline.gold.foreign_commits import by_others, commit_of, signs
 from pipeline.gold.names import gold_name
 from pipeline.gold.state import GoldState, TableState
 from pipeline.gold.written import Written, commits_since, written_since
@@ -195,7 +195,11 @@ def _looked(
             if damage is None:
                 raise
             return replace(as_it_was, damage=table.damage or damage)
-        damage = _damage(table, path, commits, since) if judges and delta_id and not again else None
+        damage = (
+            _damage(spark, table, path, commits, since)
+            if judges and delta_id and since is not None and not again
+            else None
+        )
         kept = damage is not None and not damage.met
         return _Looked(
             table,
@@ -216,15 +220,13 @@ def _gone(table: TableState, path: str) -> Damage:
 
 
 def _damage(
-    table: TableState, path: str, commits: Sequence[Row], since: int | None
+    spark: SparkSession, table: TableState, path: str, commits: Sequence[Row], since: int
 ) -> Damage | None:
     """What a table's commits since the cut before tell."""
-    own = [
-        commit_of(row) for row in reversed(commits) if since is not None and row["version"] > since
-    ]
-    if since is not None and (damage := written_by_others(path, own, since)):
+    found = [commit_of(row) for row in reversed(commits) if row["version"] > since]
+    if damage := by_others(spark, path, found, since):
         return damage
-    if table.damage and table.damage.final and not any(commit.is_own for commit in own):
+    if table.damage and table.damage.final and not any(commit.is_own for commit in found):
         return replace(table.damage, final=False)
     return None
 

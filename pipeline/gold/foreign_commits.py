@@ -5,7 +5,7 @@ OPTIMIZE, VACUUM, properties and the like are anybody's to make; rows and column
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,14 @@ _WITHOUT_ROWS = frozenset(
     }
 )
 """Delta's operations (`DeltaOperations.scala`) that change neither rows nor columns."""
+_OF_ROWS = frozenset(
+    {
+        *("WRITE", "MERGE", "DELETE", "UPDATE", "TRUNCATE", "RESTORE", "CLONE", "COPY INTO"),
+        *("STREAMING UPDATE", "MANUAL UPDATE", "FSCK", "REPLACE TABLE", "CREATE OR REPLACE TABLE"),
+        *("REPLACE TABLE AS SELECT", "CREATE OR REPLACE TABLE AS SELECT"),
+    }
+)
+"""Those that change rows, also where Delta is told to keep no figures of them."""
 _OF_COLUMNS = frozenset(
     {
         *("ADD COLUMNS", "DROP COLUMNS", "RENAME COLUMN", "REPLACE COLUMNS", "CHANGE COLUMN"),
@@ -42,17 +50,24 @@ _OF_COLUMNS = frozenset(
 @dataclass(frozen=True, slots=True)
 class Commit:
     """A commit of a gold table, as its history has it: `mark` is its user metadata, `restored` the
-    version that a RESTORE names."""
+    version that a RESTORE names; `wrote`: it tells how much it wrote or removed."""
 
     version: int
     operation: str
     mark: str | None = None
     restored: int | None = None
+    wrote: bool = True
 
     @property
     def is_own(self) -> bool:
         """Whether gold's job made it."""
         return MARK in (self.mark or "")
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether it is of an operation of another release, or of Databricks' own, that tells of no
+        rows."""
+        return not self.wrote and self.operation not in (*_WITHOUT_ROWS, *_OF_ROWS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +95,7 @@ def judge(commits: Sequence[Commit], before: int) -> Judged:
             sound = [] if foreign or columns else [commit.version]
         elif commit.operation == "RESTORE" and commit.restored in sound:
             foreign = columns = None
-        elif commit.operation in _OF_COLUMNS:
+        elif commit.operation in _OF_COLUMNS or commit.is_unknown:
             columns = columns or commit
         elif commit.operation not in _WITHOUT_ROWS:
             foreign = foreign or commit
@@ -98,18 +113,32 @@ def changed_by_hand(table: str, commit: Commit, sound: int | None) -> Damage:
     )
 
 
-def written_by_others(table: str, commits: Iterable[Commit], before: int) -> Damage | None:
-    """The damage that commits behind `before` are, of a table that a batch has written too."""
-    judged = judge(list(commits), before)
-    foreign = judged.foreign or judged.columns
+def by_others(
+    spark: SparkSession, table: str, commits: Sequence[Commit], before: int
+) -> Damage | None:
+    """What commits of others behind version `before` have done to a table."""
+    judged = judge(commits, before)
+    foreign = judged.foreign
+    if (
+        foreign is None
+        and judged.columns
+        and _columns(spark, table, before) != _columns(spark, table)
+    ):
+        foreign = judged.columns
     return changed_by_hand(table, foreign, judged.sound) if foreign else None
+
+
+def _columns(spark: SparkSession, table: str, version: int | None = None) -> list[tuple[str, str]]:
+    schema = delta.read(spark, table, version=version).schema
+    return [(one.name, one.dataType.simpleString()) for one in schema]
 
 
 def commit_of(row: Any) -> Commit:
     """A commit, of a row of a table's history."""
     told = (row["operationParameters"] or {}).get("version") or ""
     restored = int(told) if row["operation"] == "RESTORE" and told.isdecimal() else None
-    return Commit(row["version"], row["operation"], row["userMetadata"], restored)
+    wrote = bool(row["operationMetrics"])
+    return Commit(row["version"], row["operation"], row["userMetadata"], restored, wrote)
 
 
 def signs(spark: SparkSession) -> bool:

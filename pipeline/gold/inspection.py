@@ -6,7 +6,7 @@ which a file's name tells, nothing more is looked at; else the commits behind it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from pipeline.catalog.effects import TableName
 from pipeline.delta_log import commit_file, is_latest
 from pipeline.gold.cut import Cut
 from pipeline.gold.damage import Damage, gone, met_in, version_of
-from pipeline.gold.foreign_commits import MARK, Commit, changed_by_hand, commit_of, judge, signs
+from pipeline.gold.foreign_commits import MARK, by_others, commit_of, signs
 from pipeline.gold.names import gold_name
 from pipeline.gold.state import GoldState
 from pipeline.gold.written import commits_since
@@ -124,24 +124,5 @@ def _looked(spark: SparkSession, table: str, delta_id: str, before: int) -> Dama
             f" version {before}: files of its log are gone"
         )
     commits = [commit_of(row) for row in reversed(history) if row["version"] > before]
-    damage = _by_hand(spark, table, commits, before) if signs(spark) else None
+    damage = by_others(spark, table, commits, before) if signs(spark) else None
     return damage or latest
-
-
-def _by_hand(
-    spark: SparkSession, table: str, commits: Sequence[Commit], before: int
-) -> Damage | None:
-    judged = judge(commits, before)
-    foreign = judged.foreign
-    if (
-        foreign is None
-        and judged.columns
-        and _columns(spark, table, before) != _columns(spark, table)
-    ):
-        foreign = judged.columns
-    return changed_by_hand(table, foreign, judged.sound) if foreign else None
-
-
-def _columns(spark: SparkSession, table: str, version: int | None = None) -> list[tuple[str, str]]:
-    schema = delta.read(spark, table, version=version).schema
-    return [(one.name, one.dataType.simpleString()) for one in schema]

@@ -15,7 +15,7 @@ from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import NOT_OF_GOLD, TimelineItem, in_force
 from pipeline.gold.blocks import Fault, Rules
 from pipeline.gold.cascade_outlook import Foreseen, Outlook
-from pipeline.gold.cascade_reader import Reader
+from pipeline.gold.cascade_reader import DamagedTableError, Reader
 from pipeline.gold.cascade_store import keep
 from pipeline.gold.cascades import foresee
 from pipeline.gold.cut import published
@@ -138,7 +138,7 @@ def plan_next(
         return Planned(previous, _only_published(previous, state), seen, waits=waits)
     # Rows of a table that is damaged, or that is emptied first, are nothing to go by.
     versions = without(published(ledger.record("gold")), {*damaged, *again_from_silver})
-    state, foreseen = _with_cascades(spark, settings, start, known, seen, state, versions)
+    state, foreseen = _with_cascades(spark, settings, start, known, seen, versions)
     if same(previous, state):
         return Planned(previous, _only_published(previous, state), seen, waits=waits)
     decided = [p.tables for p in prepared if p.committed_in(previous.cut_lsn, state.cut_lsn)]
@@ -204,16 +204,17 @@ def _with_cascades(
     previous: GoldState,
     known: Known,
     seen: Seen,
-    state: GoldState,
     versions: Mapping[TableName, int],
 ) -> tuple[GoldState, Foreseen]:
-    """The plan, ending where what foreign keys do needs it to, without children that this holds."""
+    """The plan, ending where what foreign keys do needs it to, without children that this holds,
+    or whose rows cannot be read."""
     items: dict[TableName, list[TimelineItem]] = defaultdict(list)
     for item in seen.items:
         items[item.name].append(item)
     reader = Reader(spark, settings, items, seen.facts, versions)
     again = False
     while True:
+        state = plan_batch(previous, known, rules(settings), settings.wanted)
         outlook = Outlook(
             state.tables,
             previous.cut_lsn,
@@ -223,13 +224,18 @@ def _with_cascades(
             known.faults,
             known.files,
         )
-        foreseen = foresee(settings, outlook, reader)
+        try:
+            foreseen = foresee(settings, outlook, reader)
+        except DamagedTableError as met:
+            known = replace(known, damaged={**known.damaged, met.name: met.damage})
+            left = without(versions, known.damaged)
+            reader = Reader(spark, settings, items, seen.facts, left)
+            continue
         again = again or foreseen.again
         faults = [fault for fault in foreseen.faults if fault not in known.faults]
         if foreseen.cut_lsn == state.cut_lsn and not faults:
             return state, replace(foreseen, again=again)
         known = replace(known, cut_lsn=foreseen.cut_lsn, faults=[*known.faults, *faults])
-        state = plan_batch(previous, known, rules(settings), settings.wanted)
 
 
 def _taken(

@@ -23,6 +23,7 @@ def restore(version: int, to: int | None) -> Commit:
         ([Commit(5, "DELETE"), Commit(6, "UPDATE")], 5, 4),
         ([Commit(5, "OPTIMIZE"), Commit(6, "WRITE", "somebody's job")], 6, 5),
         ([Commit(5, "of a later release")], 5, 4),
+        ([Commit(5, "WRITE", wrote=False)], 5, 4),
         ([restore(5, 3)], 5, 4),
         ([restore(5, None)], 5, 4),
         ([Commit(5, "DELETE"), restore(6, 4), Commit(7, "OPTIMIZE")], None, 7),
@@ -39,6 +40,7 @@ def restore(version: int, to: int | None) -> Commit:
         "rows",
         "a write of another job",
         "an operation that is not known",
+        "a write without figures",
         "restored",
         "restored by a time",
         "undone",
@@ -59,3 +61,6 @@ def test_columns_may_have_changed() -> None:
     found = judge([Commit(5, "CHANGE COLUMN"), Commit(6, "DROP COLUMNS")], 4)
     assert found.columns == Commit(5, "CHANGE COLUMN")
     assert (found.foreign, found.sound) == (None, 4)
+    assert judge([Commit(5, "SET TAGS", wrote=False)], 4).columns == Commit(
+        5, "SET TAGS", wrote=False
+    )
