@@ -187,8 +187,10 @@ def _looked(
         path = gold_name(settings, table.schema, table.table)
         try:
             found = delta.found(spark, path)
+            if found is None and (table.dropped or not delta_id):
+                return _Looked(table, None, None)
             if found is None:
-                return replace(as_it_was, damage=_gone(table, path) if delta_id else None)
+                return replace(as_it_was, damage=table.damage or gone(path))
             commits = commits_since(spark, path, since)
         except Exception as error:
             damage = met_in(error, path, version_of(path))
@@ -213,10 +215,6 @@ def _looked(
     tables = [state.tables[name] for name in sorted(state.tables)]
     with ThreadPoolExecutor(settings.parallel_tables) as pool:
         return list(pool.map(looked, tables))
-
-
-def _gone(table: TableState, path: str) -> Damage:
-    return table.damage or gone(path)
 
 
 def _damage(

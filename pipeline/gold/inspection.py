@@ -77,8 +77,10 @@ def inspect(
 
 
 def _counts(settings: Settings, state: GoldState, entry: Mapping[str, Any]) -> bool:
+    """Whether its table is replicated: one that the source dropped is anybody's to remove."""
     name = TableName(entry["schema"], entry["table"])
-    there = entry["delta_id"] is not None and name in state.tables
+    table = state.tables.get(name)
+    there = entry["delta_id"] is not None and table is not None and not table.dropped
     return there and settings.wanted(name.schema, name.table)
 
 

@@ -54,7 +54,8 @@ def refresh(spark: SparkSession, settings: Settings, progress: Progress) -> Laye
 
     Raises RefreshRefusedError where silver does not have everything any more: nothing is touched.
     """
-    return _run(spark, settings, progress, anew=not settings.refresh_tables)
+    some = bool(settings.refresh_tables)
+    return _run(spark, settings, progress, anew=not some, some=some)
 
 
 def _run(
@@ -64,9 +65,10 @@ def _run(
     *,
     again: bool = False,
     anew: bool = False,
+    some: bool = False,
 ) -> LayerReport:
     with signing(spark) as session:
-        return _signed(session, settings, progress, again=again, anew=anew)
+        return _signed(session, settings, progress, again=again, anew=anew, some=some)
 
 
 def _signed(
@@ -74,9 +76,11 @@ def _signed(
     settings: Settings,
     progress: Progress,
     *,
-    again: bool = False,
-    anew: bool = False,
+    again: bool,
+    anew: bool,
+    some: bool,
 ) -> LayerReport:
+    """`anew`: make all again, `some`: the tables that settings name."""
     started = time.monotonic()
     ledger = Ledger(spark, settings.layout, settings.source)
     require_same_types(ledger, settings)
@@ -102,7 +106,7 @@ def _signed(
         batches.append(plan.batch)
         anew = anew and not executed.set_aside
     built = GoldState.of(ledger).rebuild.under_way
-    asked = named(settings, GoldState.of(ledger))
+    asked = named(settings, GoldState.of(ledger)) if some else set()
     while True:
         planned = plan_next(spark, settings, ledger, again=again, refresh=asked)
         again = False

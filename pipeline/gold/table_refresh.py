@@ -183,8 +183,16 @@ def _is_ready(spark: SparkSession, table: GoldTable) -> bool:
     """Whether there is nothing, or another run has begun to fill what is there."""
     now = standing(spark, table.reference, table.refresh)
     if now is None:
-        return is_name(table.reference) or not stores.exists(table.reference)
+        return not _something_at(table.reference)
     return now.is_of(table.source) and now.begun > (0, 0)
+
+
+def _something_at(reference: str) -> bool:
+    """Whether anything is at a path, as far as this process can see it."""
+    try:
+        return not is_name(reference) and stores.exists(reference)
+    except Exception:  # each store's client has errors of its own, and Spark may know the way
+        return False
 
 
 def _emptied(spark: SparkSession, table: GoldTable, batch: int) -> bool:
