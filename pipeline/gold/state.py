@@ -196,8 +196,10 @@ class GoldState:
         return table.held or self.cut_held
 
     def held(self) -> list[str]:
-        """Sentences about what goes no further, and why."""
-        reasons = [f"{t.name} is held: {t.held}" for t in self.tables.values() if t.held]
+        """Sentences about what goes no further, and why: those last that wait for another table."""
+        held = [(table.name, table.held) for table in self.tables.values() if table.held]
+        held.sort(key=lambda one: one[1].startswith("it waits for "))
+        reasons = [f"{name} is held: {why}" for name, why in held]
         return [*reasons, *([f"Every table is held: {self.cut_held}"] if self.cut_held else [])]
 
 

@@ -186,7 +186,7 @@ def sentence(fault: Mapping[str, Any]) -> str:
     if fault["kind"] == GIVEN_UP:
         return f"{fault['file']}: {fault['reason']} Tables of before are not complete any more."
     tables = fault["tables"]
-    held = "all tables" if tables is None else _held(tables, fault["reason"])
+    held = "all tables" if tables is None else _held(fault)
     kind = f"{fault['event_type']}: " if fault["event_type"] else ""
     way_back = f" {WAY_BACK}" if fault["kind"] == STATEMENT_DML else ""
     return (
@@ -195,11 +195,16 @@ def sentence(fault: Mapping[str, Any]) -> str:
     )
 
 
-def _held(tables: Sequence[str], reason: str) -> str:
-    """The tables that a fault holds; where it is in the first of them, the others wait for that."""
-    cause, *waiting = tables
-    if not waiting or not reason.startswith(f"{cause}: "):
-        return ", ".join(tables)
+def is_in_first(fault: Mapping[str, Any]) -> bool:
+    """Whether a fault is in the first of its tables, and the others wait for that one."""
+    tables = fault["tables"]
+    return bool(tables) and str(fault["reason"]).startswith(f"{tables[0]}: ")
+
+
+def _held(fault: Mapping[str, Any]) -> str:
+    cause, *waiting = fault["tables"]
+    if not waiting or not is_in_first(fault):
+        return ", ".join(fault["tables"])
     return (
         f"{cause}, and, since the same transaction changes them too, {', '.join(waiting)}"
         f" (waiting for {cause})"

@@ -381,3 +381,14 @@ def test_a_table_that_is_renamed_together_with_a_damaged_one_waits() -> None:
     state = damaged(plan(100, items), T, items=items)
     assert state.tables[U].to_lsn == 119
     assert "shop.t" in (state.tables[U].held or "")
+
+
+def test_the_table_of_a_fault_is_told_before_those_that_wait_for_it() -> None:
+    items = [item("create", 10), item("create", 10, U)]
+    fault = Fault(50, "its key is no date", (U, T), cause=U)
+    state = plan(100, items, [fault])
+    assert state.held() == [
+        "shop.u is held: its key is no date",
+        "shop.t is held: it waits for shop.u: its key is no date",
+    ]
+    assert [table.to_lsn for table in state.tables.values()] == [49, 49]
