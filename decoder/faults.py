@@ -38,6 +38,13 @@ class Fault:
     tables_are_known: bool = True
 
 
+def cause_first(tables: list[str] | None, cause: str | None) -> list[str] | None:
+    """The tables of a fault, with the one that it is in before those that wait for it."""
+    if tables is None or cause not in tables:
+        return tables
+    return [cause, *(table for table in tables if table != cause)]
+
+
 def kind_of(error: BinlogError) -> str:
     """The kind of a fault that an error stands for."""
     return UNSUPPORTED if isinstance(error, UnsupportedError) else UNDECODABLE
@@ -112,7 +119,11 @@ class FaultLog:
             "file": self._file,
             "kind": fault.kind,
             "event_type": fault.error.event_type,
-            "tables": fault.tables,
-            "reason": fault.error.reason,
+            "tables": cause_first(fault.tables, fault.error.table),
+            "reason": _reason(fault.error),
             "content": fault.content[:CONTENT_LIMIT],
         }
+
+
+def _reason(error: BinlogError) -> str:
+    return error.reason if error.table is None else f"{error.table}: {error.reason}"

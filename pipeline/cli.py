@@ -89,11 +89,28 @@ def apply(
     conf: Conf = None,
     until: Until = None,
     full_refresh: FullRefresh = False,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--table", help="With --full-refresh: a pattern over schema.table; repeatable."
+        ),
+    ] = None,
     log: Log = None,
 ) -> None:
     """Gold only: apply what is decoded to the replicated tables, and publish the cut."""
+    if table and not full_refresh:
+        raise typer.BadParameter("it names what is made again: it needs --full-refresh.")
     command = "apply --full-refresh" if full_refresh else "apply"
-    carry_out(command, conf, source=source, binlogs=binlogs, lake=lake, until=until, log=log)
+    carry_out(
+        command,
+        conf,
+        source=source,
+        binlogs=binlogs,
+        lake=lake,
+        until=until,
+        refresh_tables=table,
+        log=log,
+    )
 
 
 @app.command()

@@ -64,6 +64,9 @@ MATERIALIZE = "spark.databricks.delta.merge.materializeSource"
 MARKED = 200
 """How far back a table's commits are looked through for a step's mark."""
 
+USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+"""The setting with what all commits of a session carry."""
+
 MERGED = "__binlake_merged"
 """What the rows of a MERGE are called in its conditions and values."""
 

@@ -140,6 +140,10 @@ class Lake:
         """Gold: the replicated table."""
         return self._path("gold", encode_part(schema), encode_part(table))
 
+    def damaged(self, schema: str, table: str, name: str) -> str:
+        """What was moved away from the place of a gold table, when that was made again."""
+        return self._path("gold", "_damaged", encode_part(schema), encode_part(table), name)
+
     @property
     def cuts(self) -> str:
         """Gold: the published cuts."""

@@ -206,7 +206,8 @@ class Settings(Model):
     path or an fsspec URL; `default_charset` is what text is in whose charset neither the log nor
     its DDL tells.
     `drift`: whether gold's rows are compared with before images, where that is cheap or always
-    (`full`). `until`: gold goes no further than that (see `pipeline.until`). `keep_runs`: for so
+    (`full`). `until`: gold goes no further than that (see `pipeline.until`). `refresh_tables`:
+    a full refresh of gold is of these tables alone, by pattern. `keep_runs`: for so
     many days the records of runs are kept. `log`: what lines of the log are. `airflow` is for the
     DAGs that are made of the same file, and nothing here looks at it.
     """
@@ -232,6 +233,7 @@ class Settings(Model):
     given_up: tuple[int, ...] = ()
     drift: bool | Literal["full"] = True
     until: Annotated[str | None, BeforeValidator(_until)] = None
+    refresh_tables: tuple[TablePattern, ...] = ()
     retention: RetentionSettings = RetentionSettings()
     on_fault: Literal["hold", "mark"] = "hold"
     on_drop: Literal["keep", "drop"] = "keep"

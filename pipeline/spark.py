@@ -38,6 +38,13 @@ logger.task.name = org.apache.spark.executor.Executor
 logger.task.level = off
 logger.tasks.name = org.apache.spark.scheduler.TaskSetManager
 logger.tasks.level = off
+# So is a write that fails.
+logger.write.name = org.apache.spark.sql.delta.files.DeltaFileFormatWriter
+logger.write.level = off
+logger.merge.name = org.apache.spark.sql.delta.commands.MergeIntoCommand
+logger.merge.level = off
+logger.utils.name = org.apache.spark.util.Utils
+logger.utils.level = off
 # Delta says at error level that it does not push a filter of its own down to Parquet.
 logger.filter.name = org.apache.spark.sql.delta.DeltaParquetFileFormat
 logger.filter.level = off

@@ -150,6 +150,14 @@ def remove(folder: str) -> None:
             filesystem.rm(path, recursive=True)
 
 
+def move(path: str, to: str) -> None:
+    """Move a file or folder to a place where nothing is yet."""
+    filesystem, place = _fresh(path)
+    _, target = _fresh(to)
+    filesystem.makedirs(target.rpartition("/")[0], exist_ok=True)
+    filesystem.mv(place, target, recursive=True)
+
+
 def _fresh(location: str) -> tuple[Any, str]:
     """The store and the path in it, without what is remembered of it: Spark writes there too."""
     filesystem, path = url_to_fs(location)

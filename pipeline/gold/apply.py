@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from pyspark.sql import DataFrame, SparkSession
@@ -13,6 +13,7 @@ from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
 from pipeline.gold.cascade_store import Changes
 from pipeline.gold.changes import Skipped, read_changes
+from pipeline.gold.damage import Damage, met_in, version_of
 from pipeline.gold.drift import Look, Watch
 from pipeline.gold.facts import Facts
 from pipeline.gold.few_changes import Few, few_of
@@ -22,11 +23,12 @@ from pipeline.gold.insert_defaults import left_out
 from pipeline.gold.merge import Take, put
 from pipeline.gold.names import gold_name
 from pipeline.gold.parts import Evolve, Part, Rows, parts
-from pipeline.gold.refusal import TableRefusedError
+from pipeline.gold.refusal import Refusal, TableRefusedError
 from pipeline.gold.renames import Step, change, in_order
 from pipeline.gold.seeded import Seeding, take_seed
 from pipeline.gold.state import TableState
 from pipeline.gold.stops import Stop, stops
+from pipeline.gold.table_refresh import make_ready
 from pipeline.gold.write import Write
 from pipeline.gold.xa import Prepared
 from pipeline.interpreted import staying_active
@@ -81,6 +83,7 @@ def apply_tables(
     All of them stop where changes of one cannot be applied. `items`: every table's timeline.
     """
     tables = {state.name: state for state in states}
+    carrier = _Carrier(spark, settings, batch, tables, items)
     applied = dict.fromkeys(tables, 0)
     steps = [
         step
@@ -90,38 +93,95 @@ def apply_tables(
     ordered = in_order(steps)
     for n, group in enumerate(ordered):
         try:
-            for step in group:
-                if isinstance(step.part, Rows):
-                    applied[step.name] += _apply_rows(
-                        spark,
-                        settings,
-                        batch,
-                        step.table,
-                        tables[step.name],
-                        step.part,
-                        step.version,
-                    )
-                elif step.part.item.seed and batch.since_seeds:
-                    state, timeline = tables[step.name], items.get(step.name, ())
-                    seeding = Seeding(
-                        step.table, state, step.part, step.version, timeline, batch.since_seeds
-                    )
-                    applied[step.name] += take_seed(spark, settings, seeding)
-            evolving = [s for s in group if isinstance(s.part, Evolve) and not s.part.item.seed]
-            if evolving:
-                change(spark, evolving, drop_rows=batch.drop_rows)
-        except TableRefusedError as error:
-            # Only the steps of a RENAME stand together, which refuses nothing.
-            refused = group[0].name
+            for name, count in carrier.carry_out(group):
+                applied[name] += count
+        except Exception as error:
+            at_fault, why = _told(error, group)
             done, left = chain(*ordered[:n]), chain(*ordered[n:])
-            return Applied(applied, stops(list(done), list(left), refused, error.refusal))
+            return Applied(applied, stops(list(done), list(left), at_fault, why))
     return Applied(applied)
+
+
+@dataclass(frozen=True, slots=True)
+class _Carrier:
+    """Carries out steps of tables that renames tie together, or of one."""
+
+    spark: SparkSession
+    settings: Settings
+    batch: Batch
+    tables: Mapping[TableName, TableState]
+    items: Mapping[TableName, Sequence[TimelineItem]]
+    ready: set[TableName] = field(default_factory=set)
+
+    def carry_out(self, group: Sequence[Step]) -> list[tuple[TableName, int]]:
+        """Do steps that stand together; how many changes of which tables were applied.
+
+        What fails is tried once more: of runs at the same step at once, one may have brought the
+        table past it. Raises TableRefusedError where changes cannot be applied.
+        """
+        try:
+            return self._once(group)
+        except TableRefusedError:
+            raise
+        except Exception as error:
+            if _told(error, group):
+                return self._once(group)
+            raise
+
+    def _once(self, group: Sequence[Step]) -> list[tuple[TableName, int]]:
+        self._make_ready(group)
+        counts = [(step.name, self._rows(step)) for step in group]
+        evolving = [s for s in group if isinstance(s.part, Evolve) and not s.part.item.seed]
+        if evolving:
+            change(self.spark, evolving, drop_rows=self.batch.drop_rows)
+        return counts
+
+    def _make_ready(self, group: Sequence[Step]) -> None:
+        """Before the first step of a table that is made again by itself."""
+        for step in group:
+            if step.name not in self.ready and self.tables[step.name].refresh == self.batch.number:
+                make_ready(self.spark, self.settings, step.table, step.name, self.batch.number)
+            self.ready.add(step.name)
+
+    def _rows(self, step: Step) -> int:
+        """Rows of the log, or of a seed with what the log says of them since."""
+        state, part = self.tables[step.name], step.part
+        if isinstance(part, Rows):
+            return _apply_rows(
+                self.spark, self.settings, self.batch, step.table, state, part, step.version
+            )
+        if not part.item.seed or self.batch.since_seeds is None:
+            return 0
+        timeline = self.items.get(step.name, ())
+        seeding = Seeding(step.table, state, part, step.version, timeline, self.batch.since_seeds)
+        return take_seed(self.spark, self.settings, seeding)
+
+
+def _told(error: Exception, group: Sequence[Step]) -> tuple[TableName, Refusal | Damage]:
+    """Which table of a group an error is of, and what it tells of it.
+
+    Raises the error again where it is no table's own.
+    """
+    if isinstance(error, TableRefusedError):
+        # Only the steps of a RENAME stand together, which refuses nothing.
+        return group[0].name, error.refusal
+    text = str(error)
+    step = next((one for one in group if one.table.reference in text), group[0])
+    damage = met_in(error, step.table.reference, version_of(step.table.reference))
+    if damage is None:
+        raise error
+    if isinstance(step.part, Rows) and not step.part.key:
+        # To apply changes twice would count rows twice, and the next batch has another number.
+        if damage.passes:
+            raise error
+        damage = replace(damage, final=True)
+    return step.name, damage
 
 
 def _steps(
     settings: Settings, batch: Batch, state: TableState, items: Sequence[TimelineItem]
 ) -> list[Step]:
-    table = _gold_table(settings, state, batch.refresh)
+    table = _gold_table(settings, state, max(batch.refresh, state.refresh))
     found = parts(state, items)
     return [
         Step(table, state.name, part, _number(batch, n), vouched=n > 0 and _whole(found[n - 1]))

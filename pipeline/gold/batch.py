@@ -28,8 +28,9 @@ from pipeline.gold.rebuild import (
 )
 from pipeline.gold.renames import tied
 from pipeline.gold.seeded import seed_facts, seeds_in
-from pipeline.gold.state import GoldState, TableState
+from pipeline.gold.state import NO_LSN, GoldState, TableState
 from pipeline.gold.stops import Stop, stand
+from pipeline.gold.table_refresh import refreshed_in
 from pipeline.interpreted import interpreted
 from pipeline.ledger import Ledger, Plan
 from pipeline.progress import Progress
@@ -99,8 +100,10 @@ def _execute(
     fresh = seen is not None and ledger.wrote(plan)
     watching = watch(settings.drift, plan.batch, len(touched), fresh=fresh)
     low = min([before.cut_lsn, *(table.from_lsn for table in touched)])
+    moved = seen.moved if seen else {}
     if seen is None or seen.facts.low > low or seen.facts.high != state.cut_lsn:
-        seen = look(spark, settings, low, state.cut_lsn, before.xa_from)
+        xa_from = NO_LSN if refreshed_in(state, plan.batch) else before.xa_from
+        seen = look(spark, settings, low, state.cut_lsn, xa_from)
     facts = seen.facts
     few = Few(facts.changes, interpreted(spark)) if are_few(facts) else None
     items = _by_table(seen.items)
@@ -144,7 +147,9 @@ def _execute(
     if is_overtaken(ledger, state):
         reason = f"silver is being decoded anew since gold's batch {plan.batch} was planned."
         raise ConcurrentRunError(reason, remedy="Run it again.")
-    published = publish(spark, settings, state, facts, Cut.of(record), plan.batch, looking)
+    published = publish(spark, settings, state, facts, Cut.of(record), plan.batch, looking, moved)
+    stopped = bool(stops) or published.state is not state
+    state = published.state
     done = {
         "changes": applied,
         "held": state.held(),
@@ -158,8 +163,8 @@ def _execute(
     }
     if state.rebuild.under_way:
         done["published"] = published_before(record)
-    ledger.finish(plan, {**done, "standing": state.standing()} if stops else done)
-    return Executed(applied, refused=bool(stops))
+    ledger.finish(plan, {**done, "standing": state.standing()} if stopped else done)
+    return Executed(applied, refused=stopped)
 
 
 def _tied(

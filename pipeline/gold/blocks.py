@@ -47,13 +47,21 @@ class Block:
 class Fault:
     """An open row of the quarantine; `tables` is None where they are not known.
 
-    `given_up`: conf accepts it, so it holds nothing, whatever the rules say.
+    `given_up`: conf accepts it, so it holds nothing, whatever the rules say. `cause` is the table
+    that it is in, where that is known: the others wait for that one.
     """
 
     lsn: int
     sentence: str
     tables: tuple[TableName, ...] | None
     given_up: bool = False
+    cause: TableName | None = None
+
+    def reason(self, name: TableName) -> str:
+        """Why it holds that table."""
+        if self.cause is None or str(name) == str(self.cause):
+            return self.sentence
+        return f"it waits for {self.cause}: {self.sentence}"
 
     def names(self, table: TableName) -> bool:
         """Whether it names the table, or one that cannot be told from it (names may hold dots)."""
@@ -156,7 +164,7 @@ def fault_blocks(faults: Iterable[Fault], name: TableName, rules: Rules) -> list
     Of tables that cannot be told apart by its names, both are held rather than neither.
     """
     return [
-        Block(fault.lsn, fault.sentence, marked=rules.marks(fault))
+        Block(fault.lsn, fault.reason(name), marked=rules.marks(fault))
         for fault in faults
         if fault.names(name) or (fault.tables is None and rules.marks(fault))
     ]

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession, functions as sf
 
 from pipeline import delta
 from pipeline.catalog.effects import TableName
+from pipeline.errors import BinlakeError
 from pipeline.gold.cascade_links import Items
 from pipeline.gold.cascade_replay import Event, Identity, Link, Values
 from pipeline.gold.cascade_rows import (
@@ -22,12 +23,22 @@ from pipeline.gold.cascade_rows import (
     referring,
     transactions,
 )
+from pipeline.gold.damage import Damage, met_in, version_of
 from pipeline.gold.facts import Facts
 from pipeline.gold.faults import TakenUp, taken_up
 from pipeline.gold.names import gold_name
 from pipeline.settings import Settings
 
 Answer = TypeVar("Answer")
+
+
+class DamagedTableError(BinlakeError):
+    """The gold table of a child cannot be read."""
+
+    def __init__(self, name: TableName, damage: Damage) -> None:
+        super().__init__(damage.held(name))
+        self.name = name
+        self.damage = damage
 
 
 class Reader:
@@ -128,7 +139,10 @@ class Reader:
             return []
         return self._once(
             (link, frozenset(values), tuple(columns)),
-            lambda: referring(self._gold(link.child, version), link, values, columns),
+            lambda: self._read(
+                link.child,
+                lambda: referring(self._gold(link.child, version), link, values, columns),
+            ),
         )
 
     def keyed(
@@ -144,8 +158,22 @@ class Reader:
             return []
         return self._once(
             (table, tuple(key), frozenset(keys), tuple(columns)),
-            lambda: keyed(self._gold(table, version), table, key, keys, columns),
+            lambda: self._read(
+                table, lambda: keyed(self._gold(table, version), table, key, keys, columns)
+            ),
         )
+
+    def _read(self, table: TableName, look: Callable[[], Answer]) -> Answer:
+        """Read rows of a gold table. Raises DamagedTableError where something is wrong with it."""
+        try:
+            return look()
+        except Exception as error:
+            name = gold_name(self._settings, table.schema, table.table)
+            damage = met_in(error, name, version_of(name))
+            # What Binlake itself raises is not of the table.
+            if damage is None or isinstance(error, BinlakeError):
+                raise
+            raise DamagedTableError(table, damage) from error
 
     def _gold(self, table: TableName, version: int) -> DataFrame:
         name = gold_name(self._settings, table.schema, table.table)

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
 from pipeline import delta
 from pipeline.bronze.gtids import GtidSet
 from pipeline.catalog.effects import TableName
+from pipeline.gold.damage import Damage, gone, met_in, version_of
 from pipeline.gold.facts import Facts
+from pipeline.gold.foreign_commits import by_others, commit_of, signs
 from pipeline.gold.names import gold_name
 from pipeline.gold.state import GoldState, TableState
-from pipeline.gold.written import Written, written_since
+from pipeline.gold.written import Written, commits_since, written_since
 from pipeline.settings import Settings
 
 TABLES = pa.list_(
@@ -73,10 +75,12 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A cut, and what was written since the one before, by `schema.table`."""
+    """A cut, what was written since the one before, by `schema.table`, and where gold stands then:
+    tables that turned out to be damaged do not equal the source's."""
 
     cut: Cut
     written: Mapping[str, Written]
+    state: GoldState
 
 
 def published(record: Mapping[str, Any] | None) -> dict[TableName, int]:
@@ -110,27 +114,33 @@ def publish(
     before: Cut,
     batch: int,
     looking: SparkSession,
+    moved: Mapping[TableName, int],
 ) -> Published:
     """Append the cut of a plan whose tables are all applied; none as long as a full refresh goes on
     behind it.
 
     `facts` reach from the cut before, or further back, up to this one. `looking` is the session in
-    which tables are asked what was written.
+    which tables are asked what was written. `moved`: the versions of tables that upkeep has moved
+    on since the cut before.
     """
-    entries = _entries(looking, settings, state, before)
+    found = _looked(looking, settings, state, before, batch)
+    state = state.with_damaged(
+        {one.state.name: one.damage for one in found if one.damage is not None}
+    )
+    entries = [_entry(settings, state, one, moved) for one in found]
     cut = Cut(
         str(gtids_at(before, facts)) or None,
         before.committed_at if facts.committed_at is None else facts.committed_at,
-        [entry for entry, _ in entries],
+        entries,
     )
-    done = {f"{e['schema']}.{e['table']}": figures for e, figures in entries if figures}
+    done = {str(one.state.name): one.written for one in found if one.written}
     if state.rebuild.under_way:
-        return Published(cut, done)
+        return Published(cut, done, state)
     row = {"source": settings.source, "batch": batch, "lsn": state.cut_lsn, **asdict(cut)}
     frame = spark.createDataFrame(pa.Table.from_pylist([row], schema=CUTS))
     app = f"gold/{settings.source}/_cuts"
     delta.append_once(frame.coalesce(1), settings.layout.cuts, app=app, version=batch)
-    return Published(cut, done)
+    return Published(cut, done, state)
 
 
 def gtids_at(before: Cut, facts: Facts) -> GtidSet:
@@ -144,48 +154,95 @@ def gtids_at(before: Cut, facts: Facts) -> GtidSet:
     return GtidSet((known | added).intervals, {**known.last, **added.last})
 
 
-def _entries(
-    spark: SparkSession, settings: Settings, state: GoldState, before: Cut
-) -> list[tuple[dict[str, Any], Written | None]]:
-    """Every table's entry, and what was written; one that the batch did not touch is as it was in
-    the cut before."""
-    known = {(entry["schema"], entry["table"]): entry for entry in before.tables}
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """A table behind a batch: its Delta id and version, what the batch wrote, and what is wrong.
 
-    def entry(table: TableState) -> tuple[dict[str, Any], Written | None]:
-        path = gold_name(settings, table.schema, table.table)
-        last = known.get((table.schema, table.table))
-        delta_id = last["delta_id"] if last else None
-        since = last["delta_version"] if last else None
-        delta_version = since if delta_id else None
-        done = None
+    `damage` is what is found to be wrong now, or turned out to be less so than it seemed.
+    """
+
+    state: TableState
+    delta_id: str | None
+    delta_version: int | None
+    written: Written | None = None
+    damage: Damage | None = None
+
+
+def _looked(
+    spark: SparkSession, settings: Settings, state: GoldState, before: Cut, batch: int
+) -> list[_Looked]:
+    """Every table; one that the batch did not touch is as it was in the cut before."""
+    known = {(entry["schema"], entry["table"]): entry for entry in before.tables}
+    judges = state.signed and signs(spark)
+
+    def looked(table: TableState) -> _Looked:
+        last = known.get((table.schema, table.table)) or {}
+        again = batch == table.refresh
+        delta_id, since = last.get("delta_id"), last.get("delta_version")
+        as_it_was = _Looked(table, delta_id, since if delta_id else None)
         # Without a version of its own, what is at the path is not the source's table, unless it was
         # that before: one that begins unknown is emptied.
-        if table.touched if delta_id else table.version is not None:
-            delta_id, delta_version, done = _version(spark, path, delta_id, since)
-        told = {
-            "schema": table.schema,
-            "table": table.table,
-            "path": path,
-            "delta_id": delta_id,
-            "delta_version": delta_version,
-            "held": state.holds(table) is not None or table.to_lsn < state.cut_lsn,
-            "complete": table.complete,
-        }
-        return told, done
+        if not (table.touched if delta_id else table.version is not None):
+            return as_it_was
+        path = gold_name(settings, table.schema, table.table)
+        try:
+            found = delta.found(spark, path)
+            if found is None and (table.dropped or not delta_id):
+                return _Looked(table, None, None)
+            if found is None:
+                return replace(as_it_was, damage=table.damage or gone(path))
+            commits = commits_since(spark, path, since)
+        except Exception as error:
+            damage = met_in(error, path, version_of(path))
+            if damage is None:
+                raise
+            return replace(as_it_was, damage=table.damage or damage)
+        damage = (
+            _damage(spark, table, path, commits, since)
+            if judges and delta_id and since is not None and not again
+            else None
+        )
+        kept = damage is not None and not damage.met
+        return _Looked(
+            table,
+            delta_id if delta_id and not again else found.id,
+            # What somebody else has written is no state of the source's.
+            since if kept else commits[0]["version"],
+            written_since(commits, since),
+            damage,
+        )
 
     tables = [state.tables[name] for name in sorted(state.tables)]
     with ThreadPoolExecutor(settings.parallel_tables) as pool:
-        return list(pool.map(entry, tables))
+        return list(pool.map(looked, tables))
 
 
-def _version(
-    spark: SparkSession, path: str, delta_id: str | None, before: int | None
-) -> tuple[str | None, int | None, Written | None]:
-    """A table's id, if it is not known, its latest version, and what was written since `before`.
+def _damage(
+    spark: SparkSession, table: TableState, path: str, commits: Sequence[Row], since: int
+) -> Damage | None:
+    """What a table's commits since the cut before tell."""
+    found = [commit_of(row) for row in reversed(commits) if row["version"] > since]
+    if damage := by_others(spark, path, found, since):
+        return damage
+    if table.damage and table.damage.final and not any(commit.is_own for commit in found):
+        return replace(table.damage, final=False)
+    return None
 
-    Nothing where there is no table.
-    """
-    found = delta.found(spark, path)
-    if found is None:
-        return None, None, None
-    return delta_id or found.id, *written_since(spark, path, before)
+
+def _entry(
+    settings: Settings, state: GoldState, looked: _Looked, moved: Mapping[TableName, int]
+) -> dict[str, Any]:
+    """What the cut has of a table."""
+    table = state.tables[looked.state.name]
+    version = looked.delta_version
+    if version is not None and table.damage is None:
+        version = max(version, moved.get(table.name, version))
+    return {
+        "schema": table.schema,
+        "table": table.table,
+        "path": gold_name(settings, table.schema, table.table),
+        "delta_id": looked.delta_id,
+        "delta_version": version,
+        "held": state.holds(table) is not None or table.to_lsn < state.cut_lsn,
+        "complete": table.complete,
+    }

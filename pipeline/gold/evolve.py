@@ -15,6 +15,7 @@ from pipeline import delta
 from pipeline.catalog.items import TimelineItem
 from pipeline.errors import BinlakeError
 from pipeline.gold.alter_table import add_columns, alter_table
+from pipeline.gold.damage import met_in
 from pipeline.gold.gold_table import (
     SOURCE,
     GoldTable,
@@ -100,6 +101,11 @@ def taken(spark: SparkSession, reference: str, source: str, *, known: bool) -> s
         now = standing(spark, reference)
     except AnalysisException:
         return f"{reference} is there already, and no table of Delta's. {remedy}"
+    except Exception as error:
+        damage = met_in(error, reference, None)
+        if damage is None:
+            raise
+        return f"{reference} is there already, and cannot be read: {damage.reason}. {remedy}"
     if now is None or (known and now.is_of(source)):
         return None
     if now.is_of(source):

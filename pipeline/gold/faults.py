@@ -14,7 +14,7 @@ from pipeline.gold.blocks import Fault
 from pipeline.lake import Lake
 from pipeline.report import one_for_each_cause
 from pipeline.silver.decode import OFFSET_BITS
-from pipeline.silver.quarantine import GIVEN_UP, RETRYABLE, sentence, unresolved
+from pipeline.silver.quarantine import GIVEN_UP, RETRYABLE, is_in_first, sentence, unresolved
 
 
 def open_faults(spark: SparkSession, lake: Lake, source: str) -> list[Fault]:
@@ -73,4 +73,5 @@ def _fault(row: Mapping[str, Any]) -> Fault:
     lsn = row["__lsn"] if row["__lsn"] is not None else row["ordinal"] << OFFSET_BITS | row["__pos"]
     tables = row["tables"]
     named = None if tables is None else tuple(TableName.read(name) for name in tables)
-    return Fault(lsn, sentence(row), named, given_up=row["kind"] == GIVEN_UP)
+    cause = named[0] if named and is_in_first(row) else None
+    return Fault(lsn, sentence(row), named, given_up=row["kind"] == GIVEN_UP, cause=cause)

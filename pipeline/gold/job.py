@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from pipeline.gold.batch import execute
 from pipeline.gold.drift import sentences
 from pipeline.gold.incomplete import incomplete_after_seed
+from pipeline.gold.inspection import signing
 from pipeline.gold.planning import plan_next
 from pipeline.gold.rebuild import (
     WAITS,
@@ -25,6 +26,7 @@ from pipeline.gold.rebuild import (
     told,
 )
 from pipeline.gold.state import NO_LSN, GoldState
+from pipeline.gold.table_refresh import named, refreshed_in
 from pipeline.gold.until import last_wanted
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress
@@ -48,11 +50,13 @@ def retry(spark: SparkSession, settings: Settings, progress: Progress) -> LayerR
 
 
 def refresh(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
-    """Build every table anew from silver, or go on with that if it is under way.
+    """Build every table anew from silver, or go on with that if it is under way; or those tables
+    alone that settings name.
 
     Raises RefreshRefusedError where silver does not have everything any more: nothing is touched.
     """
-    return _run(spark, settings, progress, anew=True)
+    some = bool(settings.refresh_tables)
+    return _run(spark, settings, progress, anew=not some, some=some)
 
 
 def _run(
@@ -62,7 +66,22 @@ def _run(
     *,
     again: bool = False,
     anew: bool = False,
+    some: bool = False,
 ) -> LayerReport:
+    with signing(spark) as session:
+        return _signed(session, settings, progress, again=again, anew=anew, some=some)
+
+
+def _signed(
+    spark: SparkSession,
+    settings: Settings,
+    progress: Progress,
+    *,
+    again: bool,
+    anew: bool,
+    some: bool,
+) -> LayerReport:
+    """`anew`: make all again, `some`: the tables that settings name."""
     started = time.monotonic()
     ledger = Ledger(spark, settings.layout, settings.source)
     require_same_types(ledger, settings)
@@ -88,8 +107,9 @@ def _run(
         batches.append(plan.batch)
         anew = anew and not executed.set_aside
     built = GoldState.of(ledger).rebuild.under_way
+    asked = named(settings, GoldState.of(ledger)) if some else set()
     while True:
-        planned = plan_next(spark, settings, ledger, again=again)
+        planned = plan_next(spark, settings, ledger, again=again, refresh=asked)
         again = False
         state = planned.previous
         if planned.following is None or planned.following == tried:
@@ -99,6 +119,7 @@ def _run(
         executed = execute(spark, settings, ledger, plan, progress, planned.seen)
         counts.update(executed.changes)
         batches.append(plan.batch)
+        asked -= refreshed_in(GoldState.from_body(plan.body), plan.batch)
         if executed.set_aside:
             continue
         state = GoldState.from_body(plan.body)

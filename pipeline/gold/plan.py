@@ -23,6 +23,7 @@ from pipeline.gold.blocks import (
     refusal_blocks,
     seed_blocks,
 )
+from pipeline.gold.damage import Damage
 from pipeline.gold.state import NO_LSN, GoldState, TableState
 from pipeline.gold.ways import given_away, standing_after, together, way
 
@@ -34,7 +35,8 @@ class Known:
     """What the layers before gold tell: silver's last batch and cut, the timeline, open faults.
 
     `taken` says of tables that gold is to have for the first time why their place is not free.
-    `files` are the names of the source's files by ordinal.
+    `files` are the names of the source's files by ordinal. `damaged` are the gold tables that have
+    something wrong with themselves.
     """
 
     silver_batch: int
@@ -43,6 +45,7 @@ class Known:
     faults: Sequence[Fault]
     taken: Mapping[TableName, str] = field(default_factory=dict)
     files: Mapping[int, str] = field(default_factory=dict)
+    damaged: Mapping[TableName, Damage] = field(default_factory=dict)
 
 
 def plan_batch(
@@ -58,7 +61,12 @@ def plan_batch(
     given = given_away(known.items)
     for name in {*names, *_faulty(known.faults, cut, wanted, set(map(str, names)))}:
         before = previous.tables.get(name, TableState(*_parts(name)))
-        if wanted(*_parts(name)):
+        if not wanted(*_parts(name)):
+            tables[name] = _left_out(before)
+        elif damage := known.damaged.get(name):
+            tables[name] = before.damaged(damage)
+        else:
+            before = before.recovered()
             refreshed = previous.rebuild.batch > 0
             blocks = [
                 *(left_out_blocks(before, items[name]) if refreshed else ()),
@@ -69,8 +77,6 @@ def plan_batch(
             ]
             blocks += seed_blocks(items[name], blocks)
             ways[name] = way(before, cut, items[name], sorted(blocks), rules, given)
-        else:
-            tables[name] = _left_out(before)
     tables.update(standing_after(together(ways), rules))
     return GoldState(
         known.silver_batch,

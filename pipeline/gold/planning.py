@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from pyspark.sql import SparkSession
 
@@ -15,14 +15,16 @@ from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import NOT_OF_GOLD, TimelineItem, in_force
 from pipeline.gold.blocks import Fault, Rules
 from pipeline.gold.cascade_outlook import Foreseen, Outlook
-from pipeline.gold.cascade_reader import Reader
+from pipeline.gold.cascade_reader import DamagedTableError, Reader
 from pipeline.gold.cascade_store import keep
 from pipeline.gold.cascades import foresee
 from pipeline.gold.cut import published
 from pipeline.gold.evolve import taken
 from pipeline.gold.facts import Facts, gather
 from pipeline.gold.faults import open_faults
+from pipeline.gold.foreign_commits import signs
 from pipeline.gold.halts import next_halt
+from pipeline.gold.inspection import inspect
 from pipeline.gold.names import gold_name, why_no_name
 from pipeline.gold.plan import Known, cascading, plan_batch, same, touch
 from pipeline.gold.rebuild import (
@@ -33,7 +35,8 @@ from pipeline.gold.rebuild import (
     require_all_of_silver,
 )
 from pipeline.gold.seeded import first_seed
-from pipeline.gold.state import GoldState
+from pipeline.gold.state import NO_LSN, GoldState
+from pipeline.gold.table_refresh import begun_again, to_be_made, without
 from pipeline.gold.until import last_wanted
 from pipeline.gold.xa import first_open, redefined
 from pipeline.ledger import Ledger
@@ -44,10 +47,14 @@ from pipeline.silver.standing import silver_standing, silver_to_be
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was looked up to plan a batch, and is of use in carrying it out."""
+    """What was looked up to plan a batch, and is of use in carrying it out.
+
+    `moved`: the versions of tables that upkeep has moved on since the last cut.
+    """
 
     items: Sequence[TimelineItem]
     facts: Facts
+    moved: Mapping[TableName, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +85,18 @@ def rules(settings: Settings) -> Rules:
 
 
 def plan_next(
-    spark: SparkSession, settings: Settings, ledger: Ledger, *, again: bool = False
+    spark: SparkSession,
+    settings: Settings,
+    ledger: Ledger,
+    *,
+    again: bool = False,
+    refresh: Collection[TableName] = (),
 ) -> Planned:
-    """Look at the lake and decide; `again`: also to try once more what was refused."""
+    """Look at the lake and decide; `again`: also to try once more what was refused; `refresh`:
+    tables to be made again from silver.
+
+    Raises RefreshRefusedError where silver does not have all of theirs.
+    """
     previous = GoldState.of(ledger)
     silver = silver_standing(ledger)
     if silver_to_be(ledger).refresh.under_way or is_stale(ledger):
@@ -90,20 +106,22 @@ def plan_next(
     if previous.rebuild.under_way:
         # Maintenance that came while a batch was set aside did not see that a refresh began there.
         require_all_of_silver(ledger)
-    if ledger.last("gold") is None:
+    last = ledger.last("gold")
+    if last is None:
         previous = replace(previous, rebuild=first(silver))
+    batch = last.batch + 1 if last else 1
     decoded = silver.plan.cut_lsn
     wanted = last_wanted(spark, settings, previous.cut_lsn, decoded)
     waits = wanted < decoded
-    building = previous.rebuild.under_way
-    cut = wanted if building else next_halt(spark, settings, previous.cut_lsn, wanted)
-    # Where the first table waits: a transaction that holds one holds it until it is decided.
-    waiting = [table.to_lsn for table in previous.tables.values() if table.held]
-    low = min([previous.cut_lsn, *waiting])
-    seen = look(spark, settings, low, cut, previous.xa_from, cut_before=previous.cut_lsn)
-    if (seed := first_seed(seen.items, previous.cut_lsn, cut)) < cut:
-        cut = seed
-        seen = look(spark, settings, low, cut, previous.xa_from, cut_before=previous.cut_lsn)
+    cut, seen = _look_ahead(spark, settings, previous, wanted)
+    start = previous.without_refusals() if again else previous
+    inspected = inspect(spark, settings, start, ledger.record("gold"))
+    again_from_silver = to_be_made(settings, ledger, start, refresh, inspected, seen.items, cut)
+    if again_from_silver:
+        start = begun_again(start, again_from_silver, batch)
+        seen = look(spark, settings, NO_LSN, cut, NO_LSN, cut_before=previous.cut_lsn)
+    seen = replace(seen, moved=inspected.moved)
+    damaged = without(inspected.damaged, again_from_silver)
     prepared = seen.facts.prepared
     faults = [
         *open_faults(spark, settings.layout, settings.source),
@@ -114,27 +132,41 @@ def plan_next(
     ]
     places = _taken(spark, settings, previous, seen.items)
     files = {row.ordinal: row.file for row in read_files(spark, settings.layout, settings.source)}
-    known = Known(silver.batch, cut, seen.items, faults, places, files)
-    start = previous.without_refusals() if again else previous
+    known = Known(silver.batch, cut, seen.items, faults, places, files, damaged)
     state = plan_batch(start, known, rules(settings), settings.wanted)
     if same(previous, state):
         return Planned(previous, _only_published(previous, state), seen, waits=waits)
-    versions = published(ledger.record("gold"))
-    state, foreseen = _with_cascades(spark, settings, start, known, seen, state, versions)
+    # Rows of a table that is damaged, or that is emptied first, are nothing to go by.
+    versions = without(published(ledger.record("gold")), {*damaged, *again_from_silver})
+    state, foreseen = _with_cascades(spark, settings, start, known, seen, versions)
     if same(previous, state):
         return Planned(previous, _only_published(previous, state), seen, waits=waits)
     decided = [p.tables for p in prepared if p.committed_in(previous.cut_lsn, state.cut_lsn)]
     changed = seen.facts.changed.union(*decided)
     marks = [table.to_lsn for table in state.tables.values()]
-    state = replace(state, xa_from=first_open(prepared, marks, state.cut_lsn))
+    state = replace(state, xa_from=first_open(prepared, marks, state.cut_lsn), signed=signs(spark))
     state = touch(state, changed, previous.cut_lsn)
-    last = ledger.last("gold")
-    batch = last.batch + 1 if last else 1
     name = keep(spark, settings.layout, settings.source, batch, foreseen.changes)
     partly = foreseen.again or state.cut_lsn < wanted
     ends = not partly or (not foreseen.again and state.cut_held is not None)
     state = replace(state, rebuild=following(previous.rebuild, ends=ends))
     return Planned(previous, cascading(state, foreseen.changes, name), seen, partly, waits)
+
+
+def _look_ahead(
+    spark: SparkSession, settings: Settings, previous: GoldState, wanted: int
+) -> tuple[int, Seen]:
+    """How far the next batch goes at most, and what there is until then."""
+    building = previous.rebuild.under_way
+    cut = wanted if building else next_halt(spark, settings, previous.cut_lsn, wanted)
+    # Where the first table waits: a transaction that holds one holds it until it is decided.
+    waiting = [table.to_lsn for table in previous.tables.values() if table.held]
+    low = min([previous.cut_lsn, *waiting])
+    seen = look(spark, settings, low, cut, previous.xa_from, cut_before=previous.cut_lsn)
+    if (seed := first_seed(seen.items, previous.cut_lsn, cut)) < cut:
+        cut = seed
+        seen = look(spark, settings, low, cut, previous.xa_from, cut_before=previous.cut_lsn)
+    return cut, seen
 
 
 def _only_published(previous: GoldState, state: GoldState) -> GoldState | None:
@@ -172,16 +204,17 @@ def _with_cascades(
     previous: GoldState,
     known: Known,
     seen: Seen,
-    state: GoldState,
     versions: Mapping[TableName, int],
 ) -> tuple[GoldState, Foreseen]:
-    """The plan, ending where what foreign keys do needs it to, without children that this holds."""
+    """The plan, ending where what foreign keys do needs it to, without children that this holds,
+    or whose rows cannot be read."""
     items: dict[TableName, list[TimelineItem]] = defaultdict(list)
     for item in seen.items:
         items[item.name].append(item)
     reader = Reader(spark, settings, items, seen.facts, versions)
     again = False
     while True:
+        state = plan_batch(previous, known, rules(settings), settings.wanted)
         outlook = Outlook(
             state.tables,
             previous.cut_lsn,
@@ -191,13 +224,18 @@ def _with_cascades(
             known.faults,
             known.files,
         )
-        foreseen = foresee(settings, outlook, reader)
+        try:
+            foreseen = foresee(settings, outlook, reader)
+        except DamagedTableError as met:
+            known = replace(known, damaged={**known.damaged, met.name: met.damage})
+            left = without(versions, known.damaged)
+            reader = Reader(spark, settings, items, seen.facts, left)
+            continue
         again = again or foreseen.again
         faults = [fault for fault in foreseen.faults if fault not in known.faults]
         if foreseen.cut_lsn == state.cut_lsn and not faults:
             return state, replace(foreseen, again=again)
         known = replace(known, cut_lsn=foreseen.cut_lsn, faults=[*known.faults, *faults])
-        state = plan_batch(previous, known, rules(settings), settings.wanted)
 
 
 def _taken(

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from pipeline.catalog.effects import TableName
+from pipeline.gold.damage import Damage
 from pipeline.gold.refusal import Refusal
 from pipeline.ledger import Ledger, Plan
 from pipeline.report import one_for_each_cause
@@ -31,7 +32,8 @@ class TableState:
     is missing at `from_lsn`; `marked` are the faults after it that gold goes on without. `refused`
     is what could not be applied when it was tried, under this `key`. `taken_over`: where it takes
     over another table's rows (LSN), and whether none of these is missing. `seed`: the id of the
-    last seed whose rows it got.
+    last seed whose rows it got. `damage`: what is wrong with the gold table itself. `refresh`: the
+    batch that made this table again from silver (0: none did, but for a full refresh of all).
     """
 
     schema: str
@@ -50,11 +52,42 @@ class TableState:
     refused: Refusal | None = None
     taken_over: tuple[tuple[int, bool], ...] = ()
     seed: str = ""
+    damage: Damage | None = None
+    refresh: int = 0
 
     @property
     def name(self) -> TableName:
         """The source's table."""
         return TableName(self.schema, self.table)
+
+    def damaged(self, damage: Damage) -> TableState:
+        """Where a table stands that is not what Binlake left: it is not said to equal the
+        source's."""
+        held, before = damage.held(self.name), self.recovered()
+        return replace(
+            self,
+            from_lsn=self.to_lsn,
+            complete=False,
+            held=held,
+            reason=held,
+            touched=False,
+            complete_from=False,
+            marked=(),
+            taken_over=(),
+            damage=replace(damage, whole=before.complete, lacked=before.reason),
+        )
+
+    def recovered(self) -> TableState:
+        """Where it stands if nothing is wrong with it any more."""
+        if self.damage is None:
+            return self
+        return replace(
+            self,
+            complete=self.damage.whole,
+            held=None,
+            reason=self.damage.lacked,
+            damage=None,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +115,8 @@ class GoldState:
     source drops loses its rows in gold. `xa_from`: no XA transaction that was prepared before it
     is of interest to any table (0: that was not looked at). `mark_faults`: tables go on without
     changes of which not all is known. `cascades` names what foreign keys do in the plan beside what
-    is logged (`pipeline.gold.cascade_store`). `rebuild`: the full refresh that all is of.
+    is logged (`pipeline.gold.cascade_store`). `rebuild`: the full refresh that all is of. `signed`:
+    all commits of the plan carry gold's mark (`pipeline.gold.foreign_commits`).
     """
 
     silver_batch: int = 0
@@ -94,6 +128,7 @@ class GoldState:
     mark_faults: bool = False
     cascades: str | None = None
     rebuild: Rebuild = field(default_factory=Rebuild)
+    signed: bool = False
 
     def to_body(self) -> dict[str, Any]:
         """As a plan's body, which is JSON."""
@@ -106,6 +141,7 @@ class GoldState:
             "mark_faults": self.mark_faults,
             "cascades": self.cascades,
             "rebuild": asdict(self.rebuild),
+            "signed": self.signed,
             "tables": [asdict(self.tables[name]) for name in sorted(self.tables)],
         }
 
@@ -129,6 +165,7 @@ class GoldState:
             body.get("mark_faults", False),
             body.get("cascades"),
             Rebuild(**body.get("rebuild", {})),
+            body.get("signed", False),
         )
 
     @classmethod
@@ -143,19 +180,32 @@ class GoldState:
         return cls.from_body({**plan.body, **(record.get("standing") or {})})
 
     def without_refusals(self) -> GoldState:
-        """The state in which nothing was refused."""
-        tables = {name: replace(table, refused=None) for name, table in self.tables.items()}
+        """The state in which nothing was refused, and no error told of a damaged table."""
+        tables = {
+            name: replace(table if _is_final(table) else table.recovered(), refused=None)
+            for name, table in self.tables.items()
+        }
         return replace(self, tables=tables)
+
+    def with_damaged(self, damages: Mapping[TableName, Damage]) -> GoldState:
+        """The state in which these tables turned out to be damaged."""
+        found = {name: self.tables[name].damaged(damage) for name, damage in damages.items()}
+        return replace(self, tables={**self.tables, **found}) if found else self
 
     def holds(self, table: TableState) -> str | None:
         """Why one of the tables goes no further: for its own sake, or because the cut does not."""
         return table.held or self.cut_held
 
     def held(self) -> list[str]:
-        """Sentences about what goes no further, and why."""
+        """Sentences about what goes no further, and why: those last that wait for another table."""
         held = [(str(table.name), table.held) for table in self.tables.values() if table.held]
+        held.sort(key=lambda one: one[1].startswith("it waits for "))
         reasons = one_for_each_cause(held, "{} is held: {}".format)
         return [*reasons, *([f"Every table is held: {self.cut_held}"] if self.cut_held else [])]
+
+
+def _is_final(table: TableState) -> bool:
+    return table.damage is not None and table.damage.final
 
 
 def _table(entry: Mapping[str, Any]) -> TableState:
@@ -164,4 +214,6 @@ def _table(entry: Mapping[str, Any]) -> TableState:
     read["taken_over"] = tuple((lsn, whole) for lsn, whole in entry.get("taken_over", ()))
     if refused := entry.get("refused"):
         read["refused"] = Refusal(**refused)
+    if damage := entry.get("damage"):
+        read["damage"] = Damage(**damage)
     return TableState(**{**entry, **read})

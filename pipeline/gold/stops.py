@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pipeline.catalog.effects import TableName
+from pipeline.gold.damage import Damage
 from pipeline.gold.parts import BEGINNINGS, Evolve, Part, Rows
 from pipeline.gold.refusal import Refusal
 from pipeline.gold.renames import Step
@@ -21,7 +22,8 @@ from pipeline.gold.xa import Prepared, first_open
 class Stop:
     """One table's parts that are `done`, and the one that is not, `left`, for `reason`.
 
-    `refusal` is None for a table that a RENAME ties to the one that is refused.
+    `refusal` or `damage` says so of the table itself; a table that a RENAME ties to that one has
+    neither.
     """
 
     name: TableName
@@ -29,6 +31,7 @@ class Stop:
     left: Part
     reason: str
     refusal: Refusal | None = None
+    damage: Damage | None = None
 
     @property
     def lsn(self) -> int:
@@ -59,17 +62,20 @@ class Stop:
 
 
 def stops(
-    done: Sequence[Step], left: Sequence[Step], refused: TableName, refusal: Refusal
+    done: Sequence[Step], left: Sequence[Step], at_fault: TableName, why: Refusal | Damage
 ) -> list[Stop]:
-    """Where the tables of one group stop; the first step of `left` is the one that is refused."""
+    """Where the tables of one group stop; the first step of `left` is the one that failed."""
     found = {}
+    refusal = why if isinstance(why, Refusal) else None
+    damage = why if isinstance(why, Damage) else None
+    reason = damage.held(at_fault) if damage else why.reason
     for step in left:
         if step.name not in found:
             own = tuple(other.part for other in done if other.name == step.name)
             found[step.name] = (
-                Stop(step.name, own, step.part, refusal.reason, refusal)
-                if step.name == refused
-                else Stop(step.name, own, step.part, f"it waits for {refused}: {refusal.reason}")
+                Stop(step.name, own, step.part, reason, refusal, damage)
+                if step.name == at_fault
+                else Stop(step.name, own, step.part, f"it waits for {at_fault}: {reason}")
             )
     return list(found.values())
 
@@ -88,6 +94,12 @@ def stand(
 
 
 def _standing(stop: Stop, planned: TableState, last: TableState) -> TableState:
+    found = _behind(stop, planned, last)
+    return replace(found.damaged(stop.damage), touched=True) if stop.damage else found
+
+
+def _behind(stop: Stop, planned: TableState, last: TableState) -> TableState:
+    last = last.recovered()
     if not stop.done:
         return replace(
             last,
@@ -111,4 +123,5 @@ def _standing(stop: Stop, planned: TableState, last: TableState) -> TableState:
         key=planned.key,
         touched=True,
         refused=stop.refusal,
+        refresh=planned.refresh,
     )

@@ -221,6 +221,7 @@ def _setting_out(one: Way, rules: Rules) -> TableState:
         marked=tuple(block.lsn for block in one.marked),
         taken_over=(),
         refused=_still_refused(one),
+        damage=None,
     )
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
 from pipeline import delta
 
@@ -25,11 +25,10 @@ _NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """Each figure, and what MERGE, DELETE and writes call it: one commit has one of them."""
 
-UPKEEP = ("OPTIMIZE", "REORG", "VACUUM START", "VACUUM END")
-"""Operations of Delta's that write no row of a batch."""
-
 NEW_COMMITS = 8
 """A table's first batch rarely has more: it is made, filled, altered, and marked as done."""
+UPKEEP = ("OPTIMIZE", "REORG", "VACUUM START", "VACUUM END")
+"""Operations of Delta's that write no row of a batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +59,28 @@ def written(commits: Iterable[Mapping[str, str]]) -> Written:
     return Written(commits=len(metrics), **sums)
 
 
-def written_since(
-    spark: SparkSession, table: str, before: int | None
-) -> tuple[int, Written | None]:
-    """A table's latest version, and what was written behind version `before`, or ever.
+def commits_since(spark: SparkSession, table: str, before: int | None) -> list[Row]:
+    """The rows of a table's history behind version `before`, or of its last few commits, the newest
+    first: at least that one, whatever its version is.
 
-    None where it was only looked after. Each look at the history is a job, and a request or two of
-    the store for each commit that is asked for.
+    Each look at the history is a job, and a request or two of the store for each commit that is
+    asked for.
     """
     since = -1 if before is None else before
     commits = delta.history(spark, table, NEW_COMMITS if before is None else 1).collect()
-    version = commits[0]["version"]
-    if version - since > len(commits):
-        commits = delta.history(spark, table, version - since).collect()
+    if commits[0]["version"] - since > len(commits):
+        commits = delta.history(spark, table, commits[0]["version"] - since).collect()
+    return commits
+
+
+def written_since(commits: Sequence[Row], before: int | None) -> Written | None:
+    """What was written in those commits that are behind version `before`, or ever.
+
+    None where the table was only looked after.
+    """
     own = [
         row["operationMetrics"] or {}
         for row in commits
-        if since < row["version"] <= version and row["operation"] not in UPKEEP
+        if (before is None or row["version"] > before) and row["operation"] not in UPKEEP
     ]
-    return version, written(own) if own else None
+    return written(own) if own else None

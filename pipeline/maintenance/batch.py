@@ -9,10 +9,12 @@ from datetime import datetime
 
 from pyspark.sql import SparkSession
 
+from pipeline.delta import USER_METADATA
+from pipeline.gold.damage import met_in
 from pipeline.gold.rebuild import refresh_under_way
 from pipeline.ledger import Ledger, Plan
 from pipeline.maintenance.plan import MaintenancePlan
-from pipeline.maintenance.record import USER_METADATA, Figures, figures, tag
+from pipeline.maintenance.record import Figures, figures, tag
 from pipeline.maintenance.retention import carry_out, runs_before
 from pipeline.maintenance.seeds import remove_abandoned_seeds
 from pipeline.maintenance.tables import Table, gold_tables, shared_tables, silver_tables
@@ -102,9 +104,14 @@ def _look_after(
     with progress.task("maintenance: tables", len(tables), "tables") as task:
 
         def keep(table: Table) -> LookedAfter:
-            what = due(spark, table, look(spark, table), settings.retention.cuts, now)
             try:
+                what = due(spark, table, look(spark, table), settings.retention.cuts, now)
                 return keeper.keep(table, what)
+            except Exception as error:
+                damage = met_in(error, table.reference, None) if table.layer == "gold" else None
+                if damage is None:
+                    raise
+                return LookedAfter(False, (f"{table.name} is left alone: {damage.reason}.",))
             finally:
                 task.advance()
 

@@ -10,8 +10,6 @@ from dataclasses import asdict, dataclass
 
 from pipeline.maintenance.upkeep import Commit
 
-USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
-
 
 def tag(source: str, batch: int) -> str:
     """What the batch's commits carry."""

@@ -11,8 +11,11 @@ from pyspark.sql import SparkSession, functions as sf
 
 from pipeline import delta
 from pipeline.catalog.definitions import read_items
+from pipeline.gold.damage import met_in
 from pipeline.gold.names import gold_name
+from pipeline.gold.state import GoldState
 from pipeline.lake import encode_part
+from pipeline.ledger import Ledger
 from pipeline.settings import Settings
 
 
@@ -51,7 +54,7 @@ def silver_tables(spark: SparkSession, settings: Settings) -> list[Table]:
 def gold_tables(spark: SparkSession, settings: Settings, *, first: int = 0) -> list[Table]:
     """The source's gold tables that cuts name, with the versions of those that are there now.
 
-    Cuts of batches before `first` do not count.
+    Cuts of batches before `first` do not count. One that is damaged is left as it is.
     """
     cuts = settings.layout.cuts
     if not delta.exists(spark, cuts):
@@ -66,6 +69,8 @@ def gold_tables(spark: SparkSession, settings: Settings, *, first: int = 0) -> l
         .agg(sf.collect_set("delta_version").alias("versions"), sf.max("batch").alias("batch"))
         .collect()
     )
+    state = GoldState.of(Ledger(spark, settings.layout, settings.source))
+    damaged = {(t.schema, t.table) for t in state.tables.values() if t.damage is not None}
     # A table that was made anew by hand has another id, and no version of before.
     latest = {(row["schema"], row["table"]): row for row in sorted(rows, key=lambda r: r["batch"])}
     tables = [
@@ -77,6 +82,7 @@ def gold_tables(spark: SparkSession, settings: Settings, *, first: int = 0) -> l
             delta_id=row["delta_id"],
         )
         for (schema, table), row in latest.items()
+        if (schema, table) not in damaged
     ]
     return _there(spark, settings, tables)
 
@@ -102,7 +108,12 @@ def shared_tables(spark: SparkSession, settings: Settings) -> list[Table]:
 
 def _there(spark: SparkSession, settings: Settings, tables: Sequence[Table]) -> list[Table]:
     def exists(table: Table) -> bool:
-        return delta.exists(spark, table.reference)
+        try:
+            return delta.exists(spark, table.reference)
+        except Exception as error:
+            if table.layer != "gold" or met_in(error, table.reference, None) is None:
+                raise
+            return False  # a run of gold says what is wrong with it
 
     with ThreadPoolExecutor(settings.parallel_tables) as pool:
         found: Iterable[bool] = pool.map(exists, tables)

@@ -189,16 +189,32 @@ def sentences(spark: SparkSession, lake: Lake, source: str, batch: int) -> list[
 
 
 def sentence(fault: Mapping[str, Any]) -> str:
-    """One fault in words: where, what, and which tables wait for it."""
+    """One fault in words: where, what, which table is held for it and which wait for that one."""
     if fault["kind"] == GIVEN_UP:
         return f"{fault['file']}: {fault['reason']} Tables of before are not complete any more."
     tables = fault["tables"]
-    held = "all tables" if tables is None else ", ".join(tables)
+    held = "all tables" if tables is None else _held(fault)
     kind = f"{fault['event_type']}: " if fault["event_type"] else ""
     way_back = f" {WAY_BACK}" if fault["kind"] == STATEMENT_DML else ""
     return (
         f"{fault['file']}, position {fault['__pos']}: {kind}{fault['reason']}."
         f" Held before it: {held}.{way_back}"
+    )
+
+
+def is_in_first(fault: Mapping[str, Any]) -> bool:
+    """Whether a fault is in the first of its tables, and the others wait for that one."""
+    tables = fault["tables"]
+    return bool(tables) and str(fault["reason"]).startswith(f"{tables[0]}: ")
+
+
+def _held(fault: Mapping[str, Any]) -> str:
+    cause, *waiting = fault["tables"]
+    if not waiting or not is_in_first(fault):
+        return ", ".join(fault["tables"])
+    return (
+        f"{cause}, and, since the same transaction changes them too, {', '.join(waiting)}"
+        f" (waiting for {cause})"
     )
 
 

@@ -104,7 +104,9 @@ def published_cut(
         entry
         for entry in cut.tables
         if entry["delta_version"] is not None
-        and matches(TableName(entry["schema"], entry["table"]), patterns)
+        and matches(name := TableName(entry["schema"], entry["table"]), patterns)
+        # What is there is not what the cut names, or cannot be read.
+        and state.tables[name].damage is None
     ]
 
     def gold_table(entry: Mapping[str, Any]) -> GoldTable:

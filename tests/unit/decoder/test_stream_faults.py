@@ -222,8 +222,19 @@ def test_a_key_that_cannot_be_kept_exactly_is_a_lossy_key() -> None:
     keyed = table.map() + b"\x08\x01\x00"
     keyed = keyed[:9] + struct.pack("<I", len(keyed)) + keyed[13:]
     bad = table.rows(("abc",)).replace(b"abc", b"a\xffc")
-    log = log_bytes(transaction(1, keyed, table.rows(("ok",))), transaction(2, keyed, bad))
+    others = [
+        insert(Table(8, "ale", (VARCHAR,)), ("a",)),
+        insert(Table(9, "zinc", (VARCHAR,)), ("z",)),
+    ]
+    log = log_bytes(
+        transaction(1, keyed, table.rows(("ok",))),
+        transaction(2, others[0], keyed, bad, others[1]),
+    )
     results = decoded(log)
     (fault,) = faults(results)
-    assert (fault["kind"], fault["tables"]) == ("lossy_key", ["shop.cup"])
+    # The table that it is in comes first, before those that wait for it.
+    assert (fault["kind"], fault["tables"]) == ("lossy_key", ["shop.cup", "shop.ale", "shop.zinc"])
+    assert fault["reason"] == (
+        "shop.cup: column c1: a value of the key column c1 cannot be kept exactly"
+    )
     assert changed(results) == [("cup", "insert", None, ("ok",))]

@@ -211,3 +211,15 @@ def test_a_full_refresh_is_a_command_with_jobs_of_its_own(
     plain, anew = (COMMANDS[command] for command in said)
     assert list(plain) == list(anew)
     assert plain != anew
+
+
+def test_single_tables_are_made_again_by_a_full_refresh_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said: list[object] = []
+    monkeypatch.setattr(cli, "carry_out", lambda *_, **told: said.append(told["refresh_tables"]))
+    tables = ("--table", "shop.orders", "--table", "shop.line*")
+    cli.app(["apply", "--full-refresh", *tables], standalone_mode=False)
+    assert said == [["shop.orders", "shop.line*"]]
+    assert ended(monkeypatch, "apply", *tables) == 2
+    assert "--full-refresh" in capsys.readouterr().err

@@ -7,13 +7,15 @@ from dataclasses import replace
 from typing import Any, cast
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
 
 from pipeline.catalog.effects import TableName
+from pipeline.errors import ConcurrentRunError
 from pipeline.gold import cascade_reader
-from pipeline.gold.cascade_reader import Reader
-from pipeline.gold.cascade_replay import Event
-from pipeline.gold.cascade_rows import Wish
+from pipeline.gold.cascade_reader import DamagedTableError, Reader
+from pipeline.gold.cascade_replay import Event, Link
+from pipeline.gold.cascade_rows import TooManyRowsError, Wish
 from pipeline.gold.facts import Facts
 from pipeline.gold.faults import TakenUp
 from pipeline.gold.xa import Prepared
@@ -133,3 +135,37 @@ def test_all_is_logged_where_nothing_says_otherwise(
     settings = Settings(source="made", lake="nowhere")
     facts = Facts(3, 40, unlogged=frozenset(unlogged))
     assert Reader(cast(SparkSession, None), settings, {}, facts, {}).all_logged() is logged
+
+
+CHILD = TableName("shop", "child")
+LINK = Link(CHILD, ("parent_id",), PARENT, ("id",), on_delete="CASCADE")
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [
+        (AnalysisException("[DELTA_VERSIONS_NOT_CONTIGUOUS] a gap"), DamagedTableError),
+        (TooManyRowsError(CHILD), TooManyRowsError),
+        (ConcurrentRunError("another run came first."), ConcurrentRunError),
+        (OSError(28, "No space left on device"), OSError),
+    ],
+    ids=["of the table", "too many rows", "another run", "a full disk"],
+)
+def test_a_child_that_cannot_be_read_is_told_from_what_ends_the_run(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, raised: type[Exception]
+) -> None:
+    def gold(*_: object, **__: object) -> DataFrame:
+        raise error
+
+    monkeypatch.setattr("pipeline.delta.read", gold)
+    settings = Settings(source="made", lake="nowhere")
+    reader = Reader(cast(SparkSession, None), settings, {}, Facts(0, 40), {CHILD: 3})
+    for look in (
+        lambda: reader.referring(LINK, [(1,)], ["id"]),
+        lambda: reader.keyed(CHILD, ["id"], [(1,)], ["id"]),
+    ):
+        with pytest.raises(raised) as met:
+            look()
+        if isinstance(met.value, DamagedTableError):
+            assert met.value.name == CHILD
+            assert "nowhere/gold/shop/child cannot be read" in met.value.damage.reason

@@ -1,0 +1,146 @@
+"""Commits of gold tables that Binlake did not make: which of them change what a table holds.
+
+OPTIMIZE, VACUUM, properties and the like are anybody's to make; rows and columns are Binlake's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from pipeline import delta
+from pipeline.gold.damage import Damage
+from pipeline.gold.written import UPKEEP
+from pipeline.sessions import setting
+from pipeline.sql_text import in_sql
+
+MARK = "binlake gold"
+"""What gold's own commits carry as their user metadata: what does not is somebody else's."""
+
+_WITHOUT_ROWS = frozenset(
+    {
+        *UPKEEP,
+        *("SET TBLPROPERTIES", "UNSET TBLPROPERTIES", "CLUSTER BY", "COMPUTE STATS"),
+        *("ADD CONSTRAINT", "DROP CONSTRAINT", "UPGRADE PROTOCOL", "ADD FEATURE", "DROP FEATURE"),
+        *("ROW TRACKING BACKFILL", "ROW TRACKING UNBACKFILL", "DOMAIN METADATA CLEANUP"),
+        "ADD DELETION VECTORS TOMBSTONES",
+    }
+)
+"""Delta's operations (`DeltaOperations.scala`) that change neither rows nor columns."""
+_OF_ROWS = frozenset(
+    {
+        *("WRITE", "MERGE", "DELETE", "UPDATE", "TRUNCATE", "RESTORE", "CLONE", "COPY INTO"),
+        *("STREAMING UPDATE", "MANUAL UPDATE", "FSCK", "REPLACE TABLE", "CREATE OR REPLACE TABLE"),
+        *("REPLACE TABLE AS SELECT", "CREATE OR REPLACE TABLE AS SELECT"),
+    }
+)
+"""Those that change rows, also where Delta is told to keep no figures of them."""
+_OF_COLUMNS = frozenset(
+    {
+        *("ADD COLUMNS", "DROP COLUMNS", "RENAME COLUMN", "REPLACE COLUMNS", "CHANGE COLUMN"),
+        *("CHANGE COLUMNS", "UPDATE COLUMN METADATA", "UPDATE SCHEMA"),
+    }
+)
+"""Those that may change columns, or only what is said of them (a comment)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit of a gold table, as its history has it: `mark` is its user metadata, `restored` the
+    version that a RESTORE names; `wrote`: it tells how much it wrote or removed."""
+
+    version: int
+    operation: str
+    mark: str | None = None
+    restored: int | None = None
+    wrote: bool = True
+
+    @property
+    def is_own(self) -> bool:
+        """Whether gold's job made it."""
+        return MARK in (self.mark or "")
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether it is of an operation of another release, or of Databricks' own, that tells of no
+        rows."""
+        return not self.wrote and self.operation not in (*_WITHOUT_ROWS, *_OF_ROWS)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What commits behind the version that gold left tell.
+
+    `foreign`: the first one that changed rows, which nothing has undone. `columns`: one that may
+    have changed columns. `sound`: the version to which a RESTORE undoes them (None: none does).
+    """
+
+    sound: int | None
+    foreign: Commit | None = None
+    columns: Commit | None = None
+
+
+def judge(commits: Sequence[Commit], before: int) -> Judged:
+    """Look at the commits behind version `before`, oldest first.
+
+    A RESTORE to what Binlake left last undoes what came between; one over commits of Binlake's own
+    does not, since Delta skips these from then on.
+    """
+    sound, foreign, columns = [before], None, None
+    for commit in commits:
+        if commit.is_own:
+            sound = [] if foreign or columns else [commit.version]
+        elif commit.operation == "RESTORE" and commit.restored in sound:
+            foreign = columns = None
+        elif commit.operation in _OF_COLUMNS or commit.is_unknown:
+            columns = columns or commit
+        elif commit.operation not in _WITHOUT_ROWS:
+            foreign = foreign or commit
+        if foreign is None and columns is None and commit.version not in sound:
+            sound.append(commit.version)
+    return Judged(sound[-1] if sound else None, foreign, columns)
+
+
+def changed_by_hand(table: str, commit: Commit, sound: int | None) -> Damage:
+    """The damage that a commit of somebody else is."""
+    undo = f"RESTORE TABLE {in_sql(table)} TO VERSION AS OF {sound} undoes it"
+    return Damage(
+        f"its gold table {table} was changed by somebody else: {commit.operation}, version"
+        f" {commit.version}{f' ({undo})' if sound is not None else ''}"
+    )
+
+
+def by_others(
+    spark: SparkSession, table: str, commits: Sequence[Commit], before: int
+) -> Damage | None:
+    """What commits of others behind version `before` have done to a table."""
+    judged = judge(commits, before)
+    foreign = judged.foreign
+    if (
+        foreign is None
+        and judged.columns
+        and _columns(spark, table, before) != _columns(spark, table)
+    ):
+        foreign = judged.columns
+    return changed_by_hand(table, foreign, judged.sound) if foreign else None
+
+
+def _columns(spark: SparkSession, table: str, version: int | None = None) -> list[tuple[str, str]]:
+    schema = delta.read(spark, table, version=version).schema
+    return [(one.name, one.dataType.simpleString()) for one in schema]
+
+
+def commit_of(row: Any) -> Commit:
+    """A commit, of a row of a table's history."""
+    told = (row["operationParameters"] or {}).get("version") or ""
+    restored = int(told) if row["operation"] == "RESTORE" and told.isdecimal() else None
+    wrote = bool(row["operationMetrics"])
+    return Commit(row["version"], row["operation"], row["userMetadata"], restored, wrote)
+
+
+def signs(spark: SparkSession) -> bool:
+    """Whether the session's commits carry gold's mark, so that others' can be told from them."""
+    return setting(spark, delta.USER_METADATA) == MARK
