@@ -48,13 +48,12 @@ from pipeline.progress import Progress, QuietProgress, Task
 from pipeline.redaction import redact
 from pipeline.server.errors import ServerUnreachableError
 from pipeline.server.login import Login
+from pipeline.server.opening import NAP, Stop
 
 TRIES_OF_A_DUMP = 3
 """A dump that the server refuses, or that is broken, is asked for so often without a byte."""
 _INTERRUPTED = (LostConnectionError, ServerUnreachableError, BrokenDumpError)
 """What comes of a connection that is interrupted."""
-_NAP = 0.1
-"""Seconds after which one that waits looks whether it is stopped."""
 
 
 class Capture:
@@ -82,8 +81,7 @@ class Capture:
         self._folder = LandedFolder(self._path, write=write)
         self._backoff = Backoff(settings.retry.longest)
         self._refusals = 0
-        self._stopped = False
-        self._dump: DumpConnection | None = None
+        self._stop = Stop()
         self._gap = False
         self._caught_up = False
         self._from_first = False
@@ -122,19 +120,16 @@ class Capture:
         return self._checkpoints.state
 
     def stop(self) -> None:
-        """Let it end, at a durable position."""
-        # No lock: a signal's handler runs in the thread that may hold it.
-        self._stopped = True
-        if self._dump is not None:
-            self._dump.interrupt()
+        """Let it end, at a durable position: no answer of the server is waited for any more."""
+        self._stop.now()
 
     def _done(self) -> bool:
-        return self._stopped or self._caught_up
+        return self._stop.wanted or self._caught_up
 
     def _wait_after(self, error: BinlakeError) -> None:
         """Wait before connecting anew; raises the error where that is of no use."""
         self._caught_up = False  # what the error kept from being durable is not
-        if self._stopped:
+        if self._stop.wanted:
             if isinstance(error, _INTERRUPTED):
                 return
             raise error
@@ -148,18 +143,15 @@ class Capture:
         # A position inside of an event may be that of another log: all of the file is compared.
         self._from_first = refused
         seconds = self._backoff.next()
-        state = self._checkpoints.state
-        self._checkpoints.state = replace(
-            state, reconnects=state.reconnects + 1, last_error=redact(sentence_of(error))
-        )
+        self._checkpoints.lost(redact(sentence_of(error)))
         say("capture_reconnects", f"{error} Connecting anew in {seconds:.1f} s.", tries=tries)
         self._rest(seconds)
 
     def _rest(self, seconds: float) -> None:
         """Do nothing for so long, or until it is stopped."""
         until = time.monotonic() + seconds
-        while not self._stopped and (left := until - time.monotonic()) > 0:
-            time.sleep(min(left, _NAP))
+        while not self._stop.wanted and (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, NAP))
 
     def _folder_of(self, state: CaptureState) -> LandedFolder:
         """Where the server's log is landed: each that takes over has a folder of its own."""
@@ -199,7 +191,7 @@ class Capture:
         return state
 
     def _connect_and_follow(self) -> None:
-        with Source(self._login) as source:
+        with Source(self._login, self._stop) as source:
             self._forget_where_nothing_is_landed()
             if is_another(self._checkpoints.state, source.identity):
                 self._take_over(source)
@@ -222,7 +214,7 @@ class Capture:
             if start.lost and landed is not None:
                 self._note_gap(landed, start)
             semi_sync = self.settings.semi_sync and source.is_semi_sync()
-            self._dump = DumpConnection(
+            dump = DumpConnection(
                 self._login,
                 replica,
                 start.at,
@@ -230,14 +222,14 @@ class Capture:
                 wait=self.settings.forever,
                 gtids=gtids,
                 semi_sync=semi_sync,
+                stop=self._stop,
             )
             behind = bytes_behind(logs, landed.end if landed else start.at)
             try:
                 with self._progress.task("capture", behind, "bytes") as task:
-                    self._follow(source, self._dump, landed, end.position, task)
+                    self._follow(source, dump, landed, end.position, task)
             finally:
-                self._dump.close()
-                self._dump = None
+                dump.close()
                 self._asked = False
 
     def _known_as(self, identity: Identity) -> Replica:
@@ -320,7 +312,9 @@ class Capture:
             queue.close()
             dump.interrupt()
             reader.join()
-            self._checkpoint(source, dump, final=True)
+            self._make_durable(dump, final=True)
+        if self._caught_up:
+            self._checkpoints.ask(source, final=True)
 
     def _reached(self) -> bool:
         end, target = self._folder.end, self._target
@@ -328,8 +322,14 @@ class Capture:
             return False
         return end >= target
 
-    def _checkpoint(self, source: Source, dump: DumpConnection, *, final: bool = False) -> None:
-        end = self._checkpoints.make(source, final=final)
+    def _checkpoint(self, source: Source, dump: DumpConnection) -> None:
+        self._make_durable(dump, final=False)
+        if not self._stop.wanted:
+            self._checkpoints.ask(source)
+
+    def _make_durable(self, dump: DumpConnection, *, final: bool) -> None:
+        """First of all, and without a word to the server, which may not answer."""
+        end = self._checkpoints.make()
         self._asked = False
         if end is not None:
             dump.acknowledge(end)

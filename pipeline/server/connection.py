@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from pipeline.errors import SettingsError
 from pipeline.server.errors import (
@@ -24,6 +24,13 @@ from pipeline.server.errors import (
     TlsError,
 )
 from pipeline.server.login import Login
+from pipeline.server.opening import (
+    NotOpenedError,
+    Stop,
+    StoppedError,
+    notice_lost_network,
+    open_within,
+)
 from pipeline.server_settings import ALWAYS, VERIFYING, TlsSettings
 
 if TYPE_CHECKING:
@@ -31,7 +38,6 @@ if TYPE_CHECKING:
 
 Loaded = TypeVar("Loaded")
 
-CONNECT_SECONDS = 10
 ANSWER_SECONDS = 60
 """The longest that the server may be silent, and may take nothing; an option of `connect`."""
 
@@ -55,14 +61,20 @@ class _Refusal:
         raise ClearTextRefusedError
 
 
-def connect(login: Login, **options: Any) -> Connection[Any]:
+def connect(login: Login, *, stop: Stop | None = None, **options: Any) -> Connection[Any]:
     """A connection with utf8mb4, autocommit and bounded waits; `options` are PyMySQL's, and win.
+
+    It is there within the login's `connect_timeout`, or not at all; `stop` ends that wait, and
+    every later one on the connection.
 
     Raises ServerUnreachableError, AccessDeniedError or TlsError, and SettingsError for files of
     `server.tls` that cannot be used.
     """
-    import pymysql
+    from pymysql.connections import Connection as Opened
+    from pymysql.err import MySQLError
 
+    # A silent server is told by the limit of all, which names it, and not by one of these.
+    patience = login.connect_timeout + 1
     given: dict[str, Any] = {
         "host": login.host,
         "port": login.port,
@@ -72,16 +84,21 @@ def connect(login: Login, **options: Any) -> Connection[Any]:
         "password": login.password.get_secret_value().encode(),
         "charset": "utf8mb4",
         "autocommit": True,
-        "connect_timeout": CONNECT_SECONDS,
-        "read_timeout": ANSWER_SECONDS,
-        "write_timeout": ANSWER_SECONDS,
         "program_name": "binlake",
         "auth_plugin_map": dict.fromkeys(CLEAR_TEXT_PLUGINS, _Refusal),
         **_tls_options(login.tls),
         **options,
+        "connect_timeout": patience,
+        "read_timeout": patience,
+        "write_timeout": patience,
+        "defer_connect": True,
     }
     try:
-        return pymysql.connect(**given)
+        connection: Connection[Any] = Opened(**given)
+        open_within(connection, login.connect_timeout, stop)
+        notice_lost_network(connection)
+        _wait_for_answers(connection, options)
+        return connection
     except ClearTextRefusedError:
         problem: ServerError = AccessDeniedError(
             "the server asks for the password in the clear, and does not get it.",
@@ -90,11 +107,43 @@ def connect(login: Login, **options: Any) -> Connection[Any]:
             remedy=f"Let the user have another plugin: ALTER USER {login.user!r} IDENTIFIED WITH"
             " caching_sha2_password BY … (mysql_native_password on MariaDB).",
         )
-    except (pymysql.MySQLError, OSError, RuntimeError) as error:
+    except NotOpenedError as error:
+        problem = _not_in_time(login, reached=error.reached)
+    except StoppedError:
+        problem = ServerUnreachableError(
+            "it was not waited for.", address=login.address, user=login.user
+        )
+    except (MySQLError, OSError, RuntimeError) as error:
         # RuntimeError: what PyMySQL raises where the package cryptography is missing.
         problem = _explained(error, login)
     # Outside of the handler: PyMySQL's own error is not chained, whatever it quotes.
     raise problem
+
+
+def _wait_for_answers(connection: Connection[Any], options: Mapping[str, Any]) -> None:
+    """From now on statements have time of their own: PyMySQL looks at these at each answer."""
+    waits = cast(Any, connection)
+    waits._read_timeout = options.get("read_timeout", ANSWER_SECONDS)
+    waits._write_timeout = options.get("write_timeout", ANSWER_SECONDS)
+
+
+def _not_in_time(login: Login, *, reached: bool) -> ServerUnreachableError:
+    named = {"address": login.address, "user": login.user}
+    seconds = f"{login.connect_timeout:g} s"
+    if reached:
+        return ServerUnreachableError(
+            f"something takes the connection there, and no server lets anybody in within {seconds}"
+            " (server.connect_timeout).",
+            remedy="Look whether the server hangs (its error log, a full disk), whether it is one"
+            " of MySQL at all, and whether a proxy between has lost it.",
+            **named,
+        )
+    return ServerUnreachableError(
+        f"nobody answers within {seconds} (server.connect_timeout).",
+        remedy="Look at server.host and port, at the name server, and whether a firewall between"
+        " drops packets.",
+        **named,
+    )
 
 
 @contextmanager
