@@ -67,9 +67,7 @@ def open_within(connection: Connection[Any], seconds: float, stop: Stop | None =
     Raises NotOpenedError after so many seconds, StoppedError, and what opening it raises.
     """
     opening: Future[None] = Future()
-    threading.Thread(
-        target=_open, args=(connection, opening), name="connect", daemon=True
-    ).start()
+    threading.Thread(target=_open, args=(connection, opening), name="connect", daemon=True).start()
     try:
         _wait_for(opening, connection, time.monotonic() + seconds, stop)
     except BaseException:  # an interrupt too
