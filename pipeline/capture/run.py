@@ -15,7 +15,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from pipeline.capture.backoff import Backoff
+from pipeline.capture.backoff import Backoff, most_tries
 from pipeline.capture.byte_queue import ByteQueue
 from pipeline.capture.checkpoints import Checkpoints, bytes_behind
 from pipeline.capture.dump_connection import DumpConnection
@@ -24,6 +24,7 @@ from pipeline.capture.errors import (
     DumpRefusedError,
     LostConnectionError,
     NotLandedError,
+    SameIdentityError,
 )
 from pipeline.capture.landed_file import Writes
 from pipeline.capture.landed_folder import Landed, LandedFolder, alone_in
@@ -33,7 +34,7 @@ from pipeline.capture.reader import read_into
 from pipeline.capture.received import FileNamed, Heartbeat, LogBytes, LogEnded, Received
 from pipeline.capture.source import Identity, Source
 from pipeline.capture.start import FIRST, Start, where_to_begin
-from pipeline.capture.state import CaptureState, Gap, Replica, now, read_state
+from pipeline.capture.state import STATE, CaptureState, Gap, Replica, now, read_state
 from pipeline.capture.take_over import (
     chosen_again,
     is_another,
@@ -49,9 +50,8 @@ from pipeline.redaction import redact
 from pipeline.server.errors import ServerUnreachableError
 from pipeline.server.login import Login
 from pipeline.server.opening import NAP, Stop
+from pipeline.server.refusals import SAME_IDENTITY
 
-TRIES_OF_A_DUMP = 3
-"""A dump that the server refuses, or that is broken, is asked for so often without a byte."""
 _INTERRUPTED = (LostConnectionError, ServerUnreachableError, BrokenDumpError)
 """What comes of a connection that is interrupted."""
 
@@ -137,7 +137,7 @@ class Capture:
         refused = isinstance(error, DumpRefusedError | BrokenDumpError)
         self._refusals += refused
         tries = self._refusals if refused else self._backoff.tries + 1
-        most = _most_tries(error, self.settings)
+        most = most_tries(error, self.settings)
         if most is not None and tries >= most:
             raise error
         # A position inside of an event may be that of another log: all of the file is compared.
@@ -214,6 +214,7 @@ class Capture:
             if start.lost and landed is not None:
                 self._note_gap(landed, start)
             semi_sync = self.settings.semi_sync and source.is_semi_sync()
+            source.require_another_connection()
             dump = DumpConnection(
                 self._login,
                 replica,
@@ -307,6 +308,10 @@ class Capture:
                 self._caught_up = self._caught_up or self._reached()
         except EOFError:
             raise LostConnectionError("the server ended the dump.") from None
+        except DumpRefusedError as error:
+            if SAME_IDENTITY.search(error.message):
+                raise SameIdentityError(folder=str(self._path), state=STATE) from error
+            raise
         finally:
             self.most_queued = max(self.most_queued, queue.most)
             queue.close()
@@ -381,12 +386,3 @@ _WAYS: Mapping[type, Callable[..., None]] = MappingProxyType(
         LogEnded: Capture._on_end,
     }
 )
-
-
-def _most_tries(error: BinlakeError, settings: CaptureSettings) -> int | None:
-    """How often it is tried before that error ends the capture; None: for ever."""
-    if isinstance(error, DumpRefusedError | BrokenDumpError):
-        return TRIES_OF_A_DUMP
-    if not isinstance(error, LostConnectionError | ServerUnreachableError | NotLandedError):
-        return 1
-    return None if settings.forever else settings.retry.tries

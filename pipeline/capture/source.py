@@ -16,7 +16,7 @@ from typing_extensions import Self
 
 from decoder.encryption.header import HEADER_LENGTH as ENCRYPTION_HEADER_LENGTH
 from pipeline.bronze.gtids import NO_GTIDS, GtidSet
-from pipeline.capture.errors import CaptureError, LostConnectionError
+from pipeline.capture.errors import CaptureError, LostConnectionError, TooFewConnectionsError
 from pipeline.capture.log_position import LogPosition
 from pipeline.capture.refusals import code_of, explained
 from pipeline.server.connection import connect
@@ -154,6 +154,12 @@ class Source:
         rows = self._rows("SHOW GLOBAL VARIABLES LIKE 'rpl_semi_sync_%enabled'")
         sources = ("rpl_semi_sync_source_enabled", "rpl_semi_sync_master_enabled")
         return any(name in sources and value == "ON" for name, value in rows)
+
+    def require_another_connection(self) -> None:
+        """Raise TooFewConnectionsError where the user may have no second one, ever."""
+        ((most,),) = self._rows("SELECT @@max_user_connections")
+        if most == 1:
+            raise TooFewConnectionsError(address=self._login.address, user=self._login.user)
 
     def close(self) -> None:
         """End the connection."""

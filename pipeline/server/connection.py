@@ -13,7 +13,6 @@ import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from pipeline.errors import SettingsError
@@ -31,6 +30,7 @@ from pipeline.server.opening import (
     notice_lost_network,
     open_within,
 )
+from pipeline.server.refusals import BY_CODE, TLS_REMEDY, WITHOUT_TLS
 from pipeline.server_settings import ALWAYS, VERIFYING, TlsSettings
 
 if TYPE_CHECKING:
@@ -198,16 +198,6 @@ def _loaded(key: str, file: str | None, load: Callable[[], Loaded]) -> Loaded:
         raise SettingsError(f"{file} cannot be read: {said}.", key=f"server.tls.{key}") from error
 
 
-_DENIED = (
-    "Look at the password (server.password_file, BINLAKE_SERVER_PASSWORD), and at the user on the"
-    " server: for which hosts it is, and with which authentication plugin."
-)
-_GRANT = "Grant the user what it needs: binlake check says what."
-_TLS_REMEDY = (
-    "Look at server.tls: mode, and ca, the file of the authority that signed the server's"
-    " certificate."
-)
-
 _OLD_TLS = frozenset({"UNSUPPORTED_PROTOCOL", "WRONG_VERSION_NUMBER"})
 """What OpenSSL says of MySQL 5.6 and MariaDB 10.2, whose TLS (yaSSL's) ends at 1.1."""
 _OLD_TLS_REMEDY = (
@@ -215,43 +205,7 @@ _OLD_TLS_REMEDY = (
     " disabled, on a network that you trust."
 )
 
-BY_CODE: Mapping[int, tuple[type[ServerError], str]] = MappingProxyType(
-    {
-        1040: (ServerUnreachableError, "Run it again later, or raise max_connections."),
-        1044: (AccessDeniedError, _GRANT),
-        1045: (AccessDeniedError, _DENIED),
-        1142: (AccessDeniedError, _GRANT),
-        1227: (AccessDeniedError, _GRANT),
-        1053: (ServerUnreachableError, "Run it again once the server is up."),
-        1129: (ServerUnreachableError, "Let the server run FLUSH HOSTS, or wait."),
-        1130: (AccessDeniedError, "Create the user for the host that Binlake runs on."),
-        1205: (
-            ServerUnreachableError,
-            "Somebody's statement has kept tables for long: run it again when that is over.",
-        ),
-        1317: (ServerUnreachableError, "Somebody has stopped the statement: run it again."),
-        1969: (ServerError, "Raise max_statement_time for the user."),
-        3024: (ServerError, "Raise max_execution_time for the user."),
-        1203: (ServerUnreachableError, "Run it again later, or raise the user's connections."),
-        1226: (ServerUnreachableError, "Run it again later, or raise the user's limits."),
-        1251: (AccessDeniedError, _DENIED),
-        1524: (AccessDeniedError, _DENIED),
-        1698: (AccessDeniedError, _DENIED),
-        1820: (AccessDeniedError, "Give the user a new password: ALTER USER … IDENTIFIED BY …."),
-        1862: (AccessDeniedError, "Give the user a new password: ALTER USER … IDENTIFIED BY …."),
-        2026: (TlsError, _TLS_REMEDY),
-        2059: (AccessDeniedError, _DENIED),
-        3118: (AccessDeniedError, "Unlock it: ALTER USER … ACCOUNT UNLOCK."),
-        3159: (TlsError, "Set server.tls.mode to required, or to one that verifies."),
-        4151: (AccessDeniedError, "Unlock it: ALTER USER … ACCOUNT UNLOCK."),
-    }
-)
-"""What codes of the server and of PyMySQL mean, and what to do.
-
-Source: https://dev.mysql.com/doc/mysql-errors/9.7/en/server-error-reference.html
-"""
-
-
+_ACCESS_DENIED = 1045
 BROKEN_OFF = frozenset({2006, 2013, 2055, 1927})
 """Codes of a connection that is no more."""
 
@@ -270,12 +224,13 @@ def _explained(error: Exception, login: Login) -> ServerError:
         return ServerUnreachableError(reason, remedy=remedy, **named)
     if isinstance(cause, ssl.SSLError):
         said = getattr(cause, "verify_message", "") or cause.reason or "it broke off"
-        remedy = _OLD_TLS_REMEDY if cause.reason in _OLD_TLS else _TLS_REMEDY
+        remedy = _OLD_TLS_REMEDY if cause.reason in _OLD_TLS else TLS_REMEDY
         return TlsError(f"there is no TLS with the server: {said}.", remedy=remedy, **named)
     code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
     if code in BY_CODE:
-        kind, remedy = BY_CODE[code]
-        return kind(f"{_said(error)}.", remedy=remedy, **named)
+        without_tls = code == _ACCESS_DENIED and login.tls.mode == "disabled"
+        kind, why, remedy = WITHOUT_TLS if without_tls else BY_CODE[code]
+        return kind(f"{_said(error)}. {why}", remedy=remedy, **named)
     if isinstance(cause, OSError):
         remedy = "Look at server.host and port, whether the server runs, and what is between."
         said = cause.strerror or str(cause)

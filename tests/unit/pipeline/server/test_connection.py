@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import serialization
 from pydantic import SecretStr
 
 from pipeline.errors import SettingsError
-from pipeline.server.connection import BY_CODE, connect
+from pipeline.server.connection import connect
 from pipeline.server.errors import (
     AccessDeniedError,
     ServerError,
@@ -25,6 +25,7 @@ from pipeline.server.errors import (
     TlsError,
 )
 from pipeline.server.login import Login
+from pipeline.server.refusals import BY_CODE
 from pipeline.server_settings import ALWAYS, TlsMode, TlsSettings
 from tests.support.certificates import certificates
 
@@ -156,9 +157,9 @@ def test_a_refusal_is_named_by_its_code(code: int) -> None:
         pytest.raises(ServerError) as error,
     ):
         connect(login(server.port))
-    kind, remedy = BY_CODE[code]
+    kind, cause, remedy = BY_CODE[code]
     assert type(error.value) is kind
-    assert str(error.value) == f"reader at 127.0.0.1:{server.port}: No, not today. {remedy}"
+    assert str(error.value) == f"reader at 127.0.0.1:{server.port}: No, not today. {cause} {remedy}"
     assert error.value.__cause__ is error.value.__context__ is None
 
 
