@@ -31,6 +31,9 @@ LONGEST, WITH_RECORD = 4.5, 9.0
 which takes Spark some seconds as long as it is cold."""
 _AGAIN = 0.2
 """Seconds between two cancellations."""
+_SAME_SIGNAL = 0.5
+"""Seconds in which a second signal is the first one: a wrapper passes on what a terminal sends to
+both."""
 _JAVA_SECONDS = 1.0
 """Seconds that Java is given to remove its temporary files."""
 _SHOW_CURSOR = "\x1b[?25h"
@@ -45,13 +48,17 @@ class Interruption:
         self._spark: SparkSession | None = None
         self._cancelling = threading.Lock()
         self._unwound = False
+        self._began = 0.0
         self._longest = LONGEST
 
     def handle(self, number: int, frame: FrameType | None) -> None:
-        """A signal's handler. Raises Interrupted; ends the process at the second signal."""
+        """Handle a signal. Raises Interrupted; ends the process at the second signal."""
         del frame
         if self.error is not None:
-            self._end_now()
+            if time.monotonic() - self._began > _SAME_SIGNAL:
+                self._end_now()
+            return
+        self._began = time.monotonic()
         self.error = Interrupted(signal.Signals(number))
         threading.Thread(target=self._end_in_time, daemon=True).start()
         raise self.error
@@ -80,10 +87,9 @@ class Interruption:
         os._exit(code)
 
     def _end_in_time(self) -> None:
-        began = time.monotonic()
         with suppress(Exception):  # Java may be gone by now
             self._silence_java()
-        while time.monotonic() < began + self._longest:
+        while time.monotonic() < self._began + self._longest:
             with self._cancelling, suppress(Exception):
                 if not self._unwound:
                     self._cancel()

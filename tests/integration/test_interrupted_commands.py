@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -23,11 +24,21 @@ LOGS = REPOSITORY / "tests" / "data" / "plain.binlog"
 
 
 @contextmanager
-def running(lake: Path) -> Iterator[subprocess.Popen[bytes]]:
+def running(lake: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
     """`binlake run`, in a session of its own as a terminal's is; it says what it does in a file."""
     with (lake.parent / "said").open("wb") as said:
         process = subprocess.Popen(
-            [sys.executable, "-m", "pipeline.cli", "run", "--binlogs", LOGS, "--lake", lake],
+            [
+                sys.executable,
+                "-m",
+                "pipeline.cli",
+                "run",
+                "--binlogs",
+                LOGS,
+                "--lake",
+                lake,
+                *options,
+            ],
             env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
             cwd=lake.parent,
             stdout=said,
@@ -84,12 +95,13 @@ def test_sigterm_while_a_run_is_at_work_is_a_line_and_a_record(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     lake, said = tmp_path / "lake", tmp_path / "said"
-    with running(lake) as process:
+    with running(lake, "--log", "json") as process:
         eventually(lambda: "batch 1: planned" in said.read_text(), 120)
         assert ended(process, os.kill, signal.SIGTERM, 10) == 143
-    lines = said.read_text().splitlines()
-    assert [line for line in lines if "INFO" not in line] == [lines[-1]]
-    assert f"run: {INTERRUPTED_SENTENCE} event=run_failed" in lines[-1]
+    lines = [json.loads(line) for line in said.read_text().splitlines()]
+    assert [line for line in lines if line["level"] != "INFO"] == [lines[-1]]
+    assert lines[-1]["event"] == "run_failed"
+    assert lines[-1]["message"] == f"run: {INTERRUPTED_SENTENCE}"
     (record,) = read_runs(spark, Lake(str(lake)))
     assert (record.outcome, record.exit_code, record.error) == (
         *("interrupted", 143),
