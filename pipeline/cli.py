@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from typer.core import TyperGroup
 
 from pipeline import cli_server
 from pipeline.cli_options import (
@@ -21,11 +22,26 @@ from pipeline.cli_options import (
     Until,
     settings_of,
 )
-from pipeline.cli_runs import carry_out, interrupted_in_a_line, session_for, set_up_run, tell
+from pipeline.cli_runs import carry_out, session_for, set_up_run, tell
 from pipeline.errors import DONE, DONE_WITH_FAULTS, SettingsError, exit_code_of
+from pipeline.interruption import heeding_signals
+
+
+class Commands(TyperGroup):
+    """The commands, each of which an interrupt ends with a line."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Carry out the command that the context names."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            tell(error)
+            raise typer.Exit(exit_code_of(error)) from error
+
 
 app = typer.Typer(
     name="binlake",
+    cls=Commands,
     help="MySQL and MariaDB binary logs become replicated Delta tables.",
     no_args_is_help=True,
     add_completion=False,
@@ -143,9 +159,8 @@ def maintain(
     from pipeline.show import show_preview
 
     settings, progress, _ = set_up_run(conf, source=source, lake=lake, log=log)
-    with interrupted_in_a_line():
-        spark, settings = session_for("maintain", settings)
-        report = look(spark, settings, progress, dry_run=True)
+    spark, settings = session_for("maintain", settings)
+    report = look(spark, settings, progress, dry_run=True)
     if settings.log == "text":
         show_preview(report, settings, Console())
         return
@@ -302,11 +317,18 @@ def main(*command: str) -> None:
 
     `command` stands before the process's own arguments: a layer's job.py gives its own.
     """
-    try:
-        app([*command, *sys.argv[1:]])
-    except Exception as error:
-        tell(error)
-        sys.exit(exit_code_of(error))
+    with heeding_signals(tell) as interruption:
+        try:
+            app([*command, *sys.argv[1:]])
+        except SystemExit:
+            if interruption.error is None:
+                raise
+        except Exception as error:
+            if interruption.error is None:
+                tell(error)
+                sys.exit(exit_code_of(error))
+        if interruption.error is not None:
+            interruption.finish()
 
 
 if __name__ == "__main__":

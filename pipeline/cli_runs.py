@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -14,7 +13,7 @@ import typer
 from rich.console import Console
 
 from pipeline.cli_options import settings_of
-from pipeline.errors import DONE, exit_code_of, has_sentence, sentence_of
+from pipeline.errors import DONE, Interrupted, exit_code_of, has_sentence, sentence_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,17 +40,16 @@ def carry_out(
 
     settings, progress, told = set_up_run(conf, **options)
     settings = change(settings) if change else settings
-    with interrupted_in_a_line():
-        if unneeded is not None and unneeded(settings.require("lake")):
-            _tell_unneeded(command, settings)
-            raise typer.Exit(DONE)
-        spark, settings = session_for(command, settings)
-        try:
-            reports = run_command(spark, settings, progress, command)
-        except (Exception, KeyboardInterrupt) as error:
-            if not told:
-                raise
-            raise typer.Exit(exit_code_of(error)) from error
+    if unneeded is not None and unneeded(settings.require("lake")):
+        _tell_unneeded(command, settings)
+        raise typer.Exit(DONE)
+    spark, settings = session_for(command, settings)
+    try:
+        reports = run_command(spark, settings, progress, command)
+    except (Exception, KeyboardInterrupt) as error:
+        if not told:
+            raise
+        raise typer.Exit(exit_code_of(error)) from error
     if settings.log == "text":
         show_reports(reports, settings, Console())
     if not told:
@@ -84,19 +82,6 @@ def set_up_run(
     return settings, LogProgress() if told else for_terminal(), told
 
 
-@contextmanager
-def interrupted_in_a_line() -> Iterator[None]:
-    """Ctrl-C before there is a run to record it is said where lines are all that is read."""
-    from pipeline.log_lines import says_json
-
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        if says_json():
-            tell(error)
-        raise
-
-
 def session_for(command: str, settings: Settings) -> tuple[SparkSession, Settings]:
     """A session for a command that has what it needs: a lake to write, or a source in it.
 
@@ -127,10 +112,13 @@ def tell(error: BaseException) -> None:
     from pipeline.redaction import redact
 
     odd = isinstance(error, Exception) and not has_sentence(error)
+    if isinstance(error, Interrupted):
+        error.told = True
     if says_json():
         said, trace = sentence_of(error), error if odd else None
         say("failed", said, level=logging.ERROR, trace=trace, exit_code=exit_code_of(error))
     elif odd:
         print(redact("".join(traceback.format_exception(error))), end="", file=sys.stderr)
     else:
-        print(f"binlake: {redact(str(error))}", file=sys.stderr)
+        said = sentence_of(error) if isinstance(error, KeyboardInterrupt) else str(error)
+        print(f"binlake: {redact(said)}", file=sys.stderr)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from signal import Signals
 
 from decoder.errors import BinlogError
 
@@ -91,12 +92,27 @@ DONE_WITH_FAULTS = 3
 """The exit code of work that is done but for what is held, missing, or differs."""
 INTERRUPTED = 130
 """The exit code of a run that is stopped with Ctrl-C, as shells have it."""
+INTERRUPTED_SENTENCE = "Interrupted: what is done stays; run the same command again to go on."
+
+
+class Interrupted(KeyboardInterrupt):
+    """A signal ended the command. `told`: people have been told."""
+
+    def __init__(self, signal: Signals) -> None:
+        super().__init__(signal.name)
+        self.signal = signal
+        self.told = False
+
+    @property
+    def exit_code(self) -> int:
+        """As shells have it: 130 of Ctrl-C, 143 of SIGTERM."""
+        return 128 + self.signal
 
 
 def exit_code_of(error: BaseException) -> int:
     """What a process that ends with this error exits with."""
     if isinstance(error, KeyboardInterrupt):
-        return INTERRUPTED
+        return error.exit_code if isinstance(error, Interrupted) else INTERRUPTED
     return error.exit_code if isinstance(error, BinlakeError) else 1
 
 
@@ -106,7 +122,7 @@ def sentence_of(error: BaseException) -> str:
     Of those their causes stay. Never raises: an error of Java's asks Java what it says.
     """
     if isinstance(error, KeyboardInterrupt):
-        return "It was interrupted."
+        return INTERRUPTED_SENTENCE
     try:
         text = str(error)
     except Exception:

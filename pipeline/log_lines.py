@@ -127,6 +127,12 @@ def says_json() -> bool:
     return any(isinstance(handler, _JsonLines) for handler in LOGGER.handlers)
 
 
+def says_everything() -> bool:
+    """Whether the command line's lines tell whatever is said."""
+    own = (handler for handler in LOGGER.handlers if isinstance(handler, _Lines))
+    return any(handler.level == logging.NOTSET for handler in own)
+
+
 class _Lines(logging.StreamHandler[TextIO]):
     """Where the command line's lines go."""
 

@@ -18,6 +18,7 @@ from pipeline.gold import job as gold
 from pipeline.gold.rebuild import follows_silver
 from pipeline.gold.until import require_in_log
 from pipeline.hold import require_held
+from pipeline.interruption import unwound
 from pipeline.lease import only_writer
 from pipeline.ledger import Ledger
 from pipeline.maintenance import job as maintenance
@@ -123,6 +124,7 @@ def run_command(
             if not beside:
                 require_held(f"{settings.lake.rstrip('/')}/ledger/runs")
         except (Exception, KeyboardInterrupt) as error:
+            unwound(waits=not beside)
             recorder.failed(error)
             raise
         recorder.done(exit_code(reports))

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, ConfigDict, Field, SecretStr, model_validat
 from pipeline.settings_model import Model
 
 PORT = 3306
+CONNECT_SECONDS = 10.0
 SCHEMES = frozenset({"mysql", "mariadb"})
 FORM = "mysql://user@host:3306"
 THE_SERVER = "server"
@@ -108,7 +109,8 @@ class ServerSettings(Model):
 
     `url` is what `--server` gives: it wins over `host`, `port` and `user`, and over the
     environment. A `socket` is used where there is one and no URL. `password_file` is a path; its
-    first line is the password.
+    first line is the password. `connect_timeout` is in seconds, for all that comes before the first
+    statement: resolving the name, TCP, the greeting, TLS and the login.
     """
 
     model_config = ConfigDict(hide_input_in_errors=True)
@@ -120,6 +122,7 @@ class ServerSettings(Model):
     user: str | None = None
     password_file: str | None = None
     tls: TlsSettings = TlsSettings()
+    connect_timeout: Annotated[float, Field(gt=0, le=3600)] = CONNECT_SECONDS
 
 
 def is_server(text: str) -> bool:

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.cache import cache_folder
 from pipeline.errors import MissingRequirementError
+from pipeline.interruption import watch
 from pipeline.jars import connector_jars, delta_jars, spark_home
 from pipeline.java import java_home
 from pipeline.sessions import let_go_at_exit, own_session, setting
@@ -155,6 +156,7 @@ def session(
     for key, value in configuration(settings, connector=connector).items():
         builder = builder.config(key, value)
     started = builder.getOrCreate()
+    watch(started)
     if is_submitted():
         require_delta(started)
     ship(started)
@@ -166,6 +168,7 @@ def _given(settings: Settings) -> SparkSession | None:
     if settings.spark.master.startswith(CONNECT):
         connected = SparkSession.builder.remote(settings.spark.master).getOrCreate()
         let_go_at_exit(connected)
+        watch(connected)
         return connected
     if any(name in os.environ for name in STARTED_ELSEWHERE):
         return SparkSession.builder.getOrCreate()

@@ -1,4 +1,4 @@
-"""How long to wait before connecting anew: longer each time, never longer than a limit."""
+"""How long to wait before connecting again, and how often it is tried."""
 
 from __future__ import annotations
 
@@ -6,6 +6,18 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pipeline.capture.errors import (
+    BrokenDumpError,
+    DumpRefusedError,
+    LostConnectionError,
+    NotLandedError,
+)
+from pipeline.capture_settings import CaptureSettings
+from pipeline.errors import BinlakeError
+from pipeline.server.errors import ServerUnreachableError
+
+TRIES_OF_A_DUMP = 3
+"""A dump that the server refuses, or that is broken, is asked for so often without a byte."""
 FIRST_SECONDS = 0.2
 
 
@@ -27,3 +39,12 @@ class Backoff:
     def progress(self) -> None:
         """It went on: the next wait is a short one."""
         self.tries = 0
+
+
+def most_tries(error: BinlakeError, settings: CaptureSettings) -> int | None:
+    """How often it is tried before that error ends the capture; None: for ever."""
+    if isinstance(error, DumpRefusedError | BrokenDumpError):
+        return TRIES_OF_A_DUMP
+    if not isinstance(error, LostConnectionError | ServerUnreachableError | NotLandedError):
+        return 1
+    return None if settings.forever else settings.retry.tries

@@ -70,25 +70,37 @@ class Checkpoints:
         """Until what is landed has waited long enough; never less than zero."""
         return max(0.0, self._last + self._settings.seconds - time.monotonic())
 
-    def make(self, source: Source, *, final: bool = False) -> LogPosition | None:
-        """Make durable what is landed, and write that down: up to where.
-
-        Of the server's own end the state says what `source` tells, which is asked every few
-        seconds, or now (`final`).
-        """
+    def make(self) -> LogPosition | None:
+        """Make durable what is landed, and write that down: up to where."""
         end = self._folder.make_durable()
         self._bytes, self._last = 0, time.monotonic()
-        if final or self._last - self._asked_at >= ASK_SECONDS:
-            self._asked_at = self._last
-            # Where it cannot be asked, nothing is known of how far this is behind.
-            self._logs, self._log_end = (), None
-            with suppress(LostConnectionError, ServerError):
-                self._logs, self._log_end = source.logs(), source.end()
         if end is not None:
             self.state = replace(self.state, file=end.file, position=end.position)
         self._measure()
         self.write()
         return end
+
+    def ask(self, source: Source, *, final: bool = False) -> None:
+        """Let the state say where the server's log ends, which is asked every few seconds, or now
+        (`final`)."""
+        if not final and time.monotonic() - self._asked_at < ASK_SECONDS:
+            return
+        # Where it cannot be asked, nothing is known of how far this is behind.
+        self._logs, self._log_end = (), None
+        with suppress(LostConnectionError, ServerError):
+            self._logs, self._log_end = source.logs(), source.end()
+        # Counted from the answer: a server that is slow to give it is not asked all the time.
+        self._asked_at = time.monotonic()
+        self._measure()
+        self.write()
+
+    def lost(self, why: str) -> None:
+        """The server does not answer: how far it is ahead is not known until it does again."""
+        self._logs, self._log_end = (), None
+        reconnects = self.state.reconnects + 1
+        self.state = replace(self.state, reconnects=reconnects, last_error=why, lag=None)
+        if self.state.first_file:
+            self.write()
 
     def publish(self, *, final: bool) -> None:
         """Let the store, where there is one, have what is durable. Raises NotLandedError."""

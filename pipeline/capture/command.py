@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from signal import Signals
+from types import FrameType
 
 from rich.console import Console
 from rich.table import Table
@@ -13,7 +15,8 @@ from pipeline.capture.log_position import LogPosition
 from pipeline.capture.place import place_of
 from pipeline.capture.run import Capture
 from pipeline.capture.state import CaptureState, lag_text, read_state
-from pipeline.errors import SettingsError
+from pipeline.errors import Interrupted, SettingsError
+from pipeline.interruption import SIGNALS
 from pipeline.log_lines import say
 from pipeline.progress import Progress
 from pipeline.server.login import login
@@ -21,16 +24,15 @@ from pipeline.settings import Settings
 
 
 def capture_logs(settings: Settings, progress: Progress) -> CaptureState:
-    """Capture as the settings say; SIGTERM and SIGINT end one that is to run for ever.
+    """Capture as the settings say; SIGTERM and SIGINT end it in order.
 
-    Raises BinlakeError.
+    Raises BinlakeError, and Interrupted where one that is not to run for ever ends by a signal.
     """
     capturing = Capture(settings.capture, login(settings), progress, wanted=settings.wanted)
-    if not settings.capture.forever:
+    with _ended_by_signals(capturing) as signals:
         state = capturing.run()
-    else:
-        with _ended_by_signals(capturing):
-            state = capturing.run()
+    if signals and not settings.capture.forever:
+        raise Interrupted(signals[0])
     say(
         "capture_finished",
         f"Captured up to {LogPosition(state.file, state.position)}, {lag_text(state.lag)}.",
@@ -85,12 +87,18 @@ def _told(state: CaptureState) -> Iterator[tuple[str, str]]:
 
 
 @contextmanager
-def _ended_by_signals(capturing: Capture) -> Iterator[None]:
-    """SIGTERM and SIGINT end it in order, at a durable position."""
-    signals = (signal.SIGTERM, signal.SIGINT)
-    before = [signal.signal(number, lambda *_: capturing.stop()) for number in signals]
+def _ended_by_signals(capturing: Capture) -> Iterator[list[Signals]]:
+    """SIGTERM and SIGINT end it in order, at a durable position. Gives those that came."""
+    came: list[Signals] = []
+
+    def end(number: int, frame: FrameType | None) -> None:
+        del frame
+        came.append(Signals(number))
+        capturing.stop()
+
+    before = [signal.signal(number, end) for number in SIGNALS]
     try:
-        yield
+        yield came
     finally:
-        for number, handler in zip(signals, before, strict=True):
+        for number, handler in zip(SIGNALS, before, strict=True):
             signal.signal(number, handler)

@@ -36,6 +36,7 @@ from pipeline.capture.source import Identity
 from pipeline.capture.state import Replica
 from pipeline.server.connection import connect
 from pipeline.server.login import Login
+from pipeline.server.opening import Stop, cut_off
 
 HEARTBEAT_SECONDS = 5
 """A server with nothing to send says so that often."""
@@ -103,10 +104,11 @@ class DumpConnection:
         wait: bool,
         gtids: bool,
         semi_sync: bool = False,
+        stop: Stop | None = None,
     ) -> None:
         self._login = login
         # As anything: a dump is read past what PyMySQL has in public.
-        self._connection = cast(Any, connect(login))
+        self._connection = cast(Any, connect(login, stop=stop))
         self._semi_sync = semi_sync
         self._wake, self._woken = socket.socketpair()
         # Nobody waits for the other here: one wake-up that is still to be seen is enough.
@@ -159,9 +161,7 @@ class DumpConnection:
 
     def interrupt(self) -> None:
         """Let whoever is receiving end with an error. Any thread."""
-        with suppress(OSError, TypeError):
-            # Not as TLS's sockets do it, which then read what is encrypted as if it were the log.
-            socket.socket.shutdown(self._connection._sock, socket.SHUT_RDWR)
+        cut_off(self._connection)
 
     def close(self) -> None:
         """End the connection, without a word: the server is sending."""

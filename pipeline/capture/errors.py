@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pipeline.errors import BinlakeError
+from pipeline.server.refusals import dump_end
 
 
 class CaptureError(BinlakeError):
@@ -34,13 +35,39 @@ class DumpRefusedError(CaptureError):
     """The server ended the dump with an error: its `code` and `message`."""
 
     def __init__(self, code: int, message: str, *, retryable: bool = False) -> None:
-        super().__init__(
-            f"the server ended the dump with error {code}: {message.rstrip('.')}.",
-            remedy="Look at the server's error log, and at the settings under capture.",
-        )
+        _, cause, remedy = dump_end(message)
+        said = f"the server ended the dump with error {code}: {message.rstrip('.')}. {cause}"
+        super().__init__(said.rstrip(), remedy=remedy)
         self.code = code
         self.message = message
         self.retryable = retryable
+
+
+class SameIdentityError(CaptureError):
+    """Another capture, or a replica, is connected as the one that this capture is."""
+
+    def __init__(self, *, folder: str, state: str) -> None:
+        super().__init__(
+            f"another capture has the identity of {folder} and has connected with it: the server"
+            " sends its log to one of them only. One folder is a copy of the other, or another"
+            " replica has the same server_id (capture.server_id).",
+            remedy=f"If a folder was copied, stop the capture of the copy and remove {state} from"
+            " it: that capture then goes on from its files, with an identity of its own. Then run"
+            " this one again.",
+        )
+        self.folder = folder
+
+
+class TooFewConnectionsError(CaptureError):
+    """The user may have one connection, and a capture needs two."""
+
+    def __init__(self, *, address: str, user: str) -> None:
+        super().__init__(
+            f"{user} at {address} may have one connection at a time (max_user_connections), and a"
+            " capture needs two: one for the log, one to ask how far the server is.",
+            remedy=f"Raise it: ALTER USER {user!r} WITH MAX_USER_CONNECTIONS 2, or more (or"
+            " max_user_connections of the server, where that sets it).",
+        )
 
 
 class PurgedError(CaptureError):
@@ -107,6 +134,19 @@ class DamagedFolderError(CaptureError):
             f"{file}: {reason}",
             remedy="Something else has written it. Move the file and those behind it away, and run"
             " again: they are landed anew, if the server still has them.",
+        )
+        self.file = file
+
+
+class DamagedStateError(CaptureError):
+    """The file that says how a capture stands cannot be read."""
+
+    def __init__(self, reason: str, *, file: str) -> None:
+        super().__init__(
+            f"{file}: it is no state of a capture: {reason}.",
+            remedy="Something else has written it. Restore it from a backup, or move it away and"
+            " run again: the capture then goes on from the end of the landed files, as a new"
+            " replica of the server; the counts begin anew, and gaps are not remembered.",
         )
         self.file = file
 

@@ -22,6 +22,7 @@ from pipeline.server.create_statements import CreateStatements, read_create_stat
 from pipeline.server.errors import ServerError
 from pipeline.server.log_place import Places
 from pipeline.server.login import Login
+from pipeline.server.opening import Stop
 from pipeline.server.version import server_version
 
 KEPT = 16
@@ -39,7 +40,7 @@ class KeptTables:
         self._wanted = wanted or (lambda _schema, _table: True)
         self._read: Identity | None = None
 
-    def keep(self, server: Identity, stopped: Callable[[], bool]) -> None:
+    def keep(self, server: Identity, stop: Stop) -> None:
         """Read the definitions, once for each server, and put them into the folder, durably.
 
         A user who may see none of the tables, a server that does not answer, or a damaged file,
@@ -48,11 +49,13 @@ class KeptTables:
         if server == self._read:
             return
         try:
-            reading, full = _read(self._login, self._wanted, stopped)
+            reading, full = _read(self._login, self._wanted, stop)
         except ServerError as error:
+            if stop.wanted:
+                return
             say("tables_not_read", f"Tables' definitions were not read: {error}", level=WARNING)
             return
-        if stopped():
+        if stop.wanted:
             return
         self._read = server
         if reading.tables:
@@ -69,17 +72,17 @@ _NOT_SEEN = (
 )
 
 
-def _read(
-    login: Login, wanted: Wanted, stopped: Callable[[], bool]
-) -> tuple[CreateStatements, bool]:
+def _read(login: Login, wanted: Wanted, stop: Stop) -> tuple[CreateStatements, bool]:
     """The reading, and whether the log names all columns. Raises ServerError."""
-    with connect(login) as connection, asked(login):
+    with connect(login, stop=stop) as connection, asked(login):
         version = server_version(connection)
         places = Places(connection, version, address=login.address, user=login.user)
         with connection.cursor() as cursor:
             cursor.execute("SHOW GLOBAL VARIABLES LIKE 'binlog_row_metadata'")
             full = any(str(value).upper() == "FULL" for _, value in cursor.fetchall())
-        return read_create_statements(connection, version, places, wanted, stopped), full
+        return read_create_statements(
+            connection, version, places, wanted, lambda: stop.wanted
+        ), full
 
 
 def _put(path: Path, reading: CreateStatements) -> None:

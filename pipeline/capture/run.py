@@ -15,7 +15,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from pipeline.capture.backoff import Backoff
+from pipeline.capture.backoff import Backoff, most_tries
 from pipeline.capture.byte_queue import ByteQueue
 from pipeline.capture.checkpoints import Checkpoints, bytes_behind
 from pipeline.capture.dump_connection import DumpConnection
@@ -24,6 +24,7 @@ from pipeline.capture.errors import (
     DumpRefusedError,
     LostConnectionError,
     NotLandedError,
+    SameIdentityError,
 )
 from pipeline.capture.kept_tables import KeptTables, Wanted
 from pipeline.capture.landed_file import Writes
@@ -34,7 +35,7 @@ from pipeline.capture.reader import read_into
 from pipeline.capture.received import FileNamed, Heartbeat, LogBytes, LogEnded, Received
 from pipeline.capture.source import Identity, Source
 from pipeline.capture.start import FIRST, Start, where_to_begin
-from pipeline.capture.state import CaptureState, Gap, Replica, now, read_state
+from pipeline.capture.state import STATE, CaptureState, Gap, Replica, now, read_state
 from pipeline.capture.take_over import (
     chosen_again,
     is_another,
@@ -49,13 +50,11 @@ from pipeline.progress import Progress, QuietProgress, Task
 from pipeline.redaction import redact
 from pipeline.server.errors import ServerUnreachableError
 from pipeline.server.login import Login
+from pipeline.server.opening import NAP, Stop
+from pipeline.server.refusals import SAME_IDENTITY
 
-TRIES_OF_A_DUMP = 3
-"""A dump that the server refuses, or that is broken, is asked for so often without a byte."""
 _INTERRUPTED = (LostConnectionError, ServerUnreachableError, BrokenDumpError)
 """What comes of a connection that is interrupted."""
-_NAP = 0.1
-"""Seconds after which one that waits looks whether it is stopped."""
 
 
 class Capture:
@@ -86,8 +85,7 @@ class Capture:
         self._folder = LandedFolder(self._path, write=write)
         self._backoff = Backoff(settings.retry.longest)
         self._refusals = 0
-        self._stopped = False
-        self._dump: DumpConnection | None = None
+        self._stop = Stop()
         self._gap = False
         self._caught_up = False
         self._from_first = False
@@ -126,19 +124,16 @@ class Capture:
         return self._checkpoints.state
 
     def stop(self) -> None:
-        """Let it end, at a durable position."""
-        # No lock: a signal's handler runs in the thread that may hold it.
-        self._stopped = True
-        if self._dump is not None:
-            self._dump.interrupt()
+        """Let it end, at a durable position: no answer of the server is waited for any more."""
+        self._stop.now()
 
     def _done(self) -> bool:
-        return self._stopped or self._caught_up
+        return self._stop.wanted or self._caught_up
 
     def _wait_after(self, error: BinlakeError) -> None:
         """Wait before connecting anew; raises the error where that is of no use."""
         self._caught_up = False  # what the error kept from being durable is not
-        if self._stopped:
+        if self._stop.wanted:
             if isinstance(error, _INTERRUPTED):
                 return
             raise error
@@ -146,24 +141,21 @@ class Capture:
         refused = isinstance(error, DumpRefusedError | BrokenDumpError)
         self._refusals += refused
         tries = self._refusals if refused else self._backoff.tries + 1
-        most = _most_tries(error, self.settings)
+        most = most_tries(error, self.settings)
         if most is not None and tries >= most:
             raise error
         # A position inside of an event may be that of another log: all of the file is compared.
         self._from_first = refused
         seconds = self._backoff.next()
-        state = self._checkpoints.state
-        self._checkpoints.state = replace(
-            state, reconnects=state.reconnects + 1, last_error=redact(sentence_of(error))
-        )
+        self._checkpoints.lost(redact(sentence_of(error)))
         say("capture_reconnects", f"{error} Connecting anew in {seconds:.1f} s.", tries=tries)
         self._rest(seconds)
 
     def _rest(self, seconds: float) -> None:
         """Do nothing for so long, or until it is stopped."""
         until = time.monotonic() + seconds
-        while not self._stopped and (left := until - time.monotonic()) > 0:
-            time.sleep(min(left, _NAP))
+        while not self._stop.wanted and (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, NAP))
 
     def _folder_of(self, state: CaptureState) -> LandedFolder:
         """Where the server's log is landed: each that takes over has a folder of its own."""
@@ -203,7 +195,7 @@ class Capture:
         return state
 
     def _connect_and_follow(self) -> None:
-        with Source(self._login) as source:
+        with Source(self._login, self._stop) as source:
             self._forget_where_nothing_is_landed()
             if is_another(self._checkpoints.state, source.identity):
                 self._take_over(source)
@@ -211,7 +203,7 @@ class Capture:
             state = self._checkpoints.state
             landed = self._folder.recover(state.durable, own=bool(state.first_file))
             state = self._looked_at_again(source, state, landed)
-            self._tables.keep(source.identity, lambda: self._stopped)
+            self._tables.keep(source.identity, self._stop)
             logs, end, gtids = source.logs(), source.end(), source.has_gtids()
             start = where_to_begin(
                 landed,
@@ -227,7 +219,8 @@ class Capture:
             if start.lost and landed is not None:
                 self._note_gap(landed, start)
             semi_sync = self.settings.semi_sync and source.is_semi_sync()
-            self._dump = DumpConnection(
+            source.require_another_connection()
+            dump = DumpConnection(
                 self._login,
                 replica,
                 start.at,
@@ -235,14 +228,14 @@ class Capture:
                 wait=self.settings.forever,
                 gtids=gtids,
                 semi_sync=semi_sync,
+                stop=self._stop,
             )
             behind = bytes_behind(logs, landed.end if landed else start.at)
             try:
                 with self._progress.task("capture", behind, "bytes") as task:
-                    self._follow(source, self._dump, landed, end.position, task)
+                    self._follow(source, dump, landed, end.position, task)
             finally:
-                self._dump.close()
-                self._dump = None
+                dump.close()
                 self._asked = False
 
     def _known_as(self, identity: Identity) -> Replica:
@@ -320,12 +313,18 @@ class Capture:
                 self._caught_up = self._caught_up or self._reached()
         except EOFError:
             raise LostConnectionError("the server ended the dump.") from None
+        except DumpRefusedError as error:
+            if SAME_IDENTITY.search(error.message):
+                raise SameIdentityError(folder=str(self._path), state=STATE) from error
+            raise
         finally:
             self.most_queued = max(self.most_queued, queue.most)
             queue.close()
             dump.interrupt()
             reader.join()
-            self._checkpoint(source, dump, final=True)
+            self._make_durable(dump, final=True)
+        if self._caught_up:
+            self._checkpoints.ask(source, final=True)
 
     def _reached(self) -> bool:
         end, target = self._folder.end, self._target
@@ -333,8 +332,14 @@ class Capture:
             return False
         return end >= target
 
-    def _checkpoint(self, source: Source, dump: DumpConnection, *, final: bool = False) -> None:
-        end = self._checkpoints.make(source, final=final)
+    def _checkpoint(self, source: Source, dump: DumpConnection) -> None:
+        self._make_durable(dump, final=False)
+        if not self._stop.wanted:
+            self._checkpoints.ask(source)
+
+    def _make_durable(self, dump: DumpConnection, *, final: bool) -> None:
+        """First of all, and without a word to the server, which may not answer."""
+        end = self._checkpoints.make()
         self._asked = False
         if end is not None:
             dump.acknowledge(end)
@@ -386,12 +391,3 @@ _WAYS: Mapping[type, Callable[..., None]] = MappingProxyType(
         LogEnded: Capture._on_end,
     }
 )
-
-
-def _most_tries(error: BinlakeError, settings: CaptureSettings) -> int | None:
-    """How often it is tried before that error ends the capture; None: for ever."""
-    if isinstance(error, DumpRefusedError | BrokenDumpError):
-        return TRIES_OF_A_DUMP
-    if not isinstance(error, LostConnectionError | ServerUnreachableError | NotLandedError):
-        return 1
-    return None if settings.forever else settings.retry.tries

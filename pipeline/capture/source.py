@@ -16,13 +16,16 @@ from typing_extensions import Self
 
 from decoder.encryption.header import HEADER_LENGTH as ENCRYPTION_HEADER_LENGTH
 from pipeline.bronze.gtids import NO_GTIDS, GtidSet
-from pipeline.capture.errors import CaptureError, LostConnectionError
+from pipeline.capture.errors import CaptureError, LostConnectionError, TooFewConnectionsError
 from pipeline.capture.log_position import LogPosition
 from pipeline.capture.refusals import code_of, explained
 from pipeline.server.connection import connect
 from pipeline.server.login import Login
+from pipeline.server.opening import Stop
 from pipeline.server.version import ServerVersion
 
+ANSWER_SECONDS = 15
+"""A question takes milliseconds; nothing is landed while it is waited for."""
 _NOT_LOGGING = (1381, 1236)
 _TELLS_PREVIOUS = ("Previous_gtids", "Gtid_list")
 """As SHOW BINLOG EVENTS names the event: MySQL's, MariaDB's (which has its set in brackets)."""
@@ -82,9 +85,10 @@ class Source:
     LostConnectionError where another server answers.
     """
 
-    def __init__(self, login: Login) -> None:
+    def __init__(self, login: Login, stop: Stop | None = None) -> None:
         self._login = login
-        self._connection: Connection[Any] = connect(login)
+        self._stop = stop
+        self._connection = self._connected()
         self.identity = self._identity()
 
     @property
@@ -151,6 +155,12 @@ class Source:
         sources = ("rpl_semi_sync_source_enabled", "rpl_semi_sync_master_enabled")
         return any(name in sources and value == "ON" for name, value in rows)
 
+    def require_another_connection(self) -> None:
+        """Raise TooFewConnectionsError where the user may have no second one, ever."""
+        ((most,),) = self._rows("SELECT @@max_user_connections")
+        if most == 1:
+            raise TooFewConnectionsError(address=self._login.address, user=self._login.user)
+
     def close(self) -> None:
         """End the connection."""
         if self._connection.open:
@@ -184,8 +194,11 @@ class Source:
                 raise self._no_log() from error
             raise explained(error, self._login, statement) from error
 
+    def _connected(self) -> Connection[Any]:
+        return connect(self._login, stop=self._stop, read_timeout=ANSWER_SECONDS)
+
     def _connect_anew(self) -> None:
-        self._connection = connect(self._login)
+        self._connection = self._connected()
         known, found = self.identity, self._identity()
         if (known.uuid, known.server_id) != (found.uuid, found.server_id):
             self.close()

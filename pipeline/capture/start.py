@@ -10,6 +10,7 @@ from pipeline.capture.landed_folder import Landed
 from pipeline.capture.log_position import LogPosition, follows, number_of
 from pipeline.capture.replica_commands import LAST_POSITION_OF_DUMP
 from pipeline.capture.source import LogFile
+from pipeline.errors import SettingsError
 
 FIRST = 4
 """The position of a file's first event, behind the magic number."""
@@ -38,10 +39,11 @@ def where_to_begin(
     known to be the folder's. `logs` are the server's, at least one. `far`: whether it takes
     positions from 4 GiB on.
 
-    Raises AnotherLogError where it cannot be, PurgedError where files in between are gone.
+    Raises AnotherLogError where it cannot be, PurgedError where files in between are gone, and
+    SettingsError where the server has no `first_file`.
     """
     if landed is None:
-        return _from_the_beginning(logs, folder, first_file)
+        return _from_the_beginning(logs, first_file)
     sizes = {log.name: log.size for log in logs}
     end = landed.end
     if end.file in sizes:
@@ -56,11 +58,14 @@ def where_to_begin(
     return _behind_purged(landed, logs[0].name, folder, go_on_behind_gap)
 
 
-def _from_the_beginning(logs: Sequence[LogFile], folder: str, first_file: str | None) -> Start:
+def _from_the_beginning(logs: Sequence[LogFile], first_file: str | None) -> Start:
     names = [log.name for log in logs]
     if first_file is not None and first_file not in names:
-        raise AnotherLogError(
-            f"the server has no {first_file}, but {names[0]} to {names[-1]}.", folder=folder
+        raise SettingsError(
+            f"the server has no {first_file}, but {names[0]} to {names[-1]}: it was purged, or is"
+            " misspelt.",
+            key="capture.first_file",
+            remedy="Name one of these, or leave it out to begin with the server's first.",
         )
     return Start(LogPosition(first_file or names[0], FIRST))
 

@@ -13,10 +13,11 @@ import zlib
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from pipeline.bronze.turns import FIRST_TURN, turn_folder
-from pipeline.capture.errors import DamagedFolderError
+from pipeline.capture.errors import DamagedStateError
 from pipeline.capture.log_position import LogPosition
 
 STATE = ".binlake-capture.json"
@@ -148,34 +149,34 @@ class CaptureState:
 
     @classmethod
     def from_json(cls, text: str) -> CaptureState:
-        """What `to_json` gave. Raises ValueError, KeyError or TypeError for anything else."""
-        values: dict[str, Any] = json.loads(text)
-        if values["version"] != _VERSION:
-            raise ValueError(f"it is of version {values['version']}")
-        lag = values["lag"]
-        return cls(
-            **{
-                **values,
-                "replica": Replica(**values["replica"]),
-                "lag": None if lag is None else Lag(**lag),
-                "gaps": tuple(Gap(**gap) for gap in values["gaps"]),
-                # States from before servers took over from each other lack it.
-                "before": tuple(Turn(**turn) for turn in values.get("before", ())),
-            }
-        )
+        """What `to_json` gave. Raises ValueError for anything else.
+
+        States from before servers took over from each other lack fields of that.
+        """
+        values = json.loads(text)
+        version = values.get("version") if isinstance(values, dict) else _VERSION
+        if version != _VERSION:
+            raise ValueError(f"it is of version {version}")
+        return _FORM.validate_python(values)
+
+
+_FORM = TypeAdapter(CaptureState)
 
 
 def read_state(folder: Path, name: str = STATE) -> CaptureState | None:
-    """The folder's state; None where it has none. Raises DamagedFolderError."""
+    """The folder's state; None where it has none. Raises DamagedStateError."""
     path = folder / name
     try:
         return CaptureState.from_json(path.read_text())
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError, TypeError) as error:
-        raise DamagedFolderError(
-            f"it is no state of a capture: {error}.", file=str(path)
-        ) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        said = f"{where}: {first['msg']}" if where else first["msg"]
+        raise DamagedStateError(said, file=str(path)) from error
+    except ValueError as error:
+        raise DamagedStateError(str(error), file=str(path)) from error
 
 
 def write_state(folder: Path, state: CaptureState) -> CaptureState:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pipeline.errors import BinlakeError, exit_code_of, has_sentence, sentence_of
-from pipeline.log_lines import say
+from pipeline.errors import BinlakeError, Interrupted, exit_code_of, has_sentence, sentence_of
+from pipeline.log_lines import say, says_everything
 from pipeline.redaction import redact
 
 
@@ -29,9 +29,13 @@ class Failure:
             "retryable": error.retryable if isinstance(error, BinlakeError) else None,
         }
         odd = isinstance(error, Exception) and not has_sentence(error)
-        told = f"{self._command} failed: {ending['error']}"
-        trace = error if odd else None
-        say("run_failed", told, level=logging.ERROR, trace=trace, outcome="failed", **ending)
+        failed = not isinstance(error, KeyboardInterrupt)
+        ending["outcome"] = "failed" if failed else "interrupted"
+        told = f"{self._command}{' failed' if failed else ''}: {ending['error']}"
+        level = logging.ERROR if failed else logging.WARNING
+        say("run_failed", told, level=level, trace=error if odd else None, **ending)
+        if isinstance(error, Interrupted):
+            error.told = says_everything()
         return ending
 
 

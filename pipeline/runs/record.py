@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 
 import pyarrow as pa
 
-Outcome = Literal["done", "nothing_new", "faults", "failed"]
+Outcome = Literal["done", "nothing_new", "faults", "failed", "interrupted"]
 
 _INSTANT = pa.timestamp("us", "UTC")
 _BY_NAME = pa.map_(pa.string(), pa.int64())
@@ -43,7 +43,7 @@ RUNS = pa.schema(
         pa.field("seconds", pa.float64()),
         # of each layer that came to its end
         pa.field("layer_seconds", pa.map_(pa.string(), pa.float64())),
-        # done | nothing_new | faults (or a gap) | failed
+        # done | nothing_new | faults (or a gap) | failed | interrupted
         pa.field("outcome", pa.string()),
         pa.field("exit_code", pa.int32()),
         # of a run that failed: a sentence, its kind, and whether the same again may help

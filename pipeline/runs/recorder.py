@@ -102,10 +102,10 @@ class Recorder:
             self._write(record)
 
     def failed(self, error: BaseException) -> None:
-        """The run was stopped by an error, which the caller raises again."""
+        """The run was stopped by an error or a signal, which the caller raises again."""
         ending = self._failure.say(error)
         with self._bearing_all():
-            self._write(self._record(outcome="failed", **ending))
+            self._write(self._record(**ending))
 
     def _record(self, **ending: Any) -> RunRecord:
         told: dict[str, Any] = {}

@@ -12,7 +12,13 @@ from pipeline.redaction import redact
 from pipeline.runs.record import RunRecord
 
 _RIGHT = ("seconds", "MiB", "decoded", "applied", "lag")
-_STYLES = {"done": "green", "nothing_new": "dim", "faults": "yellow", "failed": "red"}
+_STYLES = {
+    "done": "green",
+    "nothing_new": "dim",
+    "faults": "yellow",
+    "failed": "red",
+    "interrupted": "yellow",
+}
 
 
 def show_runs(runs: Sequence[RunRecord], lake: str, out: Console) -> None:
@@ -73,4 +79,4 @@ def _lines(run: RunRecord) -> list[str]:
     """What does not fit into a column: why it failed, and what it did for another run."""
     taken_up = [f"{b.layer} batch {b.batch}" for b in run.batches if b.planned_by]
     lines = [f"finished what another run had planned: {', '.join(taken_up)}"] if taken_up else []
-    return [*lines, *([f"failed: {run.error}"] if run.error else [])]
+    return [*lines, *([f"{run.outcome}: {run.error}"] if run.error else [])]

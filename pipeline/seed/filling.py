@@ -52,15 +52,16 @@ class Filling:
 
 
 def _all(name: TableName, chunks: list[Future[None]]) -> None:
-    """Wait for all chunks; where one fails, for those only that have begun."""
+    """Wait for all chunks; where one fails, or the run is interrupted, only for those begun."""
     try:
         for one in chunks:
             one.result()
     except Exception as error:  # Java's own are of no class that Python knows
-        for one in chunks:
-            one.cancel()
         raise NotSeedableError(
             name,
             f"a chunk could not be read: {sentence_of(error)}",
             "Run it again: chunks that are done are not read again.",
         ) from error
+    finally:
+        for one in chunks:
+            one.cancel()

@@ -31,6 +31,8 @@ from pipeline.submitted import is_loadable
 DRIVER = "org.mariadb.jdbc.Driver"
 FETCHED_ROWS, FETCHED_BYTES = 1000, 8 << 20
 """About so much the connector holds at a time; without a limit, it would hold a chunk's."""
+SILENT_SECONDS = 600
+"""The longest that a chunk's rows may take to come, or to go on."""
 BATCH_ROWS, BATCH_BYTES = 10_000, 32 << 20
 """About so much goes from Java to Python at a time."""
 _MODES: Mapping[TlsMode, str] = {
@@ -96,6 +98,8 @@ def _options(login: Login, version: ServerVersion, over_tls: bool) -> Mapping[st
         "password": login.password.get_secret_value(),
         "allowPublicKeyRetrieval": "true",
         "connectionAttributes": "program_name:binlake",
+        "connectTimeout": str(round(login.connect_timeout * 1000)),
+        "socketTimeout": str(SILENT_SECONDS * 1000),
         # Not Spark's sessionInitStatement: on the connection that it asks for the types of columns,
         # by a query with a chunk's bounds, that would not count.
         "sessionVariables": ", ".join(_session(version)),

@@ -13,8 +13,7 @@ import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from pipeline.errors import SettingsError
 from pipeline.server.errors import (
@@ -24,6 +23,14 @@ from pipeline.server.errors import (
     TlsError,
 )
 from pipeline.server.login import Login
+from pipeline.server.opening import (
+    NotOpenedError,
+    Stop,
+    StoppedError,
+    notice_lost_network,
+    open_within,
+)
+from pipeline.server.refusals import BY_CODE, TLS_REMEDY, WITHOUT_TLS
 from pipeline.server_settings import ALWAYS, VERIFYING, TlsSettings
 
 if TYPE_CHECKING:
@@ -31,7 +38,6 @@ if TYPE_CHECKING:
 
 Loaded = TypeVar("Loaded")
 
-CONNECT_SECONDS = 10
 ANSWER_SECONDS = 60
 """The longest that the server may be silent, and may take nothing; an option of `connect`."""
 
@@ -55,14 +61,20 @@ class _Refusal:
         raise ClearTextRefusedError
 
 
-def connect(login: Login, **options: Any) -> Connection[Any]:
+def connect(login: Login, *, stop: Stop | None = None, **options: Any) -> Connection[Any]:
     """A connection with utf8mb4, autocommit and bounded waits; `options` are PyMySQL's, and win.
+
+    It is there within the login's `connect_timeout`, or not at all; `stop` ends that wait, and
+    every later one on the connection.
 
     Raises ServerUnreachableError, AccessDeniedError or TlsError, and SettingsError for files of
     `server.tls` that cannot be used.
     """
-    import pymysql
+    from pymysql.connections import Connection as Opened
+    from pymysql.err import MySQLError
 
+    # A silent server is told by the limit of all, which names it, and not by one of these.
+    patience = login.connect_timeout + 1
     given: dict[str, Any] = {
         "host": login.host,
         "port": login.port,
@@ -72,16 +84,21 @@ def connect(login: Login, **options: Any) -> Connection[Any]:
         "password": login.password.get_secret_value().encode(),
         "charset": "utf8mb4",
         "autocommit": True,
-        "connect_timeout": CONNECT_SECONDS,
-        "read_timeout": ANSWER_SECONDS,
-        "write_timeout": ANSWER_SECONDS,
         "program_name": "binlake",
         "auth_plugin_map": dict.fromkeys(CLEAR_TEXT_PLUGINS, _Refusal),
         **_tls_options(login.tls),
         **options,
+        "connect_timeout": patience,
+        "read_timeout": patience,
+        "write_timeout": patience,
+        "defer_connect": True,
     }
     try:
-        return pymysql.connect(**given)
+        connection: Connection[Any] = Opened(**given)
+        open_within(connection, login.connect_timeout, stop)
+        notice_lost_network(connection)
+        _wait_for_answers(connection, options)
+        return connection
     except ClearTextRefusedError:
         problem: ServerError = AccessDeniedError(
             "the server asks for the password in the clear, and does not get it.",
@@ -90,11 +107,43 @@ def connect(login: Login, **options: Any) -> Connection[Any]:
             remedy=f"Let the user have another plugin: ALTER USER {login.user!r} IDENTIFIED WITH"
             " caching_sha2_password BY … (mysql_native_password on MariaDB).",
         )
-    except (pymysql.MySQLError, OSError, RuntimeError) as error:
+    except NotOpenedError as error:
+        problem = _not_in_time(login, reached=error.reached)
+    except StoppedError:
+        problem = ServerUnreachableError(
+            "it was not waited for.", address=login.address, user=login.user
+        )
+    except (MySQLError, OSError, RuntimeError) as error:
         # RuntimeError: what PyMySQL raises where the package cryptography is missing.
         problem = _explained(error, login)
     # Outside of the handler: PyMySQL's own error is not chained, whatever it quotes.
     raise problem
+
+
+def _wait_for_answers(connection: Connection[Any], options: Mapping[str, Any]) -> None:
+    """From now on statements have time of their own: PyMySQL looks at these at each answer."""
+    waits = cast(Any, connection)
+    waits._read_timeout = options.get("read_timeout", ANSWER_SECONDS)
+    waits._write_timeout = options.get("write_timeout", ANSWER_SECONDS)
+
+
+def _not_in_time(login: Login, *, reached: bool) -> ServerUnreachableError:
+    named = {"address": login.address, "user": login.user}
+    seconds = f"{login.connect_timeout:g} s"
+    if reached:
+        return ServerUnreachableError(
+            f"something takes the connection there, and no server lets anybody in within {seconds}"
+            " (server.connect_timeout).",
+            remedy="Look whether the server hangs (its error log, a full disk), whether it is one"
+            " of MySQL at all, and whether a proxy between has lost it.",
+            **named,
+        )
+    return ServerUnreachableError(
+        f"nobody answers within {seconds} (server.connect_timeout).",
+        remedy="Look at server.host and port, at the name server, and whether a firewall between"
+        " drops packets.",
+        **named,
+    )
 
 
 @contextmanager
@@ -149,16 +198,6 @@ def _loaded(key: str, file: str | None, load: Callable[[], Loaded]) -> Loaded:
         raise SettingsError(f"{file} cannot be read: {said}.", key=f"server.tls.{key}") from error
 
 
-_DENIED = (
-    "Look at the password (server.password_file, BINLAKE_SERVER_PASSWORD), and at the user on the"
-    " server: for which hosts it is, and with which authentication plugin."
-)
-_GRANT = "Grant the user what it needs: binlake check says what."
-_TLS_REMEDY = (
-    "Look at server.tls: mode, and ca, the file of the authority that signed the server's"
-    " certificate."
-)
-
 _OLD_TLS = frozenset({"UNSUPPORTED_PROTOCOL", "WRONG_VERSION_NUMBER"})
 """What OpenSSL says of MySQL 5.6 and MariaDB 10.2, whose TLS (yaSSL's) ends at 1.1."""
 _OLD_TLS_REMEDY = (
@@ -166,43 +205,7 @@ _OLD_TLS_REMEDY = (
     " disabled, on a network that you trust."
 )
 
-BY_CODE: Mapping[int, tuple[type[ServerError], str]] = MappingProxyType(
-    {
-        1040: (ServerUnreachableError, "Run it again later, or raise max_connections."),
-        1044: (AccessDeniedError, _GRANT),
-        1045: (AccessDeniedError, _DENIED),
-        1142: (AccessDeniedError, _GRANT),
-        1227: (AccessDeniedError, _GRANT),
-        1053: (ServerUnreachableError, "Run it again once the server is up."),
-        1129: (ServerUnreachableError, "Let the server run FLUSH HOSTS, or wait."),
-        1130: (AccessDeniedError, "Create the user for the host that Binlake runs on."),
-        1205: (
-            ServerUnreachableError,
-            "Somebody's statement has kept tables for long: run it again when that is over.",
-        ),
-        1317: (ServerUnreachableError, "Somebody has stopped the statement: run it again."),
-        1969: (ServerError, "Raise max_statement_time for the user."),
-        3024: (ServerError, "Raise max_execution_time for the user."),
-        1203: (ServerUnreachableError, "Run it again later, or raise the user's connections."),
-        1226: (ServerUnreachableError, "Run it again later, or raise the user's limits."),
-        1251: (AccessDeniedError, _DENIED),
-        1524: (AccessDeniedError, _DENIED),
-        1698: (AccessDeniedError, _DENIED),
-        1820: (AccessDeniedError, "Give the user a new password: ALTER USER … IDENTIFIED BY …."),
-        1862: (AccessDeniedError, "Give the user a new password: ALTER USER … IDENTIFIED BY …."),
-        2026: (TlsError, _TLS_REMEDY),
-        2059: (AccessDeniedError, _DENIED),
-        3118: (AccessDeniedError, "Unlock it: ALTER USER … ACCOUNT UNLOCK."),
-        3159: (TlsError, "Set server.tls.mode to required, or to one that verifies."),
-        4151: (AccessDeniedError, "Unlock it: ALTER USER … ACCOUNT UNLOCK."),
-    }
-)
-"""What codes of the server and of PyMySQL mean, and what to do.
-
-Source: https://dev.mysql.com/doc/mysql-errors/9.7/en/server-error-reference.html
-"""
-
-
+_ACCESS_DENIED = 1045
 BROKEN_OFF = frozenset({2006, 2013, 2055, 1927})
 """Codes of a connection that is no more."""
 
@@ -221,12 +224,13 @@ def _explained(error: Exception, login: Login) -> ServerError:
         return ServerUnreachableError(reason, remedy=remedy, **named)
     if isinstance(cause, ssl.SSLError):
         said = getattr(cause, "verify_message", "") or cause.reason or "it broke off"
-        remedy = _OLD_TLS_REMEDY if cause.reason in _OLD_TLS else _TLS_REMEDY
+        remedy = _OLD_TLS_REMEDY if cause.reason in _OLD_TLS else TLS_REMEDY
         return TlsError(f"there is no TLS with the server: {said}.", remedy=remedy, **named)
     code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
     if code in BY_CODE:
-        kind, remedy = BY_CODE[code]
-        return kind(f"{_said(error)}.", remedy=remedy, **named)
+        without_tls = code == _ACCESS_DENIED and login.tls.mode == "disabled"
+        kind, why, remedy = WITHOUT_TLS if without_tls else BY_CODE[code]
+        return kind(f"{_said(error)}. {why}", remedy=remedy, **named)
     if isinstance(cause, OSError):
         remedy = "Look at server.host and port, whether the server runs, and what is between."
         said = cause.strerror or str(cause)

@@ -20,7 +20,7 @@ from pydantic import SecretStr
 
 from pipeline.errors import SettingsError
 from pipeline.redaction import redact
-from pipeline.server_settings import PORT, ServerSettings, ServerUrl, TlsSettings
+from pipeline.server_settings import CONNECT_SECONDS, PORT, ServerSettings, ServerUrl, TlsSettings
 from pipeline.settings import Settings
 
 URL_VARIABLE = "BINLAKE_SERVER"
@@ -30,7 +30,8 @@ LOCAL = "localhost"
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """What a connection is made with. With a `socket`, `host` is only the name to verify."""
+    """What a connection is made with, within `connect_timeout` seconds. With a `socket`, `host` is
+    only the name to verify."""
 
     host: str
     user: str
@@ -38,6 +39,7 @@ class Login:
     socket: str | None = None
     password: SecretStr = field(default=SecretStr(""))
     tls: TlsSettings = field(default_factory=TlsSettings)
+    connect_timeout: float = CONNECT_SECONDS
 
     @property
     def address(self) -> str:
@@ -60,7 +62,8 @@ def login(settings: Settings, environment: Mapping[str, str] = os.environ) -> Lo
     password = _password(server, (place, user), outside, environment)
     redact.learn([password])
     host, port, socket = place
-    return Login(host, user, port, socket, SecretStr(password), server.tls)
+    secret = SecretStr(password)
+    return Login(host, user, port, socket, secret, server.tls, server.connect_timeout)
 
 
 def _from_environment(environment: Mapping[str, str]) -> ServerUrl | None:

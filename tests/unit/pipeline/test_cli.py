@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pipeline import cli, cli_runs, spark as starting
-from pipeline.errors import MissingRequirementError
+from pipeline.errors import INTERRUPTED_SENTENCE, MissingRequirementError
 from pipeline.report import LayerReport
 from pipeline.run import COMMANDS
 from pipeline.settings import Settings
@@ -62,7 +62,7 @@ def not_starting(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     [
         (RuntimeError(f"no port for {SECRET}"), 1, True, "RuntimeError: no port for ***"),
         (MissingRequirementError(f"no {SECRET}."), 1, False, "no ***."),
-        (KeyboardInterrupt(), 130, False, "It was interrupted."),
+        (KeyboardInterrupt(), 130, False, INTERRUPTED_SENTENCE),
     ],
 )
 def test_what_stops_spark_from_starting_is_a_line(

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from signal import SIGINT, SIGTERM
+
 import pytest
 
 from decoder.errors import BinlogError
 from pipeline.errors import (
+    INTERRUPTED_SENTENCE,
     LONGEST,
     ConcurrentRunError,
+    Interrupted,
     SettingsError,
     exit_code_of,
     sentence_of,
@@ -58,7 +62,8 @@ class GoneError(Exception):
         (GoneError(), "GoneError"),
         (BinlogError("odd", file="log.000001", position=4), "log.000001, position 4: odd"),
         (KeyError(), "KeyError"),
-        (KeyboardInterrupt(), "It was interrupted."),
+        (KeyboardInterrupt(), INTERRUPTED_SENTENCE),
+        (Interrupted(SIGTERM), INTERRUPTED_SENTENCE),
     ],
 )
 def test_an_error_is_told_without_stack_traces(error: BaseException, sentence: str) -> None:
@@ -80,6 +85,8 @@ def test_pages_are_cut() -> None:
         (ConcurrentRunError("another"), 1),
         (BinlogError("damaged"), 1),
         (KeyboardInterrupt(), 130),
+        (Interrupted(SIGINT), 130),
+        (Interrupted(SIGTERM), 143),
     ],
 )
 def test_each_error_has_its_exit_code(error: BaseException, code: int) -> None:

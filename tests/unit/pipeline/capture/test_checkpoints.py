@@ -42,10 +42,12 @@ def test_the_age_of_the_last_event_is_told_by_the_servers_clock(tmp_path: Path) 
     state = CaptureState(Replica.new(), file="binlog.000001", position=400)
     checkpoints = Checkpoints(LandedFolder(tmp_path), state, CheckpointSettings())
     source = cast(Source, Asked())
-    checkpoints.make(source, final=True)
+    checkpoints.make()
+    checkpoints.ask(source, final=True)
     assert checkpoints.state.lag == Lag(seconds=None, bytes=500)
     checkpoints.count(LogBytes(memoryview(b"x"), 400, None, 1, 0, timestamp=999_000), 1)
-    checkpoints.make(source, final=True)
+    checkpoints.make()
+    checkpoints.ask(source, final=True)
     assert checkpoints.state.lag is not None
     assert checkpoints.state.lag.seconds == pytest.approx(1000, abs=60)
 
@@ -65,9 +67,9 @@ def test_how_far_it_is_behind_is_not_known_while_the_server_does_not_answer(
     state = CaptureState(Replica.new(), file="binlog.000001", position=400)
     checkpoints = Checkpoints(LandedFolder(tmp_path), state, CheckpointSettings())
     asked = Asked()
-    checkpoints.make(cast(Source, asked), final=True)
+    checkpoints.ask(cast(Source, asked), final=True)
     assert checkpoints.state.lag is not None
     assert checkpoints.state.lag.bytes == 500
     asked.error = error
-    checkpoints.make(cast(Source, asked), final=True)
+    checkpoints.ask(cast(Source, asked), final=True)
     assert checkpoints.state.lag is None

@@ -50,7 +50,7 @@ class Dumping:
 @pytest.fixture
 def dumping(monkeypatch: pytest.MonkeyPatch) -> Iterator[Dumping]:
     connection = Dumping()
-    monkeypatch.setattr(dump_connection, "connect", lambda _: connection)
+    monkeypatch.setattr(dump_connection, "connect", lambda *_, **__: connection)
     with connection.server:
         connection.server.settimeout(10)
         yield connection

@@ -13,6 +13,7 @@ import pytest
 
 from decoder.constants import EventFlag
 from decoder.framer import FLAGS_POSITION
+from pipeline.capture.backoff import TRIES_OF_A_DUMP
 from pipeline.capture.checkpoints import Checkpoints
 from pipeline.capture.errors import (
     BrokenDumpError,
@@ -23,7 +24,7 @@ from pipeline.capture.errors import (
 from pipeline.capture.landed_folder import Landed, LandedFolder
 from pipeline.capture.log_position import LogPosition
 from pipeline.capture.received import LogEnded
-from pipeline.capture.run import TRIES_OF_A_DUMP, Capture
+from pipeline.capture.run import Capture
 from pipeline.capture.start import Start
 from pipeline.capture.state import CaptureState, Replica, read_state
 from pipeline.capture_settings import CaptureSettings

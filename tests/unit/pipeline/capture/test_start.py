@@ -9,6 +9,7 @@ from pipeline.capture.landed_folder import Landed
 from pipeline.capture.log_position import LogPosition
 from pipeline.capture.source import LogFile
 from pipeline.capture.start import Start, where_to_begin
+from pipeline.errors import SettingsError
 
 GIB = 1 << 30
 
@@ -84,12 +85,17 @@ def test_what_is_purged_is_named(held: Landed, logs: list[tuple[int, int]]) -> N
         (landed(3, 900), [(3, 899)], {}),
         (landed(3, 900), [(1, 500), (2, 500)], {}),
         (landed(3, 900), [(4, 500)], {"base": "mysql-bin"}),
-        (None, [(3, 900)], {"first_file": "binlog.000001"}),
     ],
-    ids=["shorter than landed", "begun anew", "another name", "not there"],
+    ids=["shorter than landed", "begun anew", "another name"],
 )
 def test_a_log_that_does_not_go_on_is_refused(
     held: Landed | None, logs: list[tuple[int, int]], options: dict[str, Any]
 ) -> None:
     with pytest.raises(AnotherLogError, match="another folder"):
         begin(held, *logs, **options)
+
+
+def test_a_first_file_that_the_server_has_not_got_is_a_wrong_setting() -> None:
+    with pytest.raises(SettingsError, match=r"capture\.first_file: .* binlog\.000003 to") as error:
+        begin(None, (3, 900), (4, 200), first_file="binlog.000001")
+    assert error.value.exit_code == 2

@@ -11,7 +11,7 @@ import pytest
 from pipeline.bronze.storage import list_files
 from pipeline.capture.backoff import FIRST_SECONDS, Backoff
 from pipeline.capture.checkpoints import bytes_behind
-from pipeline.capture.errors import DamagedFolderError
+from pipeline.capture.errors import DamagedStateError
 from pipeline.capture.log_position import LogPosition
 from pipeline.capture.source import LogEnd, LogFile
 from pipeline.capture.state import (
@@ -73,7 +73,7 @@ def test_bronze_does_not_see_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 99}', "no json"])
 def test_a_damaged_state_is_told(text: str, tmp_path: Path) -> None:
     (tmp_path / STATE).write_text(text)
-    with pytest.raises(DamagedFolderError, match="no state of a capture"):
+    with pytest.raises(DamagedStateError, match="no state of a capture"):
         read_state(tmp_path)
 
 

@@ -148,14 +148,15 @@ def test_what_stops_a_run_is_recorded_and_raised(
         run()
     assert raised.value is error
     (record,) = kept
-    assert (record.outcome, record.exit_code, record.retryable) == ("failed", code, retryable)
+    outcome, level = ("interrupted", "WARNING") if code == 130 else ("failed", "ERROR")
+    assert (record.outcome, record.exit_code, record.retryable) == (outcome, code, retryable)
     assert record.error_type == type(error).__name__
     assert record.error
     assert SECRET not in record.error
     assert (record.files, list(record.layer_seconds)) == (1, ["bronze"])
     (line,) = said.of("run_failed")
     assert (line["levelname"], line["error"], bool(line["exc_text"])) == (
-        *("ERROR", record.error),
+        *(level, record.error),
         trace,
     )
 
@@ -190,7 +191,10 @@ def test_a_run_whose_lake_another_took_over_has_failed(
 
 @pytest.mark.parametrize(
     ("error", "told", "exit_code"),
-    [(ConnectionError("gone"), "ConnectionError: gone", 1), (KeyboardInterrupt(), "It was", 130)],
+    [
+        (ConnectionError("gone"), "ConnectionError: gone", 1),
+        (KeyboardInterrupt(), "Interrupted:", 130),
+    ],
 )
 @pytest.mark.parametrize("where", ["only_writer", "Recorder"])
 def test_what_ends_a_run_before_it_is_recorded_is_said(

@@ -8,6 +8,7 @@ import struct
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pymysql
@@ -16,7 +17,7 @@ from cryptography.hazmat.primitives import serialization
 from pydantic import SecretStr
 
 from pipeline.errors import SettingsError
-from pipeline.server.connection import BY_CODE, connect
+from pipeline.server.connection import connect
 from pipeline.server.errors import (
     AccessDeniedError,
     ServerError,
@@ -24,6 +25,7 @@ from pipeline.server.errors import (
     TlsError,
 )
 from pipeline.server.login import Login
+from pipeline.server.refusals import BY_CODE
 from pipeline.server_settings import ALWAYS, TlsMode, TlsSettings
 from tests.support.certificates import certificates
 
@@ -126,10 +128,10 @@ def test_a_connection_that_is_cut_off_as_tls_begins_may_be_tried_again(
     error.original_exception = cause
     cause.reason = "AS_OPENSSL_SAYS_IT"
 
-    def cut_off(**_: object) -> None:
+    def cut_off(_: object) -> None:
         raise error
 
-    monkeypatch.setattr(pymysql, "connect", cut_off)
+    monkeypatch.setattr(pymysql.connections.Connection, "connect", cut_off)
     with pytest.raises(kind) as raised:
         connect(login(3306, "required"))
     assert raised.value.retryable == (kind is ServerUnreachableError)
@@ -155,9 +157,9 @@ def test_a_refusal_is_named_by_its_code(code: int) -> None:
         pytest.raises(ServerError) as error,
     ):
         connect(login(server.port))
-    kind, remedy = BY_CODE[code]
+    kind, cause, remedy = BY_CODE[code]
     assert type(error.value) is kind
-    assert str(error.value) == f"reader at 127.0.0.1:{server.port}: No, not today. {remedy}"
+    assert str(error.value) == f"reader at 127.0.0.1:{server.port}: No, not today. {cause} {remedy}"
     assert error.value.__cause__ is error.value.__context__ is None
 
 
@@ -172,7 +174,7 @@ def test_a_refusal_that_is_not_known_is_told_and_may_pass() -> None:
 
 def test_a_server_that_says_nothing_is_not_waited_for_longer_than_asked() -> None:
     with FakeServer(b"").answering() as server, pytest.raises(ServerUnreachableError):
-        connect(login(server.port), read_timeout=0.2)
+        connect(replace(login(server.port), connect_timeout=0.2))
 
 
 def test_only_what_may_pass_is_retried() -> None:
