@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import AfterValidator, ConfigDict, Field, SecretStr, model_validator
 
 from pipeline.settings_model import Model
+from pipeline.settings_values import LocalPath
 
 PORT = 3306
 SCHEMES = frozenset({"mysql", "mariadb"})
@@ -87,9 +88,9 @@ class TlsSettings(Model):
     """
 
     mode: TlsMode = "preferred"
-    ca: str | None = None
-    cert: str | None = None
-    key: str | None = None
+    ca: LocalPath | None = None
+    cert: LocalPath | None = None
+    key: LocalPath | None = None
 
     @model_validator(mode="after")
     def _looked_at(self) -> TlsSettings:
@@ -116,9 +117,9 @@ class ServerSettings(Model):
     url: Annotated[str | None, AfterValidator(_without_password)] = None
     host: str | None = None
     port: Annotated[int, Field(ge=1, le=65535)] = PORT
-    socket: str | None = None
+    socket: LocalPath | None = None
     user: str | None = None
-    password_file: str | None = None
+    password_file: LocalPath | None = None
     tls: TlsSettings = TlsSettings()
 
 
