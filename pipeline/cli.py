@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from pipeline import cli_server
+from pipeline.cli_config import config
 from pipeline.cli_options import (
     Binlogs,
     Conf,
@@ -22,7 +23,7 @@ from pipeline.cli_options import (
     settings_of,
 )
 from pipeline.cli_runs import carry_out, interrupted_in_a_line, session_for, set_up_run, tell
-from pipeline.errors import DONE, DONE_WITH_FAULTS, SettingsError, exit_code_of
+from pipeline.errors import DONE, DONE_WITH_FAULTS, exit_code_of
 
 app = typer.Typer(
     name="binlake",
@@ -146,15 +147,16 @@ def status(
     ] = False,
 ) -> None:
     """Where every source, layer and table stands: lag, position, faults, gaps, the last run."""
+    from pipeline.preflight import no_lake, require_lake
     from pipeline.show import show_status
     from pipeline.spark import session
     from pipeline.status import read_status
 
-    settings = settings_of(conf, lake=lake).require("lake")
+    settings = require_lake(settings_of(conf, lake=lake))
     found = read_status(session(settings), settings)
     # A first run that failed has left its record, and nothing else.
     if not found.layers and not found.sources:
-        raise _no_lake()
+        raise no_lake(settings)
     if json:
         print(found.to_json())
     else:
@@ -175,15 +177,16 @@ def runs(
 ) -> None:
     """The last runs: what each one read and wrote, how long it took, how far behind gold was."""
     from pipeline.delta import exists
+    from pipeline.preflight import no_lake, require_lake
     from pipeline.runs.show import show_runs
     from pipeline.runs.store import read_runs
     from pipeline.spark import session
 
-    settings = settings_of(conf, lake=lake).require("lake")
+    settings = require_lake(settings_of(conf, lake=lake))
     spark, place = session(settings), settings.layout
     found = read_runs(spark, place, source=source, last=last)
     if not found and not exists(spark, place.ledger("batches")):
-        raise _no_lake()
+        raise no_lake(settings)
     if json:
         for record in found:
             print(record.to_json())
@@ -248,6 +251,7 @@ def verify(
 
         write_script(script)
         return
+    from pipeline.preflight import require_lake
     from pipeline.progress import for_terminal
     from pipeline.run import require_source
     from pipeline.server_settings import THE_SERVER, is_server
@@ -256,7 +260,7 @@ def verify(
     from pipeline.verify.run import verify as verify_gold, verify_with_server, with_source
 
     server = against if against is not None and is_server(against) else None
-    settings = settings_of(conf, source=source, lake=lake, server=server).require("lake")
+    settings = require_lake(settings_of(conf, source=source, lake=lake, server=server))
     spark = session(settings)
     settings = with_source(spark, settings)
     require_source(spark, settings)
@@ -272,12 +276,8 @@ def verify(
     raise typer.Exit(DONE if found.equal else DONE_WITH_FAULTS)
 
 
+app.command()(config)
 cli_server.register(app)
-
-
-def _no_lake() -> SettingsError:
-    remedy = "Give the folder that binlake run was given."
-    return SettingsError("there is no lake in this folder.", key="lake", remedy=remedy)
 
 
 def main(*command: str) -> None:

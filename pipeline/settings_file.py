@@ -37,7 +37,7 @@ _REMEDIES = (
     ),
     (
         r"stream end|end of stream|expected ',' or|flow node",
-        "Close what is opened: a bracket, a brace, or a quote.",
+        "Close what is opened: a bracket, a brace, or a quote. Within braces, ${…} goes in quotes.",
     ),
     (r"block end|block mapping|block collection", "Begin all keys of a section in one column."),
 )

@@ -7,7 +7,14 @@ from datetime import date, timedelta
 from os.path import expanduser
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, ByteSize, Field, SecretStr
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ByteSize,
+    Field,
+    PlainSerializer,
+    SecretStr,
+)
 
 from decoder.charsets.collations import COLLATIONS
 from pipeline.time_zone import zone
@@ -66,6 +73,29 @@ def _duration(value: Any) -> Any:
     if written is None:
         raise ValueError(f"{_yaml(value)} is no duration, such as {_DURATIONS}")
     return timedelta(**{_UNITS[written["unit"][0].lower()]: int(written["count"])})
+
+
+def duration_text(duration: timedelta | None) -> str:
+    """As settings have it, in the largest unit that says it exactly: `36 hours`, `forever`."""
+    if duration is None:
+        return FOREVER
+    seconds = int(duration.total_seconds())
+    for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):
+        if seconds % length == 0:
+            return f"{seconds // length} {unit}"
+    return f"{seconds} seconds"
+
+
+def size_text(size: int) -> str:
+    """As settings have it, in the largest unit that says it exactly: `16 MiB`, `1000 B`."""
+    for power, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if size and size % (1 << power) == 0:
+            return f"{size >> power} {unit}"
+    return f"{size} B"
+
+
+_SHOWN_SIZE = PlainSerializer(size_text, return_type=str, when_used="json")
+_SHOWN_DURATION = PlainSerializer(duration_text, return_type=str, when_used="json")
 
 
 def _yaml(value: Any) -> str:
@@ -171,22 +201,29 @@ Place = Annotated[
     ),
 ]
 
-Size = Annotated[ByteSize, Field(gt=0, description="a size in bytes", examples=["16 MiB"])]
+Size = Annotated[
+    ByteSize,
+    Field(gt=0, description="a size in bytes", examples=["16 MiB"]),
+    _SHOWN_SIZE,
+]
 Memory = Annotated[
     ByteSize,
     BeforeValidator(_java_memory),
     Field(description="an amount of memory", examples=["2 GiB"]),
+    _SHOWN_SIZE,
 ]
 
 Duration = Annotated[
     timedelta,
     BeforeValidator(_duration),
     Field(ge=timedelta(0), description="a duration", examples=[_DURATIONS]),
+    _SHOWN_DURATION,
 ]
 OrForever = Annotated[
     timedelta | None,
     BeforeValidator(_duration),
     Field(description="a duration or forever", examples=[_DURATIONS]),
+    _SHOWN_DURATION,
 ]
 """A duration, or None for what is never removed."""
 
