@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from os.path import expanduser
 from pathlib import Path
 from typing import Annotated
 
@@ -206,12 +207,20 @@ def inspect(
 ) -> None:
     """The events of binlog files, or with --rows their row images; needs no lake."""
     from pipeline.bronze.encrypted import read_keys
+    from pipeline.catalog.logged import CatalogOptions
     from pipeline.inspect import inspect_files
 
-    encryption = settings_of(conf).encryption
+    settings = settings_of(conf)
     if keyring is not None:
-        encryption = encryption.model_copy(update={"keyring": keyring})
-    raise typer.Exit(inspect_files(files, rows=rows, json=json, keys=read_keys(encryption)))
+        settings = settings.with_section("encryption", keyring=keyring)
+    catalog = CatalogOptions(
+        system_time_zone=settings.system_time_zone,
+        default_charset=settings.default_charset,
+        lower_case_table_names=settings.lower_case_table_names,
+    )
+    keys = read_keys(settings.encryption)
+    files = [file.expanduser() for file in files]
+    raise typer.Exit(inspect_files(files, rows=rows, json=json, keys=keys, catalog=catalog))
 
 
 @app.command()
@@ -249,7 +258,7 @@ def verify(
     if script is not None:
         from pipeline.verify.script import write_script
 
-        write_script(script)
+        write_script(script.expanduser())
         return
     from pipeline.preflight import require_lake
     from pipeline.progress import for_terminal
@@ -260,6 +269,7 @@ def verify(
     from pipeline.verify.run import verify as verify_gold, verify_with_server, with_source
 
     server = against if against is not None and is_server(against) else None
+    against = against and expanduser(against)
     settings = require_lake(settings_of(conf, source=source, lake=lake, server=server))
     spark = session(settings)
     settings = with_source(spark, settings)

@@ -6,6 +6,7 @@ What cannot be looked at now (a store that does not answer) is left to the run, 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 
@@ -41,7 +42,10 @@ def require_lake(settings: Settings) -> Settings:
 
 
 def _has_lake(settings: Settings) -> bool:
-    return settings.lake_schema is not None or is_lake(settings.lake)
+    """Whether a run has begun there; True as well where only Spark can tell: in a catalog, and on
+    the machine of a server of Spark Connect."""
+    elsewhere = settings.spark.master.startswith("sc://") or "SPARK_REMOTE" in os.environ
+    return settings.lake_schema is not None or elsewhere or is_lake(settings.lake)
 
 
 def no_lake(settings: Settings) -> SettingsError:
