@@ -262,7 +262,7 @@ def test_what_cannot_be_seeded_is_told(spark: SparkSession, mysql: Server, tmp_p
         seeded(spark, told)
     with pytest.raises(SettingsError, match="--create"):
         seeded(spark, settings.with_section("seed", dump=str(bare), form="csv"))
-    with pytest.raises(SettingsError, match="pattern"):
+    with pytest.raises(SettingsError, match=r"seed\.at: expects FILE:POSITION"):
         settings.with_section("seed", at="somewhere")
     # a seed of a log that the lake does not have waits, and one of before its first file does not
     for place, reason in (("binlog.999999:4", "waits"), ("binlog.000000:4", "is not taken")):
