@@ -27,11 +27,15 @@ def read(
     behind the data (a segment may end inside of one) is given as far as it goes, and so are rows
     that a ROLLBACK TO SAVEPOINT took back; the pipeline tells both from `SegmentDecoder`'s results.
     """
-    number = re.search(r"\.(\d+)$", file)
-    segment = Segment(file, int(number[1]) if number else 0)
-    decoder = SegmentDecoder(segment, options)
+    decoder = SegmentDecoder(segment_of(file), options)
     for result in decoder.decode([keys.decrypted(data, file=file)]):
         if isinstance(result, Changes):
             yield result
         elif isinstance(result, Faults) and decoder.first_fault is not None:
             raise decoder.first_fault
+
+
+def segment_of(file: str) -> Segment:
+    """A whole file as a segment: LSNs count from the number at the end of its name, or from 0."""
+    number = re.search(r"\.(\d+)$", file)
+    return Segment(file, int(number[1]) if number else 0)

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import ByteSize, Field
 
 from pipeline.settings_model import Model
+from pipeline.settings_values import LocalPath, Location, Size
 
 _MIB = 1 << 20
 
@@ -14,7 +15,7 @@ _MIB = 1 << 20
 class CheckpointSettings(Model):
     """After so many bytes, or `seconds`, what has been landed is made durable."""
 
-    bytes: Annotated[ByteSize, Field(gt=0)] = ByteSize(16 * _MIB)
+    bytes: Size = ByteSize(16 * _MIB)
     seconds: Annotated[float, Field(gt=0, le=3600)] = 5
 
 
@@ -46,14 +47,14 @@ class CaptureSettings(Model):
     the server's first). `queue` bounds the bytes that wait to be written.
     """
 
-    to: str = ""
-    spool: str | None = None
+    to: Location = ""
+    spool: LocalPath | None = None
     publish: PublishSettings = PublishSettings()
     server_id: Annotated[int, Field(ge=1, le=0xFFFFFFFF)] | None = None
     first_file: str | None = None
     forever: bool = False
     semi_sync: bool = False
     purged: Literal["stop", "continue"] = "stop"
-    queue: Annotated[ByteSize, Field(gt=0)] = ByteSize(64 * _MIB)
+    queue: Size = ByteSize(64 * _MIB)
     checkpoint: CheckpointSettings = CheckpointSettings()
     retry: RetrySettings = RetrySettings()

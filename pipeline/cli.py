@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from os.path import expanduser
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +12,7 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from pipeline import cli_server
+from pipeline.cli_config import config
 from pipeline.cli_options import (
     Binlogs,
     Conf,
@@ -23,7 +25,7 @@ from pipeline.cli_options import (
     settings_of,
 )
 from pipeline.cli_runs import carry_out, session_for, set_up_run, tell
-from pipeline.errors import DONE, DONE_WITH_FAULTS, SettingsError, exit_code_of
+from pipeline.errors import DONE, DONE_WITH_FAULTS, exit_code_of
 from pipeline.interruption import heeding_signals
 
 
@@ -178,15 +180,16 @@ def status(
     ] = False,
 ) -> None:
     """Where every source, layer and table stands: lag, position, faults, gaps, the last run."""
+    from pipeline.preflight import no_lake, require_lake
     from pipeline.show import show_status
     from pipeline.spark import session
     from pipeline.status import read_status
 
-    settings = settings_of(conf, lake=lake).require("lake")
+    settings = require_lake(settings_of(conf, lake=lake))
     found = read_status(session(settings), settings)
     # A first run that failed has left its record, and nothing else.
     if not found.layers and not found.sources:
-        raise _no_lake()
+        raise no_lake(settings)
     if json:
         print(found.to_json())
     else:
@@ -207,15 +210,16 @@ def runs(
 ) -> None:
     """The last runs: what each one read and wrote, how long it took, how far behind gold was."""
     from pipeline.delta import exists
+    from pipeline.preflight import no_lake, require_lake
     from pipeline.runs.show import show_runs
     from pipeline.runs.store import read_runs
     from pipeline.spark import session
 
-    settings = settings_of(conf, lake=lake).require("lake")
+    settings = require_lake(settings_of(conf, lake=lake))
     spark, place = session(settings), settings.layout
     found = read_runs(spark, place, source=source, last=last)
     if not found and not exists(spark, place.ledger("batches")):
-        raise _no_lake()
+        raise no_lake(settings)
     if json:
         for record in found:
             print(record.to_json())
@@ -235,12 +239,20 @@ def inspect(
 ) -> None:
     """The events of binlog files, or with --rows their row images; needs no lake."""
     from pipeline.bronze.encrypted import read_keys
+    from pipeline.catalog.logged import CatalogOptions
     from pipeline.inspect import inspect_files
 
-    encryption = settings_of(conf).encryption
+    settings = settings_of(conf)
     if keyring is not None:
-        encryption = encryption.model_copy(update={"keyring": keyring})
-    raise typer.Exit(inspect_files(files, rows=rows, json=json, keys=read_keys(encryption)))
+        settings = settings.with_section("encryption", keyring=keyring)
+    catalog = CatalogOptions(
+        system_time_zone=settings.system_time_zone,
+        default_charset=settings.default_charset,
+        lower_case_table_names=settings.lower_case_table_names,
+    )
+    keys = read_keys(settings.encryption)
+    files = [file.expanduser() for file in files]
+    raise typer.Exit(inspect_files(files, rows=rows, json=json, keys=keys, catalog=catalog))
 
 
 @app.command()
@@ -278,8 +290,9 @@ def verify(
     if script is not None:
         from pipeline.verify.script import write_script
 
-        write_script(script)
+        write_script(script.expanduser())
         return
+    from pipeline.preflight import require_lake
     from pipeline.progress import for_terminal
     from pipeline.run import require_source
     from pipeline.server_settings import THE_SERVER, is_server
@@ -288,7 +301,8 @@ def verify(
     from pipeline.verify.run import verify as verify_gold, verify_with_server, with_source
 
     server = against if against is not None and is_server(against) else None
-    settings = settings_of(conf, source=source, lake=lake, server=server).require("lake")
+    against = against and expanduser(against)
+    settings = require_lake(settings_of(conf, source=source, lake=lake, server=server))
     spark = session(settings)
     settings = with_source(spark, settings)
     require_source(spark, settings)
@@ -304,12 +318,8 @@ def verify(
     raise typer.Exit(DONE if found.equal else DONE_WITH_FAULTS)
 
 
+app.command()(config)
 cli_server.register(app)
-
-
-def _no_lake() -> SettingsError:
-    remedy = "Give the folder that binlake run was given."
-    return SettingsError("there is no lake in this folder.", key="lake", remedy=remedy)
 
 
 def main(*command: str) -> None:

@@ -52,5 +52,4 @@ def capture(
 def _with_options(settings: Settings, to: str | None, forever: bool) -> Settings:
     """The section `capture` with what the command line says on top."""
     given = {"to": to} if to else {}
-    update = {**given, **({"forever": True} if forever else {})}
-    return settings.model_copy(update={"capture": settings.capture.model_copy(update=update)})
+    return settings.with_section("capture", **given, **({"forever": True} if forever else {}))

@@ -60,6 +60,6 @@ def settings_of(conf: Path | None, **options: str | list[str] | None) -> Setting
     from pipeline.redaction import redact
     from pipeline.settings import Settings
 
-    settings = Settings.load(conf, **options)
+    settings = Settings.load(conf and conf.expanduser(), **options)
     redact.learn(settings.secrets)
     return settings

@@ -89,17 +89,18 @@ def session_for(command: str, settings: Settings) -> tuple[SparkSession, Setting
     """
     from pipeline.lake import require_writable
     from pipeline.maintenance.job import of_source
+    from pipeline.preflight import require_lake, require_places
     from pipeline.run import COMMANDS, require_source
     from pipeline.spark import session
 
-    if "bronze" in COMMANDS[command]:
-        settings.require("lake", "binlogs")
+    layers = COMMANDS[command]
+    settings.require("lake", *(["binlogs"] if "bronze" in layers else []))
+    if not {"bronze", "seed"}.isdisjoint(layers):
+        require_places(layers, settings)
         require_writable(settings.lake)
-        return session(settings), settings
-    if "seed" in COMMANDS[command]:
-        require_writable(settings.require("lake").lake)
-        return session(settings, connector=True), settings
-    spark = session(settings.require("lake"))
+        return session(settings, connector="seed" in layers), settings
+    require_places(layers, require_lake(settings))
+    spark = session(settings)
     if command == "maintain":
         settings = of_source(spark, settings)
     require_source(spark, settings)
@@ -116,7 +117,16 @@ def tell(error: BaseException) -> None:
         error.told = True
     if says_json():
         said, trace = sentence_of(error), error if odd else None
-        say("failed", said, level=logging.ERROR, trace=trace, exit_code=exit_code_of(error))
+        mistakes = getattr(error, "mistakes", ())
+        fields = {"mistakes": [str(mistake) for mistake in mistakes]} if mistakes else {}
+        say(
+            "failed",
+            said,
+            level=logging.ERROR,
+            trace=trace,
+            exit_code=exit_code_of(error),
+            **fields,
+        )
     elif odd:
         print(redact("".join(traceback.format_exception(error))), end="", file=sys.stderr)
     else:

@@ -50,7 +50,9 @@ def seed(
     given = {key: value for key, value in told.items() if value is not None}
 
     def changed(settings: Settings) -> Settings:
-        return settings.with_seed(**given, **({"consistent": True} if consistent else {}))
+        return settings.with_section(
+            "seed", **given, **({"consistent": True} if consistent else {})
+        )
 
     options = {"server": server, "source": source, "lake": lake, "log": log}
     carry_out("seed", conf, change=changed, unneeded=lacks_nothing, **options)

@@ -52,6 +52,15 @@ class SettingsError(BinlakeError):
         return f"{where}: {super().__str__()}" if where else super().__str__()
 
 
+class InvalidSettingsError(SettingsError):
+    """Several settings are wrong: `mistakes` has an error for each."""
+
+    def __init__(self, mistakes: Sequence[SettingsError], file: str | None = None) -> None:
+        lines = "".join(f"\n  {mistake}" for mistake in mistakes)
+        super().__init__(f"{len(mistakes)} settings are wrong:{lines}", file=file)
+        self.mistakes = tuple(mistakes)
+
+
 class MissingRequirementError(BinlakeError):
     """The machine lacks something (a JDK, Delta's jars, a writable folder)."""
 

@@ -27,10 +27,20 @@ from decoder.encryption.keys import NO_KEYS, Keys
 from decoder.errors import BinlogError, EncryptedError
 from pipeline.bronze.archive import MAGIC_LENGTH, ArchivedFile, codec_of
 from pipeline.bronze.encrypted import GIVE_A_KEY
+from pipeline.catalog.logged import CatalogOptions
 from pipeline.inspect_encryption import encryption_header, header_cells, header_object
 from pipeline.inspect_events import EVENT_COLUMNS, event_cells, event_object
-from pipeline.inspect_rows import ROW_COLUMNS, row_cells, row_object, row_objects, to_json
+from pipeline.inspect_names import LoggedNames
+from pipeline.inspect_rows import (
+    ROW_COLUMNS,
+    row_cells,
+    row_object,
+    rows_in_log_order,
+    to_json,
+)
+from pipeline.redaction import redact
 
+_CATALOG = CatalogOptions()
 _PAGE = 500
 """Lines that a table's columns are aligned over."""
 _WIDTH_OF_A_PIPE = 250
@@ -41,21 +51,28 @@ Line: TypeAlias = dict[str, Any] | Sequence[str]
 
 
 def inspect_files(
-    files: Sequence[Path], *, rows: bool = False, json: bool = False, keys: Keys = NO_KEYS
+    files: Sequence[Path],
+    *,
+    rows: bool = False,
+    json: bool = False,
+    keys: Keys = NO_KEYS,
+    catalog: CatalogOptions = _CATALOG,
 ) -> int:
     """Show the files on standard output; messages go to standard error.
 
     Encrypted ones are opened by `keys`; their header is shown before the events, also without.
+    `catalog`: what names of columns depend on besides the log.
     The exit code: 0, 1 where a file is no binary log or damaged, 2 where one cannot be read.
     """
     out, errors = Console(), Console(stderr=True)
     if not out.is_terminal:
         out = Console(width=_WIDTH_OF_A_PIPE)
+    names = LoggedNames(catalog, keys, _content)
     worst = 0
     with _pipe_may_close():
         for file in files:
             try:
-                lines = _rows(file, json, keys) if rows else _events(file, json, keys)
+                lines = _rows(file, json, keys, names) if rows else _events(file, json, keys)
                 _show(lines, ROW_COLUMNS if rows else EVENT_COLUMNS, out, str(file))
             except BinlogError as error:
                 remedy = f". {GIVE_A_KEY}" if isinstance(error, EncryptedError) else ""
@@ -78,11 +95,11 @@ def _events(file: Path, json: bool, keys: Keys) -> Iterator[Line]:
             yield event_object(event, str(file)) if json else event_cells(event, tables)
 
 
-def _rows(file: Path, json: bool, keys: Keys) -> Iterator[Line]:
+def _rows(file: Path, json: bool, keys: Keys, names: LoggedNames) -> Iterator[Line]:
     with _content(file) as data:
-        for changes in decoder.read(data, file=str(file), keys=keys):
-            for row in row_objects(changes):
-                yield row_object(row, str(file)) if json else row_cells(row)
+        log = keys.decrypted(data, file=str(file))
+        for row in rows_in_log_order(log, str(file), names.of(file)):
+            yield row_object(row, str(file)) if json else row_cells(row)
 
 
 @contextmanager
@@ -136,7 +153,7 @@ def _print_page(
 
 
 def _print_error(message: str, errors: Console) -> None:
-    errors.print(f"binlake: {message}", markup=False, highlight=False, soft_wrap=True)
+    errors.print(f"binlake: {redact(message)}", markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager

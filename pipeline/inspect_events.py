@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime, timezone
 from enum import Enum, Flag
@@ -28,8 +28,11 @@ from decoder.events.start_v3 import StartV3Event
 from decoder.events.table_map import TableMapEvent
 from decoder.events.transaction_payload import TransactionPayloadEvent
 from decoder.events.unknown import UnknownEvent
+from pipeline.redaction import shown_statement
 
 EVENT_COLUMNS = ("position", "type", "time", "server", "size", "what")
+_STATEMENT = "query"
+"""The field of events that hold a statement."""
 _LONGEST = 200
 """Characters of a statement that are shown in a table; JSON has all."""
 
@@ -47,12 +50,18 @@ def event_object(event: Event, file: str) -> dict[str, Any]:
         "size": header.size,
         "log_pos": header.log_pos,
         "flags": _plain(header.flags),
-        **{
-            field.name: _plain(getattr(event, field.name))
-            for field in fields(event)
-            if field.name != "header"
-        },
+        **dict(_shown_fields(event)),
     }
+
+
+def _shown_fields(event: Event) -> Iterator[tuple[str, Any]]:
+    """The event's own fields, statements in them without passwords."""
+    for field in fields(event):
+        value = getattr(event, field.name)
+        if field.name == _STATEMENT:
+            yield field.name, shown_statement(value)
+        elif field.name != "header":
+            yield field.name, _plain(value)
 
 
 def _plain(value: Any) -> Any:
@@ -144,17 +153,11 @@ def _unknown(event: UnknownEvent, tables: dict[int, str]) -> str:
 
 
 def _all_fields(event: Event, tables: dict[int, str]) -> str:
-    return _short(
-        ", ".join(
-            f"{field.name} {_plain(getattr(event, field.name))}"
-            for field in fields(event)
-            if field.name != "header"
-        )
-    )
+    return _short(", ".join(f"{name} {value}" for name, value in _shown_fields(event)))
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split())
+    line = " ".join(shown_statement(text).split())
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 

@@ -1,13 +1,28 @@
-"""How `binlake inspect --rows` writes one change: as a table's cells, or as a JSON object."""
+"""The rows of `binlake inspect --rows`: in the order of the log, and how each one is written.
+
+The decoder gives the rows of a window table by table. Here those of each window are merged, so that
+no more than a window's are held, or a compressed transaction's, which is one event.
+"""
 
 from __future__ import annotations
 
+import heapq
 import json
 import math
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from typing import Any
 
+from decoder.feed import WINDOW
+from decoder.library import segment_of
+from decoder.options import TypeOptions
+from decoder.results import Changes, Faults
+from decoder.rows import Names
+from decoder.stream import SegmentDecoder
+
+_PLAIN = TypeOptions()
+_AT_ONCE = 256
+"""Rows of a batch that are turned into Python values at a time."""
 ROW_COLUMNS = ("position", "row", "op", "table", "image")
 _CHANGE = {
     "__op": "op",
@@ -25,13 +40,58 @@ _CHANGE = {
 }
 
 
-def row_objects(changes: Any) -> Iterator[dict[str, Any]]:
-    """The changes of a `decoder.Changes`, as Python values, in the order they are logged."""
-    for row in changes.batch.to_pylist():
-        change = {name: row[column] for column, name in _CHANGE.items()}
-        if change["json_diff"] is not None:
-            change["json_diff"] = dict(change["json_diff"])
-        yield {"schema": changes.schema, "table": changes.table, **change}
+def rows_in_log_order(data: Any, file: str, names: Names) -> Iterator[dict[str, Any]]:
+    """The changes of a log, as Python values, in the order in which they are logged.
+
+    Raises BinlogError at the first fault, after the rows of the windows before it, and of whole
+    transactions in its own.
+    """
+    windows = _Windows(data)
+    # Trusted: rows need not wait for their transaction's end, which may be far away.
+    decoder = SegmentDecoder(segment_of(file), _PLAIN, trusted=True, names=names)
+    waiting: list[Changes] = []
+    given = 0
+    for result in decoder.decode(windows):
+        if windows.given != given:
+            yield from _merged(waiting)
+            waiting, given = [], windows.given
+        if isinstance(result, Changes):
+            waiting.append(result)
+        elif isinstance(result, Faults) and decoder.first_fault is not None:
+            yield from _merged(waiting)
+            raise decoder.first_fault
+    yield from _merged(waiting)
+
+
+class _Windows:
+    """A log in parts. Once the decoder asks for the next one, it has given all rows of those before
+    but for an event that has not ended."""
+
+    def __init__(self, data: Any) -> None:
+        self.given = 0
+        self._data = memoryview(data).cast("B")
+
+    def __iter__(self) -> Iterator[memoryview]:
+        for start in range(0, len(self._data), WINDOW):
+            self.given += 1
+            yield self._data[start : start + WINDOW]
+
+
+def _merged(found: Sequence[Changes]) -> Iterator[dict[str, Any]]:
+    """The rows of several batches, each of which is in the order of the log."""
+    return heapq.merge(
+        *map(row_objects, found), key=lambda row: (row["lsn"], row["position"], row["row"])
+    )
+
+
+def row_objects(changes: Changes) -> Iterator[dict[str, Any]]:
+    """The changes of a batch, as Python values, in the order they are logged."""
+    for start in range(0, changes.batch.num_rows, _AT_ONCE):
+        for row in changes.batch.slice(start, _AT_ONCE).to_pylist():
+            change = {name: row[column] for column, name in _CHANGE.items()}
+            if change["json_diff"] is not None:
+                change["json_diff"] = dict(change["json_diff"])
+            yield {"schema": changes.schema, "table": changes.table, **change}
 
 
 def row_object(row: dict[str, Any], file: str) -> dict[str, Any]:

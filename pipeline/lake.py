@@ -12,7 +12,7 @@ from urllib.parse import quote
 from pipeline.errors import MissingRequirementError
 from pipeline.lock import local_path
 from pipeline.sql_text import quoted
-from pipeline.stores import require_reachable
+from pipeline.stores import filesystem_of, is_known, require_reachable, sentences
 
 _PLAIN = re.compile("[a-z0-9]+(_[a-z0-9]+)*")
 _DIGITS = 12
@@ -45,6 +45,23 @@ def require_writable(root: str) -> None:
     if not os.access(folder, os.W_OK | os.X_OK):
         reason = f"the lake's folder {root} cannot be written by this user."
         raise MissingRequirementError(reason, remedy="Change its owner or name another under lake.")
+
+
+def is_lake(root: str) -> bool:
+    """Whether a run has begun in this folder; True as well where only Spark knows the way there.
+
+    Raises UnreachableError for a store that cannot be asked.
+    """
+    place = f"{root.rstrip('/')}/ledger"
+    folder = local_path(place)
+    if folder is not None:
+        return os.path.isdir(folder)
+    if not is_known(root):
+        return True
+    filesystem, path = filesystem_of(place, key="lake")
+    with sentences(root, key="lake"):
+        filesystem.invalidate_cache()
+        return bool(filesystem.exists(path))
 
 
 def encode_name(name: str) -> str:

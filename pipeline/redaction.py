@@ -15,6 +15,8 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
+from pipeline.statement_passwords import without_passwords
+
 MASK = "***"
 SHORTEST = 4
 """A value of fewer characters is a word of the text by chance."""
@@ -92,6 +94,7 @@ class Redaction:
         outside = (value for name, value in self._environment.items() if is_secret(name))
         if known := _pattern(self._secrets.union(outside)):
             text = known.sub(MASK, text)
+        text = without_passwords(text)
         text = _USER.sub(rf"\1{MASK}@", _USER_INFO.sub(rf"\1{MASK}@", text))
         return _ASSIGNED.sub(rf"\1{MASK}", _QUOTED.sub(rf'\1"{MASK}"', text))
 
@@ -108,6 +111,12 @@ class Redaction:
 
 redact = Redaction()
 """This process's: every line and record goes through it."""
+
+
+def shown_statement(text: str) -> str:
+    """A statement of a log without passwords: of accounts, and of servers in URLs. All else stays,
+    since it is what is looked at."""
+    return _USER_INFO.sub(rf"\1{MASK}@", without_passwords(text))
 
 
 def secrets_in(values: Mapping[str, Any]) -> Iterator[str]:

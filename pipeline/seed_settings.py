@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from pipeline.settings_model import Model
+from pipeline.settings_values import Location, Place
 
 
 class SeedSettings(Model):
@@ -23,9 +24,9 @@ class SeedSettings(Model):
 
     tables: tuple[str, ...] = ()
     consistent: bool = False
-    dump: str | None = None
+    dump: Location | None = None
     form: Literal["dump", "csv", "parquet"] = "dump"
-    create: str | None = None
-    at: Annotated[str | None, Field(pattern=r"^.+:[0-9]+$")] = None
+    create: Location | None = None
+    at: Place | None = None
     chunk_rows: Annotated[int, Field(ge=100)] = 500_000
     parallel: Annotated[int, Field(ge=1, le=256)] = 4

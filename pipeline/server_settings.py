@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import AfterValidator, ConfigDict, Field, SecretStr, model_validator
 
 from pipeline.settings_model import Model
+from pipeline.settings_values import LocalPath
 
 PORT = 3306
 CONNECT_SECONDS = 10.0
@@ -88,9 +89,9 @@ class TlsSettings(Model):
     """
 
     mode: TlsMode = "preferred"
-    ca: str | None = None
-    cert: str | None = None
-    key: str | None = None
+    ca: LocalPath | None = None
+    cert: LocalPath | None = None
+    key: LocalPath | None = None
 
     @model_validator(mode="after")
     def _looked_at(self) -> TlsSettings:
@@ -118,9 +119,9 @@ class ServerSettings(Model):
     url: Annotated[str | None, AfterValidator(_without_password)] = None
     host: str | None = None
     port: Annotated[int, Field(ge=1, le=65535)] = PORT
-    socket: str | None = None
+    socket: LocalPath | None = None
     user: str | None = None
-    password_file: str | None = None
+    password_file: LocalPath | None = None
     tls: TlsSettings = TlsSettings()
     connect_timeout: Annotated[float, Field(gt=0, le=3600)] = CONNECT_SECONDS
 

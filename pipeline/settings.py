@@ -6,25 +6,14 @@ Every model refuses keys that it does not know. `Settings.load` turns pydantic's
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from datetime import date, timedelta
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
 from fnmatch import fnmatchcase
-from os.path import expanduser
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    ByteSize,
-    ConfigDict,
-    Field,
-    SecretStr,
-    model_validator,
-)
+from pydantic import ByteSize, ConfigDict, Field, ValidationError, model_validator
 
-from decoder.charsets.collations import COLLATIONS
 from decoder.options import TypeOptions
 from pipeline.capture_settings import CaptureSettings
 from pipeline.errors import SettingsError
@@ -32,14 +21,31 @@ from pipeline.lake import Lake
 from pipeline.redaction import secrets_in
 from pipeline.seed_settings import SeedSettings
 from pipeline.server_settings import ServerSettings, with_url
-from pipeline.settings_file import SettingsFile, explain
+from pipeline.settings_expectations import declared
+from pipeline.settings_file import KeyPath, SettingsFile
+from pipeline.settings_mistakes import mistakes_in, one_error
 from pipeline.settings_model import Model
+from pipeline.settings_values import (
+    Charset,
+    Duration,
+    FileNumbers,
+    FilePassword,
+    Keys,
+    LetterCase,
+    Location,
+    Locations,
+    Memory,
+    Name,
+    OrForever,
+    Size,
+    SparkConf,
+    TablePatterns,
+    TimeZone,
+    UntilText,
+)
 from pipeline.sql_text import quoted
-from pipeline.time_zone import zone
-from pipeline.until import Until
 
 MIB = 1 << 20
-FOREVER = "forever"
 SYSTEM_SCHEMAS = frozenset({"mysql", "sys", "performance_schema", "information_schema"})
 """Left out unless an include pattern names one of them in full before its dot."""
 
@@ -55,77 +61,6 @@ def key_given(keys: Mapping[str, Sequence[str]], name: str) -> tuple[str, ...]:
     return tuple(given)
 
 
-def _table_pattern(pattern: str) -> str:
-    schema, dot, table = pattern.partition(".")
-    if not (schema and dot and table):
-        raise ValueError(f"{pattern!r} is not a pattern over schema.table, such as shop.*")
-    return pattern
-
-
-def _time_zone(name: str) -> str:
-    try:
-        zone(name)
-    except ValueError as error:
-        raise ValueError(f"{error}: use a name such as Europe/Paris, or +02:00") from error
-    return name
-
-
-def _charset(name: str | None) -> str | None:
-    if name is not None and name.lower() not in {*COLLATIONS, "utf8"}:
-        raise ValueError(f"{name!r} is no character set of MySQL, such as utf8mb4 or latin1")
-    return name if name is None else name.lower()
-
-
-def _file_password(password: SecretStr) -> SecretStr:
-    if re.fullmatch(r"[0-9A-Fa-f]{64}", password.get_secret_value()) is None:
-        raise ValueError("is no password: 64 hexadecimal digits, in quotes")
-    return password
-
-
-def _java_memory(value: Any) -> Any:
-    """Java's own spelling (`2g`, `1500m`) read as it reads it: in powers of 1024."""
-    short = re.fullmatch(r"(\d+)([kmgKMG])", value) if isinstance(value, str) else None
-    return f"{short[1]}{short[2]}iB" if short else value
-
-
-def _duration(value: Any) -> Any:
-    """`7 days`, `36 hours`, or `forever` (None). A number says no unit, and is none."""
-    if value is None or isinstance(value, timedelta):
-        return value
-    if isinstance(value, str) and value.strip().lower() == FOREVER:
-        return None
-    pattern = r"\s*(\d{1,6})\s*(hour|day|week)s?\s*"
-    written = re.fullmatch(pattern, value, re.IGNORECASE) if isinstance(value, str) else None
-    if written is None:
-        raise ValueError(f"{value!r} is no duration, such as 7 days, 36 hours or 2 weeks")
-    return timedelta(**{f"{written[2].lower()}s": int(written[1])})
-
-
-def _one_or_several(value: Any) -> Any:
-    """A list of one is that one."""
-    return value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
-
-
-def _until(value: Any) -> Any:
-    """As text: YAML reads a time as one, and an LSN as a number."""
-    if isinstance(value, date):
-        value = value.isoformat()
-    text = str(value) if isinstance(value, int | str) else value
-    if isinstance(text, str):
-        Until.read(text)
-    return text
-
-
-TablePattern = Annotated[str, AfterValidator(_table_pattern)]
-"""`schema.table`, each with the wildcards `*`, `?`, `[…]` of a shell, case-sensitive."""
-
-Memory = Annotated[ByteSize, BeforeValidator(_java_memory)]
-
-Duration = Annotated[timedelta, BeforeValidator(_duration), Field(ge=timedelta(0))]
-OrForever = Annotated[timedelta | None, BeforeValidator(_duration)]
-"""A duration, or None for what is never removed."""
-
-
 class SegmentSettings(Model):
     """Sizes of bronze's segments, and of batches of them, in bytes (`16 MiB` is understood).
 
@@ -134,9 +69,9 @@ class SegmentSettings(Model):
     silver, whose plans and scratch space it bounds.
     """
 
-    target: ByteSize = ByteSize(16 * MIB)
-    limit: ByteSize = ByteSize(64 * MIB)
-    batch: Annotated[ByteSize, Field(gt=0)] = ByteSize(32 * 1024 * MIB)
+    target: Size = ByteSize(16 * MIB)
+    limit: Size = ByteSize(64 * MIB)
+    batch: Size = ByteSize(32 * 1024 * MIB)
 
     @model_validator(mode="after")
     def _ordered(self) -> SegmentSettings:
@@ -161,10 +96,8 @@ class EncryptionSettings(Model):
 
     model_config = ConfigDict(hide_input_in_errors=True)
 
-    keyring: str | None = None
-    passwords: dict[str, Annotated[SecretStr, AfterValidator(_file_password)]] = Field(
-        default_factory=dict
-    )
+    keyring: Location | None = None
+    passwords: dict[str, FilePassword] = Field(default_factory=dict)
 
 
 class RetentionSettings(Model):
@@ -185,7 +118,7 @@ class SparkSettings(Model):
 
     master: str = "local[*]"
     driver_memory: Memory = ByteSize(2048 * MIB)
-    conf: dict[str, str] = Field(default_factory=dict)
+    conf: SparkConf = Field(default_factory=dict)
 
 
 class Settings(Model):
@@ -212,32 +145,32 @@ class Settings(Model):
     DAGs that are made of the same file, and nothing here looks at it.
     """
 
-    source: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")] = "mysql"
+    source: Name = "mysql"
     server: ServerSettings = ServerSettings()
     capture: CaptureSettings = CaptureSettings()
     seed: SeedSettings = SeedSettings()
-    binlogs: Annotated[str | tuple[str, ...], BeforeValidator(_one_or_several)] = ""
-    lake: Annotated[str, AfterValidator(expanduser)] = ""
+    binlogs: Locations = ""
+    lake: Location = ""
     catalog: str | None = None
     lake_schema: str | None = None
-    include: tuple[TablePattern, ...] = ()
-    exclude: tuple[TablePattern, ...] = ()
+    include: TablePatterns = ()
+    exclude: TablePatterns = ()
     segments: SegmentSettings = SegmentSettings()
     types: TypeSettings = TypeSettings()
     encryption: EncryptionSettings = EncryptionSettings()
-    definitions: str | None = None
-    default_charset: Annotated[str | None, AfterValidator(_charset)] = None
-    system_time_zone: Annotated[str, AfterValidator(_time_zone)] = "UTC"
+    definitions: Location | None = None
+    default_charset: Charset = None
+    system_time_zone: TimeZone = "UTC"
     foreign_keys_logged: bool | Literal["auto"] = "auto"
-    lower_case_table_names: Literal[0, 1, 2] | None = None
-    given_up: tuple[int, ...] = ()
+    lower_case_table_names: LetterCase = None
+    given_up: FileNumbers = ()
     drift: bool | Literal["full"] = True
-    until: Annotated[str | None, BeforeValidator(_until)] = None
-    refresh_tables: tuple[TablePattern, ...] = ()
+    until: UntilText = None
+    refresh_tables: TablePatterns = ()
     retention: RetentionSettings = RetentionSettings()
     on_fault: Literal["hold", "mark"] = "hold"
     on_drop: Literal["keep", "drop"] = "keep"
-    keys: dict[TablePattern, tuple[str, ...]] = Field(default_factory=dict)
+    keys: Keys = Field(default_factory=dict)
     parallel_tables: Annotated[int, Field(ge=1, le=64)] = 8
     keep_runs: Annotated[int, Field(ge=1, le=36500)] = 90
     log: Literal["text", "json"] = "text"
@@ -249,18 +182,36 @@ class Settings(Model):
         """The settings in `file`, with every override that is not None on top.
 
         `server` may be a URL, which goes into that section of the file.
-        Raises SettingsError for a file that cannot be read, and for a wrong or unknown key.
+        Raises SettingsError for a file that cannot be read, and for wrong and unknown keys: all of
+        them, if there are several.
         """
         given = {key: value for key, value in overrides.items() if value is not None}
+        outside: set[KeyPath] = {(key,) for key in given}
         document = SettingsFile.read(file) if file is not None else SettingsFile.empty()
+        document = document.with_texts(cls._is_text)
         if isinstance(url := given.get("server"), str):
             given["server"] = with_url(document.values.get("server"), url)
-        values: Mapping[str, Any] = {**document.values, **given}
+            outside = outside - {("server",)} | {("server", "url")}
+        return cls._validated({**document.values, **given}, document, outside)
+
+    @classmethod
+    def _is_text(cls, path: KeyPath) -> bool:
+        found = declared(cls, path)
+        return found is not None and found.is_text
+
+    @classmethod
+    def _validated(
+        cls, values: Mapping[Any, Any], document: SettingsFile, outside: Collection[KeyPath]
+    ) -> Settings:
+        mistakes = list(document.mistakes)
         try:
-            return cls.model_validate(values)
-        except ValueError as error:
+            found = cls.model_validate(values)
+        except ValidationError as error:
+            mistakes += mistakes_in(error, cls, values, document, outside)
+        if mistakes:
             # Not chained: pydantic's error shows what was given, which may be a secret.
-            raise explain(error, cls, document, given) from None
+            raise one_error(mistakes, document)
+        return found
 
     def require(self, *keys: str) -> Settings:
         """These settings, or a SettingsError for the first of `keys` that is still empty."""
@@ -304,15 +255,11 @@ class Settings(Model):
         included = not self.include or any(fnmatchcase(name, p) for p in self.include)
         return included and not any(fnmatchcase(name, p) for p in self.exclude)
 
-    def with_seed(self, **values: Any) -> Settings:
-        """These settings with others of the section `seed`. Raises SettingsError."""
-        section = {**self.seed.model_dump(), **values}
-        try:
-            seed = SeedSettings.model_validate(section)
-        except ValueError as error:
-            document, given = SettingsFile.empty(), {"seed": values}
-            raise explain(error, SeedSettings, document, given) from None
-        return self.model_copy(update={"seed": seed})
+    def with_section(self, section: str, **values: Any) -> Settings:
+        """These settings with other values in a section. Raises SettingsError."""
+        kept = self.model_dump()
+        kept[section] = {**kept[section], **values}
+        return self._validated(kept, SettingsFile.empty(), ())
 
     @property
     def decoding(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from pipeline.redaction import redact
 from pipeline.report import LayerReport
 from pipeline.runs.show import duration
 from pipeline.settings import Settings
-from pipeline.status import Status, TableStatus
+from pipeline.status import Status, TableStatus, seeding
 
 
 def show_reports(reports: Sequence[LayerReport], settings: Settings, out: Console) -> None:
@@ -86,9 +86,25 @@ def _remarks(status: Status) -> Iterator[str]:
             yield f"{source.source}: {source.refresh}"
         if source.gtid_set:
             yield f"{source.source}: gold holds {source.gtid_set}"
+    yield from _to_be_seeded(status)
     if status.capture is not None:
         yield from status.capture.lines()
     yield from status.problems
+
+
+def _to_be_seeded(status: Status) -> Iterator[str]:
+    """How incomplete tables are completed: those of a source at once."""
+    lacking: dict[str, list[TableStatus]] = {}
+    for table in status.tables:
+        if table.remedy:
+            lacking.setdefault(table.source, []).append(table)
+    for source, (first, *others) in lacking.items():
+        name = f"{first.schema}.{first.table}"
+        if others:
+            remedy = seeding(status.lake, source)
+            yield f"{name} and {len(others)} more tables of {source} are incomplete: {remedy}"
+        else:
+            yield f"{name} is incomplete: {first.remedy}"
 
 
 def _sources(status: Status) -> Table:

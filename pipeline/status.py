@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 import json
+import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
@@ -45,6 +47,7 @@ class TableStatus:
     touch it, or 1 if its definition is what holds it; `held`: it is not applied further until
     that is fixed, `reason` says why. `named`: whether the names of its columns are known. `drift`:
     changes that did not find the row which the log says was there (see `pipeline.gold.drift`).
+    `remedy`: the commands that make a table complete which is not.
     """
 
     source: str
@@ -59,6 +62,7 @@ class TableStatus:
     named: bool
     reason: str | None
     drift: int = 0
+    remedy: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +178,7 @@ def _table(
 ) -> TableStatus:
     table = state.tables[name]
     held, building = state.holds(table), state.rebuild.under_way
+    incomplete = not (table.complete or table.dropped or building)
     return TableStatus(
         source=source,
         schema=table.schema,
@@ -186,7 +191,18 @@ def _table(
         dropped=table.dropped,
         named=named,
         reason=held or (BEING_BUILT if building and table.reason == GONE else table.reason),
+        remedy=seeding(settings.lake, source, name) if incomplete and held is None else None,
     )
+
+
+def seeding(lake: str, source: str, name: TableName | None = None) -> str:
+    """The commands that read and load the rows of a table, or of all that are incomplete."""
+    table = (
+        [] if name is None else ["--table", ".".join(map(glob.escape, (name.schema, name.table)))]
+    )
+    seed = shlex.join(["binlake", "seed", "--source", source, "--lake", lake, *table])
+    rows = "its rows" if name else "their rows"
+    return f"{seed} reads {rows} from the server, and binlake run loads them."
 
 
 def _touches(fault: Fault, name: TableName) -> bool:

@@ -66,10 +66,15 @@ def sentences(location: str, *, key: str) -> Iterator[None]:
         ) from error
 
 
+def is_known(location: str) -> bool:
+    """Whether it is in a store of those above. Of others only Spark may know the way."""
+    return location.partition("://")[0] in _PACKAGES
+
+
 def require_reachable(location: str, *, key: str) -> None:
     """UnreachableError (of `key`) where one of the stores above cannot be asked what it has there,
     SettingsError where its package is not installed. Of others only Spark may know the way."""
-    if location.partition("://")[0] not in _PACKAGES:
+    if not is_known(location):
         return
     filesystem, path = filesystem_of(location, key=key)
     with sentences(location, key=key):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
@@ -25,18 +27,33 @@ ANY_POOL = "default_pool"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
+_EXPECTED = {
+    **dict.fromkeys(("bool_parsing", "bool_type"), "true or false"),
+    **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "a whole number, such as 3"),
+    **dict.fromkeys(("dict_type", "model_type"), "keys with values"),
+    "string_type": "text (a number goes in quotes)",
+}
+"""By pydantic's name of an error: what is expected."""
+
+
 class SourceError(ValueError):
     """A source's file cannot be used; the text says which and why."""
 
 
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+_DURATION = re.compile(
+    r"\s*(\d{1,5})\s*(s|m|h|d|secs?|seconds?|mins?|minutes?|hours?|days?)\s*", re.IGNORECASE
+)
+
+
 def _duration(value: Any) -> Any:
-    """`30 seconds`, `5 minutes`, `4 hours` or `2 days`."""
+    """`30 seconds`, `5 minutes`, `4 hours`, `2 days`, or `30s`, `5m`, `4h`, `2d`."""
     if isinstance(value, timedelta):
         return value
-    written = re.fullmatch(r"\s*(\d{1,5})\s*(second|minute|hour|day)s?\s*", str(value))
+    written = _DURATION.fullmatch(str(value))
     if written is None:
-        raise ValueError("is no duration, such as 30 seconds, 5 minutes, 4 hours or 2 days")
-    return timedelta(**{f"{written[2]}s": int(written[1])})
+        raise ValueError("is no duration, such as 30 seconds, 5 minutes, 4 hours, 2 days or 30m")
+    return timedelta(**{_UNITS[written[2][0].lower()]: int(written[1])})
 
 
 def _schedule(value: str | None) -> str | None:
@@ -116,16 +133,21 @@ class Source(BaseModel):
         """Raises SourceError. Of Binlake's own settings only those are looked at that DAGs are made
         by: the name, and whether a capture ends."""
         try:
-            settings = yaml.safe_load(file.read_text(encoding="utf-8"))
+            text = file.read_text(encoding="utf-8")
+            settings, lines = yaml.safe_load(text), _lines(text)
         except Exception as error:  # PyYAML raises whatever it comes across, also for a wrong date
             raise SourceError(f"{file} cannot be read: {_unread(error)}") from error
         name = settings.get("source") if isinstance(settings, dict) else None
         if not (isinstance(name, str) and NAME.fullmatch(name)):
-            raise SourceError(f"{file}: source must be a name of letters, digits, - _ and .")
+            raise SourceError(
+                f"{file}:{lines.get('source', 1)}: source must be a name of letters, digits, - _"
+                " and ., such as source: shop, and no variable: the DAGs are called by it"
+            )
         try:
             options = Options.model_validate(settings.get(SECTION) or {})
         except ValidationError as error:
-            raise SourceError(f"{file}: {_told(error)}") from error
+            told = (f"{file}:{line}: {said}" for line, said in _mistakes(error, lines))
+            raise SourceError("; ".join(told)) from error
         if options.capture and _captures_forever(settings):
             raise SourceError(
                 f"{file}: {SECTION}.capture is a task that ends, and capture.forever is set: a"
@@ -166,10 +188,39 @@ def _captures_forever(settings: dict[str, Any]) -> bool:
     return isinstance(section, dict) and bool(section.get("forever"))
 
 
-def _told(error: ValidationError) -> str:
-    """The first thing that is wrong, by its key."""
-    first = error.errors()[0]
-    key = ".".join([SECTION, *(str(part) for part in first["loc"])])
-    if first["type"] == "extra_forbidden":
-        return f"{key} is not a setting; there are: {', '.join(Options.model_fields)}"
-    return f"{key} {first['msg'].removeprefix('Value error, ')}"
+def _lines(text: str) -> dict[str, int]:
+    """The line of each key, and of those of the section as `airflow.key`."""
+    lines: dict[str, int] = {}
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    for key, value in root.value if isinstance(root, yaml.MappingNode) else ():
+        lines[str(key.value)] = key.start_mark.line + 1
+        if key.value == SECTION and isinstance(value, yaml.MappingNode):
+            for inner, _ in value.value:
+                lines[f"{SECTION}.{inner.value}"] = inner.start_mark.line + 1
+    return lines
+
+
+def _mistakes(error: ValidationError, lines: Mapping[str, int]) -> Iterator[tuple[int, str]]:
+    """All that is wrong, by line, without values: whoever sees Airflow's page may not see them."""
+    for one in sorted(error.errors(), key=lambda one: _line(one, lines)):
+        yield _line(one, lines), f"{_key(one)} {_said(one)}"
+
+
+def _line(one: Any, lines: Mapping[str, int]) -> int:
+    above = ".".join([SECTION, *map(str, one["loc"][:1])])
+    return lines.get(above, lines.get(SECTION, 1))
+
+
+def _key(one: Any) -> str:
+    return ".".join([SECTION, *map(str, one["loc"])])
+
+
+def _said(one: Any) -> str:
+    if one["type"] == "extra_forbidden":
+        close = get_close_matches(str(one["loc"][-1]), Options.model_fields, n=1)
+        meant = f"did you mean {SECTION}.{close[0]}? " if close else ""
+        return f"is not a setting; {meant}there are: {', '.join(Options.model_fields)}"
+    if expected := _EXPECTED.get(one["type"]):
+        return f"expects {expected}"
+    message: str = one["msg"].removeprefix("Value error, ")
+    return message.replace("Input should be ", "expects a value that is ", 1)

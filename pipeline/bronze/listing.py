@@ -128,6 +128,18 @@ def find_binlogs(location: str | Iterable[str], keys: Keys = NO_KEYS) -> Listing
     )
 
 
+def find_any(locations: Iterable[str], keys: Keys = NO_KEYS) -> bool:
+    """Whether a file of them is a binary log, or one that a run reports as damaged; the first one
+    tells."""
+    looked_at = (_look(file, keys=keys) for place in locations for file in list_files(place))
+    return any(
+        isinstance(one, Binlog)
+        or isinstance(one.error, _JustBegunError)
+        or _matters(one, given=False)
+        for one in looked_at
+    )
+
+
 def split_name(name: str) -> tuple[str, int]:
     """Base and number of a log's name; a name without a number counts as number 1."""
     match = _NUMBERED.fullmatch(name)

@@ -6,7 +6,9 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from glob import glob
+from difflib import get_close_matches
+from glob import glob, has_magic
+from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
 from fsspec.core import url_to_fs
@@ -23,6 +25,7 @@ WINDOW = 8 << 20
 THREADS = 16
 """Files that the driver looks at at a time."""
 _TRIES = 3
+_EMPTY = "the folder holds none, but for hidden ones and Delta tables"
 _REFUSALS = (FileNotFoundError, PermissionError)
 """What a store says again when it is asked again."""
 
@@ -53,29 +56,59 @@ def list_files(location: str) -> list[StoredFile]:
         # Sizes are asked for after the names: a file that has a successor by then is closed.
         found = _found(filesystem, path) if before else {}
     if not before:
-        raise SettingsError(
-            f"there is no file at {location}.",
-            key="binlogs",
-            remedy="Give a binary log, a folder of them, or a glob such as /var/lib/mysql/binlog.*",
-        )
+        raise _nothing_at(location, key="binlogs")
     both = sorted(before.keys() & found.keys())
     return [_stored(url_of(filesystem, one, location), found[one]) for one in both]
 
 
+def require_files(location: str, *, key: str) -> None:
+    """Raise SettingsError (of `key`) unless there is a file at `location`: the first one tells."""
+    filesystem, path = filesystem_of(location, key=key)
+    with sentences(location, key=key):
+        found = next(_each(filesystem, path), None)
+    if found is None:
+        raise _nothing_at(location, key=key)
+
+
+def _nothing_at(location: str, *, key: str) -> SettingsError:
+    """The error for a place without files, with what was probably meant on a local disk."""
+    remedies = {
+        "binlogs": "Give a binary log, a folder of them, or a glob such as /var/lib/mysql/binlog.*"
+    }
+    remedy = remedies.get(key, "Check the path.")
+    path = Path(location)
+    if path.is_dir():
+        return SettingsError(f"there is no file at {location}: {_EMPTY}.", key=key, remedy=remedy)
+    there = next((above for above in path.parents if above.is_dir()), None)
+    if there is None or "://" in location:
+        return SettingsError(f"there is no file at {location}.", key=key, remedy=remedy)
+    missing = path.relative_to(there).parts[0]
+    names = sorted(os.listdir(there)) if os.access(there, os.R_OK) else []
+    if close := get_close_matches(missing, names, n=1):
+        remedy = f"Did you mean {there / close[0]}? {remedy}"
+    elif not has_magic(missing):
+        remedy = f"{there} has no {missing}. {remedy}"
+    return SettingsError(f"there is no file at {location}.", key=key, remedy=remedy)
+
+
 def _found(filesystem: Any, path: str) -> dict[str, Any]:
     """What the store says of each file, by path."""
+    return dict(_each(filesystem, path))
+
+
+def _each(filesystem: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Each file with what the store says of it, as it is now."""
     filesystem.invalidate_cache()
     if filesystem.isdir(path):
-        return dict(_below(filesystem, path))
-    if filesystem.exists(path):
-        return {path: filesystem.info(path)}
-    found: dict[str, Any] = {}
-    for matched, info in _matched(filesystem, path):
-        if info["type"] == "directory":
-            found.update(_below(filesystem, matched))
-        elif _is_file(info):
-            found[matched] = info
-    return found
+        yield from _below(filesystem, path)
+    elif filesystem.exists(path):
+        yield path, filesystem.info(path)
+    else:
+        for matched, info in _matched(filesystem, path):
+            if info["type"] == "directory":
+                yield from _below(filesystem, matched)
+            elif _is_file(info):
+                yield matched, info
 
 
 def _matched(filesystem: Any, pattern: str) -> Iterator[tuple[str, Any]]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 
 from decoder.options import TypeOptions
 from pipeline.catalog.conversion_mode import ConversionMode
 from pipeline.catalog.default_context import DefaultContext
 from pipeline.catalog.items import Position
+from pipeline.server.version import server_number
 from pipeline.time_zone import zone
 
 
@@ -40,6 +41,31 @@ class LoggedStatement:
     server_version: int | None = None
     mariadb: bool = False
     temporary: bool = False
+
+    @classmethod
+    def read(
+        cls, place: Position, row: Mapping[str, Any], executed_at: datetime | None, server: str
+    ) -> LoggedStatement:
+        """From a row of `decoder.schemas.STATEMENTS` and its server's version."""
+        number, mariadb = server_number(server)
+        lsn, pos = place
+        return cls(
+            lsn=lsn,
+            pos=pos,
+            query=row["query"],
+            schema=row["schema"],
+            sql_mode=row["sql_mode"] or 0,
+            time_zone=row["time_zone"],
+            charset=row["charset"],
+            connection_charset=row["connection_charset"],
+            server_charset=row["server_charset"],
+            executed_at=executed_at,
+            ddl_xid=row["ddl_xid"],
+            explicit_timestamps=row["explicit_defaults_for_timestamp"],
+            temporary=bool(row["thread_specific"]),
+            server_version=number,
+            mariadb=mariadb,
+        )
 
     @property
     def position(self) -> Position:

@@ -65,8 +65,8 @@ def _told(seed: Seed) -> str:
     first, last = (f"{file}:{position}" for file, position in (seed.first, seed.last))
     between = f"at {first}" if seed.exact else f"between {first} and {last}"
     return (
-        f"{seed.name}: {seed.rows:,} rows of {between} of the log. Silver takes them once it has"
-        " come there, and gold then."
+        f"{seed.name}: {seed.rows:,} rows of {between} of the log. Next: binlake run loads them,"
+        " once the log up to there is ingested."
     )
 
 

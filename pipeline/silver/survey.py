@@ -125,27 +125,11 @@ def _declare(timeline: Timeline, start: Beginning, rows: Iterable[Row]) -> None:
 def logged_statement(row: Row | dict[str, Any]) -> LoggedStatement:
     """A row of `table_statements` (see `decode`)."""
     fields = json.loads(row["content"])
-    number, mariadb = server_number(fields["server"])
     micros = fields["executed_at"]
-    return LoggedStatement(
-        lsn=row["lsn"],
-        pos=row["pos"],
-        query=fields["query"],
-        schema=fields["schema"],
-        sql_mode=fields["sql_mode"] or 0,
-        time_zone=fields["time_zone"],
-        charset=fields["charset"],
-        connection_charset=fields["connection_charset"],
-        server_charset=fields["server_charset"],
-        executed_at=(
-            None if micros is None else datetime.fromtimestamp(micros / 1_000_000, timezone.utc)
-        ),
-        ddl_xid=fields["ddl_xid"],
-        explicit_timestamps=fields["explicit_defaults_for_timestamp"],
-        temporary=bool(fields["thread_specific"]),
-        server_version=number,
-        mariadb=mariadb,
+    executed_at = (
+        None if micros is None else datetime.fromtimestamp(micros / 1_000_000, timezone.utc)
     )
+    return LoggedStatement.read((row["lsn"], row["pos"]), fields, executed_at, fields["server"])
 
 
 def _faults(timeline: Timeline, files: dict[int, str]) -> Iterator[dict[str, Any]]:

@@ -274,12 +274,12 @@ def test_what_cannot_be_seeded_is_told(spark: SparkSession, mysql: Server, tmp_p
     with pytest.raises(SettingsError, match="does not tell of which place"):
         seeded(spark, told)
     with pytest.raises(SettingsError, match="--create"):
-        seeded(spark, settings.with_seed(dump=str(bare), form="csv"))
-    with pytest.raises(SettingsError, match="pattern"):
-        settings.with_seed(at="somewhere")
+        seeded(spark, settings.with_section("seed", dump=str(bare), form="csv"))
+    with pytest.raises(SettingsError, match=r"seed\.at: expects FILE:POSITION"):
+        settings.with_section("seed", at="somewhere")
     # a seed of a log that the lake does not have waits, and one of before its first file does not
     for place, reason in (("binlog.999999:4", "waits"), ("binlog.000000:4", "is not taken")):
-        seeded(spark, told.with_seed(at=place))
+        seeded(spark, told.with_section("seed", at=place))
         reports = run_layers(spark, settings, QuietProgress())
         (note,) = {
             line for one in reports for line in (*one.notes, *one.faults) if "seed of" in line

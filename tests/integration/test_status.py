@@ -26,6 +26,7 @@ from tests.support.made_silver import (
 )
 
 T = definition("t")
+LATER = definition("later")
 REFUSED = definition(
     "refused",
     ColumnDefinition("id", ColumnType.LONG, nullable=False),
@@ -68,21 +69,30 @@ def test_a_fault_of_unknown_tables_holds_every_table(lake: StatusLake) -> None:
 
 def test_a_table_that_gold_cannot_have_counts_as_a_fault(lake: StatusLake) -> None:
     lake.silver.batch(
-        [Tx(1).insert(T, 1, "a").insert(REFUSED, 1, 1)],
-        [item("create", 1, T), item("create", 1, REFUSED)],
+        [Tx(1).insert(T, 1, "a").insert(REFUSED, 1, 1).insert(LATER, 1, "a")],
+        [item("create", 1, T), item("create", 1, REFUSED), item("observed", 1, LATER)],
     )
-    refused, whole = lake.status().tables
+    incomplete, refused, whole = lake.status().tables
     # rows and all, it ends with its DROP, and nothing else is touched by it
     lake.silver.batch(
         [Tx(2).insert(T, 2, "b").insert(REFUSED, 2, 2), Tx(3)], [item("drop", 3, REFUSED)]
     )
-    dropped, going_on = lake.status().tables
+    _, dropped, going_on = lake.status().tables
     assert (dropped.held, dropped.faults, dropped.dropped) == (False, 0, True)
     assert (going_on.complete, going_on.lsn) == (True, lsn(3))
     assert (refused.table, refused.held) == ("refused", True)
     assert json.dumps(refused.faults) == "1"
     assert "has the name of one" in (refused.reason or "")
     assert (whole.held, whole.faults, whole.complete) == (False, 0, True)
+    # what is not whole says how it gets its rows
+    assert (incomplete.complete, incomplete.held) == (False, False)
+    places = f"--source {SOURCE} --lake {lake.root}"
+    table = f"{LATER.schema}.{LATER.table}"
+    assert incomplete.remedy == (
+        f"binlake seed {places} --table {table} reads its rows from the server, and binlake run"
+        " loads them."
+    )
+    assert {refused.remedy, whole.remedy, dropped.remedy} == {None}
 
 
 def test_gaps_and_damage_that_silver_waits_at_are_problems(lake: StatusLake) -> None:

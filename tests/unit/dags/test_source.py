@@ -45,6 +45,7 @@ def test_a_minimal_source(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ("", "source must be a name"),
+        ("lake: a\nsource: ${NAME}", "wrong.yml:2: source must be a name"),
         ("- source", "source must be a name"),
         ("source: a b", "source must be a name"),
         ("source: [", "cannot be read: line 1 is no YAML"),
@@ -54,14 +55,21 @@ def test_a_minimal_source(tmp_path: Path) -> None:
         ("source: a\nairflow: {pool: default_pool}", "airflow.pool must be a pool for Binlake"),
         ("source: a\nsystem_time_zone: 2026-02-30", "cannot be read: day"),
         ("source: a\nairflow: {timeout: 4}", "airflow.timeout is no duration, such as"),
-        ("source: a\nairflow: {timeout: 0 days}", "airflow.timeout Input should be greater"),
-        ("source: a\nairflow: {retries: -1}", "airflow.retries Input should be greater"),
-        ("source: a\nairflow: {check: no}", "airflow.check Input should be 'fail' or 'warn'"),
-        ("source: a\nairflow: {conection: x}", "airflow.conection is not a setting; there are:"),
-        ("source: a\nairflow: [x]", "airflow Input should be"),
+        (
+            "source: a\nairflow: {timeout: 0 days}",
+            "airflow.timeout expects a value that is greater",
+        ),
+        ("source: a\nairflow: {retries: -1}", "airflow.retries expects a value that is greater"),
+        ("source: a\nairflow: {check: no}", "airflow.check expects a value that is 'fail' or"),
+        (
+            "source: a\nairflow: {conection: x}",
+            "wrong.yml:2: airflow.conection is not a setting; did you mean airflow.connection?",
+        ),
+        ("source: a\nairflow: {qqq: x}", "airflow.qqq is not a setting; there are: schedule,"),
+        ("source: a\nairflow: [x]", "wrong.yml:2: airflow expects keys with values"),
         ("source: a\nairflow: {verify: weekly}", "airflow.verify is no schedule: Exactly 5, 6 or"),
         ("source: a\nairflow: {maintenance: 0 25 * * *}", "airflow.maintenance is no schedule"),
-        ("source: a\nairflow: {seed: often}", "airflow.seed Input should be a valid boolean"),
+        ("source: a\nairflow: {seed: often}", "airflow.seed expects true or false"),
         (
             "source: a\ncapture: {forever: true}\nairflow: {capture: true}",
             "airflow.capture is a task that ends, and capture.forever is set",
@@ -74,6 +82,26 @@ def test_what_is_wrong_is_said_with_the_file(tmp_path: Path, text: str, told: st
     with pytest.raises(SourceError, match=r"wrong\.yml") as error:
         Source.read(file)
     assert told in str(error.value)
+
+
+def test_all_that_is_wrong_is_said_with_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.yml"
+    file.write_text("airflow:\n  seed: 7\n  tries: 3\n  owner: 1\n  retries: x\nsource: a\n")
+    with pytest.raises(SourceError) as error:
+        Source.read(file)
+    said = str(error.value).split("; ")
+    lines = [part.partition("wrong.yml:")[2][:1] for part in said if "wrong.yml" in part]
+    assert lines == ["2", "3", "4", "5"]
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [("30s", timedelta(seconds=30)), ("90m", timedelta(minutes=90)), ("2 Days", timedelta(days=2))],
+)
+def test_durations_may_be_short(tmp_path: Path, text: str, read: timedelta) -> None:
+    file = tmp_path / "a.yml"
+    file.write_text(f"source: a\nairflow: {{timeout: {text}}}")
+    assert Source.read(file).options.timeout == read
 
 
 @pytest.mark.parametrize("sign", ["%", "*", "&", "!", "@", "`"])

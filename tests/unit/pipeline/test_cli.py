@@ -19,6 +19,7 @@ from pipeline.run import COMMANDS
 from pipeline.settings import Settings
 from pipeline.source_status import LastRun, SourceStatus
 from pipeline.status import Status
+from tests.support.event_bytes import recorded
 from tests.support.said_lines import listening
 
 SECRET = "0123456789abcdef" * 4
@@ -33,11 +34,14 @@ def as_before() -> Iterator[None]:
 
 @pytest.fixture
 def conf(tmp_path: Path) -> Path:
-    """Settings with a secret, and JSON lines."""
+    """Settings with a secret, a lake that a run has begun, and a folder with a log."""
     file = tmp_path / "conf.yml"
-    lake = tmp_path / "lake"
+    lake, logs = tmp_path / "lake", tmp_path / "logs"
+    (lake / "ledger").mkdir(parents=True)
+    logs.mkdir()
+    (logs / "log.000001").write_bytes(recorded("plain"))
     passwords = f"encryption:\n  passwords:\n    log.000001: '{SECRET}'\n"
-    file.write_text(f"lake: {lake}\nbinlogs: {tmp_path}\n{passwords}")
+    file.write_text(f"lake: {lake}\nbinlogs: {logs}\n{passwords}")
     return file
 
 
@@ -51,7 +55,7 @@ def ended(monkeypatch: pytest.MonkeyPatch, *command: str) -> int:
 
 
 def not_starting(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
-    def session(*_: object) -> Any:
+    def session(*_: object, **__: object) -> Any:
         raise error
 
     monkeypatch.setattr(starting, "session", session)
@@ -104,7 +108,7 @@ def test_a_lake_with_nothing_in_it_is_none_and_one_whose_first_run_failed_has_th
     monkeypatch.setattr(starting, "session", lambda *_: None)
     monkeypatch.setattr("pipeline.status.read_status", lambda *_: Status("/lake", (), (), ()))
     assert ended(monkeypatch, "status", "--conf", str(conf)) == 2
-    assert "there is no lake in this folder" in capsys.readouterr().err
+    assert "there is no lake in " in capsys.readouterr().err
     now = datetime.now(timezone.utc)
     last = LastRun("r", "run", now, now, "failed", 1, "no log.")
     shop = SourceStatus("shop", None, None, None, None, None, last)
@@ -223,3 +227,151 @@ def test_single_tables_are_made_again_by_a_full_refresh_alone(
     assert said == [["shop.orders", "shop.line*"]]
     assert ended(monkeypatch, "apply", *tables) == 2
     assert "--full-refresh" in capsys.readouterr().err
+
+
+SAID_OF_A_LAKE = (
+    "lake: there is no lake in {folder}/lak. Give the folder that binlake run was given."
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "given", "said"),
+    [
+        *(
+            (command, {"lake": "{folder}/lak"}, SAID_OF_A_LAKE)
+            for command in ("decode", "apply", "retry", "maintain", "status", "runs", "verify")
+        ),
+        (
+            "run",
+            {"lake": "{folder}/new", "binlogs": "{folder}/logz"},
+            "binlogs: there is no file at {folder}/logz. Did you mean {folder}/logs? Give a binary",
+        ),
+        (
+            "ingest",
+            {"lake": "{folder}/new", "binlogs": "{folder}/x/y"},
+            "binlogs: there is no file at {folder}/x/y. {folder} has no x. Give a binary log, a",
+        ),
+        (
+            "run",
+            {"lake": "{folder}/new", "binlogs": "{folder}/logs/mysql-bin.*"},
+            "binlogs: there is no file at {folder}/logs/mysql-bin.*. Give a binary log, a folder",
+        ),
+        (
+            "run",
+            {"lake": "{folder}/new", "binlogs": "{folder}/empty"},
+            "binlogs: there is no file at {folder}/empty: the folder holds none, but for hidden",
+        ),
+        (
+            "run",
+            {"lake": "{folder}/new", "binlogs": "{folder}/other"},
+            "binlogs: there is no binary log at {folder}/other: no file there begins with a binary",
+        ),
+        (
+            "run",
+            {"lake": "{folder}/new", "definitions": "{folder}/none.sql"},
+            "{folder}/none.sql: definitions: cannot be read: No such file",
+        ),
+        (
+            "ingest",
+            {"lake": "{folder}/new", "encryption": "{{keyring: '{folder}/none'}}"},
+            "encryption.keyring: {folder}/none cannot be read: No such file",
+        ),
+        (
+            "seed",
+            {"lake": "{folder}/new", "seed": "{{dump: '{folder}/log.sql'}}"},
+            "seed.dump: there is no file at {folder}/log.sql. ",
+        ),
+    ],
+)
+def test_a_wrong_place_is_told_once_before_spark_starts_and_leaves_nothing(
+    conf: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+    given: dict[str, str],
+    said: str,
+) -> None:
+    not_starting(monkeypatch, AssertionError("Spark was started"))
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "notes.txt").write_text("no log")
+    values = {"lake": "{folder}/lake", "binlogs": "{folder}/logs", **given}
+    lines = (f"{key}: {value.format(folder=tmp_path)}\n" for key, value in values.items())
+    conf.write_text("".join(lines))
+    before = sorted(tmp_path.rglob("*"))
+    assert ended(monkeypatch, command, "--conf", str(conf)) == 2
+    shown = capsys.readouterr()
+    assert shown.err.startswith(f"binlake: {said.format(folder=tmp_path)}")
+    assert (shown.out, shown.err.count("\n")) == ("", 1)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ["binlog.000007", "log.000001.gz"])
+def test_a_folder_whose_logs_are_damaged_is_no_wrong_folder(
+    conf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A run reports them, and takes the others."""
+    not_starting(monkeypatch, MissingRequirementError("no Java."))
+    damaged = tmp_path / "damaged"
+    damaged.mkdir()
+    (damaged / name).write_bytes(b"\0" * 100)
+    conf.write_text(f"lake: {tmp_path}/new\nbinlogs: {damaged}\n")
+    assert ended(monkeypatch, "run", "--conf", str(conf)) == 1
+
+
+def test_config_shows_what_counts_as_a_file_of_settings_without_secrets(
+    conf: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("KEEP", "36h")
+    conf.write_text(
+        f"""{conf.read_text()}
+retention: {{silver: "${{KEEP}}", cuts: 90m}}
+segments: {{target: 1000, limit: 1 MiB}}
+keys: {{shop.a: [1]}}
+include: [shop.*]
+drift: full
+spark:
+  conf: {{fs.s3a.secret.key: 42, a: "$${{x}}", b: "https://me:{SECRET}@host/"}}
+"""
+    )
+    command = ("config", "--conf", str(conf), "--lake", "/elsewhere", "--source", "erp")
+    cli.app([*command], standalone_mode=False)
+    text = capsys.readouterr().out
+    assert SECRET not in text
+    assert "  cuts: 90 minutes\n  silver: 36 hours\n  bronze: forever\n" in text
+    assert "  target: 1000 B\n  limit: 1 MiB\n  batch: 32 GiB\n" in text
+    assert "    fs.s3a.secret.key: '***'\n    a: $${x}\n    b: https://***@host/\n" in text
+    cli.app([*command, "--json"], standalone_mode=False)
+    told = json.loads(capsys.readouterr().out)
+    assert (told["lake"], told["source"], told["drift"]) == ("/elsewhere", "erp", "full")
+    assert told["encryption"]["passwords"] == {"log.000001": "***"}
+    shown = tmp_path / "shown.yml"
+    shown.write_text(text.replace("log.000001: '***'", f"log.000001: '{SECRET}'"))
+    again = Settings.load(shown)
+    settings = Settings.load(conf, lake="/elsewhere", source="erp")
+    assert again.model_copy(update={"spark": settings.spark}) == settings
+
+
+def test_config_tells_all_mistakes(
+    conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    conf.write_text("include: a\nsource: [b]\nlog: xml\n")
+    assert ended(monkeypatch, "config", "--conf", str(conf)) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert [line.partition("conf.yml:")[2][:1] for line in shown.err.splitlines()] == [
+        " ",
+        *("1", "2", "3"),
+    ]
+    assert ended(monkeypatch, "run", "--conf", str(conf), "--log", "json") == 2
+    (line,) = map(json.loads, capsys.readouterr().err.splitlines())
+    assert [told.partition("conf.yml:")[2][:1] for told in line["mistakes"]] == ["1", "2"]
+
+
+def test_config_needs_no_file(capsys: pytest.CaptureFixture[str]) -> None:
+    cli.app(["config", "--json"], standalone_mode=False)
+    assert json.loads(capsys.readouterr().out)["parallel_tables"] == 8

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from decoder.options import TypeOptions
-from pipeline.errors import SettingsError
+from pipeline.errors import InvalidSettingsError, SettingsError
+from pipeline.redaction import redact
 from pipeline.settings import MIB, Settings
 
 EXAMPLE = Path(__file__).parents[3] / "conf" / "binlake.yml"
@@ -49,6 +50,12 @@ def test_memory_is_read_as_java_and_as_people_write_it(text: str, size: int) -> 
         ("36 hours", timedelta(hours=36)),
         ("1 day", timedelta(days=1)),
         (" 2 Weeks", timedelta(weeks=2)),
+        ("30d", timedelta(days=30)),
+        ("12h", timedelta(hours=12)),
+        ("90m", timedelta(minutes=90)),
+        ("90 minutes", timedelta(minutes=90)),
+        ("5s", timedelta(seconds=5)),
+        ("1W", timedelta(weeks=1)),
         ("0 days", timedelta(0)),
         ("forever", None),
     ],
@@ -69,26 +76,79 @@ def test_durations_are_read_as_people_write_them(text: str, read: timedelta | No
             "types: {qqq: 1}",
             "conf.yml:1: types.qqq: is not a setting. There are: types.time, types.zero_dates.",
         ),
-        ("types:\n  time: hours", "conf.yml:2: types.time: Input should be 'text' or 'micros'"),
-        ("segments: {target: 10 apples}", "conf.yml:1: segments.target: "),
+        (
+            "types:\n  time: hours",
+            "conf.yml:2: types.time: expects text or micros (given: 'hours').",
+        ),
+        (
+            "segments: {target: 10 apples}",
+            "segments.target: expects a size in bytes, such as 16 MiB (given: '10",
+        ),
         ("segments: {target: 65 MiB}", "segments: target must be at least one byte and not more"),
-        ("parallel_tables: 0", "conf.yml:1: parallel_tables: "),
-        ("keep_runs: 0", "conf.yml:1: keep_runs: "),
-        ("log: xml", "conf.yml:1: log: Input should be 'text' or 'json'"),
-        ("source: a b", "conf.yml:1: source: String should match"),
+        (
+            "parallel_tables: 0",
+            "parallel_tables: expects a whole number from 1 to 64, such as 8 (given: 0)",
+        ),
+        (
+            "keep_runs: 0",
+            "conf.yml:1: keep_runs: expects a whole number from 1 to 36500, such as 90",
+        ),
+        ("log: xml", "conf.yml:1: log: expects text or json (given: 'xml')."),
+        ("source: a b", "conf.yml:1: source: expects a name of letters, digits, - _ and . that"),
         ("include: [shop.*, orders]", "include.1: 'orders' is not a pattern over schema.table"),
         ("keys: {orders: [id]}", "conf.yml:1: keys.orders: 'orders' is not a pattern"),
-        ("retention: {bronze: no}", "retention.bronze: False is no duration, such as 7 days"),
+        ("retention: {bronze: no}", "retention.bronze: false is no duration, such as 7 days"),
         ("retention: {bronze: 90}", "retention.bronze: 90 is no duration, such as 7 days"),
         ("retention: {silver: -3 days}", "retention.silver: '-3 days' is no duration"),
         ("retention: {silver: 99999999999 weeks}", "retention.silver: '99999999999 weeks' is no"),
         ("retention: {cuts: a while}", "retention.cuts: 'a while' is no duration, such as 7 days"),
-        ("retention: {cuts: forever}", "conf.yml:1: retention.cuts: "),
+        (
+            "retention: {cuts: forever}",
+            "retention.cuts: expects a duration, such as 7 days, 36 hours",
+        ),
         ("retention: {gold: 1 day}", "There are: retention.cuts, retention.silver, retention."),
         ("lake: x\nlake: y", "conf.yml:2: lake: is given twice, first on line 1."),
-        ("- a\n- b", "conf.yml: holds no settings"),
-        ("lake: [", "conf.yml: is not YAML: "),
+        ("- a\n- b", "conf.yml:1: holds no settings: keys with values are expected, such as"),
+        ("lake: [", "conf.yml:1: is not YAML: "),
         ("lake: 2026-02-30", "conf.yml: is not YAML: day"),
+        (
+            "include: shop.*",
+            "include: expects a list of patterns over schema.table, such as [shop.*, crm.",
+        ),
+        (
+            "keys:\n  shop.a: id",
+            "conf.yml:2: keys.shop.a: expects a list of columns, such as [source, number]",
+        ),
+        ("keys: [id]", "keys: expects for each table a list of the columns of its key, such as {"),
+        ("include: shop.*", "or [\"*.orders\"] (given: 'shop.*')."),
+        ("given_up: 4", "given_up: expects a list of numbers of files, such as [42] (given: 4)."),
+        ("binlogs: {a: b}", "binlogs: expects a path, glob or URL, or a list of them, such as"),
+        ("include:\n - a.b\n - [x]", "conf.yml:3: include.1: expects a pattern over schema.table"),
+        ("sources:\n  - shop", "sources: is not a setting. A settings file is of one source: make"),
+        ("target: 16 MiB", "conf.yml:1: target: is not a setting. Did you mean segments.target?"),
+        ("Parallel-Tables: 3", "is not a setting. Did you mean parallel_tables?"),
+        ("server: {password: a}", "server.password: is not a setting. No settings file holds a"),
+        ("1: x", "conf.yml:1: 1: is not a setting. There are: source, server,"),
+        ("segments:\n- target: 1", "conf.yml:1: segments: expects keys with values (target, limit"),
+        ("server:", "conf.yml:1: server: expects keys with values (url, host, port,"),
+        ("server: {tls: x}", "server.tls: expects keys with values (mode, ca, cert, key)."),
+        ("capture: {retry: {tries: many}}", "capture.retry.tries: expects a whole number (1 or"),
+        ("seed: {at: here}", "seed.at: expects FILE:POSITION, a place in the log, such as binlog."),
+        ("drift: maybe", "drift: expects true or false or full (given: 'maybe')."),
+        ("drift: 2", "drift: expects true or false or full (given: 2)."),
+        ("lower_case_table_names: 5", "expects 0, 1 or 2 (given: 5)."),
+        ("spark: {conf: {a: [b]}}", "spark.conf.a: expects text, a number, true or false, such as"),
+        ("source: true", "conf.yml:1: source: expects a name of letters, digits, - _ and . that"),
+        ("server:\n\tport: 3", "conf.yml:2: is not YAML: while scanning for the next token found"),
+        ("server:\n\tport: 3", "Indent with spaces: YAML takes no tabs."),
+        ("include: [*.*]", "Put a value that begins with a sign (*, &, !, %, @) in quotes."),
+        ("lake: a: b", "conf.yml:1: is not YAML: mapping values are not allowed here. Put a value"),
+        ("server:\n  host: a\n port: 3", "conf.yml:3: is not YAML: "),
+        ("server:\n  host: a\n port: 3", "Begin all keys of a section in one column."),
+        ("lake", "conf.yml:1: holds no settings: keys with values are expected, such as lake:"),
+        ("airflow: &x\n  a: [*x]", "conf.yml:1: is not YAML of settings: a value holds itself."),
+        ("airflow: " + "[" * 2000, "conf.yml: is not YAML: it is nested too deeply."),
+        ("server: {port: 1, port: 2}", "conf.yml:1: server.port: is given twice, first on line 1."),
     ],
 )
 def test_a_mistake_in_a_file_is_told_with_its_key_line_and_what_was_meant(
@@ -178,8 +238,8 @@ def test_the_decoder_gets_its_type_options() -> None:
 
 def test_what_is_wrong_with_a_secret_is_told_without_it(tmp_path: Path) -> None:
     conf = tmp_path / "conf.yml"
-    conf.write_text("spark:\n  conf:\n    spark.hadoop.fs.s3a.secret.key: 987654321\n")
-    with pytest.raises(SettingsError, match=r"secret\.key: Input should be") as error:
+    conf.write_text("spark:\n  conf:\n    spark.hadoop.fs.s3a.secret.key: [987654321]\n")
+    with pytest.raises(SettingsError, match=r"secret\.key: expects text") as error:
         Settings.load(conf)
     assert "987654321" not in str(error.value)
     conf.write_text("spark:\n  conf: fs.s3a.secret.key=abcdefg\n")
@@ -190,22 +250,168 @@ def test_what_is_wrong_with_a_secret_is_told_without_it(tmp_path: Path) -> None:
         Settings.load(conf)
 
 
+@pytest.mark.parametrize("value", ["!!int opensesame", "!!bool opensesame", "!opensesame x"])
+def test_a_value_that_is_none_of_its_type_is_not_told(tmp_path: Path, value: str) -> None:
+    with pytest.raises(SettingsError, match="is not YAML: ") as error:
+        Settings.load(written(tmp_path, f"lake: {value}"))
+    assert "opensesame" not in "".join(traceback.format_exception(error.value))
+
+
 @pytest.mark.parametrize("sign", ["*", "!"])
 def test_a_password_that_yaml_takes_for_something_else_is_not_told(
     tmp_path: Path, sign: str
 ) -> None:
     text = f"spark:\n  conf:\n    fs.s3a.secret.key: {sign}opensesame\n"
-    with pytest.raises(SettingsError, match=r"is not YAML: .*line 3") as error:
+    with pytest.raises(SettingsError, match=r"conf\.yml:3: is not YAML: ") as error:
         Settings.load(written(tmp_path, text))
     assert "opensesame" not in str(error.value)
 
 
+def test_all_mistakes_of_a_file_are_told_with_their_lines_and_in_their_order(
+    tmp_path: Path,
+) -> None:
+    text = """\
+include: shop.*
+segmnts: {}
+retention:
+  silver: 30 days
+lake: ${NOT_SET_ANYWHERE}/x
+spark:
+  conf: {a: []}
+server:
+  prot: 3306
+retention: {}
+"""
+    with pytest.raises(InvalidSettingsError) as caught:
+        Settings.load(written(tmp_path, text), source="a b", server="mysql://me@host")
+    error = caught.value
+    assert error.exit_code == 2
+    assert [
+        (mistake.key, (mistake.file or "").rpartition(":")[2]) for mistake in error.mistakes
+    ] == [
+        ("source", ""),
+        ("include", "1"),
+        ("segmnts", "2"),
+        ("lake", "5"),
+        ("spark.conf.a", "7"),
+        ("server.prot", "9"),
+        ("retention", "10"),
+    ]
+    assert all(str(mistake) in str(error) for mistake in error.mistakes)
+    assert "conf.yml: 7 settings are wrong:\n  source: expects a name" in str(error)
+
+
+def test_numbers_are_taken_as_they_are_written_where_text_is_expected(tmp_path: Path) -> None:
+    text = """\
+source: 2024
+system_time_zone: +02:00
+keys: {shop.a: [1, b]}
+server: {user: 0123}
+spark:
+  conf:
+    spark.sql.shuffle.partitions: 200
+    spark.memory.fraction: 0.60
+    spark.speculation: true
+    spark.off: no
+    spark.secret.key: 00123
+"""
+    settings = Settings.load(written(tmp_path, text))
+    assert (settings.source, settings.system_time_zone) == ("2024", "+02:00")
+    assert (settings.keys, settings.server.user) == ({"shop.a": ("1", "b")}, "0123")
+    assert settings.spark.conf == {
+        "spark.sql.shuffle.partitions": "200",
+        "spark.memory.fraction": "0.60",
+        "spark.speculation": "true",
+        "spark.off": "false",
+        "spark.secret.key": "00123",
+    }
+    given = Settings.load(spark={"conf": {"a": 200, "b": True, "c": 0.5}})
+    assert given.spark.conf == {"a": "200", "b": "true", "c": "0.5"}
+
+
+def test_variables_of_the_environment_stand_in_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAKE", "/data")
+    monkeypatch.setenv("PORT", "3307")
+    monkeypatch.setenv("EMPTY", "")
+    monkeypatch.delenv("NOT_SET", raising=False)
+    text = """\
+lake: ${LAKE}/x
+catalog: "${NOT_SET:-}"
+binlogs: ['${LAKE}/a', "${EMPTY:-/b}/${NOT_SET:-c d}"]
+server: {port: "${PORT}", user: $LAKE}
+drift: ${NOT_SET:-false}
+lower_case_table_names: ${NOT_SET:-1}
+retention: {silver: "${NOT_SET:-30d}"}
+spark: {conf: {a: "$${LAKE} $$ ${LAKE}"}}
+airflow: {submit: "${NOT_SET} {{ ds }}"}
+"""
+    settings = Settings.load(written(tmp_path, text))
+    assert (settings.lake, settings.catalog) == ("/data/x", None)
+    assert settings.binlogs == ("/data/a", "/b/c d")
+    assert (settings.server.port, settings.server.user) == (3307, "$LAKE")
+    assert (settings.drift, settings.lower_case_table_names) == (False, 1)
+    assert settings.retention.silver == timedelta(days=30)
+    assert settings.spark.conf == {"a": "${LAKE} $$ /data"}
+    assert settings.airflow == {"submit": "${NOT_SET} {{ ds }}"}
+
+
 @pytest.mark.parametrize(
-    ("given", "lake"),
+    ("value", "told"),
+    [
+        ("${NOT_SET}/x", "conf.yml:2: lake: takes the environment variable NOT_SET, which is not"),
+        ("${NOT_SET}/x", "Set NOT_SET, or write ${NOT_SET:-…} with a default."),
+        ("${1x}", "lake: has ${ which begins no reference to a variable. ${NAME} and"),
+        ("a${", "lake: has ${ which begins no reference to a variable."),
+        ("${NOT_SET:+x}", "lake: has ${ which begins no reference to a variable."),
+    ],
+)
+def test_a_variable_that_is_not_set_is_told_with_its_line(
+    tmp_path: Path, value: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NOT_SET", raising=False)
+    with pytest.raises(SettingsError) as caught:
+        Settings.load(written(tmp_path, f"source: a\nlake: '{value}'"))
+    assert told in str(caught.value)
+
+
+def test_secrets_that_come_from_variables_are_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLAIN", "opensesame1")
+    text = """\
+spark:
+  conf: {fs.s3a.secret.key: "${PLAIN}", fs.other: "${MY_PASSWORD:-opensesame2}", x: []}
+"""
+    with pytest.raises(SettingsError):
+        Settings.load(written(tmp_path, text))
+    assert redact("with opensesame1 and opensesame2") == "with *** and ***"
+
+
+@pytest.mark.parametrize(
+    ("given", "made"),
     [("~/lake", "/home/me/lake"), ("/~/lake", "/~/lake"), ("s3a://lake/~", "s3a://lake/~")],
 )
-def test_a_lake_at_home_is_at_one_place_for_python_and_for_spark(
-    given: str, lake: str, monkeypatch: pytest.MonkeyPatch
+def test_home_is_meant_by_its_sign_in_every_path(
+    given: str, made: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", "/home/me")
-    assert Settings(lake=given).layout.root == lake
+    tls = dict.fromkeys(("ca", "cert", "key"), given)
+    settings = Settings.load(
+        lake=given,
+        binlogs=[given, "/b"],
+        definitions=given,
+        encryption={"keyring": given},
+        capture={"to": given, "spool": given},
+        seed={"dump": given, "create": given},
+        server={"socket": given, "password_file": given, "tls": {"mode": "verify_ca", **tls}},
+    )
+    paths = [settings.layout.root, settings.binlogs[0], settings.definitions]
+    paths += [settings.encryption.keyring, settings.capture.to, settings.capture.spool]
+    paths += [settings.seed.dump, settings.seed.create]
+    paths += [settings.server.socket, settings.server.password_file]
+    paths += [settings.server.tls.ca, settings.server.tls.cert, settings.server.tls.key]
+    assert paths == [made] * len(paths)
+    assert Settings.load(binlogs=given).binlogs == made
+    assert Settings.load().with_section("capture", to=given).capture.to == made

@@ -5,14 +5,16 @@ from __future__ import annotations
 import io
 from datetime import datetime, timedelta, timezone
 
+import pytest
 from rich.console import Console
 
 from pipeline.capture.standing import CaptureStanding
+from pipeline.catalog.effects import TableName
 from pipeline.report import LayerReport
 from pipeline.settings import Settings
 from pipeline.show import show_problems, show_reports, show_status
 from pipeline.source_status import LastRun, SourceStatus
-from pipeline.status import LayerStatus, Status
+from pipeline.status import LayerStatus, Status, TableStatus, seeding
 
 AT = datetime(2026, 11, 22, 12, tzinfo=timezone.utc)
 REPORTS = [
@@ -72,3 +74,30 @@ def test_the_status_tells_how_far_the_capture_is() -> None:
 def test_a_source_of_an_older_release_has_no_record_of_its_runs() -> None:
     told = status(SourceStatus("shop", None, None, None, None, None, None))
     assert "not recorded" in told
+
+
+def incomplete(table: str) -> TableStatus:
+    name = TableName("shop", table)
+    place = f"/lake/gold/shop/{table}"
+    state = (1, 0, False, False, False, True, "Its CREATE TABLE is not in the log.", 0)
+    return TableStatus("erp", "shop", table, place, *state, seeding("/my lake", "erp", name))
+
+
+@pytest.mark.parametrize(
+    ("tables", "begins", "command"),
+    [
+        (["cu[p]"], "shop.cu[p] is incomplete: ", " --table 'shop.cu[[]p]' reads its rows"),
+        (
+            ["cup", "pan", "pot"],
+            "shop.cup and 2 more tables of erp are incomplete: ",
+            " reads their rows",
+        ),
+    ],
+)
+def test_how_incomplete_tables_are_completed_is_told_with_the_command(
+    tables: list[str], begins: str, command: str
+) -> None:
+    console = screen()
+    show_status(Status("/my lake", (), tuple(map(incomplete, tables)), ()), console)
+    seed = f"{begins}binlake seed --source erp --lake '/my lake'{command} from the server,"
+    assert f"{seed} and binlake run loads them." in shown(console).splitlines()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -82,6 +83,7 @@ def test_gold_is_not_begun_anew_for_a_place_that_is_not_there(
         raise SettingsError("is not in silver.", key="until")
 
     monkeypatch.setattr(job, "Ledger", lambda *_: ledger)
+    monkeypatch.setattr(job, "signing", nullcontext)
     monkeypatch.setattr(job, "last_wanted", nowhere)
     command = job.run if due else job.refresh
     with pytest.raises(SettingsError, match="not in silver"):

@@ -88,8 +88,8 @@ def test_what_is_named_and_what_has_spark_already_is_looked_at(
 ) -> None:
     Told(monkeypatch, state(table()), ITEM)
     assert lacks_nothing(settings)
-    assert not lacks_nothing(settings.with_seed(tables=["shop.item"]))
-    assert not lacks_nothing(settings.with_seed(dump="dump.sql"))
+    assert not lacks_nothing(settings.with_section("seed", tables=["shop.item"]))
+    assert not lacks_nothing(settings.with_section("seed", dump="dump.sql"))
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "4040")
     assert not lacks_nothing(settings)
 

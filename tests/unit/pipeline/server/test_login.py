@@ -216,8 +216,11 @@ def test_a_password_file_that_is_no_text_is_refused_without_its_bytes(tmp_path: 
         ("h:3306", "server.url: is no URL such as mysql://user@host:3306"),
         (f"mysql://u:4711/{ENCODED}@h:3306", "server.url: is no URL such as mysql://user@host"),
         ({"host": "h", "port": 0}, "server.port: "),
-        ({"password": ENCODED}, "server.password: is not a setting. Did you mean server.password_"),
-        ({"tls": {"mode": "on"}}, "server.tls.mode: Input should be 'disabled', 'preferred'"),
+        ({"password": ENCODED}, "server.password: is not a setting. No settings file holds a pass"),
+        (
+            {"tls": {"mode": "on"}},
+            "server.tls.mode: expects disabled, preferred, required, verify_",
+        ),
         ({"tls": {"ca": "ca.pem"}}, "server.tls: ca counts with mode verify_ca or verify_identity"),
         ({"tls": {"mode": "required", "ca": "x"}}, "server.tls: ca counts with mode verify_ca"),
         ({"tls": {"cert": "cert.pem"}}, "server.tls: cert needs mode required"),
