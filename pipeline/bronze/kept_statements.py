@@ -11,21 +11,18 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from logging import WARNING
 
 from pipeline import stores
-from pipeline.errors import BinlakeError
 from pipeline.lake import Lake
-from pipeline.server.create_statements import CreateStatements
+from pipeline.log_lines import say
+from pipeline.server.create_statements import CreateStatements, ServerTable
 
 BESIDE_LOGS = ".binlake-tables.json"
 """The file of a capture's readings, in the folder that it lands in. Hidden: it is not a log."""
 
 
 _PATTERN_SIGNS = frozenset("*?[")
-
-
-class StatementsUnreadableError(BinlakeError):
-    """A file that should tell definitions of tables cannot be read."""
 
 
 def readings_in(content: bytes) -> list[CreateStatements]:
@@ -62,19 +59,35 @@ def take_from_captures(
 
 
 def keep(lake: Lake, source: str, readings: Iterable[CreateStatements], begun: int) -> None:
-    """Put readings into the lake: those of their tables of which it has no earlier reading that
+    """Put readings into the lake: those of their tables that it has no earlier reading of which
     says the same.
 
-    What is of before `begun`, where the lake's log begins, does not count for that.
+    For that, an earlier reading counts if it is of the same server, not older than `begun`, where
+    the lake's log begins, and of one place of the log: between two places a table may have been
+    altered, and then only a later reading tells. Two readings of a text that lie apart are enough.
     """
     known = [one for one in kept(lake, source) if one.at >= begun]
     for reading in sorted(readings, key=_when):
-        told = {table for one in known if _when(one) <= _when(reading) for table in one.tables}
-        if new := tuple(table for table in reading.tables if table not in told):
+        if new := tuple(table for table in reading.tables if not _is_told(table, reading, known)):
             content = replace(reading, tables=new).to_json().encode()
             name = f"{reading.at}-{hashlib.sha256(content).hexdigest()[:16]}.json"
             stores.write(f"{lake.create_statements(source)}/{name}", content)
         known += [reading] if reading.at >= begun else []
+
+
+def _is_told(
+    table: ServerTable, reading: CreateStatements, known: Iterable[CreateStatements]
+) -> bool:
+    same = [
+        one
+        for one in known
+        if one.server_id == reading.server_id
+        and _when(one) <= _when(reading)
+        and table in one.tables
+    ]
+    return any(one.first == one.last or _when(one) == _when(reading) for one in same) or any(
+        one.last <= other.first for one in same for other in same
+    )
 
 
 def _when(reading: CreateStatements) -> tuple[int, str, int]:
@@ -82,7 +95,10 @@ def _when(reading: CreateStatements) -> tuple[int, str, int]:
 
 
 def kept(lake: Lake, source: str) -> list[CreateStatements]:
-    """Return all readings of a source, in the order of time. Raises StatementsUnreadableError."""
+    """Return all readings of a source, in the order of time.
+
+    A file that cannot be read is reported and left out: what only it tells is not known.
+    """
     folder = lake.create_statements(source)
     found = []
     for name in sorted(stores.names_in(folder)):
@@ -92,10 +108,11 @@ def kept(lake: Lake, source: str) -> list[CreateStatements]:
         try:
             found += [] if content is None else [CreateStatements.from_json(content.decode())]
         except (ValueError, KeyError, TypeError) as error:
-            raise StatementsUnreadableError(
-                f"{folder}/{name} cannot be read: {error}.",
-                remedy="Remove it, and run binlake seed or binlake capture again.",
-            ) from error
+            said = (
+                f"{folder}/{name} cannot be read: {error}. Tables whose columns only it names are"
+                " held. Remove it, and run binlake seed or binlake capture again."
+            )
+            say("statements_unreadable", said, level=WARNING)
     return sorted(found, key=lambda one: one.at)
 
 

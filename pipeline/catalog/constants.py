@@ -128,7 +128,12 @@ def _json(word: str, inside: Sequence[Token], context: DefaultContext) -> Json:
     values = [_json_part(part, context) for part in split(inside)]
     if word == "JSON_ARRAY":
         return Json(f"[{', '.join(values)}]")
-    members = zip(values[::2], values[1::2], strict=True)
+    keys = values[::2]
+    if len(values) % 2 or not all(key.startswith('"') for key in keys):
+        raise ReadError("JSON_OBJECT of a key that is not a string")
+    if len(set(keys)) < len(keys):
+        raise ReadError("JSON_OBJECT with a repeated key")
+    members = zip(keys, values[1::2], strict=True)
     return Json("{" + ", ".join(f"{key}: {value}" for key, value in members) + "}")
 
 

@@ -196,7 +196,7 @@ def _of_json(function: str, parts: Sequence[Expression]) -> Expression:
 
 
 def _constant(function: str, part: Expression, least: int) -> int:
-    if part.tree[0] == "number" and part.whole and int(part.tree[1]) >= least:
+    if part.tree[0] == "number" and part.whole and least <= int(part.tree[1]) < 1 << 31:
         return int(part.tree[1])
     raise UnknownExpressionError(f"{function.upper()} at a place that is no constant")
 

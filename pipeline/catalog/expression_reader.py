@@ -47,6 +47,12 @@ _CONSTANTS = {
 }
 
 
+def changes_meaning(sql_mode: int, *, mariadb: bool) -> bool:
+    """Return True if expressions are read otherwise, or give other values, under that mode."""
+    other = SqlMode.ORACLE | SqlMode.EMPTY_STRING_IS_NULL if mariadb else SqlMode(0)
+    return bool(sql_mode & (other | SqlMode.HIGH_NOT_PRECEDENCE))
+
+
 def read_expression(
     tokens: Sequence[Token],
     table: Mapping[str, ColumnDefinition],
@@ -56,6 +62,8 @@ def read_expression(
 
     Raises `UnknownExpressionError`.
     """
+    if changes_meaning(mode.sql_mode, mariadb=mode.mariadb):
+        raise UnknownExpressionError("an expression under a sql_mode that changes its meaning")
     try:
         return _Reader(table, mode).whole(Cursor(tokens))
     except (ReadError, UnknownConversionError) as error:
@@ -224,6 +232,8 @@ def _multiplying(cursor: Cursor) -> str:
 def _number(text: str) -> Expression:
     whole, point, fraction = text.partition(".")
     digits, scale = max(len((whole + fraction).lstrip("0")), 1), len(fraction)
+    if max(digits, scale) > MOST_DIGITS:
+        raise UnknownExpressionError(f"a number of more than {MOST_DIGITS} digits")
     return Expression(
         ["number", text], digits=max(digits, scale), scale=scale, whole=not point, plain=not point
     )

@@ -17,6 +17,7 @@ from pipeline.catalog.actions import NewColumn
 from pipeline.catalog.constants import constant
 from pipeline.catalog.default_context import DefaultContext
 from pipeline.catalog.defaults import default_text
+from pipeline.catalog.expression_reader import changes_meaning
 from pipeline.catalog.kept_expression import kept_expression
 from pipeline.catalog.literals import Now, UnknownDefaultError
 from pipeline.catalog.model import ColumnDefault
@@ -38,7 +39,8 @@ def insert_default(column: NewColumn, context: DefaultContext, *, mariadb: bool)
         return ColumnDefault(name, text, nullable=nullable)
     except UnknownDefaultError as error:
         unlogged = generated and mariadb
-        kept = kept_expression(column.expression) if unlogged else ""
+        understood = unlogged and not changes_meaning(context.sql_mode, mariadb=mariadb)
+        kept = kept_expression(column.expression) if understood else ""
         return ColumnDefault(
             name, reason=str(error), nullable=nullable, unlogged=unlogged, expression=kept
         )

@@ -54,13 +54,14 @@ class Key:
             for column, prefix in zip(parts, self.prefixes, strict=True)
             if column is not None
         )
-        most = sum(column.length for column in known) > _LEAST_INDEX_BYTES
+        most = sum(column.length for column in known) > _INDEX_BYTES
         return not self.primary and (self.using_hash or long or most)
 
 
 _BLOBS = (ColumnType.BLOB, ColumnType.JSON, ColumnType.BLOB_COMPRESSED)
-_LEAST_INDEX_BYTES = 767
-"""What each engine's index takes at least: InnoDB's of ROW_FORMAT=COMPACT."""
+_INDEX_BYTES = 3072
+"""The most that InnoDB's index takes. Other engines and ROW_FORMAT=COMPACT take fewer: their tables
+are held, rather than that a BIGINT which the definition lacks is taken for a hash."""
 Keys = tuple[Key, ...] | None
 """In the order of their declaration; None where they are not known."""
 

@@ -66,7 +66,7 @@ _FUNCTIONS: dict[str, Callable[..., Column]] = {
     "char_length": sf.char_length,
     "md5": lambda text: sf.md5(text.cast("binary")),
     "sha1": lambda text: sf.sha1(text.cast("binary")),
-    "crc32": lambda text: sf.crc32(text.cast("binary")),
+    "crc32": lambda text: sf.crc32(text.cast("binary")).cast(st.DecimalType(10, 0)),
     "abs": lambda number, *_: sf.abs(number),
     "to_date": lambda value: value.cast("date"),
     "year": sf.year,
@@ -98,7 +98,9 @@ class _Row:
         if kind in _ARITHMETIC:
             left, right, digits, scale = parts
             found = _ARITHMETIC[kind](self.value(left), self.value(right))
-            return found.cast(st.DecimalType(digits, scale))
+            fits = found.try_cast(st.DecimalType(digits, scale))
+            self._require(found.isNull() | fits.isNotNull())
+            return fits
         if kind in _CONDITIONS:
             return _CONDITIONS[kind](*map(self.value, parts))
         if kind in _LEAVES:

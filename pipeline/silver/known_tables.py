@@ -77,9 +77,10 @@ def locate(
         first = reached.first_file(reading)
         last = reached.last_file(reading, first) if first else None
         if first and last and reached.is_behind(last, reading.last):
-            end = last.ordinal, reading.last.position
-            if end >= start:
-                located.append(Located(reading, (first.ordinal, reading.first.position), end))
+            begin = first.ordinal, reading.first.position
+            # Statements before `start` are not looked at, so none may lie between its places.
+            if begin >= start:
+                located.append(Located(reading, begin, (last.ordinal, reading.last.position)))
         elif _is_to_come(reading, reached):
             to_come.append(reading)
     breaks = tuple(_breaks(reached.files, given_up))

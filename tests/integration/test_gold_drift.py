@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from decoder.constants import ColumnType
 from decoder.definition import ColumnDefinition
 from pipeline import delta
+from pipeline.gold.inspection import signing
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger
 from pipeline.status import read_status
@@ -39,12 +40,13 @@ def drift_of(lake: MadeLake) -> dict[str, Any]:
 
 
 def beside_the_log(lake: MadeLake, *statements: str) -> None:
-    """Change gold, which is as good as changing the source and not gold."""
-    for statement in statements:
-        for table in TABLES:
-            path = Lake(lake.root).gold("shop", table.table)
-            statement = statement.replace(f"{{{table.table}}}", f"delta.`{path}`")
-        lake.spark.sql(statement)
+    """Change gold as its own job does, which is as good as changing the source and not gold."""
+    with signing(lake.spark) as session:
+        for statement in statements:
+            for table in TABLES:
+                path = Lake(lake.root).gold("shop", table.table)
+                statement = statement.replace(f"{{{table.table}}}", f"delta.`{path}`")
+            session.sql(statement)
 
 
 def test_changes_that_do_not_meet_the_row_they_should_are_counted(lake: MadeLake) -> None:

@@ -128,7 +128,7 @@ def test_compressed_values_that_are_too_much_together_are_not_a_fault(
     results = decoded(log)
     (fault,) = faults(results)
     assert (fault["kind"], fault["tables"]) == ("unsupported", ["s.t"])
-    assert fault["reason"] == "COMPRESSED values of more bytes than an array can hold"
+    assert fault["reason"] == "s.t: COMPRESSED values of more bytes than an array can hold"
     assert fault["__lsn"] == transactions(results)[1]["__lsn"]
     assert [after for *_, after in changed(results)] == [*texts, (102, "z")]
 

@@ -263,8 +263,8 @@ SAID_OF_A_LAKE = (
         ),
         (
             "run",
-            {"lake": "{folder}/new", "binlogs": "{folder}/other"},
-            "binlogs: there is no binary log at {folder}/other: no file there begins with a binary",
+            {"lake": "{folder}/new", "binlogs": "{folder}/text"},
+            "binlogs: there is no binary log at {folder}/text: no file there begins with a binary",
         ),
         (
             "run",
@@ -294,8 +294,8 @@ def test_a_wrong_place_is_told_once_before_spark_starts_and_leaves_nothing(
 ) -> None:
     not_starting(monkeypatch, AssertionError("Spark was started"))
     (tmp_path / "empty").mkdir()
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "notes.txt").write_text("no log")
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text" / "notes.txt").write_text("no log")
     values = {"lake": "{folder}/lake", "binlogs": "{folder}/logs", **given}
     lines = (f"{key}: {value.format(folder=tmp_path)}\n" for key, value in values.items())
     conf.write_text("".join(lines))

@@ -10,7 +10,6 @@ import pytest
 
 from pipeline.bronze.kept_statements import (
     BESIDE_LOGS,
-    StatementsUnreadableError,
     keep,
     kept,
     take_from_captures,
@@ -18,12 +17,15 @@ from pipeline.bronze.kept_statements import (
 from pipeline.lake import Lake
 from pipeline.server.create_statements import CreateStatements, ServerTable
 from pipeline.server.log_place import LogPlace
+from tests.support.said_lines import listening
 
 
-def reading(at: int, *tables: tuple[str, str]) -> CreateStatements:
-    place = LogPlace("binlog.000001", at)
+def reading(
+    at: int, *tables: tuple[str, str], last: int | None = None, server: int = 1
+) -> CreateStatements:
+    first, last_place = (LogPlace("binlog.000001", place) for place in (at, last or at))
     told = tuple(ServerTable("shop", name, query) for name, query in tables)
-    return CreateStatements("9.7.0", 1, at, place, place, told)
+    return CreateStatements("9.7.0", server, at, first, last_place, told)
 
 
 def put(folder: Path, *readings: CreateStatements) -> None:
@@ -81,6 +83,22 @@ def test_only_what_is_new_is_kept_unless_the_lakes_log_begins_later(tmp_path: Pa
     assert kept(lake, "other") == []
 
 
+def test_a_reading_during_which_a_table_may_be_altered_makes_one_later_reading_needed(
+    tmp_path: Path,
+) -> None:
+    lake, item = Lake(str(tmp_path)), ("item", "CREATE 1")
+    for one in (reading(100, item, last=150), reading(200, item, last=250), reading(300, item)):
+        keep(lake, "shop", [one], 0)
+    assert [one.at for one in kept(lake, "shop")] == [100, 200]
+
+
+def test_a_reading_of_another_server_makes_none_needless(tmp_path: Path) -> None:
+    lake, item = Lake(str(tmp_path)), ("item", "CREATE 1")
+    for one in (reading(100, item, server=2), reading(200, item), reading(300, item)):
+        keep(lake, "shop", [one], 0)
+    assert [one.at for one in kept(lake, "shop")] == [100, 200]
+
+
 def test_an_earlier_reading_that_comes_later_is_kept(tmp_path: Path) -> None:
     lake = Lake(str(tmp_path))
     keep(lake, "shop", [reading(200, ("item", "CREATE 1"))], 0)
@@ -98,10 +116,12 @@ def test_a_captures_file_that_is_damaged_is_a_note(tmp_path: Path, content: str)
     assert kept(lake, "shop") == []
 
 
-def test_a_damaged_file_of_the_lake_is_an_error_that_names_it(tmp_path: Path) -> None:
+def test_a_damaged_file_of_the_lake_is_reported_and_left_out(tmp_path: Path) -> None:
     lake = Lake(str(tmp_path))
     keep(lake, "shop", [reading(100, ("item", "CREATE 1"))], 0)
     (file,) = Path(lake.create_statements("shop")).iterdir()
     file.write_text("{}")
-    with pytest.raises(StatementsUnreadableError, match=file.name):
-        kept(lake, "shop")
+    with listening() as said:
+        keep(lake, "shop", [reading(200, ("item", "CREATE 1"))], 0)
+        assert [one.at for one in kept(lake, "shop")] == [200]
+    assert file.name in said.of("statements_unreadable")[0]["message"]

@@ -162,6 +162,8 @@ def test_existing_rows_hold_what_the_server_put_there(declared: str, expected: s
         "float(5,2) DEFAULT 1000",
         "uuid DEFAULT (uuid())",
         "uuid DEFAULT '{123e4567-e89b-12d3-a456-426655440000}'",
+        "json DEFAULT (JSON_OBJECT(1, 2))",
+        "json DEFAULT (JSON_OBJECT('a', 1, 'a', 2))",
         "uuid DEFAULT 0x12",
         "uuid DEFAULT 1",
         "inet4 DEFAULT (concat('1.2.3', '.4'))",

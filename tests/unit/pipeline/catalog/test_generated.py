@@ -19,6 +19,12 @@ COLUMNS = (
     "i int, b bigint unsigned, t tinyint, d decimal(5,2), e decimal(30,4), v varchar(9), c char(3),"
     " l enum('x'), f double, bin varbinary(3), at datetime"
 )
+MEANING = (
+    (SqlMode.HIGH_NOT_PRECEDENCE, False),
+    (SqlMode.HIGH_NOT_PRECEDENCE, True),
+    (SqlMode.ORACLE, True),
+    (SqlMode.EMPTY_STRING_IS_NULL, True),
+)
 INT, DEC = ["column", "i", 10, 0], ["column", "d", 5, 2]
 
 
@@ -63,6 +69,8 @@ def test_certain_expressions(declared: str, tree: list[object], stored: str) -> 
         ("int AS (b DIV 2) STORED", "DIV"),
         ("int AS (IF(v = 'x', 1, 0)) STORED", "comparison of a text"),
         ("int AS (i <=> 1) STORED", "<=>"),
+        (f"int AS (i < {10**40}) STORED", "digits"),
+        ("varchar(9) AS (LEFT(v, 3000000000)) STORED", "no constant"),
         ("int AS (i IN (1, 2)) STORED", "IN in its expression"),
         ("int AS (CASE WHEN i THEN v ELSE f END) STORED", "a text and column f of type DOUBLE"),
         ("varchar(9) AS (JSON_VALUE(v, '$.a')) STORED", "JSON_VALUE"),  # as MySQL prints it
@@ -96,6 +104,9 @@ def test_other_expressions_are_not_certain(declared: str, reason: str) -> None:
 def test_the_session_decides_what_is_certain() -> None:
     with pytest.raises(UnknownExpressionError, match="not strict"):
         added("int AS (i) STORED", ConversionMode())
+    for mode, mariadb in MEANING:
+        with pytest.raises(UnknownExpressionError, match="sql_mode"):
+            added("int AS (i) STORED", ConversionMode(int(mode), mariadb=mariadb))
     padded = ConversionMode(STRICT.sql_mode | SqlMode.PAD_CHAR_TO_FULL_LENGTH)
     with pytest.raises(UnknownExpressionError, match="padding"):
         added("varchar(9) AS (c) STORED", padded)

@@ -112,7 +112,7 @@ def test_a_key_that_allows_null_is_none() -> None:
     ],
 )
 def test_mariadb_hashes_keys_that_no_index_takes(elements: str, hashes: int) -> None:
-    columns = "id INT, t TEXT, j JSON, v VARCHAR(150), w VARCHAR(150)"
+    columns = "id INT, t TEXT, j JSON, v VARCHAR(700), w VARCHAR(700)"
     (created,) = effects(f"CREATE TABLE t ({columns}, {elements})", Session("s"))
     assert isinstance(created, CreateTable)
     assert created.model is not None

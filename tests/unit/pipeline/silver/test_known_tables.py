@@ -97,6 +97,14 @@ def test_it_holds_back_to_the_last_statement_that_may_have_changed_it(
     assert [one.lsn for one in found] == ([] if since is None else [lsn_of((1, since))])
 
 
+@pytest.mark.parametrize(("start", "counts"), [(400, True), (401, False), (500, False)])
+def test_a_reading_that_begins_before_the_batch_does_not_count(start: int, counts: bool) -> None:
+    """An ALTER between its two places may be in an earlier batch."""
+    reached = Reached(0, (1, 900), [file("b.000001", 1)], all_of_bronze=False)
+    readings = locate([reading(400, 500)], reached, (1, start))
+    assert bool(beginnings(readings, Timeline((), CatalogOptions()), (1, start), [])) == counts
+
+
 def test_of_several_readings_the_first_that_tells_of_the_start_counts() -> None:
     rows = [statement(100, "ALTER TABLE t RENAME COLUMN v TO w")]
     (found,) = begun(rows, reading(400, 500, OTHER), reading(50, 50))
