@@ -35,7 +35,7 @@ ORDINARY = frozenset(
 """Words that lines say of themselves: as a value they tell nothing apart, and are left."""
 
 _NAMED = (
-    r"(?:secret|passw|passphrase|[._-]pwd\b|token|credential|signature"
+    r"(?:secret|passw|passphrase|[._-]pwd\b|(?:\b|[._-])pass\b|token|credential|signature"
     r"|(?:access|account|storage|api|private|encryption|shared|auth)[._-]?key"
     r"|connection[._-]?string|\bsas\b)"
 )

@@ -13,12 +13,13 @@ from collections.abc import Iterator
 MASK = "'***'"
 _MAY_HOLD_ONE = re.compile("identified|password", re.IGNORECASE)
 _TOKEN = re.compile(
-    r"(?P<literal>'(?:[^'\\]|\\.?|'')*(?:'|\Z)|\"(?:[^\"\\]|\\.?|\"\")*(?:\"|\Z)"
+    r"(?P<literal>(?:[xXbBnN](?='))?'[^'\\]*(?:(?:\\.?|'')[^'\\]*)*(?:'|\Z)"
+    r"|\"[^\"\\]*(?:(?:\\.?|\"\")[^\"\\]*)*(?:\"|\Z)"
     r"|0[xX][0-9A-Fa-f]+\b)"
     r"|(?P<name>`[^`]*`)"
     r"|(?P<word>[\w$]+)"
     # Code in comments counts.
-    r"|(?P<space>\s+|/\*M?!\d*|\*/|/\*.*?(?:\*/|\Z)|--\s[^\n]*)"
+    r"|(?P<space>\s+|/\*M?!\d*|\*/|/\*.*?(?:\*/|\Z)|--(?=\s)[^\n]*|\#[^\n]*)"
     r"|(?P<sign>.)",
     re.DOTALL,
 )

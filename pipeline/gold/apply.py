@@ -13,7 +13,7 @@ from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
 from pipeline.gold.cascade_store import Changes
 from pipeline.gold.changes import Skipped, read_changes
-from pipeline.gold.damage import Damage, met_in, version_of
+from pipeline.gold.damage import REFUSED, Damage, met_in, version_of
 from pipeline.gold.drift import Look, Watch
 from pipeline.gold.facts import Facts
 from pipeline.gold.few_changes import Few, few_of
@@ -172,7 +172,7 @@ def _told(error: Exception, group: Sequence[Step]) -> tuple[TableName, Refusal |
         raise error
     if isinstance(step.part, Rows) and not step.part.key:
         # To apply changes twice would count rows twice, and the next batch has another number.
-        if damage.passes:
+        if damage.passes and not REFUSED.search(f"{type(error).__name__}: {text}"):
             raise error
         damage = replace(damage, final=True)
     return step.name, damage

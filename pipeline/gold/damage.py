@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 
 from pipeline.catalog.effects import TableName
 from pipeline.delta_log import latest_version
@@ -41,16 +41,22 @@ _OF_ALL_TABLES = re.compile(
 )
 """In errors that are not a table's own: the store, the machine, the driver or the cluster."""
 _LASTING = re.compile(
-    r"\[DELTA_|FAILED_READ_FILE|File[A-Z]\w*Exception|NoSuchFile|AccessDenied|Permission denied"
-    r"|PATH_NOT_FOUND|InvariantViolation|PermissionError|UNRESOLVED_COLUMN"
+    r"\[DELTA_|FAILED_READ_FILE|File[A-Z]\w*Exception|NoSuchFile|PATH_NOT_FOUND"
+    r"|InvariantViolation|UNRESOLVED_COLUMN|CAST_INVALID_INPUT"
 )
 """In errors that the same table gives until somebody does something about it."""
+REFUSED = re.compile("AccessDenied|Permission denied|PermissionError")
+"""In errors of who may not read or write: access may come back by itself."""
+_OF_SILVER = re.compile(r"/silver/\S+\.parquet")
+"""In errors about the changes, from which no gold table can be made again."""
 _NEVER = -1
 """No version: the table is tried again in the next run."""
 _MESSAGES = {
     "DELTA_CANNOT_MODIFY_APPEND_ONLY": "its property delta.appendOnly keeps rows from being changed"
 }
-_CONDITION = re.compile(r"\[(DELTA_[A-Z_]+|FAILED_READ_FILE[A-Z_.]*|PATH_NOT_FOUND)[\w.]*\] [^\n]*")
+_CONDITION = re.compile(
+    r"\[(DELTA_[A-Z_]+|FAILED_READ_FILE[A-Z_.]*|PATH_NOT_FOUND|TABLE_OR_VIEW_NOT_FOUND)[\w.]*\] [^\n]*"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +115,11 @@ def met_in(error: Exception, table: str, version: int | None) -> Damage | None:
     if not (isinstance(error, PySparkException | OSError) or _is_of_java(error)):
         return None
     text = str(error)
-    if _OF_ALL_TABLES.search(text):
+    if _OF_ALL_TABLES.search(text) or (_OF_SILVER.search(text) and table not in text):
         return None
-    lasting = _LASTING.search(f"{type(error).__name__}: {text}")
+    lasting = isinstance(error, AnalysisException) or _LASTING.search(
+        f"{type(error).__name__}: {text}"
+    )
     reason = f"its gold table {table} cannot be read or written: {_said(error, text)}"
     return Damage(reason, True, version if lasting else _NEVER)
 

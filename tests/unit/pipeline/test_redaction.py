@@ -123,7 +123,7 @@ def test_what_is_learned_later_is_kept_too(redact: Redaction) -> None:
 @pytest.mark.parametrize(
     ("name", "secret"),
     [
-        *(("MYSQL_PWD", True), ("PWD", False), ("OLDPWD", False)),
+        *(("MYSQL_PWD", True), ("PWD", False), ("OLDPWD", False), ("DB_PASS", True)),
         *(("fs.s3a.access.key", True), ("fs.s3a.aws.credentials.provider", False)),
         *(("AWS_WEB_IDENTITY_TOKEN_FILE", False), ("fs.azure.sas.c.a.net", True)),
         *(("spark.ssl.keyPassword", True), ("spark.sql.shuffle.partitions", False)),

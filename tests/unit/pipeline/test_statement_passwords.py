@@ -37,6 +37,13 @@ HASH = "*2470C0C06DEE42FD1618BB99005ADCA2EC9D1E19"
             "CREATE USER a /*!50706 IDENTIFIED BY 'x' */",
             "CREATE USER a /*!50706 IDENTIFIED BY '***' */",
         ),
+        ("CREATE USER a IDENTIFIED BY --\n 'x'", "CREATE USER a IDENTIFIED BY --\n '***'"),
+        ("CREATE USER a IDENTIFIED BY # c\n 'x'", "CREATE USER a IDENTIFIED BY # c\n '***'"),
+        ("# it's\nSET PASSWORD = 'x'", "# it's\nSET PASSWORD = '***'"),
+        (
+            "CREATE USER a IDENTIFIED WITH 'p' AS X'41'",
+            "CREATE USER a IDENTIFIED WITH 'p' AS '***'",
+        ),
         ("CREATE USER a IDENTIFIED BY 'never ends", "CREATE USER a IDENTIFIED BY '***'"),
         (
             f"GRANT USAGE ON *.* TO c IDENTIFIED BY PASSWORD '{HASH}' WITH GRANT OPTION",

@@ -37,6 +37,9 @@ TRACE = "\n\tat org.apache.spark.sql.delta.DeltaErrorsBase.notFound(DeltaErrors.
         Py4JError("AmazonS3Exception: The provided token has expired. ExpiredToken"),
         Py4JError("java.lang.IllegalStateException: SparkContext has been shutdown"),
         Py4JError("Job aborted due to stage failure: ExecutorLostFailure (executor 3 exited)"),
+        Py4JError(
+            "[FAILED_READ_FILE.FILE_NOT_EXIST] /lake/silver/changes/shop/orders/v1/a.parquet"
+        ),
     ],
     ids=lambda error: str(error)[:40],
 )
@@ -59,9 +62,12 @@ def test_what_is_everybody_s_ends_the_run(error: Exception) -> None:
             Py4JError(f": E: [FAILED_READ_FILE.FILE_NOT_EXIST] Error while reading x.{TRACE}"),
             "[FAILED_READ_FILE.FILE_NOT_EXIST] Error while reading x",
         ),
-        (PermissionError(13, "Permission denied"), "PermissionError: [Errno 13] Permission denied"),
+        (
+            AnalysisException("[TABLE_OR_VIEW_NOT_FOUND] x cannot be found."),
+            "[TABLE_OR_VIEW_NOT_FOUND] x cannot be found",
+        ),
     ],
-    ids=["append only", "a commit is missing", "a file is gone", "no right to it"],
+    ids=["append only", "a commit is missing", "a file is gone", "a catalog has it no more"],
 )
 def test_what_is_the_table_s_is_said_without_java_s_stack(error: Exception, told: str) -> None:
     found = met_in(error, TABLE, 3)
@@ -71,8 +77,13 @@ def test_what_is_the_table_s_is_said_without_java_s_stack(error: Exception, told
     assert not found.passes
 
 
-def test_what_is_not_known_is_tried_again_in_the_next_run() -> None:
-    found = met_in(Py4JError("something that nobody has met"), TABLE, 3)
+@pytest.mark.parametrize(
+    "error",
+    [Py4JError("something that nobody has met"), PermissionError(13, "Permission denied")],
+    ids=["unknown", "no right to it"],
+)
+def test_what_may_pass_is_tried_again_in_the_next_run(error: Exception) -> None:
+    found = met_in(error, TABLE, 3)
     assert found is not None
     assert found.passes
     assert not found.lasts(3)
