@@ -55,7 +55,7 @@ _MESSAGES = {
     "DELTA_CANNOT_MODIFY_APPEND_ONLY": "its property delta.appendOnly keeps rows from being changed"
 }
 _CONDITION = re.compile(
-    r"\[(DELTA_[A-Z_]+|FAILED_READ_FILE[A-Z_.]*|PATH_NOT_FOUND|TABLE_OR_VIEW_NOT_FOUND)[\w.]*\] [^\n]*"
+    r"\[(DELTA_[A-Z_]+|FAILED_READ_FILE[A-Z_.]*|(?:PATH|TABLE_OR_VIEW)_NOT_FOUND)[\w.]*\] [^\n]*"
 )
 
 
