@@ -15,7 +15,8 @@ from pipeline.catalog.effects import TableName
 from pipeline.seed.chunks import chunks
 from pipeline.seed.consistent import snapshot
 from pipeline.seed.server import source_server
-from pipeline.seed.source_table import source_table, table_names
+from pipeline.seed.source_table import source_table
+from pipeline.server.create_statements import user_tables
 from pipeline.settings import Settings
 from pipeline.verify.snapshot import write_snapshot
 from tests.integration.test_seed import SCHEMA, TABLES
@@ -52,7 +53,7 @@ def test_tables_of_every_type_are_read_as_of_one_moment_and_as_they_are_logged(
     options = TypeOptions()
     settings = settings_of(server, ZOO)
     with source_server(settings) as source:
-        names = [name.table for name in table_names(source.connection, settings.wanted)]
+        names = [table for _, table in user_tables(source.connection, settings.wanted)]
         assert names == sorted(logged)
         with snapshot(source.login, source.version, options) as found:
             assert found.place.file == server.binlogs()[-1].name

@@ -79,7 +79,7 @@ NOT_TOLD = (
     "INSERT INTO exchanged VALUES (3)",
     "CREATE TABLE computed (id INT PRIMARY KEY, v INT)",
     "INSERT INTO computed VALUES (1, 1)",
-    "ALTER TABLE computed ADD g INT AS (v DIV 2) STORED",
+    "ALTER TABLE computed ADD g INT AS (ROUND(v / 2)) STORED",
     "CREATE TABLE numbered (v INT)",
     "INSERT INTO numbered VALUES (1), (2)",
     "ALTER TABLE numbered ADD id INT AUTO_INCREMENT PRIMARY KEY",
