@@ -12,7 +12,6 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from pipeline import cli_server
-from pipeline.cli_config import config
 from pipeline.cli_options import (
     Binlogs,
     Conf,
@@ -20,6 +19,7 @@ from pipeline.cli_options import (
     Json,
     LakeFolder,
     Log,
+    Server,
     Source,
     Until,
     settings_of,
@@ -65,6 +65,26 @@ def run(
     """Ingest, decode and apply what is new: from binlog files to gold tables."""
     command = "run --full-refresh" if full_refresh else "run"
     carry_out(command, conf, source=source, binlogs=binlogs, lake=lake, until=until, log=log)
+
+
+@app.command()
+def config(
+    source: Source = None,
+    binlogs: Binlogs = None,
+    lake: LakeFolder = None,
+    server: Server = None,
+    conf: Conf = None,
+    json: Json = False,
+) -> None:
+    """Check a settings file, and show the settings that count, without Spark or a server.
+
+    Secrets are shown as ***. What is wrong is reported, all of it, with exit code 2.
+    """
+    from pipeline.settings_shown import as_json, as_yaml
+
+    options = {"source": source, "binlogs": binlogs, "lake": lake, "server": server}
+    settings = settings_of(conf, **options)
+    typer.echo(as_json(settings) if json else as_yaml(settings), nl=json)
 
 
 @app.command()
@@ -318,7 +338,6 @@ def verify(
     raise typer.Exit(DONE if found.equal else DONE_WITH_FAULTS)
 
 
-app.command()(config)
 cli_server.register(app)
 
 

@@ -21,7 +21,7 @@ from decoder.constants import LogicalType
 from decoder.memory import Bytes, inline_kernel, item, kernel, load_u8, store_8, store_32
 
 BYTES = {LogicalType.UUID: 16, LogicalType.INET4: 4, LogicalType.INET6: 16}
-"""What a value of each takes, once the zeros at its end are there that a log may leave out."""
+"""Bytes of a value of each type, with the zeros at its end that a log may leave out."""
 CHARACTERS = {LogicalType.UUID: 36, LogicalType.INET4: 15, LogicalType.INET6: 39}
 """The longest text of each."""
 

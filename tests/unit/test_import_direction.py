@@ -80,7 +80,7 @@ PIPELINE_ORDER = (
     ("preflight", "run", "source_status", "status", "show", "inspect"),
     ("cli_options",),
     ("cli_runs",),
-    ("cli_capture", "cli_config", "cli_seed"),
+    ("cli_capture", "cli_seed"),
     ("cli_server",),
     ("cli",),
 )
