@@ -149,5 +149,6 @@ def test_a_delay_is_never_shorter_than_the_first(bag: DagBag) -> None:
 
 def test_a_source_that_cannot_be_used_fails_by_itself_and_says_why(bag: DagBag) -> None:
     dag = bag.dags["binlake_wrong_unreadable"]
-    assert "wrong.yml: airflow.schedul is not a setting" in str(dag.description)
+    said = "wrong.yml:2: airflow.schedul is not a setting; did you mean airflow.schedule?"
+    assert said in str(dag.description)
     assert dag.schedule == "@hourly"
