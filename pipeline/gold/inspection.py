@@ -106,12 +106,12 @@ def _look(spark: SparkSession, table: str, delta_id: str, before: int) -> Damage
 
 
 def _is_as_left(table: str, before: int) -> bool:
-    """Whether the version is there and the latest, as far as this process can tell: each store's
-    client has errors of its own, and Spark may know the way."""
+    """Whether the version is there and the latest; False where this process cannot tell: each
+    store's client has errors of its own, and Spark, which looks then, may know the way."""
     try:
         return is_latest(table, before) and stores.exists(commit_file(table, before))
     except Exception:
-        return True
+        return False
 
 
 def _looked(spark: SparkSession, table: str, delta_id: str, before: int) -> Damage | int | None:

@@ -1,0 +1,27 @@
+"""A look at gold's tables before a batch: what the files of a table's log cannot tell, Spark does."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline import stores
+from pipeline.gold import inspection
+from pipeline.gold.damage import Damage
+from pipeline.gold.inspection import _look
+
+NO_SPARK = cast(SparkSession, type("Local", (), {"_jsparkSession": None})())
+
+
+def test_a_store_that_this_process_cannot_read_is_looked_at_by_spark(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuses(path: str) -> bool:
+        raise PermissionError("access denied")
+
+    monkeypatch.setattr(stores, "exists", refuses)
+    monkeypatch.setattr(inspection.delta, "found", lambda spark, table: None)
+    found = _look(NO_SPARK, "s3://bucket/lake/gold/shop/orders", "an-id", 3)
+    assert isinstance(found, Damage)
