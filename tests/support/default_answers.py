@@ -32,6 +32,10 @@ COLUMNS_OF_A_TABLE = 40
 _TYPES = TypeOptions()
 
 
+NOW = 1_717_228_800.654321
+"""When all columns are added, by the session's clock: 2024-06-01 08:00 in UTC."""
+
+
 @dataclass(frozen=True, slots=True)
 class DefaultSession:
     """A session: the charset of its client, what it sets besides, and what its tables are."""
@@ -114,7 +118,8 @@ def _add(
     """Add a column for each form that the server takes, to as many tables as they need."""
     with server.connect(charset=session.charset, database=SCHEMA) as connection:
         cursor = connection.cursor()
-        for setting in session.settings:
+        # What fits a type must not depend on the time of the day: CURTIME() as a number does.
+        for setting in (f"timestamp = {NOW}", *session.settings):
             cursor.execute(f"SET {setting}")
         table, count = "", COLUMNS_OF_A_TABLE
         for number, form in enumerate(forms):
