@@ -15,7 +15,7 @@ SECONDS ?= 120
 SEED ?= 1
 COUNT ?= 100
 
-.PHONY: help demo airflow test test-long lint types format fuzz bench bench-gold bench-peers bench-scaling bench-capture bench-seed bench-verify bench-debezium soak soak-sizes soak-histories wheel lock setup clean distclean
+.PHONY: help demo airflow test test-long lint types format fuzz bench bench-gold bench-small bench-peers bench-scaling bench-capture bench-seed bench-verify bench-debezium soak soak-sizes soak-histories wheel lock setup clean distclean
 
 help:  ## list the targets
 	@echo "make TARGET, where TARGET is one of"
@@ -56,6 +56,9 @@ bench: $(READY)  ## time the decoder, and files to gold, on a workload recorded 
 
 bench-gold: $(READY)  ## time batches on a table of 20 million rows, and 100 tables in one run (ARGS="--rows 1000000")
 	$(BIN)/python -m benchmarks.gold $(ARGS)
+
+bench-small: $(READY)  ## time a run that brings few changes, against plain MERGEs of the same rows (ARGS="3" rounds)
+	$(BIN)/python -m benchmarks.small_run $(ARGS)
 
 bench-scaling: $(READY)  ## time how each layer grows with bytes, files, segments, tasks at once (20 minutes; ARGS="bytes")
 	$(BIN)/python -m benchmarks.scaling $(ARGS)
