@@ -57,8 +57,6 @@ NO_TABLE_CONDITIONS = frozenset(
 
 TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
 TXN_VERSION = "spark.databricks.delta.write.txnVersion"
-_LAST_COMMIT = "spark.databricks.delta.lastCommitVersionInSession"
-"""The version of what a session committed last, whatever the table, as Delta tells it there."""
 MATERIALIZE = "spark.databricks.delta.merge.materializeSource"
 """Whether a MERGE keeps its rows, which it reads twice: `all`, `none`, `auto`."""
 MARKED = 200
@@ -171,18 +169,6 @@ def append_once(
     )
 
 
-def committed(session: SparkSession, step: Callable[[], None]) -> int | None:
-    """Do a step in a session in which nothing else is committed; the version that it committed.
-
-    None where it was done already, and where nothing tells: who has to know looks then. Not behind
-    Spark Connect, where servers need not let settings be unset or read.
-    """
-    session.conf.unset(_LAST_COMMIT)
-    step()
-    told = session.conf.get(_LAST_COMMIT, None) or ""
-    return int(told) if told.isdecimal() else None
-
-
 def append(
     rows: DataFrame,
     table: str,
@@ -227,20 +213,23 @@ def replace_once(
     app: str,
     version: int,
     partition_by: Sequence[str],
+    options: Mapping[str, str] | None = None,
 ) -> None:
     """Replace the rows `where` holds by `rows`, for which it holds too, as one step.
 
     Cheap where the condition names partitions: then no row is read.
     """
     if is_name(table):
+        writer = rows.write.format("delta").partitionBy(*partition_by).options(**(options or {}))
         commit(
-            lambda: _replace_named(rows, table, where, app, version, partition_by),
+            lambda: _replace_named(rows, writer, table, where, app, version),
             app=app,
             version=version,
             table=table,
         )
         return
     writer = rows.write.format("delta").mode("overwrite").option("replaceWhere", where)
+    writer = writer.options(**(options or {}))
     _write_once(
         writer, table, spark=rows.sparkSession, app=app, version=version, partition_by=partition_by
     )
@@ -331,13 +320,12 @@ def _step_session(
 
 
 def _replace_named(
-    rows: DataFrame, table: str, where: str, app: str, version: int, partition_by: Sequence[str]
+    rows: DataFrame, creating: DataFrameWriter, table: str, where: str, app: str, version: int
 ) -> None:
     """DataFrameWriter's overwriting would replace the table by another one of its name."""
     spark = rows.sparkSession
     if not exists(spark, table):
-        writer = rows.write.format("delta").partitionBy(*partition_by).mode("error")
-        writer = writer.option("txnAppId", app).option("txnVersion", version)
+        writer = creating.mode("error").option("txnAppId", app).option("txnVersion", version)
         try:
             _save(writer, table, spark)
         except AnalysisException as error:

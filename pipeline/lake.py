@@ -7,7 +7,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
+from string import ascii_letters, digits
 
 from pipeline.errors import MissingRequirementError
 from pipeline.lock import local_path
@@ -16,15 +16,18 @@ from pipeline.stores import filesystem_of, is_known, require_reachable, sentence
 
 _PLAIN = re.compile("[a-z0-9]+(_[a-z0-9]+)*")
 _DIGITS = 12
+_LETTERS = frozenset((ascii_letters + digits).encode())
+_PLAIN_SIGNS = _LETTERS | frozenset(b"_-.")
 
 
 def encode_part(name: str) -> str:
     """A source's schema or table name as one path part that every file system keeps apart.
 
-    Percent-encodes all but letters, digits, `_`, `-`, `.`; never gives `.` or `..`.
+    All but letters, digits, `_`, `-`, `.` of ASCII are `!` and two digits for each byte: of `%`,
+    readers of Delta disagree on what it means in a folder's name. Never gives `.` or `..`.
     """
-    encoded = quote(name, safe="").replace("~", "%7E")
-    return encoded.replace(".", "%2E") if encoded.strip(".") == "" else encoded
+    plain = _PLAIN_SIGNS if name.strip(".") else _LETTERS
+    return "".join(chr(byte) if byte in plain else f"!{byte:02X}" for byte in name.encode())
 
 
 def require_writable(root: str) -> None:
@@ -33,6 +36,7 @@ def require_writable(root: str) -> None:
     Another store must be reachable, or UnreachableError says why not; whether it can be written
     shows when it is.
     """
+    require_openable(root)
     folder = local_path(root)
     if folder is None:
         require_reachable(root, key="lake")
@@ -47,11 +51,23 @@ def require_writable(root: str) -> None:
         raise MissingRequirementError(reason, remedy="Change its owner or name another under lake.")
 
 
+def require_openable(root: str) -> None:
+    """Raise MissingRequirementError for a place whose name libraries of Delta read differently."""
+    place = local_path(root) or root
+    if "%" in place:
+        raise MissingRequirementError(
+            f"the lake's folder {place} has % in its name, which readers of Delta take for another"
+            " folder's.",
+            remedy="Name one without it under lake.",
+        )
+
+
 def is_lake(root: str) -> bool:
     """Whether a run has begun in this folder; True as well where only Spark knows the way there.
 
     Raises UnreachableError for a store that cannot be asked.
     """
+    require_openable(root)
     place = f"{root.rstrip('/')}/ledger"
     folder = local_path(place)
     if folder is not None:

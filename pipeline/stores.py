@@ -127,6 +127,26 @@ def binary(path: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
+def readable(path: str) -> Iterator[BinaryIO]:
+    """A file that is read in places."""
+    filesystem, place = _fresh(path)
+    with filesystem.open(place, "rb") as file:
+        yield file
+
+
+def make_folder(folder: str) -> None:
+    """Make a folder and those it is in, unless they are there."""
+    filesystem, place = _fresh(folder)
+    filesystem.makedirs(place, exist_ok=True)
+
+
+def size(path: str) -> int:
+    """How many bytes are in a file."""
+    filesystem, place = _fresh(path)
+    return int(filesystem.info(place)["size"])
+
+
+@contextmanager
 def gzipped(path: str) -> Iterator[TextIO]:
     """A text file (ASCII), compressed as it is written. Its folder is made."""
     filesystem, place = _fresh(path)
@@ -174,6 +194,22 @@ def said_by(error: Exception) -> str:
     """What an error of a store or its client says, in a line."""
     told = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return " ".join(str(told).split()).rstrip(".")
+
+
+def delta_options(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """What delta-rs needs to be told beside the environment, which it reads as others do.
+
+    Nothing where S3 is AWS's own.
+    """
+    endpoint = next((environment[name] for name in ENDPOINTS if environment.get(name)), None)
+    if endpoint is None:
+        return {}
+    region = next((environment[name] for name in REGIONS if environment.get(name)), "us-east-1")
+    return {
+        "aws_endpoint_url": endpoint,
+        "aws_region": region,
+        "aws_allow_http": str(endpoint.startswith("http://")).lower(),
+    }
 
 
 def s3a_conf(environment: Mapping[str, str] = os.environ) -> dict[str, str]:

@@ -16,7 +16,7 @@ from pipeline.catalog.effects import TableName
 from pipeline.gold.parts import Rows
 from pipeline.gold.xa import Prepared
 from pipeline.lake import Lake
-from pipeline.silver.spark_types import spark_schema
+from pipeline.lake_tables.spark_types import spark_schema
 
 CHANGE_COLUMNS = ("__op", "__lsn", "__pos", "__row", "__committed_at", "before", "after")
 PARTIAL_COLUMNS = ("__absent_before", "__absent_after", "__json_diff")

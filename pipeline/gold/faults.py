@@ -19,10 +19,7 @@ from pipeline.silver.quarantine import GIVEN_UP, RETRYABLE, is_in_first, sentenc
 
 def open_faults(spark: SparkSession, lake: Lake, source: str) -> list[Fault]:
     """What is in quarantine and was not taken up yet."""
-    rows = unresolved(spark, lake, source)
-    if rows is None:
-        return []
-    return [_fault(row.asDict()) for row in rows.drop("content").collect()]
+    return [_fault(row) for row in unresolved(spark, lake, source).to_pylist()]
 
 
 def in_words(faults: Sequence[Fault]) -> list[str]:

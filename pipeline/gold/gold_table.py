@@ -13,7 +13,7 @@ from decoder.options import TypeOptions
 from pipeline import delta
 from pipeline.catalog.items import Position, TimelineItem
 from pipeline.gold.names import COMMITTED_AT, LSN
-from pipeline.silver.spark_types import spark_schema
+from pipeline.lake_tables.spark_types import spark_schema
 from pipeline.sql_text import in_sql, quoted
 
 SOURCE = "binlake.source"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
 
 from pipeline.errors import MissingRequirementError
-from pipeline.lake import Lake, encode_name, encode_part, require_writable
+from pipeline.lake import Lake, encode_name, encode_part, is_lake, require_writable
 
 
 def test_a_folder_that_is_not_there_is_made(tmp_path: Path) -> None:
@@ -35,9 +36,35 @@ def test_a_folder_of_another_user_is_told_in_a_sentence(
 @given(st.text(min_size=1), st.text(min_size=1))
 def test_names_are_path_parts_that_no_file_system_mixes_up(one: str, other: str) -> None:
     part = encode_part(one)
-    assert "/" not in part
+    assert re.fullmatch("[A-Za-z0-9_.!-]+", part)
     assert part not in (".", "..")
     assert (part == encode_part(other)) == (one == other)
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("order_items-2.x", "order_items-2.x"),
+        ("Ü", "!C3!9C"),
+        ("a b/c%20", "a!20b!2Fc!2520"),
+        ("a~b!", "a!7Eb!21"),
+        ("..", "!2E!2E"),
+        (".a", ".a"),
+    ],
+)
+def test_signs_of_names_are_spelled_without_percent(name: str, part: str) -> None:
+    assert encode_part(name) == part
+
+
+@pytest.mark.parametrize("asked", [require_writable, is_lake])
+@pytest.mark.parametrize("root", ["a%20b", "s3://bucket/a%20b", "file:///x%20y/lake"])
+def test_a_lake_with_a_percent_sign_is_refused(
+    root: str, asked: Callable[[str], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(MissingRequirementError, match="has % in its name"):
+        asked(root)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("root", ["dbfs:/lake", "hdfs:///lake", "abfss:c@a/lake", "s3a://b/lake"])

@@ -1,4 +1,4 @@
-"""A look at gold's tables before a batch: what the files of a table's log cannot tell, Spark does."""
+"""A look at gold before a batch: what the files of a table's log do not tell, Spark does."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ ORDERS = TableName("shop", "orders")
 
 
 def test_a_table_is_a_path_or_a_name_in_the_catalog() -> None:
-    assert gold_name(Settings(lake="/lake"), "shop", "a b") == "/lake/gold/shop/a%20b"
+    assert gold_name(Settings(lake="/lake"), "shop", "a b") == "/lake/gold/shop/a!20b"
     assert gold_name(Settings(catalog="main"), "shop", "orders") == "`main`.`shop`.`orders`"
 
 

@@ -215,10 +215,10 @@ def test_what_maintenance_removes_before_a_refresh_is_planned_keeps_it_from_begi
     held = replace(APPLIED, xa_from=7)
     ledger.did("gold", APPLIED.to_body(), {**PUBLISHED, "standing": held.standing()})
     require_all_of_silver(ledger)
-    maintenance = MemoryLedger(ledger.kept).propose("maintenance", REMOVED)
+    maintenance = MemoryLedger(ledger.shared).propose("maintenance", REMOVED)
     plan = rebuild.begin(SETTINGS, ledger)
     if done:
-        MemoryLedger(ledger.kept).finish(maintenance, {SPARED: False})
+        MemoryLedger(ledger.shared).finish(maintenance, {SPARED: False})
     with pytest.raises(RefreshRefusedError if done else ConcurrentRunError):
         rebuild.carry_out(ledger, plan)
     assert ledger.open("gold") is None

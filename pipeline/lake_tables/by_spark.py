@@ -1,0 +1,230 @@
+"""A lake's tables by Spark: those that a catalog has, or that this process does not reach.
+
+Tasks write their files to the lake's scratch space; Spark appends them. Every commit passes through
+`pipeline.delta`, by which Delta itself skips a step that is done.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession, Window, functions as sf
+
+from pipeline import delta, stores
+from pipeline.lake import Lake
+from pipeline.lake_tables.conditions import Condition
+from pipeline.lake_tables.spark_types import spark_schema, spark_type
+from pipeline.lake_tables.table import DataFile, LakeTable, Step
+from pipeline.lake_tables.tables import FILE, Change
+from pipeline.sessions import own_session
+from pipeline.sql_text import in_sql, quoted
+
+WRITING = {
+    # Rows may be of 16 MiB: Parquet counts rows, not bytes, before it looks at how much memory they
+    # take, and a reader that takes 4096 rows at once would take a whole file.
+    "parquet.page.size.row.check.min": "1",
+    "parquet.page.size.row.check.max": "1",
+    "spark.sql.parquet.enableVectorizedReader": "false",
+    # As pipeline.lake_tables.data_files writes them (docs/decisions/0024).
+    "spark.sql.parquet.compression.codec": "zstd",
+    "parquet.enable.dictionary": "false",
+    "parquet.page.row.count.limit": "100000",
+}
+"""Settings of the session in which files become part of a table."""
+_RANK = "__rank"
+
+_WALL_CLOCKS = "'delta.feature.timestampNtz' = 'supported'"
+
+
+@dataclass(frozen=True, slots=True)
+class SparkTables:
+    """See `pipeline.lake_tables.tables.Tables`."""
+
+    spark: SparkSession
+    lake: Lake
+
+    def exists(self, table: LakeTable) -> bool:
+        """Whether anything was ever committed to it."""
+        return delta.exists(self.spark, table.reference)
+
+    def read(
+        self,
+        table: LakeTable,
+        where: Condition | None = None,
+        columns: Sequence[str] | None = None,
+        *,
+        with_file: bool = False,
+    ) -> pa.Table:
+        """Its rows now; see `Tables.read`."""
+        names = table.schema.names if columns is None else list(columns)
+        schema = pa.schema([table.schema.field(name) for name in names])
+        if with_file:
+            schema = schema.append(pa.field(FILE, pa.string()))
+        if not self.exists(table):
+            return schema.empty_table()
+        rows = _with_all_columns(delta.read(self.spark, table.reference), table.schema)
+        if where is not None:
+            rows = rows.where(where.sql)
+        files = [sf.col("_metadata.file_name").alias(FILE)] if with_file else []
+        return rows.select(*map(quoted, names), *files).toArrow().cast(schema)
+
+    def last(
+        self, table: LakeTable, by: str, each: Sequence[str], count: int, where: Condition
+    ) -> pa.Table:
+        """The last rows of each group; see `Tables.last`."""
+        if not self.exists(table):
+            return table.schema.empty_table()
+        rows = _with_all_columns(delta.read(self.spark, table.reference), table.schema)
+        groups = Window.partitionBy(*map(quoted, each)).orderBy(sf.col(quoted(by)).desc())
+        there = [sf.col(quoted(name)).isNotNull() for name in (*each, by)]
+        ranked = rows.where(where.sql).where(reduce(and_, there))
+        last = ranked.withColumn(_RANK, sf.dense_rank().over(groups)).where(sf.col(_RANK) <= count)
+        return last.select(*map(quoted, table.schema.names)).toArrow().cast(table.schema)
+
+    def folder(self, table: LakeTable) -> str:
+        """A new folder in the lake's scratch space."""
+        return f"{self.lake.staging}/{uuid.uuid4().hex}"
+
+    def append(self, table: LakeTable, rows: pa.Table, step: Step | None) -> bool:
+        """Add rows; see `Tables.append`."""
+        if not len(rows) and self.exists(table):
+            return False
+        self._append(self._frame(self.spark, table, rows), table, step)
+        return True
+
+    def add(
+        self, table: LakeTable, files: Sequence[DataFile], rest: pa.Table | None, step: Step
+    ) -> bool:
+        """Add files, and rows, and remove the files' folder; see `Tables.add`."""
+        if not files:
+            return self.append(table, table.schema.empty_table() if rest is None else rest, step)
+        session = own_session(self.spark, WRITING)
+        parts = _read_files(session, table, files)
+        if rest is not None and len(rest):
+            parts.append(self._frame(session, table, rest))
+        try:
+            self._append(reduce(DataFrame.unionByName, parts), table, step)
+        finally:
+            for folder in {file.folder for file in files}:
+                stores.remove(folder)
+        return True
+
+    def replace(self, table: LakeTable, where: Condition, rows: pa.Table, step: Step) -> bool:
+        """Put rows in the place of others; see `Tables.replace`."""
+        delta.replace_once(
+            self._frame(self.spark, table, rows),
+            table.reference,
+            where=where.sql,
+            app=step.app,
+            version=step.version,
+            partition_by=table.partition_by,
+            options=table.properties,
+        )
+        return True
+
+    def delete(self, table: LakeTable, where: Condition, step: Step) -> bool:
+        """Remove rows; see `Tables.delete`."""
+        return self._execute(f"DELETE FROM {in_sql(table.reference)}", table, where, step)
+
+    def update(
+        self, table: LakeTable, where: Condition, changes: Sequence[Change], step: Step
+    ) -> bool:
+        """Change rows; see `Tables.update`."""
+        values = ", ".join(f"{quoted(change.column)} = {change.sql}" for change in changes)
+        return self._execute(f"UPDATE {in_sql(table.reference)} SET {values}", table, where, step)
+
+    def clear(self, table: LakeTable, step: Step) -> bool:
+        """Remove all rows; see `Tables.clear`."""
+        if self.exists(table):
+            self._allow_wall_clocks(table, step)
+        delta.overwrite_once(
+            self._frame(self.spark, table, table.schema.empty_table()),
+            table.reference,
+            app=step.app,
+            version=step.version,
+            partition_by=table.partition_by,
+            options=table.properties,
+        )
+        return True
+
+    def history(self, table: LakeTable, limit: int) -> Sequence[Mapping[str, Any]]:
+        """The last commits, the latest first."""
+        if not self.exists(table):
+            return []
+        commits = delta.history(self.spark, table.reference, limit).collect()
+        return [commit.asDict(recursive=True) for commit in commits]
+
+    def _allow_wall_clocks(self, table: LakeTable, step: Step) -> None:
+        """Of columns that a table gets later, Delta asks for the feature of their types first."""
+        statement = f"ALTER TABLE {in_sql(table.reference)} SET TBLPROPERTIES ({_WALL_CLOCKS})"
+        delta.commit(
+            lambda: self.spark.sql(statement),
+            app=step.app,
+            version=step.version,
+            table=table.reference,
+        )
+
+    def _append(self, rows: DataFrame, table: LakeTable, step: Step | None) -> None:
+        # A table that was cleared may get columns with its first rows.
+        options = {**table.properties, "mergeSchema": "true"}
+        name, parts = table.reference, table.partition_by
+        if step is None:
+            delta.append(rows, name, app=name, partition_by=parts, options=options)
+            return
+        delta.append_once(
+            rows, name, app=step.app, version=step.version, partition_by=parts, options=options
+        )
+
+    def _execute(self, statement: str, table: LakeTable, where: Condition, step: Step) -> bool:
+        if not self.exists(table):
+            return False
+        delta.execute_once(
+            self.spark,
+            f"{statement} WHERE {where.sql}",
+            table.reference,
+            app=step.app,
+            version=step.version,
+        )
+        return True
+
+    def _frame(self, spark: SparkSession, table: LakeTable, rows: pa.Table) -> DataFrame:
+        typed = rows.select(table.schema.names).cast(table.schema)
+        return spark.createDataFrame(typed, spark_schema(table.schema))
+
+
+def _with_all_columns(rows: DataFrame, schema: pa.Schema) -> DataFrame:
+    """Null where the table lacks a column: one that was cleared to fewer."""
+    there = set(rows.columns)
+    missing = {
+        field.name: sf.lit(None).cast(spark_type(field.type))
+        for field in schema
+        if field.name not in there
+    }
+    return rows.withColumns(missing) if missing else rows
+
+
+def _read_files(
+    session: SparkSession, table: LakeTable, files: Sequence[DataFile]
+) -> list[DataFrame]:
+    """The rows of files of each partition, whose columns the files themselves do not have."""
+    fields = [field for field in table.schema if field.name not in table.partition_by]
+    paths = defaultdict(list)
+    for file in files:
+        values = tuple(file.partition.get(name) for name in table.partition_by)
+        paths[values].append(f"{file.folder}/{file.name}")
+    frames = []
+    for values, named in paths.items():
+        rows = session.read.schema(spark_schema(pa.schema(fields))).parquet(*named)
+        constants = {
+            name: sf.lit(value).cast(spark_type(table.schema.field(name).type))
+            for name, value in zip(table.partition_by, values, strict=True)
+        }
+        frames.append(rows.withColumns(constants).select(*map(quoted, table.schema.names)))
+    return frames

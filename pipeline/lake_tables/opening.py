@@ -1,0 +1,29 @@
+"""Which way a lake's tables are read and committed: by delta-rs, or by Spark."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from pipeline.lake import Lake
+from pipeline.lake_tables.by_spark import SparkTables
+from pipeline.lake_tables.native import NativeTables
+from pipeline.lake_tables.tables import Tables
+from pipeline.lock import local_path
+from pipeline.sessions import is_connected
+from pipeline.stores import delta_options, is_known
+
+
+def tables_of(spark: SparkSession, lake: Lake) -> Tables:
+    """By delta-rs where this process reaches the lake's folder; by Spark where a catalog has the
+    tables, where Spark is elsewhere with a folder of its own, and in stores that only it knows."""
+    elsewhere = is_connected(spark) and "://" not in lake.root
+    native = None if elsewhere else native_tables(lake)
+    return native or SparkTables(spark, lake)
+
+
+def native_tables(lake: Lake) -> NativeTables | None:
+    """Those of a lake whose folder this process reaches; None where only Spark has the tables."""
+    reachable = local_path(lake.root) is not None or is_known(lake.root)
+    if lake.namespace is not None or not reachable:
+        return None
+    return NativeTables(lake, delta_options())

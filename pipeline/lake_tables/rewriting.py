@@ -1,0 +1,92 @@
+"""Files of a table that are written again, with some of their rows changed or left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from pipeline.lake_tables.conditions import Condition
+from pipeline.lake_tables.data_files import DataFileWriter, partition_values
+from pipeline.lake_tables.scanning import LogEntry, Scan
+from pipeline.lake_tables.table import DataFile, LakeTable
+
+
+@dataclass(slots=True)
+class Rewritten:
+    """`removed`: files as the log has them. `added`: what takes their place."""
+
+    added: list[DataFile] = field(default_factory=list)
+    removed: list[LogEntry] = field(default_factory=list)
+
+
+def without(files: Scan, where: Condition) -> Rewritten:
+    """The files without the rows that `where` means; one of which all are meant is not read."""
+    rest = _not(where)
+    return _rewritten(files, where, lambda group: group.filter(rest), whole_files=True)
+
+
+def changed(files: Scan, where: Condition, change: Callable[[pa.Table], pa.Table]) -> Rewritten:
+    """The files with rows that `where` means as `change` gives them."""
+    rest = _not(where)
+
+    def group_changed(group: pa.Table) -> pa.Table:
+        meant = group.filter(where.expression)
+        return pa.concat_tables([group.filter(rest), change(meant)]) if len(meant) else group
+
+    return _rewritten(files, where, group_changed, whole_files=False)
+
+
+def _rewritten(
+    files: Scan,
+    where: Condition,
+    change: Callable[[pa.Table], pa.Table],
+    *,
+    whole_files: bool,
+) -> Rewritten:
+    """`whole_files`: nothing is left of a file of which all rows are meant."""
+    done = Rewritten()
+    for entry, fragment in files.files(where):
+        meant = _count(fragment, files.table.schema, where)
+        if not meant:
+            continue
+        done.removed.append(entry)
+        if not (whole_files and meant == fragment.metadata.num_rows):
+            done.added += _written_again(files.table, fragment, entry, change)
+    return done
+
+
+def _count(fragment: ds.ParquetFileFragment, schema: pa.Schema, where: Condition) -> int:
+    """How many rows of a file are meant; reads the columns of the condition alone.
+
+    Not by `count_rows`, which keeps Python's lock: files of a store are opened in Python.
+    """
+    scanner = ds.Scanner.from_fragment(fragment, schema=schema, columns=[], filter=where.expression)
+    return int(scanner.to_table().num_rows)
+
+
+def _written_again(
+    table: LakeTable,
+    fragment: ds.ParquetFileFragment,
+    entry: LogEntry,
+    change: Callable[[pa.Table], pa.Table],
+) -> Iterator[DataFile]:
+    """A file with what is left of another, a row group at a time; none where nothing is left."""
+    partition = partition_values(entry.get("partition") or {})
+    writer = DataFileWriter(table.reference, table, partition)
+    try:
+        for group in fragment.split_by_row_group():
+            writer.write(change(group.to_table(schema=table.schema)))
+    except BaseException:
+        writer.abandon()
+        raise
+    if writer.rows:
+        yield writer.close()
+
+
+def _not(where: Condition) -> pc.Expression:
+    """The rows that a condition does not mean: also those of which nulls leave it unknown."""
+    return ~pc.coalesce(where.expression, pc.scalar(False))

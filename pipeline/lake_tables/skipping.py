@@ -1,0 +1,80 @@
+"""Which of a table's files may have some rows, as far as its log tells: no file is opened.
+
+Of a file with one row, as all of the ledger's are, statistics give the row's own values: so tens of
+thousands of files are looked through at once, where asking each for its promises takes seconds.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.lake_tables.conditions import Condition
+from pipeline.lake_tables.table import LakeTable
+
+PATH = "__path"
+"""The column of `only_rows` that says which file has the row."""
+
+
+def may_have(files: pa.Table, table: LakeTable, where: Condition) -> pa.Table:
+    """The files that may have rows which `where` means; `files`: as `DeltaTable.get_add_actions`
+    has them."""
+    told = _told(files, table)
+    try:
+        known = _known(told).filter(where.expression)
+    except pa.ArrowInvalid:
+        return files  # It asks for columns that have no statistics: reading the files answers it.
+    return files.filter(pc.or_(_among(files, known), _unknown(told)))
+
+
+def only_rows(files: pa.Table, table: LakeTable) -> tuple[pa.Table, pa.Table]:
+    """The rows of the files that have one each, as far as there are statistics of its columns;
+    and the files of which the log does not tell that."""
+    told = _told(files, table)
+    return _known(told), files.filter(_unknown(told))
+
+
+def with_rows(files: pa.Table, rows: pa.Table) -> pa.Table:
+    """The files that have one of the rows."""
+    return files.filter(_among(files, rows))
+
+
+def _told(files: pa.Table, table: LakeTable) -> pa.Table:
+    """A row for each file, with its columns that have statistics, and its path if those are the
+    values of the one row that it has; else null."""
+    known = pc.equal(files.column("num_records"), 1)
+    columns = {}
+    for name in {*table.statistics, *table.partition_by}:
+        kind = table.schema.field(name).type
+        if name in table.partition_by:
+            columns[name] = _inside(files, "partition", name, kind)
+            continue
+        least, greatest = (_inside(files, end, name, kind) for end in ("min", "max"))
+        nulls = _inside(files, "null_count", name, pa.int64())
+        # Of a text that was shortened the two ends differ.
+        one = pc.or_kleene(pc.equal(least, greatest), pc.equal(nulls, 1))
+        known = pc.and_(known, pc.fill_null(one, fill_value=False))
+        columns[name] = least
+    path = pc.if_else(pc.fill_null(known, fill_value=False), files.column("path"), None)
+    return pa.table({**columns, PATH: path})
+
+
+def _inside(files: pa.Table, struct: str, name: str, kind: pa.DataType) -> pa.ChunkedArray:
+    """What is told of a column in all files; nulls where nothing is."""
+    if struct in files.column_names:
+        at = files.schema.field(struct).type.get_field_index(name)
+        if at >= 0:
+            return pc.struct_field(files.column(struct), at).cast(kind)
+    return pa.chunked_array([pa.nulls(len(files), kind)])
+
+
+def _known(told: pa.Table) -> pa.Table:
+    return told.filter(pc.is_valid(told.column(PATH)))
+
+
+def _unknown(told: pa.Table) -> pa.ChunkedArray:
+    return pc.is_null(told.column(PATH))
+
+
+def _among(files: pa.Table, rows: pa.Table) -> pa.ChunkedArray:
+    return pc.is_in(files.column("path"), value_set=rows.column(PATH))

@@ -1,0 +1,108 @@
+"""Tables in an object store, by delta-rs."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from pipeline.errors import LakeLostError, UnreachableError
+from pipeline.hold import Hold, asked_before_commits
+from pipeline.lake import Lake
+from pipeline.lake_tables.conditions import equal
+from pipeline.lake_tables.data_files import write_rows
+from pipeline.lake_tables.native import NativeTables
+from pipeline.lake_tables.table import LakeTable, Step
+from pipeline.lake_tables.tables import constant
+from pipeline.stores import delta_options
+from tests.support.object_store import ObjectStore, object_store
+
+SCHEMA = pa.schema([("source", pa.string()), ("n", pa.int64()), ("cell", pa.binary())])
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[ObjectStore]:
+    with object_store() as store, pytest.MonkeyPatch.context() as patch:
+        for name, value in store.environment.items():
+            patch.setenv(name, value)
+        store.put("bucket/else", b"")
+        yield store
+
+
+def lake_table(protocol: str, name: str) -> tuple[NativeTables, LakeTable]:
+    lake = Lake(f"{protocol}://bucket/a lake")
+    table = LakeTable(f"{lake.root}/silver/x!20y/{name}", SCHEMA, ("source",), ("n",))
+    return NativeTables(lake, delta_options()), table
+
+
+def rows(*numbers: int) -> pa.Table:
+    given = [{"source": "s", "n": number, "cell": bytes([number]) * 9} for number in numbers]
+    return pa.Table.from_pylist(given, schema=SCHEMA)
+
+
+def numbers(tables: NativeTables, table: LakeTable) -> list[int]:
+    return sorted(tables.read(table).column("n").to_pylist())
+
+
+def commits(store: ObjectStore, table: LakeTable) -> int:
+    """By the store itself, which is in this process: delta-rs's history keeps Python's lock."""
+    return len(store.files.glob(f"{table.reference.partition('://')[2]}/_delta_log/*.json"))
+
+
+@pytest.mark.parametrize("protocol", ["s3", "s3a"])
+def test_a_table_lives_in_a_store(protocol: str, store: ObjectStore) -> None:
+    tables, table = lake_table(protocol, f"lives-{protocol}")
+    assert not tables.exists(table)
+    assert len(tables.read(table)) == 0
+    assert tables.append(table, rows(1, 2), Step("a", 1))
+    assert not tables.append(table, rows(1, 2), Step("a", 1))
+    written = write_rows(tables.folder(table), table, rows(3))
+    assert tables.add(table, written, rows(4), Step("a", 2))
+    assert tables.delete(table, equal("n", 1), Step("d", 1))
+    assert tables.update(table, equal("n", 2), [constant("n", 7)], Step("u", 1))
+    assert numbers(tables, table) == [3, 4, 7]
+    assert tables.replace(table, equal("source", "s"), rows(9), Step("r", 1))
+    assert tables.read(table, equal("n", 9)) == rows(9)
+    assert tables.clear(table, Step("c", 1))
+    assert numbers(tables, table) == []
+    assert commits(store, table) == 6
+
+
+@pytest.mark.parametrize("protocol", ["s3", "s3a"])
+def test_a_lake_that_was_lost_is_not_written(protocol: str, store: ObjectStore) -> None:
+    tables, table = lake_table(protocol, f"lost-{protocol}")
+    hold = Hold(f"{protocol}://bucket/a lake", seconds=60, lost=True)
+    with asked_before_commits(hold), pytest.raises(LakeLostError):
+        tables.append(table, rows(1), Step("a", 1))
+    assert not tables.exists(table)
+
+
+def _ten_steps(name: str, ready: Any) -> None:
+    tables, table = lake_table("s3a", name)
+    ready.wait()
+    for step in range(10):
+        tables.append(table, rows(step), Step("a", step))
+
+
+def test_two_processes_at_the_same_steps_do_each_once(store: ObjectStore) -> None:
+    spawn = multiprocessing.get_context("spawn")
+    ready = spawn.Barrier(2)
+    both = [spawn.Process(target=_ten_steps, args=("raced", ready)) for _ in range(2)]
+    for process in both:
+        process.start()
+    for process in both:
+        process.join(120)
+    assert [process.exitcode for process in both] == [0, 0]
+    tables, table = lake_table("s3", "raced")
+    assert numbers(tables, table) == list(range(10))
+    assert commits(store, table) == 10
+
+
+def test_a_bucket_that_is_not_there_is_told_in_a_sentence(store: ObjectStore) -> None:
+    tables = NativeTables(Lake("s3://nobody"), delta_options())
+    table = LakeTable("s3://nobody/t", SCHEMA)
+    with pytest.raises(UnreachableError, match="s3://nobody/t cannot be"):
+        tables.append(table, rows(1), Step("a", 1))

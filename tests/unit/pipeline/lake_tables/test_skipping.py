@@ -1,0 +1,157 @@
+"""Look-ups find every row that a condition means, whatever statistics its file has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from pipeline.lake import Lake
+from pipeline.lake_tables.by_spark import SparkTables
+from pipeline.lake_tables.conditions import (
+    ALL_ROWS,
+    Condition,
+    among,
+    compare,
+    equal,
+    matches,
+    missing,
+    only_one,
+)
+from pipeline.lake_tables.native import NativeTables
+from pipeline.lake_tables.scanning import scan
+from pipeline.lake_tables.table import LakeTable, Step
+from pipeline.lake_tables.tables import FILE
+
+SCHEMA = pa.schema(
+    [
+        pa.field("part", pa.string()),
+        pa.field("n", pa.int64()),
+        pa.field("text", pa.string()),
+        pa.field("names", pa.list_(pa.string())),
+    ]
+)
+ROWS = [
+    {"part": "a b", "n": 1, "text": "one", "names": ["x"]},
+    {"part": "a b", "n": None, "text": "two", "names": ["x", "y"]},
+    {"part": None, "n": 7, "text": None, "names": None},
+]
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> NativeTables:
+    return NativeTables(Lake(str(tmp_path_factory.mktemp("lake"))))
+
+
+@pytest.fixture(scope="module")
+def table(tables: NativeTables) -> LakeTable:
+    """Statistics of `n` alone; a file for each part."""
+    made = LakeTable(f"{tables.lake.root}/t", SCHEMA, ("part",), ("n",))
+    tables.append(made, pa.Table.from_pylist(ROWS, schema=SCHEMA), Step("made", 1))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("where", "found"),
+    [
+        (equal("text", "two"), [1]),
+        (equal("n", 1), [0]),
+        (missing("n"), [1]),
+        (missing("text"), [2]),
+        (missing("part"), [2]),
+        (equal("part", "a b"), [0, 1]),
+        (among("n", [1, 7]), [0, 2]),
+        (compare("n", ">", 1), [2]),
+        (~equal("text", "one"), [1]),
+        (only_one("names", ["x"]), [0]),
+        (matches("text", r"(?i)\bTWO\b"), [1]),
+    ],
+    ids=lambda value: value.sql if isinstance(value, Condition) else "",
+)
+def test_a_condition_finds_its_rows(
+    tables: NativeTables, table: LakeTable, where: Condition, found: list[int]
+) -> None:
+    rows = tables.read(table, where).to_pylist()
+    key = [row["text"] for row in ROWS].index
+    assert sorted(key(row["text"]) for row in rows) == found
+
+
+def test_files_that_statistics_exclude_are_passed_over(
+    tables: NativeTables, table: LakeTable
+) -> None:
+    opened = tables._opened(table)
+    assert opened is not None
+    files = scan(table, opened, {}).dataset
+    assert len(list(files.get_fragments())) == 2
+    assert len(list(files.get_fragments(filter=equal("n", 7).expression))) == 1
+    assert len(list(files.get_fragments(filter=equal("part", "a b").expression))) == 1
+    assert not list(files.get_fragments(filter=equal("n", 9).expression))
+
+
+def test_each_row_has_the_name_of_its_file(tables: NativeTables, table: LakeTable) -> None:
+    rows = tables.read(table, columns=["text"], with_file=True)
+    assert rows.column_names == ["text", FILE]
+    names = set(rows.column(FILE).to_pylist())
+    assert names == {path.name for path in Path(table.reference).rglob("*.parquet")}
+    nowhere = LakeTable(f"{tables.lake.root}/none", SCHEMA)
+    assert tables.read(nowhere, columns=["n"], with_file=True).column_names == ["n", FILE]
+
+
+COUNTED = pa.schema(
+    [pa.field("of", pa.string()), pa.field("n", pa.int64()), pa.field("body", pa.string())]
+)
+
+
+@pytest.fixture(scope="module")
+def counted(tables: NativeTables) -> LakeTable:
+    """Rows in files of their own, some of them in one with others, and one that nobody counts."""
+    made = LakeTable(f"{tables.lake.root}/counted", COUNTED, statistics=("of", "n"))
+    together = [("a", 1), ("b", 9), ("a", 2), (None, 99)]
+    for number, rows in enumerate([together, [("a", 3)], [("a", 3)], [("b", None)], [("c", 4)]]):
+        told = [{"of": of, "n": n, "body": f"{of}{n}"} for of, n in rows]
+        tables.append(made, pa.Table.from_pylist(told, schema=COUNTED), Step("made", number))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("count", "where", "found"),
+    [
+        (1, ALL_ROWS, ["a3", "a3", "b9", "c4"]),
+        (2, ALL_ROWS, ["a2", "a3", "a3", "b9", "c4"]),
+        (9, equal("of", "a"), ["a1", "a2", "a3", "a3"]),
+        (1, compare("n", "<", 3), ["a2"]),
+        (1, equal("of", "nobody"), []),
+    ],
+)
+@pytest.mark.parametrize("by_spark", [False, True])
+def test_the_last_rows_of_each_group_are_found(
+    request: pytest.FixtureRequest,
+    tables: NativeTables,
+    counted: LakeTable,
+    count: int,
+    where: Condition,
+    found: list[str],
+    by_spark: bool,
+) -> None:
+    way: NativeTables | SparkTables = tables
+    if by_spark:
+        way = SparkTables(request.getfixturevalue("spark"), tables.lake)
+    rows = way.last(counted, "n", ("of",), count, where)
+    assert rows.schema.names == COUNTED.names
+    assert sorted(rows.column("body").to_pylist()) == found
+
+
+def test_the_last_of_partitions_are_found(tables: NativeTables, table: LakeTable) -> None:
+    for where, found in ((ALL_ROWS, ["one"]), (~equal("part", "a b"), [])):
+        rows = tables.last(table, "n", ("part",), 1, where)
+        assert rows.column("text").to_pylist() == found
+
+
+def test_of_files_with_one_row_only_those_that_are_meant_are_opened(
+    tables: NativeTables, counted: LakeTable
+) -> None:
+    opened = tables._opened(counted)
+    assert opened is not None
+    told = {where: scan(counted, opened, {}, where) for where in (equal("of", "c"), ALL_ROWS)}
+    assert [len(list(files.dataset.get_fragments())) for files in told.values()] == [2, 5]
