@@ -3,9 +3,10 @@
 A run commits its plan before it does anything, as the next batch of its layer. Of two runs that
 plan the same batch one commit wins and both carry out the winner's plan. A plan that is not
 finished is finished first, unchanged, by whichever run comes: each of its steps is idempotent
-(see `delta`) because the plan, once committed, is the only input of a step.
+because the plan, once committed, is the only input of a step.
 
-One Delta table, `ledger/batches`, two rows a batch: its plan, then its record.
+One Delta table, `ledger/batches`, two rows a batch: its plan, then its record. Each row is a file
+of its own, of which the table's log tells all but the body: the last batches are found there.
 """
 
 from __future__ import annotations
@@ -13,45 +14,34 @@ from __future__ import annotations
 import json
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, Row, SparkSession, Window, functions as sf
+from pyspark.sql import SparkSession
 
-from pipeline import delta
-from pipeline.delta_log import is_latest, latest_version
 from pipeline.errors import ConcurrentRunError
-from pipeline.interpreted import interpreted, staying_active
 from pipeline.lake import Lake
-from pipeline.ledger_entries import Entry, entries, last_entries, sources
+from pipeline.lake_tables.conditions import ALL_ROWS, Condition, compare, equal, missing
+from pipeline.lake_tables.opening import tables_of
+from pipeline.lake_tables.table import Step
+from pipeline.lake_tables.tables import Tables
+from pipeline.ledger_entries import Entry, entries, last_entries
+from pipeline.ledger_table import FINISHED, FORMAT, PLANNED, Layer, batches, require_format
 from pipeline.log_lines import say
-from pipeline.sessions import is_connected
 from pipeline.under_way import FinishedBatch, run_id, under_way
-
-Layer = Literal["bronze", "silver", "gold", "maintenance"]
 
 _BY_NAME = ("events", "rows", "changes")
 """What records have by type or by table."""
 
-PLANNED = "planned"
-FINISHED = "finished"
-
-BATCHES = pa.schema(
-    [
-        pa.field("source", pa.string()),
-        pa.field("layer", pa.string()),
-        pa.field("batch", pa.int64()),
-        # planned | finished
-        pa.field("state", pa.string()),
-        # JSON: what to do (planned), what was done (finished)
-        pa.field("body", pa.string()),
-        pa.field("run_id", pa.string()),
-        pa.field("at", pa.timestamp("us", "UTC")),
-    ]
-)
+_ENTRY = ("source", "layer", "batch", "state", "run_id", "at")
+_ENDS = ("source", "layer", "state")
+_WINDOWS = (10, 1000, None)
+"""How many batches are looked through for what a record has: the last ones first."""
+_AT_ONCE = 100
+"""Bodies that are read together: one may tell of a thousand tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,36 +73,44 @@ class _State:
 
 @dataclass(slots=True)
 class Ledger:
-    """The ledger of one source as one run sees it: read once, then followed through its own writes.
+    """The ledger of one source as one run sees it, or of all sources if `source` is empty.
 
-    What another run adds meanwhile shows behind a batch that this one finishes, or after `refresh`.
-    Invariant: `_states`, and what is known of other sources, is what the table has at version
-    `_version`, or at a later one; where that is not known (None), nothing is kept for long.
+    What it has read it keeps, with the plans that it proposes itself, until it finishes a batch or
+    is refreshed: then it shows what other runs have added. Raises SettingsError for a lake that
+    another release made.
     """
 
-    spark: SparkSession
+    spark: SparkSession | None
     lake: Lake
     source: str
     run_id: str = field(default_factory=run_id)
+    _tables: Tables | None = None
     _states: dict[Layer, _State] | None = None
     _begun_by_others: Mapping[str, Sequence[str]] | None = None
-    _version: int | None = None
-    _session: SparkSession | None = None
     _began: dict[tuple[str, int], float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, tables: Tables, source: str) -> Ledger:
+        """The ledger among a lake's tables, where there is no Spark."""
+        return cls(None, tables.lake, source, _tables=tables)
 
     @property
     def path(self) -> str:
         """The Delta table."""
-        return self.lake.ledger("batches")
+        return batches(self.lake).reference
+
+    @property
+    def tables(self) -> Tables:
+        """By which the ledger is read and committed."""
+        if self._tables is None:
+            if self.spark is None:
+                raise TypeError("a ledger is looked up by Spark, or by tables that it is given")
+            self._tables = tables_of(self.spark, self.lake)
+        return self._tables
 
     def refresh(self) -> None:
-        """Forget what was read, unless nothing was committed since: the next question reads the
-        table again."""
-        if self._version is None or not is_latest(self.path, self._version):
-            self._forget()
-
-    def _forget(self) -> None:
-        self._states = self._begun_by_others = self._version = None
+        """Forget what was read: the next question reads the table again."""
+        self._states = self._begun_by_others = None
 
     def open(self, layer: Layer) -> Plan | None:
         """The plan that was committed and not finished."""
@@ -137,20 +135,35 @@ class Ledger:
 
     def finished(self, layer: Layer, batch: int) -> tuple[Plan, dict[str, Any]] | None:
         """The plan and the record of any batch that is finished; of the ledger as it is now."""
-        rows = self._rows().where((sf.col("layer") == layer) & (sf.col("batch") == batch))
-        body = {row["state"]: row for row in rows.select("state", "body", "run_id").collect()}
-        if FINISHED not in body:
+        found = self._read(_of(layer) & equal("batch", batch), ("state", "body", "run_id"))
+        row = {row["state"]: row for row in found.to_pylist()}
+        if FINISHED not in row:
             return None
-        planned, record = body[PLANNED], json.loads(body[FINISHED]["body"])
+        planned, record = row[PLANNED], json.loads(row[FINISHED]["body"])
         plan = Plan(self.source, layer, batch, json.loads(planned["body"]), planned["run_id"])
         return plan, record
 
     def batch_with(self, layer: Layer, name: str, value: int) -> int | None:
-        """The last finished batch whose record has this number under a name."""
-        kept = sf.get_json_object("body", f"$.{name}").cast("bigint") == value
-        done = (sf.col("layer") == layer) & (sf.col("state") == FINISHED)
-        row = self._rows().where(done & kept).agg(sf.max("batch")).first()
-        return None if row is None else row[0]
+        """The last finished batch whose record has this number under a name; of the ledger as it is
+        now."""
+        self.refresh()
+        below = last.batch + 1 if (last := self.last(layer)) else 1
+        for window in _WINDOWS:
+            first = 1 if window is None else max(1, below - window)
+            where = _of(layer) & equal("state", FINISHED) & compare("batch", ">=", first)
+            rows = self._read(where & compare("batch", "<", below), ("batch", "body")).to_pylist()
+            found = [row["batch"] for row in rows if json.loads(row["body"]).get(name) == value]
+            if found or first == 1:
+                return max(found, default=None)
+            below = first
+        raise AssertionError("the last window has no end")
+
+    def planned(self, layer: Layer, first: int, last: int) -> Iterator[dict[str, Any]]:
+        """The plans (their bodies) from one batch to another, some at a time, in no order."""
+        for start in range(first, last + 1, _AT_ONCE):
+            upto = compare("batch", "<=", min(last, start + _AT_ONCE - 1))
+            where = _of(layer) & equal("state", PLANNED) & compare("batch", ">=", start) & upto
+            yield from map(json.loads, self._read(where, ("body",)).column("body").to_pylist())
 
     def propose(self, layer: Layer, body: dict[str, Any]) -> Plan:
         """Commit `body` as the layer's next batch; gives the plan that the ledger holds for it.
@@ -162,11 +175,8 @@ class Ledger:
             return plan
         last = self.last(layer)
         batch = last.batch + 1 if last else 1
-        text = _text(body)
-        if self._write(layer, batch, PLANNED, text):
-            plan = Plan(self.source, layer, batch, json.loads(text), self.run_id)
-        else:
-            plan = self._read_plan(layer, batch)
+        self._write(layer, batch, PLANNED, body)
+        plan = self._read_plan(layer, batch)
         self._states = {**(self._states or {}), layer: replace(self._state(layer), planned=plan)}
         self._say("plan_committed", plan, "planned")
         return plan
@@ -180,32 +190,21 @@ class Ledger:
 
         Then the batch is that run's, to tell what it did: each is told once.
         """
-        text = _text(record)
-        own = self._write(plan.layer, plan.batch, FINISHED, text)
-        if self._version is None:
-            # What comes next depends on other layers too, of which other runs may have written.
-            self._forget()
-        else:
-            self._note_finished(plan, json.loads(text))
+        self._write(plan.layer, plan.batch, FINISHED, record)
+        # What comes next depends on other layers too, of which other runs may have written.
+        self.refresh()
         began = self._began.pop((plan.layer, plan.batch), None)
         seconds = None if began is None else round(time.monotonic() - began, 3)
         run = under_way()
-        if run and not own and not self._finished(plan):
+        if run and not self._finished(plan):
             self._say("batch_finished", plan, "done by another run too", seconds=seconds)
             return
         if run:
             run.finished.append(FinishedBatch(plan.layer, plan.batch, plan.run_id, record))
         self._say("batch_finished", plan, "done", seconds=seconds, **figures(record))
 
-    def _note_finished(self, plan: Plan, record: dict[str, Any]) -> None:
-        """Take up a record that was the next commit behind what is known."""
-        before = self._state(plan.layer)
-        by = {**before.finished_by, plan.batch: self.run_id}
-        after = replace(before, finished=plan, record=record, finished_by=by)
-        self._states = {**(self._states or {}), plan.layer: after}
-
     def finished_by_another(self, plan: Plan) -> bool:
-        """Whether a plan that this run could not carry out is done: looked up anew."""
+        """Whether a plan that this run could not carry out is done: looked up again."""
         self.refresh()
         last = self.last(plan.layer)
         return last is not None and last.batch >= plan.batch
@@ -215,120 +214,84 @@ class Ledger:
 
         This, and the next two, are of all sources if the ledger was opened with an empty one.
         """
-        rows = self._rows_if_any()
-        if rows is None:
-            return []
-        return entries(rows if layer is None else rows.where(sf.col("layer") == layer))
+        return entries(self._read(ALL_ROWS if layer is None else _of(layer), _ENTRY))
 
     def last_entries(self) -> list[Entry]:
         """The last batch of each source and layer."""
-        rows = self._rows_if_any()
-        return [] if rows is None else last_entries(rows)
+        return last_entries(self._last(1))
 
     def sources(self) -> list[str]:
         """The sources of which anything was ever planned."""
-        rows = self._rows_if_any()
-        return [] if rows is None else sources(rows)
+        return sorted(set(self._last(1).column("source").to_pylist()))
 
     def begun_by_others(self) -> Mapping[str, Sequence[str]]:
         """What plans of silver begin (their `begins`, as JSON text), by source, of all others."""
         if self._begun_by_others is None:
-            self._read_version()
-            self._begun_by_others = self._read_begun_by_others()
+            begins = _of("silver") & equal("state", PLANNED) & ~missing("begins")
+            rows = self._rows(begins & ~equal("source", self.source), ("source", "begins"))
+            found: dict[str, list[str]] = defaultdict(list)
+            for row in rows.to_pylist():
+                found[row["source"]].append(row["begins"])
+            self._begun_by_others = found
         return self._begun_by_others
 
     def _state(self, layer: Layer) -> _State:
         if self._states is None:
-            self._read_version()
-            self._states = self._read_states()
+            # The last plan may be open; then the one before it is the last finished.
+            ends: dict[Layer, list[dict[str, Any]]] = defaultdict(list)
+            for row in self._last(2).to_pylist():
+                ends[row["layer"]].append(row)
+            self._states = {layer: self._end(layer, rows) for layer, rows in ends.items()}
         return self._states.get(layer, _State())
-
-    def _read_version(self) -> None:
-        """Before anything else is read: what is committed meanwhile then shows as newer."""
-        if self._states is None and self._begun_by_others is None:
-            self._version = latest_version(self.path)
 
     def _finished(self, plan: Plan) -> bool:
         """Whether the record of a batch is this run's."""
         return self._state(plan.layer).finished_by.get(plan.batch) == self.run_id
 
-    def _own_session(self) -> SparkSession:
-        """One in which nothing is compiled, for so few rows, and nothing else is committed.
+    def _own(self) -> Condition:
+        return equal("source", self.source) if self.source else ALL_ROWS
 
-        Behind Spark Connect, where a session more costs more than that saves, there is none.
-        """
-        if self._session is None:
-            connected = is_connected(self.spark)
-            self._session = self.spark if connected else interpreted(self.spark)
-        return self._session
+    def _read(self, where: Condition, columns: Sequence[str]) -> pa.Table:
+        """Columns of the source's rows, of those that are meant."""
+        return self._rows(self._own() & where, columns)
 
-    def _rows(self) -> DataFrame:
-        rows = delta.read(self._own_session(), self.path)
-        if self.source:
-            rows = rows.where(sf.col("source") == self.source)
-        return rows.coalesce(1)  # small enough that a shuffle would cost more than it gives
+    def _rows(self, where: Condition, columns: Sequence[str]) -> pa.Table:
+        rows = self.tables.read(batches(self.lake), where, [*columns, "format"])
+        require_format(rows, self.lake)
+        return rows
 
-    def _rows_if_any(self) -> DataFrame | None:
-        """None before the first batch."""
-        return self._rows() if delta.exists(self._own_session(), self.path) else None
-
-    def _read_begun_by_others(self) -> Mapping[str, Sequence[str]]:
-        session = self._own_session()
-        if not delta.exists(session, self.path):
-            return {}
-        begins = sf.get_json_object("body", "$.begins").alias("begins")
-        silver = (sf.col("layer") == "silver") & (sf.col("state") == PLANNED)
-        planned = delta.read(session, self.path).where((sf.col("source") != self.source) & silver)
-        found: dict[str, list[str]] = defaultdict(list)
-        for row in (
-            planned.select("source", begins).where("begins IS NOT NULL").coalesce(1).collect()
-        ):
-            found[row["source"]].append(row["begins"])
-        return found
-
-    def _read_states(self) -> dict[Layer, _State]:
-        if not delta.exists(self._own_session(), self.path):
-            return {}
-        latest = Window.partitionBy("layer", "state").orderBy(sf.col("batch").desc())
-        ends = (
-            self._rows()
-            .withColumn("age", sf.row_number().over(latest))
-            # The last plan may be open; then the one before it is the last finished.
-            .where("age <= 2")
-            .select("layer", "batch", "state", "body", "run_id")
-            .collect()
+    def _last(self, count: int) -> pa.Table:
+        """The last rows of each source, layer and state."""
+        rows = self.tables.last(batches(self.lake), "batch", _ENDS, count, self._own())
+        # A source that is new to the lake comes into what other sources have made.
+        known = (
+            rows if len(rows) else self.tables.last(batches(self.lake), "batch", _ENDS, 1, ALL_ROWS)
         )
-        return {layer: self._end(layer, ends) for layer in {row["layer"] for row in ends}}
+        require_format(known, self.lake)
+        return rows
 
-    def _end(self, layer: Layer, rows: list[Row]) -> _State:
-        own = [row for row in rows if row["layer"] == layer]
+    def _end(self, layer: Layer, rows: Sequence[Mapping[str, Any]]) -> _State:
         plans = {
             row["batch"]: Plan(
                 self.source, layer, row["batch"], json.loads(row["body"]), row["run_id"]
             )
-            for row in own
+            for row in rows
             if row["state"] == PLANNED
         }
-        records = {row["batch"]: row["body"] for row in own if row["state"] == FINISHED}
+        records = {row["batch"]: row for row in rows if row["state"] == FINISHED}
         done = max(records, default=0)
-        record = json.loads(records[done]) if done else None
-        by = {row["batch"]: row["run_id"] for row in own if row["state"] == FINISHED}
+        record = json.loads(records[done]["body"]) if done else None
+        by = {batch: row["run_id"] for batch, row in records.items()}
         return _State(plans[max(plans)], plans.get(done), record, by)
 
     def _read_plan(self, layer: Layer, batch: int) -> Plan:
-        row = (
-            self._rows()
-            .where((sf.col("layer") == layer) & (sf.col("batch") == batch))
-            .where(sf.col("state") == PLANNED)
-            .select("body", "run_id")
-            .first()
+        where = _of(layer) & equal("batch", batch) & equal("state", PLANNED)
+        for row in self._read(where, ("body", "run_id")).to_pylist():
+            return Plan(self.source, layer, batch, json.loads(row["body"]), row["run_id"])
+        raise ConcurrentRunError(
+            f"The plan of {layer} batch {batch} is not in {self.path} after it was committed.",
+            remedy="Does this store give every reader the latest commit? Run it again.",
         )
-        if row is None:
-            raise ConcurrentRunError(
-                f"The plan of {layer} batch {batch} is not in {self.path} after it was committed.",
-                remedy="Does this store give every reader the latest commit? Run it again.",
-            )
-        return Plan(self.source, layer, batch, json.loads(row["body"]), row["run_id"])
 
     def _say(self, event: str, plan: Plan, message: str, **fields: Any) -> None:
         """A line of the log about a plan; one that is not done yet begins now."""
@@ -338,45 +301,34 @@ class Ledger:
         other = None if self.wrote(plan) else plan.run_id
         say(event, told, layer=plan.layer, batch=plan.batch, planned_by=other, **fields)
 
-    def _write(self, layer: Layer, batch: int, state: str, body: str) -> bool:
-        """Add a row, unless there is one for it; True where this is known to be the one.
+    def _write(self, layer: Layer, batch: int, state: str, body: Mapping[str, Any]) -> None:
+        """Add a row, unless there is one for it.
 
-        False where that is not known, so that who asks has to look.
+        Whose that is has to be read: Spark does not tell whether it skipped a step.
         """
+        begins = body.get("begins") if state == PLANNED and layer == "silver" else None
         row = {
             "source": self.source,
             "layer": layer,
             "batch": batch,
             "state": state,
-            "body": body,
+            "body": _text(body),
+            "begins": None if begins is None else _text(begins),
             "run_id": self.run_id,
             "at": datetime.now(timezone.utc),
+            "format": FORMAT,
         }
-        table = pa.Table.from_pylist([row], schema=BATCHES)
-        app = written_as(self.source, layer, state)
-        session = self._own_session()
+        table = batches(self.lake)
+        rows = pa.Table.from_pylist([row], schema=table.schema)
+        self.tables.append(table, rows, Step(written_as(self.source, layer, state), batch))
 
-        def append() -> None:
-            rows = session.createDataFrame(table).coalesce(1)
-            delta.append_once(rows, self.path, app=app, version=batch)
 
-        if session is self.spark:
-            append()
-            self._follow(None)
-            return False
-        with staying_active(self.spark):
-            version = delta.committed(session, append)
-        self._follow(version)
-        return version is not None
-
-    def _follow(self, version: int | None) -> None:
-        """Where what is known stands behind an own commit: there, if that was the next one."""
-        known = self._version is not None and version == self._version + 1
-        self._version = version if known else None
+def _of(layer: Layer) -> Condition:
+    return equal("layer", layer)
 
 
 def written_as(source: str, layer: Layer, state: str) -> str:
-    """Under which name (see `delta`) such rows are added; the batch is its version."""
+    """Under which name (see `Step`) such rows are added; the batch is its version."""
     return f"ledger/{source}/{layer}/{state}"
 
 

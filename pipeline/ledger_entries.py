@@ -1,14 +1,11 @@
-"""What the ledger has of many batches: for the status, and for commands that name no source.
-
-It keeps every batch of every source for ever: what is not asked for stays in Spark.
-"""
+"""What the ledger has of many batches: for the status, and for commands that name no source."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime, timezone
+from dataclasses import dataclass, fields
+from datetime import datetime
 
-from pyspark.sql import DataFrame, functions as sf
+import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,23 +20,17 @@ class Entry:
     at: datetime
 
 
-def entries(rows: DataFrame) -> list[Entry]:
+def entries(rows: pa.Table) -> list[Entry]:
     """All of the ledger's `rows`, in order of time."""
-    # As a number: collect() turns a timestamp into the local time of the driver.
-    micros = sf.unix_micros("at").alias("at")
-    columns = ("source", "layer", "batch", "state", "run_id", micros)
-    found = rows.select(*columns).orderBy("at", "batch").collect()
-    times = [datetime.fromtimestamp(row["at"] / 1_000_000, timezone.utc) for row in found]
-    return [Entry(**{**row.asDict(), "at": at}) for row, at in zip(found, times, strict=True)]
+    found = rows.select([field.name for field in fields(Entry)]).to_pylist()
+    return sorted((Entry(**row) for row in found), key=_when)
 
 
-def last_entries(rows: DataFrame) -> list[Entry]:
+def last_entries(rows: pa.Table) -> list[Entry]:
     """The last of each source and layer."""
-    row = sf.struct("source", "layer", "batch", "state", "run_id", "at")
-    last = sf.max_by(row, sf.struct("at", "batch")).alias("last")
-    return entries(rows.groupBy("source", "layer").agg(last).select("last.*"))
+    last = {(entry.source, entry.layer): entry for entry in entries(rows)}
+    return sorted(last.values(), key=_when)
 
 
-def sources(rows: DataFrame) -> list[str]:
-    """The names that there are, in their order."""
-    return sorted(row["source"] for row in rows.select("source").distinct().collect())
+def _when(entry: Entry) -> tuple[datetime, int]:
+    return entry.at, entry.batch

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import pyarrow as pa
-from pyspark.sql import SparkSession, functions as sf
+from pyspark.sql import SparkSession
 
-from pipeline import delta
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import NOBODYS, TimelineItem
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake
+from pipeline.lake_tables.conditions import among, equal
+from pipeline.lake_tables.opening import tables_of
+from pipeline.lake_tables.table import LakeTable, Step
 
-DEFINITIONS = pa.schema(
+_SCHEMA = pa.schema(
     [
         pa.field("source", pa.string()),
         pa.field("batch", pa.int64()),
@@ -44,14 +46,16 @@ DEFINITIONS = pa.schema(
 )
 
 
+def definitions(lake: Lake) -> LakeTable:
+    """The lake's."""
+    return LakeTable(lake.ledger("definitions"), _SCHEMA, statistics=("source", "batch"))
+
+
 def read_items(spark: SparkSession, lake: Lake, source: str) -> list[TimelineItem]:
     """All items of a source, in the order of its log."""
-    path = lake.ledger("definitions")
-    if not delta.exists(spark, path):
-        return []
-    rows = delta.read(spark, path).where(sf.col("source") == source).coalesce(1).collect()
-    ordered = sorted(rows, key=lambda row: (row["batch"], row["number"]))
-    return [TimelineItem.from_dict(row.asDict()) for row in ordered]
+    rows = tables_of(spark, lake).read(definitions(lake), equal("source", source))
+    ordered = rows.sort_by([("batch", "ascending"), ("number", "ascending")])
+    return [TimelineItem.from_dict(row) for row in ordered.to_pylist()]
 
 
 def require_own_tables(
@@ -61,18 +65,16 @@ def require_own_tables(
 
     Silver and gold have one place for a table's name, and LSNs of two sources cannot be compared.
     """
-    path = lake.ledger("definitions")
-    if not names or not delta.exists(spark, path):
+    if not names:
         return
     # What was told of a table that a source does not have makes it nobody's.
-    others = delta.read(spark, path).where(
-        (sf.col("source") != source) & ~sf.col("kind").isin(*NOBODYS)
-    )
-    rows = others.select("source", "schema", "table").distinct().coalesce(1).collect()
-    for row in sorted(rows):
-        name = TableName(row["schema"], row["table"])
+    others = ~equal("source", source) & ~among("kind", NOBODYS)
+    columns = ("source", "schema", "table")
+    rows = tables_of(spark, lake).read(definitions(lake), others, columns).to_pylist()
+    for other, schema, table in sorted({tuple(row.values()) for row in rows}):
+        name = TableName(schema, table)
         if name in names:
-            raise no_own_table(name, row["source"], source)
+            raise no_own_table(name, other, source)
 
 
 def no_own_table(name: TableName, other: str, source: str) -> SettingsError:
@@ -94,12 +96,8 @@ def append_items(
         {"source": source, "batch": batch, "number": number, **item.to_dict()}
         for number, item in enumerate(items)
     ]
-    table = pa.Table.from_pylist(rows, schema=DEFINITIONS)
-    delta.append_once(
-        spark.createDataFrame(table).coalesce(1),
-        lake.ledger("definitions"),
-        app=f"silver/{source}/definitions",
-        version=batch,
-        # A lake of an older release lacks columns that came later.
-        options={"mergeSchema": "true"},
+    tables_of(spark, lake).append(
+        definitions(lake),
+        pa.Table.from_pylist(rows, schema=_SCHEMA),
+        Step(f"silver/{source}/definitions", batch),
     )

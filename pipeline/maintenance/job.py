@@ -12,7 +12,8 @@ from datetime import datetime, timezone
 from pyspark.sql import SparkSession
 
 from pipeline.errors import SettingsError
-from pipeline.ledger import Layer, Ledger
+from pipeline.ledger import Ledger
+from pipeline.ledger_table import Layer
 from pipeline.maintenance.batch import Done, execute
 from pipeline.maintenance.planning import plan_next
 from pipeline.maintenance.preview import preview

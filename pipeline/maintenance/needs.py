@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from pyspark.sql import SparkSession, functions as sf
+from pyspark.sql import SparkSession
 
-from pipeline import delta
 from pipeline.bronze.files import FileRow, read_files
 from pipeline.catalog.definitions import read_items
 from pipeline.catalog.items import in_force
 from pipeline.gold.rebuild import refresh_under_way
 from pipeline.gold.state import GoldState
-from pipeline.ledger import FINISHED, PLANNED, Ledger
+from pipeline.ledger import Ledger
+from pipeline.ledger_table import FINISHED
 from pipeline.maintenance.limits import FROM_START, Need, first_young
 from pipeline.settings import Settings
 from pipeline.silver.decode import OFFSET_BITS
@@ -44,7 +44,7 @@ def find_needs(
     files = tuple(read_files(spark, lake, settings.source))
     gold = (*gold_needs(ledger), *seed_needs(spark, settings, ledger, files))
     keep = settings.retention
-    silver = [*gold, silver_age(spark, ledger, finished, now, keep.silver)]
+    silver = [*gold, silver_age(ledger, finished, now, keep.silver)]
     bronze = [
         *gold,
         *decoding_needs(ledger),
@@ -106,9 +106,6 @@ def decoding_needs(ledger: Ledger) -> Iterator[Need]:
     if refresh_under_way(ledger):
         yield Need(FROM_START, "a full refresh is under way")
     yield Need(_lsn(before.end), "silver has come to it")
-    if before.executed is None:
-        why = "silver's last batch is of an older release, and the next one looks at the whole log"
-        yield Need(FROM_START, why)
     if plan := ledger.open("silver"):
         body = SilverPlan.from_body(plan.body)
         places = [body.start, *((one.ordinal, one.start_pos) for one in body.retried)]
@@ -147,34 +144,24 @@ def read_finished(ledger: Ledger) -> Finished:
     }
 
 
-def silver_age(
-    spark: SparkSession,
-    ledger: Ledger,
-    finished: Finished,
-    now: datetime,
-    keep: timedelta | None,
-) -> Need:
+def silver_age(ledger: Ledger, finished: Finished, now: datetime, keep: timedelta | None) -> Need:
     """What came into silver a short while ago: behind the cut of the last batch of before."""
     if keep is None:
         return Need(FROM_START, "retention.silver is forever")
     old = [
         batch for (layer, batch), at in finished.items() if layer == "silver" and at < now - keep
     ]
-    cut = _cut_of(spark, ledger, max(old)) if old else None
+    cut = _cut_of(ledger, max(old)) if old else None
     why = f"what follows came in less than {_in_words(keep)} ago (retention.silver)"
     return Need(FROM_START if cut is None else cut + 1, why)
 
 
-def _cut_of(spark: SparkSession, ledger: Ledger, batch: int) -> int | None:
+def _cut_of(ledger: Ledger, batch: int) -> int | None:
     """The last transaction that silver had after a batch."""
-    rows = delta.read(spark, ledger.path).where(
-        (sf.col("source") == ledger.source)
-        & (sf.col("layer") == "silver")
-        & (sf.col("batch") == batch)
-        & (sf.col("state") == PLANNED)
-    )
-    row = rows.select(sf.get_json_object("body", "$.cut_lsn").cast("bigint")).first()
-    return None if row is None else row[0]
+    for body in ledger.planned("silver", batch, batch):
+        cut: int = body["cut_lsn"]
+        return cut
+    return None
 
 
 def bronze_age(

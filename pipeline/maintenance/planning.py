@@ -7,6 +7,7 @@ from datetime import datetime
 from pyspark.sql import SparkSession, functions as sf
 
 from pipeline import delta
+from pipeline.bronze.files import stored_ordinals
 from pipeline.gold.facts import with_all_columns
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger
@@ -35,7 +36,7 @@ def plan_next(
         bronze_files(
             needs.files,
             needs.bronze,
-            there=_ordinals(spark, lake, settings.source),
+            there=stored_ordinals(spark, lake, settings.source),
             faulty=needs.faulty,
         ),
         silver,
@@ -49,14 +50,6 @@ def _cuts(spark: SparkSession, lake: Lake, source: str, finished: Finished) -> l
         return []
     rows = delta.read(spark, lake.cuts).where(sf.col("source") == source).select("batch").collect()
     return [PublishedCut(row["batch"], finished.get(("gold", row["batch"]))) for row in rows]
-
-
-def _ordinals(spark: SparkSession, lake: Lake, source: str) -> set[int]:
-    """The files of which bronze has bytes."""
-    if not delta.exists(spark, lake.segments):
-        return set()
-    rows = delta.read(spark, lake.segments).where(sf.col("source") == source)
-    return {row["ordinal"] for row in rows.select("ordinal").distinct().coalesce(1).collect()}
 
 
 def _last_commit(spark: SparkSession, lake: Lake, source: str, before: int) -> int:

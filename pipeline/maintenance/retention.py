@@ -13,14 +13,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
-from pyspark.sql import SparkSession, functions as sf
+from pyspark.sql import SparkSession
 
 from pipeline import delta
-from pipeline.bronze.ingest import BIG_ROWS
 from pipeline.catalog.consequences import TOLD_BY
-from pipeline.ledger import PLANNED, Plan
+from pipeline.ledger import Ledger, Plan
 from pipeline.maintenance.plan import MaintenancePlan
-from pipeline.maintenance.tables import Table
+from pipeline.maintenance.tables import BIG_ROWS, Table
 from pipeline.progress import Task
 from pipeline.sessions import own_session
 from pipeline.settings import Settings
@@ -139,15 +138,10 @@ def _cascades(spark: SparkSession, settings: Settings, body: MaintenancePlan) ->
     lake = settings.layout
     if not (body.cascades_upto and delta.exists(spark, lake.cascades)):
         return []
-    ledger = delta.read(spark, lake.ledger("batches")).where(
-        (sf.col("source") == settings.source)
-        & (sf.col("layer") == "gold")
-        & (sf.col("state") == PLANNED)
-        & (sf.col("batch") <= body.cascades_upto)
-    )
-    done = ledger.select(sf.get_json_object("body", "$.cascades").alias("name"))
-    there = delta.read(spark, lake.cascades).select("name").distinct()
-    return sorted(row["name"] for row in there.join(done, "name", "left_semi").collect())
+    rows = delta.read(spark, lake.cascades).select("name").distinct().collect()
+    there = {row["name"] for row in rows}
+    plans = Ledger(spark, lake, settings.source).planned("gold", 1, body.cascades_upto)
+    return sorted(there.intersection(plan.get("cascades") for plan in plans)) if there else []
 
 
 def _remove(spark: SparkSession, plan: Plan, removal: Removal) -> bool:

@@ -15,7 +15,6 @@ from functools import partial
 from pyspark.sql import SparkSession, functions as sf
 
 from pipeline import delta
-from pipeline.bronze.ingest import BIG_ROWS
 from pipeline.errors import ConcurrentRunError, LakeLostError
 from pipeline.maintenance.fit import (
     DELETED_DAYS,
@@ -29,7 +28,7 @@ from pipeline.maintenance.fit import (
     read_days,
     struck_out,
 )
-from pipeline.maintenance.tables import Table
+from pipeline.maintenance.tables import BIG_ROWS, Table
 from pipeline.sessions import own_session
 from pipeline.sql_text import in_sql
 

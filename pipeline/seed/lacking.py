@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator
 
+import pyarrow as pa
+from deltalake.exceptions import DeltaError
+
 from pipeline.catalog.effects import TableName
 from pipeline.errors import BinlakeError
 from pipeline.gold.state import GoldState
 from pipeline.lake import require_writable
-from pipeline.ledger_files import last_finished
+from pipeline.lake_tables.opening import native_tables
+from pipeline.ledger import Ledger
 from pipeline.seed.server import source_server
 from pipeline.server.create_statements import user_tables
 from pipeline.settings import Settings
@@ -18,6 +22,9 @@ UNSHOWN = (
     "The server shows this account no table that is to be replicated: look at include, and at the"
     " account's grants (binlake check)."
 )
+
+_NOT_KNOWN = (BinlakeError, DeltaError, pa.ArrowException, OSError, KeyError, TypeError, ValueError)
+"""What looking at a damaged lake, or at a server, ends in."""
 
 
 def whole_tables(state: GoldState) -> set[TableName]:
@@ -44,15 +51,23 @@ def lacks_nothing(settings: Settings) -> bool:
         return False
     try:
         require_writable(settings.lake)
-        found = last_finished(settings.layout, settings.source, "gold")
-        if found is None:
+        state = _gold(settings)
+        if state is None:
             return False
-        state = GoldState.after(*found)
         with source_server(settings) as server:
             names = {TableName(*n) for n in user_tables(server.connection, settings.wanted)}
-    except (BinlakeError, KeyError, TypeError, ValueError):
+    except _NOT_KNOWN:
         return False
     return bool(names) and _has_all(state, names | _known(state, settings))
+
+
+def _gold(settings: Settings) -> GoldState | None:
+    """Where gold stands; None where it has nothing yet, and where only Spark can look."""
+    tables = native_tables(settings.layout)
+    if tables is None:
+        return None
+    ledger = Ledger.of(tables, settings.source)
+    return None if ledger.last("gold") is None else GoldState.of(ledger)
 
 
 def _has_spark() -> bool:

@@ -2,45 +2,72 @@
 
 from __future__ import annotations
 
-import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, cast
 
-from pyspark.sql import Row, SparkSession
+import pyarrow as pa
 
 from pipeline.lake import Lake
-from pipeline.ledger import PLANNED, Layer, Ledger, Plan, _State
+from pipeline.lake_tables.conditions import Condition
+from pipeline.lake_tables.table import LakeTable, Step
+from pipeline.lake_tables.tables import Tables
+from pipeline.ledger import Ledger, Plan
+from pipeline.ledger_table import Layer
 
-Rows = list[dict[str, Any]]
+
+@dataclass
+class MemoryTables:
+    """As much of `Tables` as a ledger asks for, in memory, which several runs may share."""
+
+    lake: Lake
+    kept: dict[str, pa.Table] = field(default_factory=dict)
+    done: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+
+    def read(
+        self,
+        table: LakeTable,
+        where: Condition | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> pa.Table:
+        """See `Tables.read`."""
+        rows = self.kept.get(table.reference, table.schema.empty_table())
+        found = rows if where is None else rows.filter(where.expression)
+        return found if columns is None else found.select(list(columns))
+
+    def last(
+        self, table: LakeTable, by: str, each: Sequence[str], count: int, where: Condition
+    ) -> pa.Table:
+        """See `Tables.last`."""
+        groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = defaultdict(list)
+        for row in self.read(table, where).to_pylist():
+            groups[tuple(row[name] for name in each)].append(row)
+        last = []
+        for rows in groups.values():
+            ends = sorted({row[by] for row in rows})[-count:]
+            last += [row for row in rows if row[by] in ends]
+        return pa.Table.from_pylist(last, schema=table.schema)
+
+    def append(self, table: LakeTable, rows: pa.Table, step: Step | None) -> bool:
+        """See `Tables.append`."""
+        if step is not None:
+            if self.done[step.app] >= step.version:
+                return False
+            self.done[step.app] = step.version
+        self.kept[table.reference] = pa.concat_tables([self.read(table), rows])
+        return True
 
 
 class MemoryLedger(Ledger):
-    """Plans and records in a list, which several ledgers may share as runs share a table."""
+    """Plans and records in memory, which several ledgers may share as runs share a table."""
 
-    def __init__(self, rows: Rows | None = None) -> None:
-        super().__init__(cast(SparkSession, None), Lake("/lake"), "shop")
-        self.kept: Rows = [] if rows is None else rows
+    def __init__(self, shared: MemoryTables | None = None) -> None:
+        self.shared = shared or MemoryTables(Lake("/lake"))
+        super().__init__(None, self.shared.lake, "shop", _tables=cast(Tables, self.shared))
 
     def did(self, layer: Layer, body: dict[str, Any], record: dict[str, Any] | None = None) -> Plan:
         """One more batch, planned and finished."""
         plan = self.propose(layer, body)
         self.finish(plan, record or {})
         return plan
-
-    def _write(self, layer: Layer, batch: int, state: str, body: str) -> bool:
-        if self._found(layer, batch, state):
-            return False
-        told = {"layer": layer, "batch": batch, "state": state, "body": body}
-        self.kept.append({**told, "run_id": self.run_id})
-        return True
-
-    def _found(self, layer: str, batch: int, state: str) -> list[dict[str, Any]]:
-        place = (layer, batch, state)
-        return [row for row in self.kept if (row["layer"], row["batch"], row["state"]) == place]
-
-    def _read_states(self) -> dict[Layer, _State]:
-        rows = cast(list[Row], self.kept)
-        return {layer: self._end(layer, rows) for layer in {row["layer"] for row in rows}}
-
-    def _read_plan(self, layer: Layer, batch: int) -> Plan:
-        (row,) = self._found(layer, batch, PLANNED)
-        return Plan(self.source, layer, batch, json.loads(row["body"]), row["run_id"])

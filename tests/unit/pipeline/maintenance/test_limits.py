@@ -101,7 +101,6 @@ def silver(**fields: Any) -> dict[str, Any]:
     [
         (None, None, 0, "decoded nothing"),
         (silver(), None, at(9, 700), "silver has come to it"),
-        (silver(executed=None), None, 0, "older release"),
         (silver(), silver(start=(9, 700), end=(9, 900)), at(9, 700), "silver"),
         (
             silver(),

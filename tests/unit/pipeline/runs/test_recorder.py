@@ -16,9 +16,8 @@ from pipeline.hold import Hold, asked_before_commits, require_held
 from pipeline.progress import QuietProgress
 from pipeline.report import LayerReport
 from pipeline.run import run_command
-from pipeline.runs import recorder
+from pipeline.runs import recorder, store
 from pipeline.runs.record import RunRecord
-from pipeline.runs.store import path
 from pipeline.settings import Settings
 from pipeline.under_way import FinishedBatch, under_way
 from tests.support.said_lines import Said, listening
@@ -169,7 +168,7 @@ def test_a_run_whose_lake_another_took_over_has_failed(
     append = recorder.append_run
 
     def commit(spark: Any, lake: Any, record: RunRecord) -> None:
-        require_held(path(lake))
+        require_held(store.runs(lake).reference)
         append(spark, lake, record)
 
     @contextmanager

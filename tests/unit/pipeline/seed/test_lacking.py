@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from pipeline.catalog.effects import TableName
 from pipeline.gold.state import GoldState, TableState
-from pipeline.ledger import Plan
+from pipeline.lake import Lake
+from pipeline.lake_tables.opening import native_tables
+from pipeline.lake_tables.tables import Tables
+from pipeline.ledger import Ledger
 from pipeline.seed import lacking
 from pipeline.seed.lacking import lacks_nothing, standing_still
 from pipeline.server.errors import ServerUnreachableError
 from pipeline.settings import Settings
+from tests.support.memory_ledger import MemoryTables
 
 ITEM, BAG = TableName("shop", "item"), TableName("shop", "bag")
 
@@ -38,15 +42,17 @@ class Told:
         def server(settings: Settings) -> Iterator[Any]:
             yield self
 
-        monkeypatch.setattr(lacking, "last_finished", lambda *_: (self.plan, {}))
+        monkeypatch.setattr(lacking, "native_tables", self.tables)
         monkeypatch.setattr(lacking, "source_server", server)
         monkeypatch.setattr(lacking, "user_tables", lambda *_: [(n.schema, n.table) for n in names])
         monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
         self.connection = None
 
-    @property
-    def plan(self) -> Plan:
-        return Plan("live", "gold", 1, self.body, "run")
+    def tables(self, lake: Lake) -> MemoryTables:
+        tables = MemoryTables(lake)
+        ledger = Ledger.of(cast(Tables, tables), "live")
+        ledger.finish(ledger.propose("gold", self.body), {})
+        return tables
 
 
 @pytest.fixture
@@ -129,3 +135,16 @@ def test_a_table_that_stands_still_is_named_with_the_way_on() -> None:
     assert told.startswith("shop.item stands still")
     assert "--table" in told
     assert "a statement in the log" in told
+
+
+def test_a_lake_that_is_not_there_or_is_damaged_is_looked_at(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
+    assert not lacks_nothing(settings)
+    tables = native_tables(settings.layout)
+    assert tables is not None
+    ledger = Ledger.of(tables, "live")
+    ledger.finish(ledger.propose("gold", state(table()).to_body()), {})
+    Path(f"{ledger.path}/_delta_log/{0:020d}.json").write_text("{no json")
+    assert not lacks_nothing(settings)
