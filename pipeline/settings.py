@@ -140,9 +140,10 @@ class Settings(Model):
     its DDL tells.
     `drift`: whether gold's rows are compared with before images, where that is cheap or always
     (`full`). `until`: gold goes no further than that (see `pipeline.until`). `refresh_tables`:
-    a full refresh of gold is of these tables alone, by pattern. `keep_runs`: for so
-    many days the records of runs are kept. `log`: what lines of the log are. `airflow` is for the
-    DAGs that are made of the same file, and nothing here looks at it.
+    a full refresh of gold is of these tables alone, by pattern. `engine`: where the tasks of bronze
+    and silver run (see `pipeline.engine`). `keep_runs`: for so many days the records of runs are
+    kept. `log`: what lines of the log are. `airflow` is for the DAGs that are made of the same
+    file, and nothing here looks at it.
     """
 
     source: Name = "mysql"
@@ -172,6 +173,7 @@ class Settings(Model):
     on_drop: Literal["keep", "drop"] = "keep"
     keys: Keys = Field(default_factory=dict)
     parallel_tables: Annotated[int, Field(ge=1, le=64)] = 8
+    engine: Literal["auto", "spark", "local"] = "auto"
     keep_runs: Annotated[int, Field(ge=1, le=36500)] = 90
     log: Literal["text", "json"] = "text"
     spark: SparkSettings = SparkSettings()

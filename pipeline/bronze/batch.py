@@ -5,22 +5,31 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from pyspark.sql import SparkSession, functions as sf
+from pyspark.sql import SparkSession
 
-from pipeline import delta
 from pipeline.bronze.encrypted import find_ciphers, read_keys
 from pipeline.bronze.files import FileRow, read_files, write_files
 from pipeline.bronze.gtids import GtidSet
-from pipeline.bronze.ingest import Ciphers, append_segments, clear_in_use_flags, still_as_planned
+from pipeline.bronze.ingest import (
+    Ciphers,
+    clear_in_use_flags,
+    commit_segments,
+    still_as_planned,
+    stretches_of,
+    write_all,
+)
 from pipeline.bronze.plan import FilePlan, from_body
-from pipeline.job_progress import following
-from pipeline.lake import Lake
+from pipeline.bronze.segment_files import Written
+from pipeline.bronze.tables import segments_table
+from pipeline.engine import Engine, engine_of
+from pipeline.lake_tables.conditions import equal
+from pipeline.lake_tables.opening import tables_of
+from pipeline.lake_tables.tables import Tables
 from pipeline.ledger import Ledger, Plan
-from pipeline.progress import Progress
-from pipeline.settings import EncryptionSettings
-
-_NOT_ENCRYPTED = EncryptionSettings()
+from pipeline.progress import Progress, Task
+from pipeline.settings import Settings
 
 Identity = tuple[str, str]
 """A file's name and incarnation."""
@@ -47,26 +56,24 @@ class Done:
 
 
 def carry_out(
-    spark: SparkSession,
-    lake: Lake,
-    ledger: Ledger,
-    plan: Plan,
-    progress: Progress,
-    encryption: EncryptionSettings = _NOT_ENCRYPTED,
+    spark: SparkSession, settings: Settings, ledger: Ledger, plan: Plan, progress: Progress
 ) -> Done:
     """Do what the plan says, as far as it is not done, and finish it."""
     files, part_size, limit = from_body(plan.body)
-    # Not in the plan, which would keep secrets in the ledger.
-    encrypted = ((file.row.path, file.codec) for file in files if file.cuts)
-    ciphers = find_ciphers(encrypted, read_keys(encryption))
-    planned = sum(file.row.ingested_upto - file.start.position for file in files)
-    with (
-        progress.task("bronze: ingesting", planned, "bytes") as task,
-        following(spark, task, planned),
-    ):
-        _append(spark, lake, plan, files, part_size, limit, ciphers)
-    clear_in_use_flags(spark, lake, plan.source, files, batch=plan.batch)
-    committed = _committed(spark, lake, plan, files)
+    lake = settings.layout
+    tables = tables_of(spark, lake)
+    committed = _committed(tables, plan, files)
+    if not committed and any(file.cuts for file in files):
+        planned = sum(file.row.ingested_upto - file.start.position for file in files)
+        engine = engine_of(spark, settings, planned)
+        # Not in the plan, which would keep secrets in the ledger.
+        encrypted = ((file.row.path, file.codec) for file in files if file.cuts)
+        ciphers = find_ciphers(encrypted, read_keys(settings.encryption))
+        with progress.task("bronze: ingesting", planned, "bytes") as task:
+            written = _write(engine, tables, plan, files, part_size, limit, ciphers, task)
+        commit_segments(tables, plan.source, plan.batch, written)
+        committed = _committed(tables, plan, files)
+    clear_in_use_flags(tables, plan.source, files, batch=plan.batch)
     rows = [_row_after(file, committed) for file in files]
     after = _updated(read_files(spark, lake, plan.source), rows)
     write_files(spark, lake, plan.source, after, batch=plan.batch)
@@ -79,54 +86,53 @@ def carry_out(
     return Done(plan.batch, counts, tuple(after))
 
 
-def _append(
-    spark: SparkSession,
-    lake: Lake,
+def _write(
+    engine: Engine,
+    tables: Tables,
     plan: Plan,
     files: Sequence[FilePlan],
     part_size: int,
     limit: int,
     ciphers: Ciphers,
-) -> None:
-    """Append the segments; without those of files that changed or vanished since the plan."""
+    progress: Task,
+) -> list[Written]:
+    """Write the segments; without those of files that changed or vanished since the plan."""
+    table = segments_table(tables.lake)
+    folder = tables.folder(table)
 
-    def append(files: Sequence[FilePlan]) -> None:
-        append_segments(
-            spark,
-            lake,
-            plan.source,
-            files,
-            batch=plan.batch,
-            limit=limit,
-            part_size=part_size,
-            ciphers=ciphers,
-        )
+    def write(files: Sequence[FilePlan]) -> list[Written]:
+        stretches = stretches_of(files, plan.batch, limit, part_size, ciphers)
+        return write_all(engine, folder, table, stretches, progress)
 
     try:
-        append(files)
+        return write(files)
     except Exception:
-        left = still_as_planned(spark, files, ciphers)
+        left = still_as_planned(engine, files, ciphers)
         if len(left) == len(files):
             raise
-        append(left)
+        return write(left)
 
 
 def _committed(
-    spark: SparkSession, lake: Lake, plan: Plan, files: Sequence[FilePlan]
+    tables: Tables, plan: Plan, files: Sequence[FilePlan]
 ) -> Mapping[Identity, _Committed]:
-    """What segments of each file this batch has really brought."""
-    if not any(file.cuts for file in files) or not delta.exists(spark, lake.segments):
+    """The segments of each file that this batch has really brought, by whichever run."""
+    if not any(file.cuts for file in files):
         return {}
-    mine = (sf.col("source") == plan.source) & (sf.col("batch") == plan.batch)
-    found = (
-        delta.read(spark, lake.segments)
-        .where(mine & (sf.col("part") == 0))
-        .groupBy("file", "incarnation")
-        .agg(sf.max("end_pos"), sf.count("*"), sf.collect_list("gtids"), sf.collect_list("events"))
-        .coalesce(1)
-        .collect()
-    )
-    return {(file, log): _Committed(*figures) for file, log, *figures in map(tuple, found)}
+    mine = equal("source", plan.source) & equal("batch", plan.batch) & equal("part", 0)
+    columns = ["file", "incarnation", "end_pos", "gtids", "events"]
+    found: dict[Identity, list[dict[str, Any]]] = {}
+    for row in tables.read(segments_table(tables.lake), mine, columns).to_pylist():
+        found.setdefault((row["file"], row["incarnation"]), []).append(row)
+    return {
+        identity: _Committed(
+            max(row["end_pos"] for row in rows),
+            len(rows),
+            [row["gtids"] for row in rows if row["gtids"] is not None],
+            [dict(row["events"]) for row in rows],
+        )
+        for identity, rows in found.items()
+    }
 
 
 def _events(committed: Iterable[_Committed]) -> dict[str, int]:

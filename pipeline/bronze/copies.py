@@ -11,14 +11,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from enum import Enum
 
-from pyspark.sql import SparkSession, functions as sf
+import pyarrow as pa
+from pyspark.sql import SparkSession
 
-from pipeline import delta
+from decoder.schemas import TRANSACTIONS
 from pipeline.bronze.files import FileRow
 from pipeline.bronze.gtids import GtidSet
 from pipeline.bronze.listing import Binlog, split_name
 from pipeline.bronze.logs import Log
 from pipeline.lake import Lake
+from pipeline.lake_tables.conditions import equal
+from pipeline.lake_tables.opening import tables_of
+from pipeline.lake_tables.table import LakeTable
+
+_COMMITTED = "original_committed_at"
+_LOOKED_UP = pa.schema(
+    [
+        pa.field("source", pa.string()),
+        *(TRANSACTIONS.field(name) for name in ("gtid", "__lsn", _COMMITTED)),
+    ]
+)
+"""The columns of `silver/transactions` that are read here."""
 
 Committed = Callable[[str], int | None]
 """When a GTID's transaction was first committed, in microseconds since 1970, if the lake knows."""
@@ -94,17 +107,17 @@ def untold(log: Log, known: Sequence[FileRow]) -> str:
 
 def commits(spark: SparkSession, lake: Lake, source: str) -> Committed:
     """Looks in what silver has decoded; of several of one GTID the last one counts."""
+    tables = tables_of(spark, lake)
+    transactions = LakeTable(lake.transactions, _LOOKED_UP)
 
     def committed(gtid: str) -> int | None:
-        if not delta.exists(spark, lake.transactions):
+        where = equal("source", source) & equal("gtid", gtid)
+        found = tables.read(transactions, where, ["__lsn", _COMMITTED])
+        if not len(found):
             return None
-        rows = delta.read(spark, lake.transactions)
-        found = (
-            rows.where((sf.col("source") == source) & (sf.col("gtid") == gtid))
-            .agg(sf.max_by(sf.unix_micros("original_committed_at"), "__lsn").alias("at"))
-            .first()
-        )
-        return None if found is None else found["at"]
+        last = found.sort_by([("__lsn", "descending")]).column(_COMMITTED)[0]
+        micros: int | None = last.cast(pa.int64()).as_py()
+        return micros
 
     return committed
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 import pyarrow as pa
-from pyspark.sql import SparkSession, functions as sf
+from pyspark.sql import SparkSession
 
 from decoder.large_event import Mark
-from pipeline import delta
-from pipeline.bronze.tables import FILES
+from pipeline.bronze.tables import FILES, files_table, segments_table
 from pipeline.lake import Lake
+from pipeline.lake_tables.conditions import equal
+from pipeline.lake_tables.opening import tables_of
+from pipeline.lake_tables.table import Step
 
 State = Literal["open", "complete", "faulty"]
 
@@ -52,14 +54,8 @@ class FileRow:
 
 def read_files(spark: SparkSession, lake: Lake, source: str) -> list[FileRow]:
     """The source's files, in order of ordinals."""
-    if not delta.exists(spark, lake.files):
-        return []
-    names = [field.name for field in fields(FileRow)]
-    rows = delta.read(spark, lake.files).where(sf.col("source") == source).select(*names)
-    return sorted(
-        (FileRow(**row.asDict()) for row in rows.coalesce(1).collect()),
-        key=lambda row: row.ordinal,
-    )
+    rows = tables_of(spark, lake).read(files_table(lake), equal("source", source))
+    return sorted((FileRow(**row) for row in rows.to_pylist()), key=lambda row: row.ordinal)
 
 
 def write_files(
@@ -67,11 +63,11 @@ def write_files(
 ) -> None:
     """Replace the source's rows, as a step of the batch."""
     table = pa.Table.from_pylist([asdict(row) for row in rows], schema=FILES)
-    delta.replace_once(
-        spark.createDataFrame(table).coalesce(1),
-        lake.files,
-        where=f"source = '{source}'",
-        app=f"bronze/{source}/files",
-        version=batch,
-        partition_by=["source"],
-    )
+    step = Step(f"bronze/{source}/files", batch)
+    tables_of(spark, lake).replace(files_table(lake), equal("source", source), table, step)
+
+
+def stored_ordinals(spark: SparkSession, lake: Lake, source: str) -> set[int]:
+    """The ordinals of the files whose bytes bronze has: maintenance may have removed others'."""
+    rows = tables_of(spark, lake).read(segments_table(lake), equal("source", source), ["ordinal"])
+    return set(rows.column("ordinal").unique().to_pylist())

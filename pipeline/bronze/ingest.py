@@ -5,86 +5,66 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from hashlib import sha256
+from operator import itemgetter
 from types import MappingProxyType
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from decoder.encryption.stream_cipher import StreamCipher
 from decoder.framer import FLAGS_POSITION
-from pipeline import delta
 from pipeline.bronze.archive import ArchiveError
 from pipeline.bronze.plan import FilePlan
-from pipeline.bronze.rows import Stretch, masked, segment_batches
+from pipeline.bronze.rows import Stretch, masked
+from pipeline.bronze.segment_files import FILE_BYTES, Written, write_segments
 from pipeline.bronze.storage import opened, read_anew, read_windows
-from pipeline.bronze.tables import SEGMENTS_DDL
-from pipeline.kernels import Batches, warm_first
-from pipeline.lake import Lake
-from pipeline.sessions import own_session, tasks_of_a_job
-from pipeline.sql_text import in_sql, literal
+from pipeline.bronze.tables import segments_table
+from pipeline.engine import Engine
+from pipeline.lake_tables.conditions import among, equal
+from pipeline.lake_tables.table import LakeTable, Step
+from pipeline.lake_tables.tables import Change, Tables
+from pipeline.progress import Task
 
 Ciphers = Mapping[str, StreamCipher]
 """What reads encrypted files, by path."""
 _NONE: Ciphers = MappingProxyType({})
 
-TASK_BYTES = 128 << 20
+TASK_BYTES = FILE_BYTES
 """At most about as many bytes go through one task, into one Parquet file."""
 _LEAST_TASK_BYTES = 32 << 20
-BIG_ROWS = {
-    # Parquet counts rows, not bytes, before it looks at how much memory they take.
-    "parquet.page.size.row.check.min": "1",
-    "parquet.page.size.row.check.max": "1",
-    # A reader that takes 4096 rows at once would take a whole file.
-    "spark.sql.parquet.enableVectorizedReader": "false",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
-}
-"""Settings of a session that writes or reads rows of 16 MiB and more."""
 
 
-def append_segments(
-    spark: SparkSession,
-    lake: Lake,
-    source: str,
-    files: Sequence[FilePlan],
-    *,
-    batch: int,
-    limit: int,
-    part_size: int,
-    ciphers: Ciphers = _NONE,
-) -> None:
-    """Append the planned segments of all files, as one step of the batch.
+def write_all(
+    engine: Engine,
+    folder: str,
+    table: LakeTable,
+    stretches: Iterable[Stretch],
+    progress: Task,
+) -> list[Written]:
+    """Write the planned segments, in tasks, to files in `folder` that no commit names yet.
 
-    Fails as a whole, with nothing written, where a file is not any more as it was planned.
+    Fails as a whole where a file is not any more as it was planned.
     """
-    stretches = _stretches(files, batch, limit, part_size, ciphers)
-    dealt = list(chunks(stretches, tasks_of_a_job(spark)))
-    if not dealt:
-        return
-    session = own_session(spark, BIG_ROWS)
-    indexes = session.range(0, len(dealt), 1, len(dealt))
-    delta.append_once(
-        indexes.mapInArrow(warm_first(_reader(dealt)), SEGMENTS_DDL),
-        lake.segments,
-        app=f"bronze/{source}/segments",
-        version=batch,
-        options={"compression": "zstd"},
-    )
+    dealt = list(chunks(stretches, engine.tasks))
+    sizes = [sum(stretch.size for stretch in chunk) for chunk in dealt]
+    written = engine.run(partial(write_segments, folder, table), dealt, progress, sizes)
+    return [result for _, result in sorted(written, key=itemgetter(0))]
 
 
-def _reader(
-    chunks: Sequence[Sequence[Stretch]],
-) -> Batches:
-    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for index in batch.column("id").to_pylist():
-                yield from segment_batches(chunks[index])
+def commit_segments(tables: Tables, source: str, batch: int, written: Sequence[Written]) -> None:
+    """Make what tasks have written a part of `bronze/segments`, as one step of the batch."""
+    files = [file for one in written for file in one.files]
+    rests = [one.rest for one in written if one.rest is not None]
+    if files or rests:
+        rest = pa.concat_tables(rests) if rests else None
+        step = Step(f"bronze/{source}/segments", batch)
+        tables.add(segments_table(tables.lake), files, rest, step)
 
-    return read
 
-
-def _stretches(
+def stretches_of(
     files: Sequence[FilePlan], batch: int, limit: int, part_size: int, ciphers: Ciphers
 ) -> Iterator[Stretch]:
+    """The planned cuts of all files, with what their rows say."""
     for file in files:
         for cut in file.cuts:
             large = cut.end.position - cut.start.position > limit
@@ -116,21 +96,16 @@ def chunks(stretches: Iterable[Stretch], tasks: int) -> Iterator[list[Stretch]]:
 
 
 def still_as_planned(
-    spark: SparkSession, files: Sequence[FilePlan], ciphers: Ciphers = _NONE
+    engine: Engine, files: Sequence[FilePlan], ciphers: Ciphers = _NONE
 ) -> list[FilePlan]:
     """The files whose planned bytes can still be read, and are the same."""
     with_cipher = [(file, ciphers.get(file.row.path)) for file in files]
-
-    def check(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            good = [i for i in batch.column("id").to_pylist() if _is_as_planned(*with_cipher[i])]
-            yield pa.RecordBatch.from_pydict({"id": pa.array(good, pa.int64())})
-
-    indexes = spark.range(0, len(files), 1, len(files)).mapInArrow(check, "id BIGINT")
-    return [files[row["id"]] for row in indexes.orderBy("id").collect()]
+    checked = dict(engine.run(_is_as_planned, with_cipher))
+    return [file for index, file in enumerate(files) if checked[index]]
 
 
-def _is_as_planned(file: FilePlan, cipher: StreamCipher | None) -> bool:
+def _is_as_planned(planned: tuple[FilePlan, StreamCipher | None]) -> bool:
+    file, cipher = planned
     try:
         return not file.cuts or read_anew(partial(_has_planned_bytes, file, cipher))
     except (OSError, ArchiveError):
@@ -150,25 +125,39 @@ def _has_planned_bytes(file: FilePlan, cipher: StreamCipher | None) -> bool:
 
 
 def clear_in_use_flags(
-    spark: SparkSession, lake: Lake, source: str, files: Sequence[FilePlan], *, batch: int
+    tables: Tables, source: str, files: Sequence[FilePlan], *, batch: int
 ) -> None:
     """Clear the flag in what bronze holds of files that the server has closed since."""
     closed = [file.row for file in files if file.clear_in_use]
     if not closed:
         return
-    names = ", ".join(literal(row.file) for row in closed)
-    incarnations = ", ".join(literal(row.incarnation) for row in closed)
-    delta.execute_once(
-        own_session(spark, BIG_ROWS),
-        f"UPDATE {in_sql(lake.segments)} SET content = {_CLEARED}, sha256 = sha2({_CLEARED}, 256)"
-        f" WHERE source = {literal(source)} AND start_pos = 0 AND part = 0"
-        f" AND file IN ({names}) AND incarnation IN ({incarnations})",
-        lake.segments,
-        app=f"bronze/{source}/in_use",
-        version=batch,
+    first = equal("source", source) & equal("start_pos", 0) & equal("part", 0)
+    mine = among("file", [row.file for row in closed])
+    mine &= among("incarnation", [row.incarnation for row in closed])
+    tables.update(
+        segments_table(tables.lake), first & mine, _CLEARING, Step(f"bronze/{source}/in_use", batch)
     )
 
 
 _AT = FLAGS_POSITION + 1
 _FLAGS = f"CAST(conv(hex(substring(content, {_AT}, 1)), 16, 10) AS INT)"
 _CLEARED = f"overlay(content PLACING unhex(lpad(hex({_FLAGS} & 254), 2, '0')) FROM {_AT} FOR 1)"
+
+
+def _cleared(rows: pa.Table) -> list[bytes]:
+    return [masked(content, 0) for content in rows.column("content").to_pylist()]
+
+
+def _contents(rows: pa.Table) -> pa.Array:
+    return pa.array(_cleared(rows), pa.binary())
+
+
+def _digests(rows: pa.Table) -> pa.Array:
+    return pa.array([sha256(content).hexdigest() for content in _cleared(rows)], pa.string())
+
+
+_CLEARING = (
+    Change("content", _CLEARED, _contents),
+    Change("sha256", f"sha2({_CLEARED}, 256)", _digests),
+)
+"""Of rows whether they are cleared already or not: SQL reads all columns as they were before."""

@@ -22,7 +22,8 @@ from pipeline.bronze.order import place
 from pipeline.bronze.planning import next_body
 from pipeline.errors import SettingsError
 from pipeline.kernels import warm_kernels
-from pipeline.ledger import Layer, Ledger
+from pipeline.ledger import Ledger
+from pipeline.ledger_table import Layer
 from pipeline.progress import Progress
 from pipeline.refilled import refilled_upto
 from pipeline.removed import removed
@@ -41,7 +42,7 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
     committed, gone_until = _lookup(spark, settings, ledger)
     done: list[Done] = []
     if plan := ledger.take_up(LAYER):
-        done.append(carry_out(spark, lake, ledger, plan, progress, settings.encryption))
+        done.append(carry_out(spark, settings, ledger, plan, progress))
     while True:
         known = read_files(spark, lake, settings.source)
         listing = find_binlogs(settings.binlogs, read_keys(settings.encryption))
@@ -51,7 +52,7 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
         if body is None:
             break
         plan = ledger.propose(LAYER, body)
-        done.append(carry_out(spark, lake, ledger, plan, progress, settings.encryption))
+        done.append(carry_out(spark, settings, ledger, plan, progress))
         known = list(done[-1].files)
         if plan.body == body and not body["more"]:
             break

@@ -86,11 +86,16 @@ def tasks(
             codec=file.binlog.codec,
         )
         chosen.append((file, task))
-        expected = stored.size * _EXPANSION if file.binlog.codec else stored.size
-        size += max(expected - (mark.position if mark else 0), 0)
+        size += max(expected_size(file) - (mark.position if mark else 0), 0)
         if size >= segments.batch:
             return chosen, True
     return chosen, False
+
+
+def expected_size(file: Placed) -> int:
+    """About how many bytes of the log are in a file; of a compressed one that is a guess."""
+    size = file.binlog.stored.size
+    return size * _EXPANSION if file.binlog.codec else size
 
 
 def _worth_reading(file: Placed, *, succeeded: bool) -> bool:

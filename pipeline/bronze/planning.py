@@ -9,10 +9,10 @@ from pyspark.sql import SparkSession
 
 from pipeline.bronze.files import FileRow
 from pipeline.bronze.order import Placed
-from pipeline.bronze.plan import plan_file, tasks, to_body
+from pipeline.bronze.plan import expected_size, plan_file, tasks, to_body
 from pipeline.bronze.scan import scan_all
 from pipeline.bronze.verdict import Successor
-from pipeline.job_progress import following
+from pipeline.engine import engine_of
 from pipeline.ledger import Plan
 from pipeline.progress import Progress
 from pipeline.settings import Settings
@@ -38,16 +38,15 @@ def next_body(
         for file in placed
     }
     to_read, more = tasks(placed, settings.segments, succeeded=set(successors))
-    planned = {}
-    with (
-        progress.task("bronze: reading files", len(to_read), "files") as task,
-        following(spark, task, len(to_read)),
-    ):
-        for index, scan in scan_all(spark, [scan_task for _, scan_task in to_read]):
-            file = to_read[index][0]
-            successor = successors.get(file.ordinal)
-            planned[index] = plan_file(settings.source, file, scan, successor, batch=batch)
-    files = [file for _, file in sorted(planned.items()) if file is not None]
+    engine = engine_of(spark, settings, sum(expected_size(file) for file, _ in to_read))
+    with progress.task("bronze: reading files", len(to_read), "files") as task:
+        scans = scan_all(engine, [scan_task for _, scan_task in to_read], task)
+    planned = (
+        plan_file(settings.source, file, scans[index], successors.get(file.ordinal), batch=batch)
+        for index, (file, _) in enumerate(to_read)
+        if index in scans
+    )
+    files = [file for file in planned if file is not None]
     if not files:
         return None
     part_size, limit = int(settings.segments.target), int(settings.segments.limit)

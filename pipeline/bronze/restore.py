@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pyspark.sql import DataFrame, SparkSession, functions as sf
+import pyarrow as pa
+from pyspark.sql import SparkSession
 
-from pipeline import delta
 from pipeline.bronze.files import read_files
-from pipeline.bronze.ingest import BIG_ROWS
+from pipeline.bronze.tables import segments_table
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake
-from pipeline.sessions import own_session
+from pipeline.lake_tables.conditions import Condition, compare, equal
+from pipeline.lake_tables.opening import tables_of
 
 FETCH_BYTES = 32 << 20
 """About as much is brought to the driver at a time."""
@@ -45,11 +46,9 @@ def restore(
         rows = [row for row in rows if row.incarnation == incarnation]
     if not rows:
         raise SettingsError(f"{file} was not ingested for source {source}.", key="file")
-    session = own_session(spark, BIG_ROWS)
-    mine = delta.read(session, lake.segments).where(
-        (sf.col("source") == source) & (sf.col("ordinal") == rows[-1].ordinal)
-    )
-    groups = list(_groups(mine, fetch_bytes))
+    tables, segments = tables_of(spark, lake), segments_table(lake)
+    mine = equal("source", source) & equal("ordinal", rows[-1].ordinal)
+    groups = list(_groups(tables.read(segments, mine, [*_Place._fields, "end_pos"]), fetch_bytes))
     if rows[-1].ingested_upto and (not groups or groups[0][0].start_pos):
         raise SettingsError(
             f"the bytes of {file} were removed from bronze by binlake maintain.",
@@ -57,31 +56,33 @@ def restore(
             remedy="retention.bronze in conf says for how long they stay.",
         )
     for first, last in groups:
-        pieces = mine.where(_between(first, last)).select(*_Place._fields, "content").collect()
-        for piece in sorted(pieces, key=lambda row: (row["start_pos"], row["part"])):
-            yield bytes(piece["content"])
+        pieces = tables.read(
+            segments, mine & _between(first, last), [*_Place._fields, "content"]
+        ).sort_by([(name, "ascending") for name in _Place._fields])
+        for content in pieces.column("content"):
+            yield content.as_py()
 
 
-def _between(first: _Place, last: _Place) -> str:
-    """Rows from one place to another, as SQL; files are pruned by its first condition."""
+def _between(first: _Place, last: _Place) -> Condition:
+    """Rows from one place to another; files are pruned by its first conditions."""
     return (
-        f"start_pos BETWEEN {first.start_pos} AND {last.start_pos}"
-        f" AND (start_pos > {first.start_pos} OR part >= {first.part})"
-        f" AND (start_pos < {last.start_pos} OR part <= {last.part})"
+        compare("start_pos", ">=", first.start_pos)
+        & compare("start_pos", "<=", last.start_pos)
+        & (compare("start_pos", ">", first.start_pos) | compare("part", ">=", first.part))
+        & (compare("start_pos", "<", last.start_pos) | compare("part", "<=", last.part))
     )
 
 
-def _groups(segments: DataFrame, fetch_bytes: int) -> Iterator[tuple[_Place, _Place]]:
+def _groups(segments: pa.Table, fetch_bytes: int) -> Iterator[tuple[_Place, _Place]]:
     """The first and the last of the rows that are fetched together.
 
     A segment's parts are all of one size except the last, so that none of them need be read for it.
     """
-    found = segments.groupBy("start_pos").agg(
-        sf.first("end_pos").alias("end_pos"), sf.count("*").alias("parts")
-    )
+    found = segments.group_by(["start_pos", "end_pos"]).aggregate([([], "count_all")])
     group: list[_Place] = []
     size = 0
-    for start, end, parts in sorted(tuple(row) for row in found.coalesce(1).collect()):
+    columns = [found.column(name).to_pylist() for name in ("start_pos", "end_pos", "count_all")]
+    for start, end, parts in sorted(zip(*columns, strict=True)):
         for part in range(parts):
             part_size = (end - start) // parts
             if group and size + part_size > fetch_bytes:

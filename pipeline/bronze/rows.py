@@ -46,16 +46,16 @@ class Stretch:
 
 
 def segment_batches(stretches: Iterable[Stretch]) -> Iterator[pa.RecordBatch]:
-    """The rows, as many to a batch as are small together."""
+    """The rows, as many to a batch as are small together: a large one has a batch of its own."""
     rows: list[dict[str, Any]] = []
     size = 0
     for _, of_one_file in groupby(stretches, key=lambda stretch: stretch.row.path):
         for row in _rows_of_file(list(of_one_file)):
-            rows.append(row)
-            size += len(row["content"])
-            if size >= _BATCH_BYTES:
+            if rows and size + len(row["content"]) > _BATCH_BYTES:
                 yield pa.RecordBatch.from_pylist(rows, schema=SEGMENTS)
                 rows, size = [], 0
+            rows.append(row)
+            size += len(row["content"])
     if rows:
         yield pa.RecordBatch.from_pylist(rows, schema=SEGMENTS)
 

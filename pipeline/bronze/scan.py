@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
-
-import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from decoder.constants import EventType
 from decoder.encryption.stream_cipher import StreamCipher
@@ -26,15 +22,12 @@ from decoder.tally import Tally
 from pipeline import stores
 from pipeline.bronze.archive import ArchiveError
 from pipeline.bronze.storage import file_name, opened, read_anew, read_windows
+from pipeline.engine import Engine
 from pipeline.errors import MissingRequirementError
-from pipeline.kernels import warm_first
-from pipeline.sessions import tasks_of_a_job
+from pipeline.progress import Task
 from pipeline.stores import said_by
 
 _ENDS = (EventType.ROTATE, EventType.STOP)
-_TASKS = 64
-"""At least: files differ in size, and many small tasks even that out."""
-_FOUND = pa.schema([("id", pa.int64()), ("scan", pa.string()), ("problem", pa.string())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +71,6 @@ class Scan:
     growing: bool
     sha256: str
     gtids: str | None
-
-    def to_json(self) -> str:
-        """All of it as text."""
-        return json.dumps({**asdict(self), "cuts": [cut_to_json(cut) for cut in self.cuts]})
-
-    @classmethod
-    def from_json(cls, text: str) -> Scan:
-        """The scan that `to_json` wrote."""
-        values = json.loads(text)
-        values["cuts"] = tuple(cut_from_json(cut) for cut in values["cuts"])
-        values |= {name: Mark(**values[name]) for name in ("boundary", "end")}
-        return cls(**values)
 
 
 def cut_to_json(cut: Cut) -> dict[str, Any]:
@@ -151,43 +132,37 @@ def scan(task: ScanTask) -> Scan:
     )
 
 
-def scan_all(spark: SparkSession, tasks: Sequence[ScanTask]) -> Iterator[tuple[int, Scan]]:
-    """Scan files in Spark's workers; gives each file's index with what was found.
+def scan_all(
+    engine: Engine, tasks: Sequence[ScanTask], progress: Task | None = None
+) -> dict[int, Scan]:
+    """Scan files; what was found, by the file's index. `progress` advances by files.
 
     A file that is gone (purged since it was listed) is left out: the next run lists anew, and where
     files follow it is missing between them. Raises MissingRequirementError for one that is there,
-    and that workers cannot read.
+    and that tasks cannot read.
     """
-    if not tasks:
-        return
-
-    def found(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for index in batch.column("id").to_pylist():
-                scanned: str | None = None
-                problem: str | None = None
-                try:
-                    scanned = read_anew(partial(scan, tasks[index])).to_json()
-                except (OSError, ImportError) as error:
-                    problem = said_by(error)
-                yield pa.RecordBatch.from_pylist(
-                    [{"id": index, "scan": scanned, "problem": problem}], _FOUND
-                )
-
-    indexes = spark.range(0, len(tasks), 1, min(len(tasks), max(tasks_of_a_job(spark), _TASKS)))
-    scans = indexes.mapInArrow(warm_first(found), "id BIGINT, scan STRING, problem STRING")
-    for row in scans.collect():
-        if row["problem"] is None:
-            yield row["id"], Scan.from_json(row["scan"])
+    found: dict[int, Scan] = {}
+    for index, scanned in engine.run(_attempt, tasks, progress):
+        if isinstance(scanned, Scan):
+            found[index] = scanned
         else:
-            _require_gone(tasks[row["id"]].path, row["problem"])
+            _require_gone(tasks[index].path, scanned, engine.readers)
+    return found
 
 
-def _require_gone(path: str, problem: str) -> None:
+def _attempt(task: ScanTask) -> Scan | str:
+    """The scan, or why the file cannot be read."""
+    try:
+        return read_anew(partial(scan, task))
+    except (OSError, ImportError) as error:
+        return said_by(error)
+
+
+def _require_gone(path: str, problem: str, readers: str) -> None:
     if stores.exists(path):
         raise MissingRequirementError(
-            f"Spark's workers cannot read {path}, which is there: {problem}.",
-            remedy="They need the paths, packages and credentials that the driver has.",
+            f"{readers} cannot read {path}, which is there: {problem}.",
+            remedy="Whoever reads it needs the paths, packages and credentials to do so.",
         )
 
 

@@ -17,6 +17,7 @@ from fsspec.implementations.local import LocalFileSystem
 from decoder.encryption.stream_cipher import StreamCipher
 from pipeline.bronze.archive import ArchivedFile, log_name
 from pipeline.bronze.decrypted_file import DecryptedFile
+from pipeline.cancellation import require_wanted
 from pipeline.errors import SettingsError
 from pipeline.stores import filesystem_of, said_by, sentences
 
@@ -259,8 +260,12 @@ def decrypted(stored: BinaryIO, cipher: StreamCipher | None) -> BinaryIO:
 
 
 def read_windows(stream: BinaryIO, size: int | None, window: int = WINDOW) -> Iterator[bytes]:
-    """The next `size` bytes, a window at a time; fewer where the file ends, all with None."""
+    """The next `size` bytes, a window at a time; fewer where the file ends, all with None.
+
+    Raises CancelledTaskError in a task that is not wanted any more.
+    """
     while size is None or size > 0:
+        require_wanted()
         data = stream.read(window if size is None else min(window, size))
         if not data:
             return

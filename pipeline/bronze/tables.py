@@ -1,8 +1,11 @@
-"""The columns of bronze's two tables."""
+"""Bronze's two tables: their columns, and what files of them can be skipped by."""
 
 from __future__ import annotations
 
 import pyarrow as pa
+
+from pipeline.lake import Lake
+from pipeline.lake_tables.table import LakeTable
 
 SEGMENTS = pa.schema(
     [
@@ -32,13 +35,6 @@ SEGMENTS = pa.schema(
         # bronze's batch that wrote it
         pa.field("batch", pa.int64()),
     ]
-)
-
-SEGMENTS_DDL = (
-    "source STRING, file STRING, incarnation STRING, ordinal BIGINT, start_pos BIGINT,"
-    " end_pos BIGINT, part INT, preamble BINARY, content BINARY, sha256 STRING,"
-    " transaction_pos BIGINT, incomplete BOOLEAN, events MAP<STRING, BIGINT>, transactions BIGINT,"
-    " first_committed_at TIMESTAMP, last_committed_at TIMESTAMP, gtids STRING, batch BIGINT"
 )
 
 FILES = pa.schema(
@@ -76,3 +72,14 @@ FILES = pa.schema(
         pa.field("batch", pa.int64()),
     ]
 )
+
+
+def segments_table(lake: Lake) -> LakeTable:
+    """`bronze/segments`: the bytes of all sources."""
+    statistics = ("source", "file", "ordinal", "start_pos", "end_pos", "part", "batch")
+    return LakeTable(lake.segments, SEGMENTS, statistics=statistics)
+
+
+def files_table(lake: Lake) -> LakeTable:
+    """`bronze/files`: a row per file, by source."""
+    return LakeTable(lake.files, FILES, partition_by=("source",))

@@ -3,14 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
+
+import pytest
 
 from pipeline import delta
+from pipeline.lake_tables.native import NativeTables
+from pipeline.lake_tables.table import LakeTable, Step
 
 
 class Killed(BaseException):
     """Stands for SIGKILL: nothing in the pipeline may catch it and go on."""
+
+
+class Killer(Protocol):
+    """Sees every commit: `commit` makes it, as the step of `app`, to `table`."""
+
+    def __call__(self, commit: Callable[[], object], app: str, table: str) -> None: ...
+
+
+def at_commits(patch: pytest.MonkeyPatch, killer: Killer) -> None:
+    """Have all commits of the pipeline, by Spark and by delta-rs, pass by the killer.
+
+    delta-rs's do when their files are written; a step that is done already is none.
+    """
+    by_spark = delta.commit
+    by_delta_rs: Callable[..., Any] = NativeTables._write
+
+    def commit(action: Callable[[], object], *, app: str, version: int, table: str = "") -> None:
+        made = partial(by_spark, action, app=app, version=version, table=table)
+        killer(made, app, table)
+
+    def write(
+        tables: NativeTables, table: LakeTable, opened: Any, chosen: Any, step: Step | None
+    ) -> Any:
+        results: list[Any] = []
+
+        def made() -> None:
+            results.append(by_delta_rs(tables, table, opened, chosen, step))
+
+        killer(made, step.app if step else "", table.reference)
+        return results[0]
+
+    patch.setattr(delta, "commit", commit)
+    patch.setattr(NativeTables, "_write", write)
 
 
 class Executioner:
@@ -23,18 +61,17 @@ class Executioner:
         self.left = commits
         self.after = after
         self.layer = layer
-        self.real = delta.commit
 
-    def __call__(self, action: Callable[[], object], **names: Any) -> None:
+    def __call__(self, commit: Callable[[], object], app: str, table: str) -> None:
         if self.left < 0:
             raise Killed
-        if self.layer and self.layer not in names["app"].split("/"):
-            self.real(action, **names)
+        if self.layer and self.layer not in app.split("/"):
+            commit()
             return
         self.left -= 1
         if self.left < 0 and not self.after:
             raise Killed
-        self.real(action, **names)
+        commit()
         if self.left < 0:
             raise Killed
 
@@ -47,15 +84,14 @@ class AfterEachCommit:
     """
 
     def __init__(self, nth: int = 1) -> None:
-        self.real = delta.commit
         self.nth = nth
         self.commits: list[str] = []
 
-    def __call__(self, action: Callable[[], object], **names: Any) -> None:
-        before = _commits(names["table"])
-        self.real(action, **names)
-        if _commits(names["table"]) > before:
-            self.commits.append(names["table"])
+    def __call__(self, commit: Callable[[], object], app: str, table: str) -> None:
+        before = _commits(table)
+        commit()
+        if _commits(table) > before:
+            self.commits.append(table)
             if len(self.commits) % self.nth == 0:
                 raise Killed
 

@@ -92,6 +92,7 @@ def test_durations_are_read_as_people_write_them(text: str, read: timedelta | No
             "keep_runs: 0",
             "conf.yml:1: keep_runs: expects a whole number from 1 to 36500, such as 90",
         ),
+        ("engine: threads", "conf.yml:1: engine: expects auto, spark or local (given: 'threads')."),
         ("log: xml", "conf.yml:1: log: expects text or json (given: 'xml')."),
         ("source: a b", "conf.yml:1: source: expects a name of letters, digits, - _ and . that"),
         ("include: [shop.*, orders]", "include.1: 'orders' is not a pattern over schema.table"),

@@ -36,7 +36,7 @@ def finish(bronze: Bronze) -> None:
     ledger = Ledger(bronze.spark, bronze.lake, "shop")
     plan = ledger.open("bronze")
     assert plan is not None
-    carry_out(bronze.spark, bronze.lake, ledger, plan, QuietProgress(), bronze.settings.encryption)
+    carry_out(bronze.spark, bronze.settings, ledger, plan, QuietProgress())
 
 
 def test_archives_of_every_kind_come_back_as_the_logs_they_hold(bronze: Bronze) -> None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import shutil
 import threading
 import zlib
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import fsspec
 import pytest
@@ -17,10 +15,13 @@ from pyspark.sql import SparkSession
 from decoder.constants import EventType
 from pipeline import delta
 from pipeline.bronze.batch import carry_out
+from pipeline.bronze.scan import ScanTask, scan_all
+from pipeline.engine import LocalEngine
 from pipeline.errors import MissingRequirementError
 from pipeline.ledger import Ledger
 from pipeline.progress import QuietProgress
-from tests.support.bronze_input import FILES, IN_USE, Bronze, KilledError
+from tests.support.bronze_input import FILES, IN_USE, Bronze
+from tests.support.kills import Executioner, Killed, at_commits
 from tests.support.old_logs import SERVER_ID, V3, OldLog, query
 
 
@@ -193,7 +194,7 @@ def test_a_file_that_vanishes_between_plan_and_reading_is_left_out(bronze: Bronz
     (bronze.input / FILES[1].name).unlink()
     plan = ledger.open("bronze")
     assert plan is not None
-    carry_out(bronze.spark, bronze.lake, ledger, plan, QuietProgress())
+    carry_out(bronze.spark, bronze.settings, ledger, plan, QuietProgress())
     row = bronze.rows()[FILES[1].name]
     assert (row.state, row.ingested_upto) == ("faulty", 0)
     assert "changed or vanished" in (row.fault or "")
@@ -206,13 +207,30 @@ def test_what_only_the_driver_can_read_is_an_error(bronze: Bronze) -> None:
     """A store in the driver's memory stands for a path or a credential that workers do not have."""
     files = fsspec.filesystem("memory")
     files.pipe(f"/shop/{FILES[0].name}", FILES[0].read_bytes())
-    bronze.settings = bronze.settings.model_copy(update={"binlogs": "memory://shop"})
+    changed = {"binlogs": "memory://shop", "engine": "spark"}
+    bronze.settings = bronze.settings.model_copy(update=changed)
     try:
         with pytest.raises(MissingRequirementError, match="workers cannot read memory:///shop/bin"):
             bronze.run()
     finally:
         files.rm("/shop", recursive=True)
     assert bronze.rows() == {}
+
+
+def test_what_this_process_cannot_read_is_an_error_and_what_is_gone_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, gone = tmp_path / "log.000001", tmp_path / "log.000002"
+    there.touch()
+
+    def refused(path: str, *_: object) -> None:
+        raise PermissionError(f"no right to read {path}")
+
+    monkeypatch.setattr("pipeline.bronze.scan.opened", refused)
+    tasks = [ScanTask(str(f), f.name, None, None, False, 1, 1) for f in (gone, there)]
+    assert scan_all(LocalEngine(2), tasks[:1]) == {}
+    with pytest.raises(MissingRequirementError, match=r"this process cannot read \S+, which is"):
+        scan_all(LocalEngine(2), tasks)
 
 
 def test_a_run_killed_before_any_commit_is_finished_by_the_next(
@@ -239,20 +257,11 @@ def test_a_run_killed_before_any_commit_is_finished_by_the_next(
 
 def _killed_after(bronze: Bronze, commits: int) -> bool:
     """Run until it dies before the commit after so many; False: there are not so many."""
-    original = delta.commit
-    done: list[str] = []
-
-    def dying(action: Callable[[], object], *, app: str, **options: Any) -> None:
-        if len(done) == commits:
-            raise KilledError
-        original(action, app=app, **options)
-        done.append(app)
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipeline.delta.commit", dying)
+        at_commits(patch, Executioner(commits, after=False))
         try:
             bronze.run()
-        except KilledError:
+        except Killed:
             return True
     return False
 
