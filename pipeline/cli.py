@@ -229,7 +229,8 @@ def runs(
     json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
     """The last runs: what each one read and wrote, how long it took, how far behind gold was."""
-    from pipeline.delta import exists
+    from pipeline.lake_tables.opening import tables_of
+    from pipeline.ledger_table import batches
     from pipeline.preflight import no_lake, require_lake
     from pipeline.runs.show import show_runs
     from pipeline.runs.store import read_runs
@@ -238,7 +239,7 @@ def runs(
     settings = require_lake(settings_of(conf, lake=lake))
     spark, place = session(settings), settings.layout
     found = read_runs(spark, place, source=source, last=last)
-    if not found and not exists(spark, place.ledger("batches")):
+    if not found and not tables_of(spark, place).exists(batches(place)):
         raise no_lake(settings)
     if json:
         for record in found:

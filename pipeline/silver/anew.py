@@ -10,19 +10,21 @@ its plan first, and then looks for the other's (see `maintenance.batch`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-import pyarrow as pa
-from pyspark.sql import SparkSession, functions as sf
+from pyspark.sql import SparkSession
 
-from decoder import schemas
-from pipeline import delta
-from pipeline.bronze.files import FileRow, read_files
-from pipeline.catalog.definitions import read_items
+from pipeline.bronze.files import FileRow, read_files, stored_ordinals
+from pipeline.catalog.definitions import definitions, read_items
+from pipeline.catalog.items import TimelineItem
 from pipeline.errors import BinlakeError, ConcurrentRunError
 from pipeline.lake import Lake
+from pipeline.lake_tables.conditions import compare, equal
+from pipeline.lake_tables.opening import tables_of
+from pipeline.lake_tables.table import LakeTable, Step
+from pipeline.lake_tables.tables import Tables
 from pipeline.ledger import Ledger, Plan
 from pipeline.removed import ABANDONED, MAINTAINED
 from pipeline.settings import Settings
@@ -31,11 +33,17 @@ from pipeline.silver.planning import what_is_new
 from pipeline.silver.refresh import Begins, asked
 from pipeline.silver.seen_before import Recognised
 from pipeline.silver.segments import Mark
-from pipeline.silver.spark_types import spark_schema
 from pipeline.silver.standing import Standing, silver_standing, silver_to_be
-from pipeline.silver.tables import PROPERTIES
+from pipeline.silver.tables import (
+    changes_app,
+    committer,
+    emptied_changes_table,
+    is_mapped,
+    quarantine_table,
+    statements_table,
+    transactions_table,
+)
 from pipeline.silver.views import drop_view
-from pipeline.sql_text import in_sql, literal
 
 NAMED = 5
 """So many files are named in a refusal."""
@@ -63,7 +71,7 @@ def require_refreshable(spark: SparkSession, settings: Settings, ledger: Ledger)
     files = read_files(spark, lake, source)
     new = what_is_new(spark, lake, source, None, settings.given_up)
     upto = stood_at(silver_standing(ledger), (last.body["to"][0], last.body["to"][1]))
-    require_whole(files, ordinals(spark, lake, source), source, new, upto)
+    require_whole(files, stored_ordinals(spark, lake, source), source, new, upto)
 
 
 def require_whole(
@@ -98,14 +106,6 @@ def in_words(names: Sequence[str]) -> str:
     """Some names, and how many more there are."""
     more = len(names) - NAMED
     return f"{', '.join(names[:NAMED])}{f' and {more} more' if more > 0 else ''}"
-
-
-def ordinals(spark: SparkSession, lake: Lake, source: str) -> set[int]:
-    """The files of which bronze has bytes."""
-    if not delta.exists(spark, lake.segments):
-        return set()
-    rows = delta.read(spark, lake.segments).where(sf.col("source") == source)
-    return {row["ordinal"] for row in rows.select("ordinal").distinct().coalesce(1).collect()}
 
 
 def stood_at(standing: Standing, end: Mark) -> Mark:
@@ -172,46 +172,53 @@ def begin(
     require_no_maintenance(ledger)
     # One that comes from here on sees the plan, and removes nothing.
     maintained = last_maintained(ledger)
-    if gone := gone_files(read_files(spark, lake, source), ordinals(spark, lake, source)):
+    if gone := gone_files(read_files(spark, lake, source), stored_ordinals(spark, lake, source)):
         reason = f"bronze has lost {in_words(gone)} to binlake maintain meanwhile."
         ledger.finish(plan, {ABANDONED: reason, **_record(body)})
         raise RefreshRefusedError(reason, remedy="Silver and gold are as they were.")
-    for name, table in _shared(lake):
-        _delete(spark, name, table, source, plan.batch)
-    empty = spark.createDataFrame([], spark_schema(pa.schema(schemas.CHANGE_FIELDS)))
-    tables = body.begins.tables if body.begins else ()
+    tables = tables_of(spark, lake)
+    for what, shared in _shared(lake):
+        _delete(tables, what, shared, source, plan.batch)
+    places = body.begins.tables if body.begins else ()
+    mapped = _mapped(read_items(spark, lake, source))
 
     def clear(place: tuple[str, str, int]) -> None:
-        schema, table, version = place
-        reference = lake.changes(schema, table, version)
-        if not delta.exists(spark, reference):
-            return
-        app = f"silver/{source}/{schema}/{table}/v{version}"
-        delta.overwrite_once(empty, reference, app=app, version=plan.batch, options=PROPERTIES)
+        table = emptied_changes_table(lake, *place, mapped=place in mapped)
+        by = committer(spark, tables, table)
+        if by.exists(table):
+            by.clear(table, Step(changes_app(source, *place), plan.batch))
 
     with ThreadPoolExecutor(settings.parallel_tables) as pool:
-        list(pool.map(clear, tables))
-    for schema, table in sorted({place[:2] for place in tables}):
-        drop_view(spark, lake, schema, table)
+        list(pool.map(clear, places))
+    for schema, name in sorted({place[:2] for place in places}):
+        drop_view(spark, lake, schema, name)
     # Last: they tell whose the tables are.
-    _delete(spark, "definitions", lake.ledger("definitions"), source, plan.batch)
+    _delete(tables, "definitions", definitions(lake), source, plan.batch)
     ledger.finish(plan, {MAINTAINED: maintained, **_record(replace(body, cut_lsn=0))})
+
+
+def _mapped(items: Iterable[TimelineItem]) -> frozenset[tuple[str, str, int]]:
+    """The tables of changes whose columns are mapped; none once a run has deleted the items, when
+    all is emptied."""
+    return frozenset(
+        (item.schema, item.table, item.version)
+        for item in items
+        if item.version is not None and item.definition and is_mapped(item.definition)
+    )
 
 
 def _record(body: SilverPlan) -> dict[str, object]:
     return {"to": list(body.end), "cut_lsn": body.cut_lsn, "rows": {}, "counts": {}}
 
 
-def _shared(lake: Lake) -> Iterator[tuple[str, str]]:
-    yield "transactions", lake.transactions
-    yield "statements", lake.statements
-    yield "quarantine", lake.quarantine
+def _shared(lake: Lake) -> Iterator[tuple[str, LakeTable]]:
+    yield "transactions", transactions_table(lake)
+    yield "statements", statements_table(lake)
+    yield "quarantine", quarantine_table(lake)
 
 
-def _delete(spark: SparkSession, name: str, table: str, source: str, batch: int) -> None:
-    """What batches of before have written of the source: this may be done late, by another run."""
-    if not delta.exists(spark, table):
-        return
-    delete = f"DELETE FROM {in_sql(table)} WHERE source = {literal(source)} AND batch <= {batch}"
-    app = f"silver/{source}/refresh/{name}"
-    delta.execute_once(spark, delete, table, app=app, version=batch)
+def _delete(tables: Tables, name: str, table: LakeTable, source: str, batch: int) -> None:
+    """Delete the rows of the source's earlier batches; another run may do this late."""
+    if tables.exists(table):
+        mine = equal("source", source) & compare("batch", "<=", batch)
+        tables.delete(table, mine, Step(f"silver/{source}/refresh/{name}", batch))

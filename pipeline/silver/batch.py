@@ -2,40 +2,40 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from decoder.definition import TableDefinition
+from pipeline import stores
 from pipeline.catalog.definitions import append_items
 from pipeline.catalog.effects import TableName
-from pipeline.job_progress import following
-from pipeline.kernels import warm_first
+from pipeline.lake import Lake
 from pipeline.ledger import Ledger, Plan
 from pipeline.progress import Progress
-from pipeline.sessions import own_session, tasks_of_a_job
 from pipeline.settings import Settings
 from pipeline.silver import segments
 from pipeline.silver.anew import begin
-from pipeline.silver.blobs import BLOBS
-from pipeline.silver.claims import require_unclaimed
-from pipeline.silver.decode import (
-    FAULTS,
-    STATEMENTS,
-    TRANSACTIONS,
-    Decode,
-    table_target,
+from pipeline.silver.batch_tables import (
+    DecodedFaults,
+    Target,
+    commit,
+    destinations,
+    rows_by_table,
+    targets_of,
 )
-from pipeline.silver.lossy import read_lossy, sentences
+from pipeline.silver.claims import require_unclaimed
+from pipeline.silver.decode import FAULTS, STATEMENTS, TRANSACTIONS, Decode, table_target
+from pipeline.silver.decoding import SEEN, DecodeAndWrite, Decoded, together
+from pipeline.silver.lossy import sentences
 from pipeline.silver.plan import SilverPlan
 from pipeline.silver.quarantine import append_faults, resolve, still_faulty, supersede
+from pipeline.silver.segment_tasks import Work, results
 from pipeline.silver.segments import SegmentRef
-from pipeline.silver.spark_types import spark_schema
-from pipeline.silver.staging import Staging, big_row_session, remove_leftovers, staging
-from pipeline.silver.tables import WRITING, write_tables
-from pipeline.silver.transactions import append_statements, append_transactions, count_seen
+from pipeline.silver.target_writer import Destination
 from pipeline.silver.views import write_views
 
 BEGUN = (
@@ -69,6 +69,16 @@ def execute(
         return Done(plan.batch, {})
 
 
+def remove_leftovers(lake: Lake, source: str, finished: int) -> None:
+    """Remove what runs that died have left in the scratch space of the source's batches up to
+    `finished`."""
+    folder = f"{lake.staging}/{source}"
+    for name in stores.names_in(folder):
+        number = name.partition("-")[0]
+        if number.isdigit() and int(number) <= finished:
+            stores.remove(f"{folder}/{name}")
+
+
 class _Batch:
     def __init__(
         self,
@@ -78,7 +88,7 @@ class _Batch:
         plan: Plan,
         progress: Progress,
     ) -> None:
-        self.spark = big_row_session(spark)
+        self.spark = spark
         self.body = SilverPlan.from_body(plan.body)
         self.settings = settings.with_decoding(self.body.conf)
         self.ledger = ledger
@@ -94,32 +104,24 @@ class _Batch:
         append_items(self.spark, self.lake, source, batch, self.body.items)
         # Once more: another source's run may have planned the same table at the same time.
         require_unclaimed(self.spark, self.ledger, self.body.table_names)
-        with staging(self.spark, self.lake, source, batch) as blobs:
-            decoded = self._decode(blobs)
-            counts = blobs.counts() if decoded else {}
-            staged = replace(blobs, spark=own_session(self.spark, WRITING))
-            rows = self._write_tables(staged, counts)
-            unseen = self._write_views(counts)
-            append_transactions(staged, self.lake, source, batch, counts)
-            append_statements(staged, self.lake, source, batch, counts)
-            faults = self._faults(staged, counts)
-            lossy = read_lossy(staged, counts)
-            seen = count_seen(staged, counts) if self.body.seen else 0
-        record = self._record(counts, rows, decoded) | {"lossy": lossy, "seen_before": seen}
+        scratch = f"{self.lake.staging}/{source}/{batch}-{uuid.uuid4().hex}"
+        targets = targets_of(self.spark, self.settings, self.body, batch, scratch)
+        refs = self._refs()
+        try:
+            decoded = self._decode(refs, destinations(targets, scratch), scratch)
+            self._commit(decoded, targets)
+            unseen = self._write_views(decoded.counts)
+            faults = self._faults(DecodedFaults(decoded))
+        finally:
+            stores.remove(scratch)
+        lossy, seen = decoded.lossy(), decoded.counts.get(SEEN, 0) if self.body.seen else 0
+        told = {"lossy": lossy, "seen_before": seen}
+        record = self._record(decoded.counts, len(refs)) | told
         self.ledger.finish(self.plan, record)
         remove_leftovers(self.lake, source, batch)
         return Done(
             batch, record["counts"], tuple(faults), (*sentences(lossy), *_told(seen), *unseen)
         )
-
-    def _decode(self, staged: Staging) -> int:
-        """Decode all segments of the plan to staging; how many there are."""
-        refs = self._refs()
-        with self.progress.task("decode segments", len(refs), "segments") as task:
-            for chunk in self._chunks(refs):
-                with following(self.spark, task, len(chunk)):
-                    staged.write(self._blobs(chunk))
-        return len(refs)
 
     def _refs(self) -> list[SegmentRef]:
         place = self.spark, self.lake, self.settings.source
@@ -127,15 +129,17 @@ class _Batch:
             return segments.at(*place, [(r.ordinal, r.start_pos) for r in self.body.retried])
         return segments.between(*place, self.body.start, self.body.end)
 
-    def _chunks(self, refs: list[SegmentRef]) -> list[list[SegmentRef]]:
-        """Segments taken up again do not follow each other: each is a chunk of its own."""
-        if self.body.retried:
-            return [[ref] for ref in refs]
-        return list(segments.chunks(refs, tasks_of_a_job(self.spark)))
+    def _decode(
+        self, refs: list[SegmentRef], places: Mapping[str, Destination], scratch: str
+    ) -> Decoded:
+        """Decode all segments of the plan, into files that no commit names yet."""
+        work = Work("decode segments", refs, apart=bool(self.body.retried))
+        task = DecodeAndWrite(self._decoding(), places, scratch)
+        return together(results(self.spark, self.settings, work, task, self.progress), places)
 
-    def _blobs(self, chunk: list[SegmentRef]) -> Any:
+    def _decoding(self) -> Decode:
         only = {(r.ordinal, r.start_pos): frozenset(r.lsns) for r in self.body.retried}
-        decode = Decode(
+        return Decode(
             self.settings.type_options,
             self.settings.wanted,
             self.body.table_ids,
@@ -146,46 +150,41 @@ class _Batch:
             passed=self.body.passed,
             lower_case=self.settings.lower_case_table_names in (1, 2),
         )
-        tasks = min(len(chunk), tasks_of_a_job(self.spark))
-        rows = segments.content(self.spark, self.lake, self.settings.source, chunk, spread=tasks)
-        return rows.mapInArrow(warm_first(decode), spark_schema(BLOBS))
 
-    def _write_tables(self, staged: Staging, counts: Mapping[str, int]) -> dict[str, int]:
-        tables = {t.table_id for t in self.body.tables if counts.get(table_target(t.table_id))}
-        with self.progress.task("write silver tables", len(tables), "tables") as task:
-            return write_tables(
-                staged, self.lake, self.settings, self.body, self.plan.batch, counts, task
-            )
+    def _commit(self, decoded: Decoded, targets: Mapping[str, Target]) -> None:
+        tables = sum(map(decoded.has, targets))
+        with self.progress.task("write silver tables", tables, "tables") as task:
+            commit(decoded, targets, self.settings, self.plan.batch, task)
 
     def _write_views(self, counts: Mapping[str, int]) -> list[str]:
         tables = [t for t in self.body.tables if counts.get(table_target(t.table_id))]
         touched = ((TableName(*_parts(t.definition)), t.version) for t in tables)
         return write_views(self.spark, self.lake, touched)
 
-    def _faults(self, staged: Staging, counts: Mapping[str, int]) -> list[str]:
+    def _faults(self, faults: DecodedFaults) -> list[str]:
         source, batch = self.settings.source, self.plan.batch
         # What is decoded again has told its faults before, unless it is read another way now.
         again = bool(self.body.again)
         told = self.body.retried and not again
-        targets = [FAULTS] if counts.get(FAULTS) and not told else []
-        found = append_faults(staged, self.settings, batch, targets, self.body.faults, again=again)
+        found = append_faults(
+            self.spark, self.settings, batch, [] if told else faults, self.body.faults, again=again
+        )
         if not self.body.retried:
             supersede(self.spark, self.lake, source, batch, self.body.seeded)
             return found
-        remaining = still_faulty(staged, counts, self.settings.wanted)
+        remaining = still_faulty(faults, self.settings.wanted)
         resolve(self.spark, self.lake, source, batch, self.body.retried, remaining, self.body.again)
         if not remaining:
             return found
         return [*found, f"{len(remaining)} transactions in quarantine still cannot be decoded."]
 
-    def _record(
-        self, counts: Mapping[str, int], rows: Mapping[str, int], decoded: int
-    ) -> dict[str, Any]:
+    def _record(self, counts: Mapping[str, int], decoded: int) -> dict[str, Any]:
         """The batch in the ledger: where silver stands now, and what was done."""
+        rows = rows_by_table(self.body, counts)
         return {
             "to": list(self.body.end),
             "cut_lsn": self.body.cut_lsn,
-            "rows": dict(rows),
+            "rows": rows,
             "counts": {
                 "segments": decoded,
                 "rows": sum(rows.values()),

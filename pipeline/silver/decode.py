@@ -1,7 +1,7 @@
-"""Bronze's segments to blobs of decoded rows, and to what the survey needs: in Spark's workers.
+"""Bronze's segments to decoded rows by target, and to what the survey needs: in tasks.
 
-Both are functions for `mapInArrow` over rows of `SEGMENT_COLUMNS`, in which the parts of a segment
-follow each other. Only one segment's bytes and the open blobs are held.
+Both are functions of rows of `SEGMENT_COLUMNS`, in which the parts of a segment follow each other.
+Only one segment's bytes are held.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from decoder.results import Changes, Definitions, Faults, Result, Statements, Tr
 from decoder.statements import may_change_tables
 from decoder.stream import Segment, SegmentDecoder
 from pipeline.catalog.effects import TableName
-from pipeline.silver.blobs import Packer
 from pipeline.silver.lossy import LOSSY, lossy_counts
 from pipeline.silver.server_version import server_version
 from pipeline.silver.statement_faults import NamedTables
@@ -45,7 +44,7 @@ TRANSACTIONS = "transactions"
 PARTS = "transaction_parts"
 STATEMENTS = "statements"
 FAULTS = "faults"
-"""Targets of blobs besides the tables'."""
+"""Targets of rows besides the tables'."""
 
 STAGED_TRANSACTIONS = schemas.TRANSACTIONS.append(SEEN_BEFORE)
 STAGED_FAULTS = pa.schema(
@@ -79,7 +78,7 @@ def table_target(table_id: int) -> str:
 
 @dataclass(frozen=True)
 class Decode:
-    """Decodes segments completely, to rows of `BLOBS`.
+    """Decodes segments completely, to batches by target.
 
     `table_ids`: fingerprint of a definition → the plan's number for its table. With `only`, the
     place of a segment → transactions that faults held in it, just the changes of these are given,
@@ -99,21 +98,17 @@ class Decode:
     again: frozenset[str] = frozenset()
     passed: tuple[int, ...] = ()
 
-    def __call__(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The blobs of all segments in `rows`."""
-        packer = Packer()
+    def __call__(self, rows: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """Batches of all segments in `rows`, each with its target."""
         ids: dict[TableDefinition, int | None] = {}
         splitter = Splitter(self.seen)
         for segment, parts in _segments(rows):
             split = splitter.split(segment, parts)
             if split.seen is not None:
-                for target, batch in _whole_and_parts(segment, marked(split.seen, seen=True)):
-                    yield from packer.add(target, batch)
+                yield from _whole_and_parts(segment, marked(split.seen, seen=True))
             for stretch, content in split.stretches:
                 for result in self._results(stretch, content):
-                    for target, batch in self._targets(segment, result, ids):
-                        yield from packer.add(target, batch)
-        yield from packer.finish()
+                    yield from self._targets(segment, result, ids)
 
     def _results(self, stretch: Segment, parts: Iterator[pa.Buffer]) -> Iterator[Result]:
         """What the decoder gives, with the tables of statements that are faults."""
@@ -181,7 +176,7 @@ class Survey:
     wanted: Wanted
     seen: Mapping[Place, str] = field(default_factory=dict)
 
-    def __call__(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def __call__(self, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Rows of `FOUND` for all segments in `rows`."""
         splitter = Splitter(self.seen)
         for segment, parts in _segments(rows):

@@ -14,8 +14,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from pyspark.sql import Row
-
 from pipeline.bronze.executed import Following, follows
 from pipeline.bronze.files import FileRow
 from pipeline.catalog.dump import DumpedStatement
@@ -30,9 +28,9 @@ from pipeline.server.version import server_number
 from pipeline.silver.beginning import Beginning
 from pipeline.silver.seeding import Reached
 from pipeline.silver.segments import Mark, SegmentRef, lsn_of
-from pipeline.silver.survey import logged_statement
+from pipeline.silver.survey import Found, logged_statement
 
-Find = Callable[[Sequence[SegmentRef]], Sequence[Row]]
+Find = Callable[[Sequence[SegmentRef]], Sequence[Found]]
 """Surveys segments, as `pipeline.silver.survey.find` does."""
 
 
@@ -106,7 +104,7 @@ def beginnings(
     readings: Readings,
     timeline: Timeline,
     start: Mark,
-    rows: Iterable[Row],
+    rows: Iterable[Found],
     later: Sequence[SegmentRef] = (),
     find: Find = lambda _: (),
 ) -> list[Beginning]:
@@ -142,7 +140,7 @@ def beginnings(
 
 
 def waits_for(
-    to_come: Iterable[CreateStatements], rows: Iterable[Row], timeline: Timeline
+    to_come: Iterable[CreateStatements], rows: Iterable[Found], timeline: Timeline
 ) -> str | None:
     """Why a lake's first batch is better taken later: tables in it get their names only once the
     log has come to where their server was asked for them. `timeline` stands at the batch's end."""
@@ -164,7 +162,7 @@ def _and_more(names: Sequence[TableName]) -> str:
     return f" and {len(names) - 1} more tables" if len(names) > 1 else ""
 
 
-def _touches(rows: Iterable[Row], timeline: Timeline) -> defaultdict[TableName, list[int]]:
+def _touches(rows: Iterable[Found], timeline: Timeline) -> defaultdict[TableName, list[int]]:
     """The transactions that may have changed a definition, by what `touched` names."""
     found: defaultdict[TableName, list[int]] = defaultdict(list)
     there: set[TableName] = set()
@@ -192,7 +190,7 @@ def _did_nothing(effect: Effect, at: LoggedStatement, there: Collection[TableNam
     return effect.name in there
 
 
-def _shown_name(row: Row) -> TableName:
+def _shown_name(row: Found) -> TableName:
     shown = json.loads(row["content"])
     return TableName(shown["schema"], shown["table"])
 

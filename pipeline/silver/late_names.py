@@ -13,15 +13,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pyspark.sql import Row, SparkSession, functions as sf
+from pyspark.sql import SparkSession
 
-from pipeline import delta
 from pipeline.bronze.files import FileRow, read_files
 from pipeline.bronze.kept_statements import kept
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
 from pipeline.catalog.timeline import CatalogOptions, Timeline
 from pipeline.lake import Lake
+from pipeline.lake_tables.conditions import equal
+from pipeline.lake_tables.opening import tables_of
 from pipeline.progress import Progress
 from pipeline.settings import Settings
 from pipeline.silver import segments
@@ -29,8 +30,8 @@ from pipeline.silver.beginning import beginning
 from pipeline.silver.known_tables import beginnings, locate
 from pipeline.silver.seeding import Reached
 from pipeline.silver.segments import Mark, SegmentRef
-from pipeline.silver.staging import big_row_session
-from pipeline.silver.survey import find, in_log_order
+from pipeline.silver.survey import Found, find, in_log_order
+from pipeline.silver.tables import transactions_table
 
 _LOG_START = 0, 0
 _BEFORE_GOLD = ("declared", "unsupported", "model", "keys", "temporary", "drop", "moved", "told")
@@ -103,7 +104,7 @@ def late_names(
     past = [item for item in items if item.name in waiting]
     rewound = [TimelineItem(*_LOG_START, n.schema, n.table, "rewound") for n in sorted(waiting)]
     passed = _seen_before(spark, lake, settings.source)
-    read = find(big_row_session(spark), settings, refs, progress)
+    read = find(spark, settings, refs, progress)
     new = [row for row in read if row["lsn"] not in passed]
     rows = list(_of((r for r in new if r["lsn"] is None or r["lsn"] >= since), waiting))
     timeline = Timeline([*past, *rewound], options)
@@ -137,13 +138,12 @@ def _too_early(gone: FileRow, waiting: Iterable[TableName]) -> str:
 
 
 def _seen_before(spark: SparkSession, lake: Lake, source: str) -> set[int]:
-    transactions = delta.read(spark, lake.transactions).where(sf.col("source") == source)
-    if "seen_before" not in transactions.columns:  # a lake of an older release
-        return set()
-    return {row["__lsn"] for row in transactions.where("seen_before").select("__lsn").collect()}
+    where = equal("source", source) & equal("seen_before", True)
+    rows = tables_of(spark, lake).read(transactions_table(lake), where, ["__lsn"])
+    return set(rows.column("__lsn").to_pylist())
 
 
-def _of(rows: Iterable[Row], names: Collection[TableName]) -> Iterator[Row]:
+def _of(rows: Iterable[Found], names: Collection[TableName]) -> Iterator[Found]:
     """Without what TABLE_MAPs of other tables show."""
     for row in rows:
         if row["kind"] == "definition":
@@ -153,7 +153,7 @@ def _of(rows: Iterable[Row], names: Collection[TableName]) -> Iterator[Row]:
         yield row
 
 
-def _places(rows: Iterable[Row], refs: Sequence[SegmentRef]) -> Iterator[Mark]:
+def _places(rows: Iterable[Found], refs: Sequence[SegmentRef]) -> Iterator[Mark]:
     """Where the segments begin that TABLE_MAPs are in."""
     shown = {(row["ordinal"], row["pos"]) for row in rows if row["kind"] == "definition"}
     for ref in refs:

@@ -6,13 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
-from pyspark.sql import functions as sf
 
 from decoder.results import Changes
-from pipeline.silver.staging import Staging
 
 LOSSY = "lossy"
-"""The target of blobs with these counts."""
+"""The target of rows with these counts."""
 
 COUNTS = pa.schema(
     [
@@ -39,14 +37,12 @@ def lossy_counts(changes: Changes) -> pa.RecordBatch:
     )
 
 
-def read_lossy(staging: Staging, counts: Mapping[str, int]) -> LossyCounts:
-    """The sums over a batch; `counts` are the staging's rows by target."""
-    if not counts.get(LOSSY):
-        return {}
-    rows = staging.unpacked(LOSSY, COUNTS).groupBy("table", "column").agg(sf.sum("values"))
+def summed(rows: pa.Table) -> LossyCounts:
+    """The sums over a batch, of rows of `COUNTS`."""
+    sums = rows.group_by(["table", "column"]).aggregate([("values", "sum")])
     found: dict[str, dict[str, int]] = defaultdict(dict)
-    for table, column, values in sorted(tuple(row) for row in rows.collect()):
-        found[table][column] = values
+    for row in sums.sort_by([("table", "ascending"), ("column", "ascending")]).to_pylist():
+        found[row["table"]][row["column"]] = row["values_sum"]
     return dict(found)
 
 

@@ -56,7 +56,7 @@ class SilverPlan:
     transactions in `passed`, which the lake had before. `conf`: the settings of
     decoding, so that a plan that another run finishes is the same. `seen`: by the place of a
     segment, the GTIDs in it of transactions that the lake had before; `executed`: what it has
-    behind the batch (None in plans from before they kept it). `refresh`: the full refresh that it
+    behind the batch. `refresh`: the full refresh that it
     is of. `begins`: it begins one, and stands where the batch before does until that is done.
     """
 
@@ -73,7 +73,7 @@ class SilverPlan:
     passed: tuple[int, ...] = ()
     conf: Mapping[str, Any] = field(default_factory=dict)
     seen: Mapping[Mark, str] = field(default_factory=dict)
-    executed: Executed | None = None
+    executed: Executed = field(default_factory=Executed)
     refresh: Refresh = field(default_factory=Refresh)
     begins: Begins | None = None
 
@@ -93,7 +93,7 @@ class SilverPlan:
             "passed": list(self.passed),
             "conf": dict(self.conf),
             "seen": [[*place, gtids] for place, gtids in self.seen.items()],
-            "executed": self.executed and self.executed.to_dict(),
+            "executed": self.executed.to_dict(),
             "refresh": self.refresh.to_dict(),
             "begins": self.begins and self.begins.to_dict(),
         }
@@ -103,25 +103,23 @@ class SilverPlan:
         """What `to_body` gave."""
         tables = tuple(PlannedTable.from_dict(row) for row in body["tables"])
         definitions = {table.definition.fingerprint(): table.definition for table in tables}
-        executed = body.get("executed")
         return cls(
             start=(body["from"][0], body["from"][1]),
             end=(body["to"][0], body["to"][1]),
             cut_lsn=body["cut_lsn"],
             from_start=body["from_start"],
             tables=tables,
-            # A plan of an older release has none.
-            names=TableNames.from_dict(body.get("names", {}), definitions),
+            names=TableNames.from_dict(body["names"], definitions),
             items=tuple(TimelineItem.from_dict(row) for row in body["definitions"]),
             faults=tuple(body["faults"]),
             retried=tuple(Retried.from_list(row) for row in body["retried"]),
-            again=tuple(body.get("again", ())),
-            passed=tuple(body.get("passed", ())),
+            again=tuple(body["again"]),
+            passed=tuple(body["passed"]),
             conf=body["conf"],
-            seen={(ordinal, start): gtids for ordinal, start, gtids in body.get("seen", ())},
-            executed=Executed.from_dict(executed) if executed else None,
-            refresh=Refresh.from_dict(body.get("refresh", {})),
-            begins=Begins.from_dict(begins) if (begins := body.get("begins")) else None,
+            seen={(ordinal, start): gtids for ordinal, start, gtids in body["seen"]},
+            executed=Executed.from_dict(body["executed"]),
+            refresh=Refresh.from_dict(body["refresh"]),
+            begins=Begins.from_dict(begins) if (begins := body["begins"]) else None,
         )
 
     def at_its_end(self) -> SilverPlan:

@@ -33,7 +33,6 @@ from pipeline.silver.refresh import FROM_START, Refresh
 from pipeline.silver.seeds import seed_ids
 from pipeline.silver.seen_before import Recognised, left_behind, recognise
 from pipeline.silver.segments import Mark, SegmentRef
-from pipeline.silver.staging import big_row_session
 from pipeline.silver.standing import silver_standing
 from pipeline.silver.survey import catalog_options, definitions, find, in_log_order
 from pipeline.silver.table_names import TableNames
@@ -70,7 +69,7 @@ def next_plan(spark: SparkSession, settings: Settings, ledger: Ledger, progress:
     seeds = seeding.waiting(settings, past)
     options = catalog_options(settings, from_start=from_start)
     timeline = Timeline(past, options, seeding.definitions(seeds))
-    search = partial(find, big_row_session(spark), settings, progress=progress, seen=whole.seen)
+    search = partial(find, spark, settings, progress=progress, seen=whole.seen)
     rows = search(new.segments)
     told = telling(kept(lake, settings.source), timeline)
     needed = settings.definitions or seeds or told
@@ -176,9 +175,6 @@ def what_is_new(
     files = {row.ordinal: row for row in read_files(spark, lake, source)}
     mark = before.end if before else None
     executed = before.executed if before else Executed()
-    if executed is None and mark is not None:  # a plan from before they were kept
-        executed = segments.executed_at(spark, lake, source, files, mark)
-    executed = executed or Executed()
     found = segments.pending(spark, lake, source, files, mark, executed, given_up)
     new = recognise(found, files, given_up)
     return replace(new, gaps=(*new.gaps, *left_behind(files, mark, executed)))
@@ -201,9 +197,7 @@ def retry_plan(
         return None, late.gaps
     items += late.items
     refs = segments.at(spark, lake, settings.source, [(r.ordinal, r.start_pos) for r in held])
-    session = big_row_session(spark)
-    rows = [row for ref in refs for row in find(session, settings, [ref], progress)]
-    shown = definitions(rows)
+    shown = definitions(find(spark, settings, refs, progress, apart=True))
     known = [_known_at(items, options, position, definition) for position, definition in shown]
     plan = SilverPlan(
         start=before.end,

@@ -7,19 +7,34 @@ A row holds the tables it names just before its transaction, or, naming none, ev
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import reduce
-from typing import Any
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Protocol
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession, functions as sf
+import pyarrow.compute as pc
+from pyspark.sql import SparkSession
 
 from decoder.faults import STATEMENT_DML
-from pipeline import delta
 from pipeline.catalog.consequences import TOLD_BY, Consequences
 from pipeline.catalog.ddl import Session
 from pipeline.catalog.definitions import read_items
 from pipeline.catalog.effects import TableName
 from pipeline.lake import Lake
+from pipeline.lake_tables.conditions import (
+    ALL_ROWS,
+    Condition,
+    among,
+    any_of,
+    compare,
+    equal,
+    matches,
+    missing,
+    only_one,
+)
+from pipeline.lake_tables.opening import tables_of
+from pipeline.lake_tables.table import Step
+from pipeline.lake_tables.tables import constant
 from pipeline.report import one_for_each_cause
 from pipeline.settings import Settings
 from pipeline.silver.decode import (
@@ -31,8 +46,8 @@ from pipeline.silver.decode import (
 )
 from pipeline.silver.plan import Retried
 from pipeline.silver.segments import SegmentRef
-from pipeline.silver.staging import Staging
-from pipeline.sql_text import in_sql, literal
+from pipeline.silver.tables import QUARANTINE, quarantine_table, statements_table
+from pipeline.silver.target_writer import Destination, TargetWriter
 
 RETRYABLE = ("undecodable", "unsupported", "lossy_key")
 """Kinds of faults that a later decoder, or other settings, may not give again."""
@@ -41,8 +56,6 @@ DEFINITION = "definition"
 GIVEN_UP = "given_up"
 """The kind of what is missing before a file, where conf accepts it: it holds nothing, and no table
 of before equals the source's from there on."""
-NO_FAULTS = ("partial_image",)
-"""Kinds that lakes of older releases have, of what is applied now."""
 WAY_BACK = (
     "To replicate such a table again, create it anew with its rows, in a session with"
     " binlog_format=ROW: RENAME TABLE t TO t_old; CREATE TABLE t (…); INSERT INTO t SELECT * FROM"
@@ -53,94 +66,124 @@ Place = tuple[int, int, int | None]
 """Ordinal and start of a segment, and the LSN of a transaction in it."""
 SHOWN = 20
 """How many faults a run's report spells out."""
+_SAME = ["__lsn", "__pos", "kind"]
+"""Faults that are alike in these are one, decoded twice."""
+_BUT_CONTENT = [name for name in QUARANTINE.names if name != "content"]
+
+
+class Faults(Protocol):
+    """Rows of `STAGED_FAULTS`, which can be gone through more than once: some at a time."""
+
+    def __iter__(self) -> Iterator[pa.Table]: ...
 
 
 def append_faults(
-    staging: Staging,
+    spark: SparkSession,
     settings: Settings,
     batch: int,
-    targets: Sequence[str],
+    faults: Faults,
     planned: Sequence[Mapping[str, Any]],
     *,
     again: bool = False,
 ) -> list[str]:
-    """Append the staged faults of some targets and those of a plan; sentences about the first.
+    """Append faults that were decoded, and those of a plan; sentences about the first.
 
-    `again`: what is staged was decoded before, so that most of its faults are in quarantine.
+    `again`: what is decoded was decoded before, so that most of its faults are in quarantine.
     """
     lake, source = settings.layout, settings.source
-    frames = [staging.unpacked(target, STAGED_FAULTS) for target in targets]
-    open_ = unresolved(staging.spark, lake, source) if again else None
-    if open_ is not None:
-        frames = [_not_told(frame, open_) for frame in frames]
-    if planned:
-        frames.append(_frame(staging.spark, planned))
-    if not frames:
+    tables, table = tables_of(spark, lake), quarantine_table(lake)
+    told = _told(spark, lake, source) if again else frozenset()
+    found = [_not_told(rows, told) for rows in faults] if told else faults
+    placed = {"source": source, "batch": batch, "resolved_batch": None}
+    destination = Destination(tables.folder(table), table, placed)
+    with TargetWriter({FAULTS: destination}) as writer:
+        for rows in _with_consequences(spark, settings, _Several([found, [_planned(planned)]])):
+            for some in rows.to_batches():
+                writer.add(FAULTS, some)
+        written = writer.finish()
+    if not written.counts:
         return []
-    found = reduce(DataFrame.unionByName, frames)
-    rows = _with_consequences(staging.spark, settings, found)
-    placed = rows.select(
-        sf.lit(source).alias("source"),
-        sf.lit(batch).alias("batch"),
-        "*",
-        sf.lit(None).cast("bigint").alias("resolved_batch"),
-    )
-    delta.append_once(placed, lake.quarantine, app=f"silver/{source}/quarantine", version=batch)
-    return sentences(staging.spark, lake, source, batch)
+    step = Step(f"silver/{source}/quarantine", batch)
+    tables.add(table, written.files.get(FAULTS, ()), written.rest.get(FAULTS), step)
+    return sentences(spark, lake, source, batch)
 
 
-def _not_told(faults: DataFrame, open_: DataFrame) -> DataFrame:
+def _told(spark: SparkSession, lake: Lake, source: str) -> Collection[tuple[Any, ...]]:
+    """Place and kind of each open fault in quarantine."""
+    rows = unresolved(spark, lake, source).select(_SAME)
+    return frozenset(zip(*rows.to_pydict().values(), strict=True))
+
+
+def _not_told(faults: pa.Table, told: Collection[tuple[Any, ...]]) -> pa.Table:
     """Without those that are in quarantine from when the same was decoded before."""
-    same = ("__lsn", "__pos", "kind")
-    told = open_.select(*(sf.col(name).alias(f"_{name}") for name in same))
-    matches = [sf.col(name).eqNullSafe(sf.col(f"_{name}")) for name in same]
-    return faults.join(told, reduce(Column.__and__, matches), "left_anti")
+    rows = zip(*faults.select(_SAME).to_pydict().values(), strict=True)
+    return faults.filter(pa.array([row not in told for row in rows], pa.bool_()))
 
 
-def _with_consequences(spark: SparkSession, settings: Settings, faults: DataFrame) -> DataFrame:
+@dataclass(frozen=True, slots=True)
+class _Several:
+    """Faults of several origins."""
+
+    parts: Sequence[Faults]
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        return chain.from_iterable(self.parts)
+
+
+def _with_consequences(
+    spark: SparkSession, settings: Settings, faults: Faults
+) -> Iterator[pa.Table]:
     """The faults, with what statements change besides the tables that they name, of those that
     are wanted."""
-    is_statement = sf.col("kind") == STATEMENT_DML
-    if faults.where(is_statement & sf.col("tables").isNotNull()).isEmpty():
-        return faults
+    named = {name for rows in faults for name in _named_by_statements(rows)}
+    if not named:
+        yield from faults
+        return
     lake, source = settings.layout, settings.source
     items = read_items(spark, lake, source)
-    named = faults.where(is_statement).select(sf.explode("tables").alias("name")).distinct()
-    left_out = {TableName.read(row["name"]) for row in named.collect()}
     told = logged_consequences(spark, lake, source)
-    found = told.of({item.name for item in items}, left_out)
-    if not found:
-        return _of_wanted(faults, settings.wanted)
-    pairs = [part for name, names in found.items() for part in (sf.lit(name), _texts(names))]
-    known = sf.create_map(*pairs)
-    each = sf.transform("tables", lambda name: sf.coalesce(known[name], sf.array(name)))
-    tables = sf.when(is_statement, sf.array_distinct(sf.flatten(each))).otherwise(sf.col("tables"))
-    return _of_wanted(faults.withColumn("tables", tables), settings.wanted)
+    found = told.of({item.name for item in items}, set(map(TableName.read, named)))
+    for rows in faults:
+        yield of_wanted(_replaced(rows, found) if found else rows, settings.wanted)
 
 
-def _of_wanted(faults: DataFrame, wanted: Wanted) -> DataFrame:
-    def filtered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return (of_wanted_tables(batch, wanted) for batch in batches)
+def _named_by_statements(faults: pa.Table) -> Iterator[str]:
+    statements = faults.filter(pc.equal(faults.column("kind"), STATEMENT_DML))
+    for names in statements.column("tables").to_pylist():
+        yield from names or ()
 
-    return faults.mapInArrow(filtered, faults.schema)
+
+def _replaced(faults: pa.Table, found: Mapping[str, Sequence[str]]) -> pa.Table:
+    """With the tables in `found` in the place of those that statements name."""
+    kinds, tables = faults.column("kind").to_pylist(), faults.column("tables").to_pylist()
+    changed = [
+        list(dict.fromkeys(more for name in names for more in found.get(name, (name,))))
+        if kind == STATEMENT_DML and names is not None
+        else names
+        for kind, names in zip(kinds, tables, strict=True)
+    ]
+    at = faults.schema.get_field_index("tables")
+    field = faults.schema.field(at)
+    return faults.set_column(at, field, pa.array(changed, field.type))
 
 
-def _texts(values: Sequence[str]) -> Column:
-    return sf.array(*map(sf.lit, values))
+def of_wanted(faults: pa.Table, wanted: Wanted) -> pa.Table:
+    """Without faults that touch only tables that are left out."""
+    batches = [of_wanted_tables(batch, wanted) for batch in faults.to_batches()]
+    return pa.Table.from_batches(batches, faults.schema)
 
 
 def logged_consequences(spark: SparkSession, lake: Lake, source: str) -> Consequences:
     """What the statements that silver has tell of foreign keys, triggers and routines."""
     consequences = Consequences()
-    rows = delta.read(spark, lake.statements).where(
-        (sf.col("source") == source) & sf.col("query").rlike(TOLD_BY)
-    )
-    for row in rows.select("query", "schema", "sql_mode").collect():
+    where = equal("source", source) & matches("query", TOLD_BY)
+    columns = ("query", "schema", "sql_mode")
+    for row in tables_of(spark, lake).read(statements_table(lake), where, columns).to_pylist():
         consequences.note(row["query"], Session(row["schema"], row["sql_mode"] or 0))
     return consequences
 
 
-def _frame(spark: SparkSession, faults: Sequence[Mapping[str, Any]]) -> DataFrame:
+def _planned(faults: Sequence[Mapping[str, Any]]) -> pa.Table:
     """Faults that the timeline found: they are in the segment of their file that holds them."""
     rows = [
         {
@@ -150,7 +193,7 @@ def _frame(spark: SparkSession, faults: Sequence[Mapping[str, Any]]) -> DataFram
         }
         for fault in faults
     ]
-    return spark.createDataFrame(pa.Table.from_pylist(rows, schema=STAGED_FAULTS))
+    return pa.Table.from_pylist(rows, schema=STAGED_FAULTS)
 
 
 def given_up(accepted: Iterable[tuple[SegmentRef, str]]) -> list[dict[str, Any]]:
@@ -172,19 +215,20 @@ def given_up(accepted: Iterable[tuple[SegmentRef, str]]) -> list[dict[str, Any]]
 
 def sentences(spark: SparkSession, lake: Lake, source: str, batch: int) -> list[str]:
     """What a batch put into quarantine, in words."""
-    rows = delta.read(spark, lake.quarantine).where(
-        (sf.col("source") == source) & (sf.col("batch") == batch) & (sf.col("kind") != GIVEN_UP)
+    where = equal("source", source) & equal("batch", batch) & ~equal("kind", GIVEN_UP)
+    rows = tables_of(spark, lake).read(quarantine_table(lake), where, _BUT_CONTENT)
+    ordered = rows.sort_by([("__lsn", "ascending"), ("__pos", "ascending")])
+    of_one = pc.and_(
+        pc.equal(ordered.column("kind"), DEFINITION),
+        pc.equal(pc.fill_null(pc.list_value_length(ordered.column("tables")), 0), 1),
     )
-    ordered = rows.orderBy("__lsn", "__pos").drop("content")
-    of_one = (sf.col("kind") == DEFINITION) & (sf.size("tables") == 1)
     # Few, if any, for each table: those of one cause are one sentence.
-    alone = [(row["tables"][0], sentence(row.asDict())) for row in ordered.where(of_one).collect()]
+    alone = [(row["tables"][0], sentence(row)) for row in ordered.filter(of_one).to_pylist()]
     found = one_for_each_cause(alone, lambda _, sentence: sentence)
-    others = rows.where(~sf.coalesce(of_one, sf.lit(False)))
-    first = others.orderBy("__lsn", "__pos").drop("content").limit(SHOWN + 1).collect()
-    found += [sentence(row.asDict()) for row in first[:SHOWN]]
-    if len(first) > SHOWN:
-        found.append(f"{others.count() - SHOWN} more faults are in {lake.quarantine}.")
+    others = ordered.filter(pc.invert(of_one))
+    found += [sentence(row) for row in others.slice(0, SHOWN).to_pylist()]
+    if len(others) > SHOWN:
+        found.append(f"{len(others) - SHOWN} more faults are in {lake.quarantine}.")
     return found
 
 
@@ -218,28 +262,28 @@ def _held(fault: Mapping[str, Any]) -> str:
     )
 
 
-def unresolved(spark: SparkSession, lake: Lake, source: str) -> DataFrame | None:
-    """The quarantine's rows that nothing has taken up yet; None where there never was one."""
-    if not delta.exists(spark, lake.quarantine):
-        return None
-    rows = delta.read(spark, lake.quarantine).where(~sf.col("kind").isin(*NO_FAULTS))
-    return rows.where((sf.col("source") == source) & sf.col("resolved_batch").isNull())
+def unresolved(
+    spark: SparkSession, lake: Lake, source: str, where: Condition = ALL_ROWS
+) -> pa.Table:
+    """The quarantine's rows that nothing has taken up yet, without their content."""
+    open_ = _open(source) & where
+    return tables_of(spark, lake).read(quarantine_table(lake), open_, _BUT_CONTENT)
+
+
+def _open(source: str) -> Condition:
+    return equal("source", source) & missing("resolved_batch")
 
 
 def retryable(spark: SparkSession, lake: Lake, source: str) -> tuple[Retried, ...]:
     """Segments with transactions that another decoder might decode."""
-    rows = unresolved(spark, lake, source)
-    if rows is None:
-        return ()
-    found = (
-        rows.where(sf.col("kind").isin(*RETRYABLE) & sf.col("__lsn").isNotNull())
-        .groupBy("ordinal", "start_pos")
-        .agg(sf.collect_set("__lsn").alias("lsns"))
-        .where("start_pos IS NOT NULL")
-        .collect()
+    where = among("kind", RETRYABLE) & ~missing("__lsn") & ~missing("start_pos")
+    held: dict[tuple[int, int], set[int]] = {}
+    for row in unresolved(spark, lake, source, where).to_pylist():
+        held.setdefault((row["ordinal"], row["start_pos"]), set()).add(row["__lsn"])
+    return tuple(
+        Retried(ordinal, start, tuple(sorted(lsns)))
+        for (ordinal, start), lsns in sorted(held.items())
     )
-    held = [Retried(r["ordinal"], r["start_pos"], tuple(sorted(r["lsns"]))) for r in found]
-    return tuple(sorted(held, key=lambda r: (r.ordinal, r.start_pos)))
 
 
 def supersede(
@@ -247,31 +291,26 @@ def supersede(
 ) -> None:
     """Mark what the timeline could not follow of tables before the LSNs of their `seeds`: nothing
     depends on it from a seed on."""
-    open_ = unresolved(spark, lake, source)
-    if open_ is None or not seeds:
-        return
-    passed = " OR ".join(
-        f"(tables[0] = {literal(name)} AND __lsn <= {lsn})" for name, lsn in sorted(seeds.items())
+    passed = any_of(
+        [
+            only_one("tables", [name]) & compare("__lsn", "<=", lsn)
+            for name, lsn in sorted(seeds.items())
+        ]
     )
-    condition = f"kind = '{DEFINITION}' AND size(tables) = 1 AND ({passed})"
-    if open_.where(condition).isEmpty():
-        return
-    update = (
-        f"UPDATE {in_sql(lake.quarantine)} SET resolved_batch = {batch}"
-        f" WHERE source = {literal(source)} AND resolved_batch IS NULL AND {condition}"
-    )
-    delta.execute_once(
-        spark, update, lake.quarantine, app=f"silver/{source}/resolved", version=batch
-    )
+    if seeds:
+        _mark(spark, lake, source, batch, equal("kind", DEFINITION) & passed)
 
 
-def still_faulty(staging: Staging, counts: Mapping[str, int], wanted: Wanted) -> set[Place]:
+def still_faulty(faults: Faults, wanted: Wanted) -> set[Place]:
     """Where decoding again gave a fault again."""
-    if not counts.get(FAULTS):
-        return set()
-    found = _of_wanted(staging.unpacked(FAULTS, STAGED_FAULTS), wanted)
-    rows = found.select("ordinal", "start_pos", "__lsn")
-    return {(r["ordinal"], r["start_pos"], r["__lsn"]) for r in rows.distinct().collect()}
+    return {
+        place
+        for rows in faults
+        for place in zip(
+            *of_wanted(rows, wanted).select(["ordinal", "start_pos", "__lsn"]).to_pydict().values(),
+            strict=True,
+        )
+    }
 
 
 def resolve(
@@ -287,33 +326,23 @@ def resolve(
 
     What the timeline told of tables that are `named` now is told anew, as far as it still is so.
     """
-    done = {
-        (r.ordinal, r.start_pos): [
-            lsn for lsn in r.lsns if (r.ordinal, r.start_pos, lsn) not in remaining
-        ]
+    done = [
+        equal("ordinal", r.ordinal) & equal("start_pos", r.start_pos) & among("__lsn", lsns)
         for r in retried
-    }
-    among = " OR ".join(
-        f"(ordinal = {ordinal} AND start_pos = {start} AND __lsn IN ({', '.join(map(str, lsns))}))"
-        for (ordinal, start), lsns in done.items()
-        if lsns
-    )
-    if not among and not named:
+        if (lsns := [n for n in r.lsns if (r.ordinal, r.start_pos, n) not in remaining])
+    ]
+    if not done and not named:
         return
-    kinds = ", ".join(f"'{kind}'" for kind in RETRYABLE)
-    taken_up = f"kind IN ({kinds}) AND ({among or 'false'})"
-    told_anew = "false"
-    if named:
-        names = ", ".join(map(literal, sorted(named)))
-        told_anew = (
-            f"kind = '{DEFINITION}' AND batch < {batch}"
-            f" AND size(tables) = 1 AND tables[0] IN ({names})"
-        )
-    update = (
-        f"UPDATE {in_sql(lake.quarantine)} SET resolved_batch = {batch}"
-        f" WHERE source = {literal(source)} AND resolved_batch IS NULL"
-        f" AND (({taken_up}) OR ({told_anew}))"
-    )
-    delta.execute_once(
-        spark, update, lake.quarantine, app=f"silver/{source}/resolved", version=batch
-    )
+    taken_up = among("kind", RETRYABLE) & any_of(done)
+    of_these = equal("kind", DEFINITION) & only_one("tables", sorted(named))
+    told_again = of_these & compare("batch", "<", batch)
+    _mark(spark, lake, source, batch, taken_up | told_again)
+
+
+def _mark(spark: SparkSession, lake: Lake, source: str, batch: int, where: Condition) -> None:
+    """Mark open faults as taken up."""
+    tables, table = tables_of(spark, lake), quarantine_table(lake)
+    if tables.exists(table):
+        step = Step(f"silver/{source}/resolved", batch)
+        marked = constant("resolved_batch", batch)
+        tables.update(table, _open(source) & where, [marked], step)

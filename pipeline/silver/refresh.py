@@ -52,7 +52,7 @@ class Refresh:
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> Refresh:
-        """What `to_dict` gave; a plan of an older release lacks fields."""
+        """What `to_dict` gave."""
         return cls(**{**row, "upto": _mark(row)})
 
 
@@ -83,7 +83,7 @@ class Begins:
 
 
 def _mark(row: Mapping[str, Any]) -> Mark:
-    ordinal, pos = row.get("upto", FROM_START)
+    ordinal, pos = row["upto"]
     return ordinal, pos
 
 

@@ -24,7 +24,7 @@ from pipeline import stores
 from pipeline.catalog.effects import TableName
 from pipeline.errors import BinlakeError
 from pipeline.lake import Lake, encode_part
-from pipeline.silver.spark_types import spark_schema
+from pipeline.lake_tables.spark_types import spark_schema
 
 FORMAT = 1
 MANIFEST = "seed.json"

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import heapq
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
-from pyspark.sql import Column, DataFrame, Row, SparkSession, functions as sf
+from pyspark.sql import SparkSession
 
-from pipeline import delta
 from pipeline.bronze.continuity import gap_between, remedy
 from pipeline.bronze.executed import Executed, Following, follows
 from pipeline.bronze.files import FileRow
 from pipeline.bronze.gtids import NO_GTIDS, GtidSet
+from pipeline.bronze.tables import segments_table
 from pipeline.lake import Lake
-from pipeline.silver.decode import OFFSET_BITS, SEGMENT_COLUMNS
+from pipeline.lake_tables.conditions import compare, equal
+from pipeline.lake_tables.opening import tables_of
+from pipeline.lake_tables.tables import FILE
+from pipeline.silver.decode import OFFSET_BITS
 
-CHUNK_BYTES = 1 << 30
-"""At least as many bytes of segments go through one Spark job."""
-TASK_BYTES = 256 << 20
-"""At least as many for each task of a job: some files of bronze for each core."""
-TURN_BYTES = 16 << 20
-"""Segments are dealt out by which stretch of this size of their file they begin in."""
-UNEVEN = 1.25
-"""How much longer than with equal shares tasks may work, rather than have segments dealt out: what
-that costs, which is to write all of them to disk and to read them again (docs/benchmarks.md)."""
+_LOOKED_UP = (
+    *("file", "ordinal", "start_pos", "end_pos", "part"),
+    *("gtids", "transactions", "events", "transaction_pos"),
+)
+_GTIDS = ("GTID", "GTID_TAGGED", "MARIADB_GTID")
 
 Mark = tuple[int, int]
 """A place in a source's log: the file's ordinal, and the byte offset in it."""
@@ -42,7 +40,7 @@ class SegmentRef:
     """A segment without its bytes: `end_pos` is where the next begins, `parts` its rows.
 
     `gtids`: of the transactions that begin in it; `unnamed`: whether some have none; `continues`:
-    whether it begins in the middle of one. `stored_in`: the Parquet file that has it.
+    whether it begins in the middle of one. `stored_in`: the data files of bronze that have it.
     """
 
     file: str
@@ -53,7 +51,7 @@ class SegmentRef:
     gtids: GtidSet = NO_GTIDS
     unnamed: bool = False
     continues: bool = False
-    stored_in: str = ""
+    stored_in: tuple[str, ...] = ()
 
     @property
     def place(self) -> Mark:
@@ -88,22 +86,11 @@ def pending(
 
     `files` by ordinal; `given_up`: see `pipeline.bronze.continuity`.
     """
-    if not delta.exists(spark, lake.segments):
-        return Pending((), ())
     refs = _refs(spark, lake, source, mark)
     # A batch of bronze under way writes the files last: what it has brought is for the next run.
     upto = {ordinal: row.ingested_upto for ordinal, row in files.items()}
     settled = [ref for ref in refs if ref.end_pos <= upto.get(ref.ordinal, 0)]
     return contiguous(settled, files, mark, given_up, executed)
-
-
-def executed_at(
-    spark: SparkSession, lake: Lake, source: str, files: Mapping[int, FileRow], mark: Mark
-) -> Executed:
-    """What was executed at a mark, found from bronze: for plans from before they kept it."""
-    refs = [ref for ref in _refs(spark, lake, source, None) if ref.place < mark]
-    found = contiguous(refs, files, None, given_up=files)
-    return found.before[-1].behind(found.segments[-1].gtids) if found.segments else Executed()
 
 
 def contiguous(
@@ -154,56 +141,52 @@ def _hole(at: Mark | None, ref: SegmentRef) -> str | None:
 
 
 def _refs(spark: SparkSession, lake: Lake, source: str, mark: Mark | None) -> list[SegmentRef]:
-    rows = delta.read(spark, lake.segments).where(sf.col("source") == source)
+    where = equal("source", source)
     if mark is not None:
         ordinal, pos = mark
-        rows = rows.where(f"ordinal > {ordinal} OR (ordinal = {ordinal} AND start_pos >= {pos})")
-    # Part 0 tells of the whole segment.
-    whole = sf.col("part") == 0
-    found = (
-        rows.groupBy("ordinal", "start_pos")
-        .agg(
-            sf.first("file").alias("file"),
-            sf.max("end_pos").alias("end"),
-            sf.count("*").alias("n"),
-            sf.max(sf.when(whole, sf.col("gtids"))).alias("gtids"),
-            sf.max(sf.when(whole, sf.col("transactions") - _named())).alias("unnamed"),
-            sf.max("transaction_pos").alias("inside"),
-            sf.max("_metadata.file_name").alias("stored_in"),
-        )
-        .coalesce(1)
-        .collect()
-    )
-    ordered = sorted(found, key=lambda row: (row["ordinal"], row["start_pos"]))
-    by_file = groupby(ordered, key=lambda row: row["ordinal"])
-    return [ref for _, rows_of_one in by_file for ref in _of_one_file(rows_of_one)]
+        in_file = equal("ordinal", ordinal) & compare("start_pos", ">=", pos)
+        where &= compare("ordinal", ">", ordinal) | in_file
+    rows = tables_of(spark, lake).read(segments_table(lake), where, _LOOKED_UP, with_file=True)
+    ordered = sorted(rows.to_pylist(), key=lambda row: (*_place(row), row["part"]))
+    by_file = groupby((list(parts) for _, parts in groupby(ordered, key=_place)), key=_ordinal)
+    return [ref for _, segments in by_file for ref in _of_one_file(segments)]
 
 
-def _named() -> Column:
-    """How many transactions that begin in a segment have GTIDs."""
-    kinds = ("GTID", "GTID_TAGGED", "MARIADB_GTID")
-    counts = [sf.coalesce(sf.element_at("events", sf.lit(kind)), sf.lit(0)) for kind in kinds]
-    return counts[0] + counts[1] + counts[2]
+def _place(row: Mapping[str, Any]) -> Mark:
+    return row["ordinal"], row["start_pos"]
 
 
-def _of_one_file(rows: Iterable[Row]) -> Iterator[SegmentRef]:
-    """The segments of a file, in order. A transaction is named where it begins and counted where it
-    ends: more were counted than named up to there where some have no name."""
+def _ordinal(parts: Sequence[Mapping[str, Any]]) -> int:
+    ordinal: int = parts[0]["ordinal"]
+    return ordinal
+
+
+def _of_one_file(segments: Iterable[Sequence[Mapping[str, Any]]]) -> Iterator[SegmentRef]:
+    """The segments of a file, in order, each given as its parts, of which the first tells of the
+    whole. A transaction is named where it begins and counted where it ends: more were counted than
+    named up to there where some have no name."""
     left = 0
-    for row in rows:
+    for parts in segments:
+        first = parts[0]
         known = max(left, 0)
-        left += row["unnamed"] or 0
+        left += 0 if first["transactions"] is None else first["transactions"] - _named(first)
         yield SegmentRef(
-            row["file"],
-            row["ordinal"],
-            row["start_pos"],
-            row["end"],
-            row["n"],
-            GtidSet.of(row["gtids"]),
+            first["file"],
+            first["ordinal"],
+            first["start_pos"],
+            max(row["end_pos"] for row in parts),
+            len(parts),
+            GtidSet.of(first["gtids"]),
             unnamed=left > known,
-            continues=row["inside"] is not None,
-            stored_in=row["stored_in"],
+            continues=first["transaction_pos"] is not None,
+            stored_in=tuple(dict.fromkeys(row[FILE] for row in parts)),
         )
+
+
+def _named(row: Mapping[str, Any]) -> int:
+    """How many transactions that begin in a segment have GTIDs."""
+    events = dict(row["events"] or ())
+    return sum(events.get(kind, 0) for kind in _GTIDS)
 
 
 def between(
@@ -219,54 +202,3 @@ def at(spark: SparkSession, lake: Lake, source: str, starts: Collection[Mark]) -
     (last, last_pos) = max(starts)
     found = between(spark, lake, source, min(starts), (last, last_pos + 1))
     return [ref for ref in found if (ref.ordinal, ref.start_pos) in starts]
-
-
-def chunks(refs: Iterable[SegmentRef], tasks: int) -> Iterator[list[SegmentRef]]:
-    """Runs of segments, enough together for one Spark job of so many tasks."""
-    most = max(CHUNK_BYTES, tasks * TASK_BYTES)
-    chunk: list[SegmentRef] = []
-    size = 0
-    for ref in refs:
-        chunk.append(ref)
-        size += ref.end_pos - ref.start_pos
-        if size >= most:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk
-
-
-def content(
-    spark: SparkSession, lake: Lake, source: str, refs: Sequence[SegmentRef], *, spread: int
-) -> DataFrame:
-    """Consecutive segments with their bytes, each with its parts one after the other.
-
-    They stay in the tasks that read them, unless these are too few or too unequal for half of
-    `spread` at once (which is two for each core): then they are dealt out to so many, in turns of a
-    segment's size.
-    """
-    first, last = refs[0], refs[-1]
-    rows = delta.read(spark, lake.segments).where(sf.col("source") == source)
-    rows = rows.where(f"ordinal BETWEEN {first.ordinal} AND {last.ordinal}").where(
-        f"(ordinal > {first.ordinal} OR start_pos >= {first.start_pos})"
-        f" AND (ordinal < {last.ordinal} OR start_pos <= {last.start_pos})"
-    )
-    # The end that a crashed server never finished belongs to the file, and to no transaction.
-    columns = rows.where("NOT coalesce(incomplete, false)").select(*SEGMENT_COLUMNS)
-    has_parts = any(ref.parts > 1 for ref in refs)
-    if not has_parts and are_even(refs, (spread + 1) // 2):
-        return columns
-    turn = sf.expr(f"CAST((ordinal + start_pos DIV {TURN_BYTES}) % {spread} AS INT)")
-    dealt = columns.repartitionById(spread, turn)
-    return dealt.sortWithinPartitions("ordinal", "start_pos", "part") if has_parts else dealt
-
-
-def are_even(refs: Sequence[SegmentRef], cores: int) -> bool:
-    """Whether cores that take the next file each time they are done have about equal shares."""
-    sizes: Counter[str] = Counter()
-    for ref in refs:
-        sizes[ref.stored_in] += ref.end_pos - ref.start_pos
-    shares = [0] * cores
-    for size in sorted(sizes.values(), reverse=True):
-        heapq.heapreplace(shares, shares[0] + size)
-    return max(shares) * cores <= UNEVEN * sizes.total()

@@ -8,23 +8,24 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
-from pyspark.sql import Row, SparkSession
+import pyarrow as pa
+from pyspark.sql import SparkSession
 
 from decoder.definition import TableDefinition
 from pipeline.catalog.items import Position, TimelineItem
 from pipeline.catalog.timeline import CatalogOptions, LoggedStatement, Timeline
-from pipeline.kernels import warm_first
 from pipeline.progress import Progress
 from pipeline.server.version import server_number
-from pipeline.sessions import tasks_of_a_job
 from pipeline.settings import Settings
-from pipeline.silver import segments
 from pipeline.silver.beginning import Beginning
 from pipeline.silver.decode import FOUND, OFFSET_BITS, Survey
 from pipeline.silver.plan import PlannedTable, planned_tables
+from pipeline.silver.segment_tasks import Work, results
 from pipeline.silver.segments import Mark, SegmentRef
-from pipeline.silver.spark_types import spark_schema
 from pipeline.silver.table_names import TableNames
+
+Found = Mapping[str, Any]
+"""A row of `FOUND`."""
 
 _NONE: Mapping[Mark, str] = {}
 _ORDER = {"statement": 0, "definition": 1}
@@ -41,28 +42,36 @@ class Surveyed:
     faults: tuple[dict[str, Any], ...]
 
 
+@dataclass(frozen=True)
+class _Search:
+    """The function of a task of the survey."""
+
+    survey: Survey
+
+    def __call__(self, rows: Iterator[pa.RecordBatch]) -> pa.Table:
+        return pa.Table.from_batches(self.survey(rows), FOUND)
+
+
 def find(
     spark: SparkSession,
     settings: Settings,
     refs: Sequence[SegmentRef],
     progress: Progress,
     seen: Mapping[Mark, str] = _NONE,
-) -> list[Row]:
+    *,
+    apart: bool = False,
+) -> list[Found]:
     """Read the segments once, without their rows: rows of `FOUND`, in no order.
 
-    `spark` is a session set for large rows. `seen`: see `pipeline.silver.stretches`.
+    `seen`: see `pipeline.silver.stretches`; `apart`: see `Work`.
     """
-    finder = warm_first(Survey(settings.type_options, settings.wanted, seen))
-    found: list[Row] = []
-    with progress.task("read definitions", len(refs), "segments") as task:
-        for chunk in segments.chunks(refs, tasks_of_a_job(spark)):
-            rows = segments.content(spark, settings.layout, settings.source, chunk, spread=1)
-            found += rows.mapInArrow(finder, spark_schema(FOUND)).collect()
-            task.advance(len(chunk))
-    return found
+    work = Work("read definitions", refs, apart)
+    search = _Search(Survey(settings.type_options, settings.wanted, seen))
+    tasks = results(spark, settings, work, search, progress)
+    return [row for found in tasks for row in found.to_pylist()]
 
 
-def definitions(rows: Iterable[Row]) -> list[tuple[Position, TableDefinition]]:
+def definitions(rows: Iterable[Found]) -> list[tuple[Position, TableDefinition]]:
     """What table maps showed, and where, in log order."""
     found = [row for row in rows if row["kind"] == "definition"]
     return [
@@ -84,7 +93,7 @@ def catalog_options(settings: Settings, *, from_start: bool) -> CatalogOptions:
 
 
 def in_log_order(
-    rows: Sequence[Row], timeline: Timeline, starts: Iterable[Beginning] = ()
+    rows: Sequence[Found], timeline: Timeline, starts: Iterable[Beginning] = ()
 ) -> Surveyed:
     """Carry the timeline on through what was found, and what conf and servers say of its tables."""
     files = {row["ordinal"]: row["file"] for row in rows}
@@ -113,7 +122,7 @@ def in_log_order(
     )
 
 
-def _declare(timeline: Timeline, start: Beginning, rows: Iterable[Row]) -> None:
+def _declare(timeline: Timeline, start: Beginning, rows: Iterable[Found]) -> None:
     # A segment of which all was seen before tells none.
     told = (row["content"] for row in rows if row["kind"] == "segment")
     server = start.server or next(filter(None, told), "")
@@ -122,7 +131,7 @@ def _declare(timeline: Timeline, start: Beginning, rows: Iterable[Row]) -> None:
     timeline.declare(at, start.start)
 
 
-def logged_statement(row: Row | dict[str, Any]) -> LoggedStatement:
+def logged_statement(row: Found) -> LoggedStatement:
     """A row of `table_statements` (see `decode`)."""
     fields = json.loads(row["content"])
     micros = fields["executed_at"]

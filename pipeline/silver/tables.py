@@ -1,110 +1,100 @@
-"""Writing silver's tables of changes: each by a job of its own, several at a time."""
+"""Silver's tables: their columns, what they are skipped by, and who commits them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+import re
 
-from pyspark.errors import AnalysisException
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from decoder import schemas
 from decoder.columns.registry import row_type
-from pipeline import delta
-from pipeline.interpreted import FEW, interpreted
+from decoder.definition import TableDefinition
+from decoder.options import TypeOptions
 from pipeline.lake import Lake
-from pipeline.progress import Task
-from pipeline.settings import Settings
-from pipeline.silver.decode import table_target
-from pipeline.silver.plan import PlannedTable, SilverPlan, by_table_id
-from pipeline.silver.staging import Staging
+from pipeline.lake_tables.by_spark import SparkTables
+from pipeline.lake_tables.table import LakeTable
+from pipeline.lake_tables.tables import Tables
+from pipeline.silver.decode import STAGED_FAULTS, STAGED_TRANSACTIONS
 
-PROPERTIES = {
-    # MySQL's names may hold spaces and signs that Parquet's may not.
-    "delta.columnMapping.mode": "name",
+_REFUSED = re.compile(r"[ ,;{}()\n\t=]")
+"""Signs that Delta refuses in names of columns, unless the table maps them to others."""
+_MAPPED = {"delta.columnMapping.mode": "name"}
+_CHANGES = {
     # What gold reads by; statistics of every column of both images would cost more than they give.
     "delta.dataSkippingStatsColumns": "__lsn,__pos",
 }
-"""Of every table of changes, from its first commit on."""
 
-WRITING = {
-    # Images of changed rows repeat little: to look for what does takes a fifth of the time, and
-    # zstd finds the rest, the more of it in pages of more than 20,000 rows. (Not with Parquet's
-    # second version, of which Spark cannot skip rows: docs/decisions/0024.)
-    "parquet.enable.dictionary": "false",
-    "parquet.page.row.count.limit": "100000",
-}
-"""Settings of the session in which silver's tables are written."""
+_SOURCE = pa.field("source", pa.string())
+_BATCH = pa.field("batch", pa.int64())
 
 
-def write_tables(
-    staging: Staging,
-    lake: Lake,
-    settings: Settings,
-    plan: SilverPlan,
-    batch: int,
-    counts: Mapping[str, int],
-    task: Task,
-) -> dict[str, int]:
-    """Append the batch's changes to every table that has some; rows by `schema.table`."""
-    touched = {
-        table_id: table
-        for table_id, table in by_table_id(plan.tables).items()
-        if counts.get(table_target(table_id))
-    }
-
-    few = sum(counts[table_target(table_id)] for table_id in touched) <= FEW
-    if few:
-        staging = replace(staging, spark=interpreted(staging.spark))
-    merging = "true" if plan.refresh.batch else "false"
-
-    def write(table: PlannedTable) -> None:
-        _append(staging, lake, settings, table, batch, merging)
-        task.advance()
-
-    with ThreadPoolExecutor(max(1, min(settings.parallel_tables, len(touched)))) as pool:
-        # list() so that the first error of any of them is raised
-        list(pool.map(write, touched.values()))
-    rows: dict[str, int] = {}
-    for table_id, table in touched.items():
-        name = str(table.definition)
-        rows[name] = rows.get(name, 0) + counts[table_target(table_id)]
-    return rows
+def _nullable(*fields: pa.Field) -> pa.Schema:
+    """Delta's writers would have to check each row of a column that cannot be null."""
+    return pa.schema([field.with_nullable(True) for field in fields])
 
 
-def _append(
-    staging: Staging,
-    lake: Lake,
-    settings: Settings,
-    table: PlannedTable,
-    batch: int,
-    merging: str,
-) -> None:
-    definition = table.definition
-    schema = schemas.changes(row_type(definition, settings.type_options))
-    rows = staging.unpacked(table_target(table.table_id), schema)
-    name = f"{definition.schema}/{definition.table}/v{table.version}"
-    reference = lake.changes(definition.schema, definition.table, table.version)
-
-    def append(merging: str) -> None:
-        delta.append_once(
-            rows,
-            reference,
-            app=f"silver/{settings.source}/{name}",
-            version=batch,
-            # A full refresh has left the table without the columns of its images.
-            options={**PROPERTIES, "compression": "zstd", "mergeSchema": merging},
-        )
-
-    try:
-        append(merging)
-    except AnalysisException:
-        # So has another source's, which had the table and has it no more.
-        if not _lacks_images(staging.spark, reference):
-            raise
-        append("true")
+TRANSACTIONS = _nullable(_SOURCE, _BATCH, *STAGED_TRANSACTIONS)
+STATEMENTS = _nullable(_SOURCE, _BATCH, *schemas.STATEMENTS)
+QUARANTINE = _nullable(_SOURCE, _BATCH, *STAGED_FAULTS, pa.field("resolved_batch", pa.int64()))
 
 
-def _lacks_images(spark: SparkSession, reference: str) -> bool:
-    return delta.exists(spark, reference) and "after" not in delta.read(spark, reference).columns
+def transactions_table(lake: Lake) -> LakeTable:
+    """One row for each transaction."""
+    statistics = ("source", "batch", "__lsn", "commit_lsn")
+    return LakeTable(lake.transactions, TRANSACTIONS, statistics=statistics)
+
+
+def statements_table(lake: Lake) -> LakeTable:
+    """One row for each statement."""
+    return LakeTable(lake.statements, STATEMENTS, statistics=("source", "batch", "__lsn"))
+
+
+def quarantine_table(lake: Lake) -> LakeTable:
+    """One row for each fault."""
+    statistics = ("source", "batch", "__lsn", "kind", "ordinal", "start_pos", "resolved_batch")
+    return LakeTable(lake.quarantine, QUARANTINE, statistics=statistics)
+
+
+def changes_table(
+    lake: Lake, definition: TableDefinition, version: int, options: TypeOptions
+) -> LakeTable:
+    """The changes under one definition of a table."""
+    schema = _nullable(*schemas.changes(row_type(definition, options)))
+    return _changes(
+        lake.changes(definition.schema, definition.table, version),
+        schema,
+        mapped=is_mapped(definition),
+    )
+
+
+def emptied_changes_table(
+    lake: Lake, schema: str, table: str, version: int, *, mapped: bool
+) -> LakeTable:
+    """The same after a full refresh has emptied it: without images, whose types may be others when
+    changes come into it again. `mapped`: see `is_mapped`."""
+    reference = lake.changes(schema, table, version)
+    return _changes(reference, _nullable(*schemas.CHANGE_FIELDS), mapped=mapped)
+
+
+def _changes(reference: str, schema: pa.Schema, *, mapped: bool) -> LakeTable:
+    properties = {**_CHANGES, **(_MAPPED if mapped else {})}
+    return LakeTable(reference, schema, statistics=("__lsn", "__pos"), properties=properties)
+
+
+def changes_app(source: str, schema: str, table: str, version: int) -> str:
+    """The name of the writer of a table of changes, in the steps of its commits."""
+    return f"silver/{source}/{schema}/{table}/v{version}"
+
+
+def is_mapped(definition: TableDefinition) -> bool:
+    """Whether a table has columns whose names Delta keeps only under other names in its files."""
+    return any(_REFUSED.search(column.name) for column in definition.columns)
+
+
+def committer(spark: SparkSession, tables: Tables, table: LakeTable) -> Tables:
+    """Who writes a table of silver: Spark those whose columns are mapped, which delta-rs refuses to
+    evolve, and `tables` all others."""
+    if _MAPPED.items() <= table.properties.items():
+        return SparkTables(spark, tables.lake)
+    return tables

@@ -1,4 +1,4 @@
-"""`silver/transactions` and `silver/statements`: appended as decoded, parts of one put together."""
+"""Transactions that were cut in the middle: their parts put together."""
 
 from __future__ import annotations
 
@@ -8,13 +8,8 @@ from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, functions as sf
 
-from decoder import schemas
-from pipeline import delta
-from pipeline.lake import Lake
-from pipeline.silver.decode import PARTS, STAGED_TRANSACTIONS, STATEMENTS, TRANSACTIONS
-from pipeline.silver.staging import Staging
+from pipeline.silver.decode import STAGED_TRANSACTIONS
 
 _FIRST_KNOWN = (
     *("file", "gtid", "xid", "server_id", "committed_at", "original_committed_at"),
@@ -26,49 +21,10 @@ UNKNOWN = "unknown"
 """Of a transaction in parts, when it is not known where its foreign keys did what is not logged."""
 
 
-def append_transactions(
-    staging: Staging, lake: Lake, source: str, batch: int, counts: Mapping[str, int]
-) -> None:
-    """Append the batch's transactions, those that were cut as one row each."""
-    frames = []
-    if counts.get(TRANSACTIONS):
-        frames.append(staging.unpacked(TRANSACTIONS, STAGED_TRANSACTIONS))
-    if counts.get(PARTS):
-        parts = staging.unpacked(PARTS, STAGED_TRANSACTIONS).toArrow()
-        whole = pa.Table.from_pylist(merge_parts(_rows(parts)), schema=STAGED_TRANSACTIONS)
-        frames.append(staging.spark.createDataFrame(whole))
-    if frames:
-        rows = frames[0].unionByName(frames[1]) if len(frames) > 1 else frames[0]
-        _append(rows, lake.transactions, "transactions", source, batch)
-
-
-def append_statements(
-    staging: Staging, lake: Lake, source: str, batch: int, counts: Mapping[str, int]
-) -> None:
-    """Append the batch's statements."""
-    if counts.get(STATEMENTS):
-        rows = staging.unpacked(STATEMENTS, schemas.STATEMENTS)
-        _append(rows, lake.statements, "statements", source, batch)
-
-
-def count_seen(staging: Staging, counts: Mapping[str, int]) -> int:
-    """How many of the batch's transactions the lake had before (each part of one counts)."""
-    staged = [target for target in (TRANSACTIONS, PARTS) if counts.get(target)]
-    rows = [staging.unpacked(target, STAGED_TRANSACTIONS) for target in staged]
-    return sum(frame.where("seen_before").count() for frame in rows)
-
-
-def _append(rows: DataFrame, path: str, name: str, source: str, batch: int) -> None:
-    placed = rows.select(sf.lit(source).alias("source"), sf.lit(batch).alias("batch"), "*")
-    # A lake that was made before has fewer columns.
-    options = {"mergeSchema": "true"}
-    delta.append_once(placed, path, app=f"silver/{source}/{name}", version=batch, options=options)
-
-
-def _rows(parts: pa.Table) -> list[dict[str, Any]]:
-    """As dicts, with maps as dicts too (pyarrow gives lists of pairs)."""
-    rows: list[dict[str, Any]] = parts.cast(STAGED_TRANSACTIONS).to_pylist()
-    return [{**row, "rows": dict(row["rows"] or ())} for row in rows]
+def whole(parts: pa.Table) -> pa.Table:
+    """Transactions that were cut, as one row each."""
+    rows = [{**row, "rows": dict(row["rows"] or ())} for row in parts.to_pylist()]
+    return pa.Table.from_pylist(merge_parts(rows), schema=STAGED_TRANSACTIONS)
 
 
 def merge_parts(parts: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

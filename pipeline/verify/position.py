@@ -92,8 +92,6 @@ def is_in_silver(spark: SparkSession, lake: Lake, source: str, place: Mark) -> b
     silver = silver_standing(Ledger(spark, lake, source)).plan
     if silver is None or silver.end >= place:
         return silver is not None
-    if not delta.exists(spark, lake.segments):
-        return True
     return not segments.between(spark, lake, source, silver.end, place)
 
 

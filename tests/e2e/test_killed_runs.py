@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline import delta
 from tests.e2e.conftest import Run
 from tests.support import traffic
 from tests.support.compare import assert_gold_equals_source
-from tests.support.kills import Executioner, Killed
+from tests.support.kills import Executioner, Killed, at_commits
 from tests.support.mysql import MySQLFactory
 
 TABLES = ("account",)
@@ -35,7 +34,7 @@ def test_a_run_killed_at_each_commit_in_turn_ends_as_if_it_had_not_been(
         traffic.run(connection, 40, seed=1)
         for commits in itertools.count():
             with monkeypatch.context() as patched:
-                patched.setattr(delta, "commit", Executioner(commits, after=commits % 2 == 1))
+                at_commits(patched, Executioner(commits, after=commits % 2 == 1))
                 try:
                     run(server.binlog_folder, lake, include=include)
                 except Killed:

@@ -291,7 +291,7 @@ def test_workers_that_are_killed_while_they_write_cost_a_retry(
     lake = Lake(str(jobs.lake))
     killed = {
         "bronze": Interrupted(cluster, Path(lake.segments)),
-        "silver": Interrupted(cluster, Path(lake.staging)),
+        "silver": Interrupted(cluster, Path(lake.changes("large", "files", 1))),
     }
     for layer, interrupted in killed.items():
         jobs.run(layer, meanwhile=interrupted)

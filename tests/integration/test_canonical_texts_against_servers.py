@@ -9,7 +9,7 @@ import pytest
 from decoder.columns.registry import row_type
 from decoder.options import TypeOptions
 from decoder.rows import Names
-from pipeline.silver.spark_types import spark_schema
+from pipeline.lake_tables.spark_types import spark_schema
 from pipeline.verify.canonical import Text, canonical
 from pipeline.verify.gold_table import GoldColumn, gold_columns
 from pipeline.verify.snapshot import SESSION

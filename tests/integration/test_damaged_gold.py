@@ -29,7 +29,7 @@ from pipeline.runs.store import read_runs
 from pipeline.settings import Settings
 from pipeline.status import read_status
 from tests.support.compare import assert_gold_equals_source
-from tests.support.kills import Executioner, Killed
+from tests.support.kills import Executioner, Killed, at_commits
 from tests.support.mysql import MySQLServer
 
 SCHEMA, SOURCE = "damage", "hands"
@@ -282,7 +282,7 @@ def test_tables_are_made_again_from_silver_by_themselves_though_a_run_is_killed(
     damaged.equal("restored")
     assert damaged.cut()["restored"]["delta_id"] == before["restored"]["delta_id"]
     names = [f"{SCHEMA}.{name}" for name in (*HELD, *TWINS)]
-    monkeypatch.setattr(delta, "commit", Executioner(30, after=True, layer="gold"))
+    at_commits(monkeypatch, Executioner(30, after=True, layer="gold"))
     with pytest.raises(Killed):
         damaged.run("apply --full-refresh", refresh_tables=names)
     monkeypatch.undo()

@@ -15,7 +15,8 @@ from pipeline.catalog.definitions import read_items
 from pipeline.catalog.items import TimelineItem
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake
-from pipeline.ledger import PLANNED, Ledger
+from pipeline.ledger import Ledger
+from pipeline.ledger_table import PLANNED
 from pipeline.maintenance.job import run as maintain
 from pipeline.progress import QuietProgress
 from pipeline.report import LayerReport
@@ -23,7 +24,7 @@ from pipeline.run import COMMANDS
 from pipeline.settings import Settings
 from pipeline.silver.anew import RefreshRefusedError
 from pipeline.status import read_status
-from tests.support.kills import AfterEachCommit, Executioner, Killed
+from tests.support.kills import AfterEachCommit, Executioner, Killed, at_commits
 
 DEMO = Path(__file__).parents[2] / "demo" / "binlogs"
 SOURCE = "shop"
@@ -108,7 +109,7 @@ def test_a_changed_type_is_refreshed_to_what_a_new_lake_has_though_runs_are_kill
     assert any(":" in str(row) for row in texts["payments"])
     lake.put(3)
     # Gold's plan is open then, of changes that silver will not have as they are.
-    monkeypatch.setattr(delta, "commit", Executioner(2, after=True, layer="gold"))
+    at_commits(monkeypatch, Executioner(2, after=True, layer="gold"))
     with pytest.raises(Killed):
         lake.run()
     monkeypatch.undo()
@@ -118,7 +119,7 @@ def test_a_changed_type_is_refreshed_to_what_a_new_lake_has_though_runs_are_kill
         lake.run()
     lake.options["segments"] = {"batch": 1}  # a file at a time
     killer = AfterEachCommit(nth=7)
-    monkeypatch.setattr(delta, "commit", killer)
+    at_commits(monkeypatch, killer)
     kills = 0
     while True:
         try:
@@ -131,7 +132,7 @@ def test_a_changed_type_is_refreshed_to_what_a_new_lake_has_though_runs_are_kill
         if kills == 3:
             monkeypatch.undo()
             assert "full refresh is under way" in str(read_status(lake.spark, lake.settings))
-            monkeypatch.setattr(delta, "commit", killer)
+            at_commits(monkeypatch, killer)
     monkeypatch.undo()
     assert kills > 3
     # The killed run of gold counts: it was set aside, which begins the refresh.

@@ -17,7 +17,7 @@ from pipeline.catalog.items import TimelineItem
 from pipeline.catalog.model import TableModel
 from pipeline.gold import cascade_rows
 from pipeline.lake import Lake
-from tests.support.kills import AfterEachCommit, Killed
+from tests.support.kills import AfterEachCommit, Killed, at_commits
 from tests.support.made_lake import MadeLake
 from tests.support.made_silver import MadeTransaction as Tx, definition, item
 
@@ -141,7 +141,7 @@ def test_a_run_killed_after_each_commit_does_it_once(
         ]
     )
     executioner = AfterEachCommit()
-    monkeypatch.setattr(delta, "commit", executioner)
+    at_commits(monkeypatch, executioner)
     for _ in range(20):
         try:
             lake.run(parallel_tables=1)

@@ -16,7 +16,7 @@ from pipeline.lake import Lake
 from pipeline.ledger import Ledger
 from pipeline.progress import QuietProgress
 from pipeline.report import LayerReport
-from tests.support.kills import AfterEachCommit, Killed
+from tests.support.kills import AfterEachCommit, Killed, at_commits
 from tests.support.made_lake import MadeLake
 from tests.support.made_silver import SOURCE, MadeTransaction as Tx, definition, item, lsn
 
@@ -67,7 +67,7 @@ def test_damaged_gold_is_built_anew_though_its_open_batch_cannot_be_and_runs_are
     with pytest.raises(Exception, match="gold/shop/t"):
         lake.run()
     killer = AfterEachCommit(nth=4)
-    monkeypatch.setattr(delta, "commit", killer)
+    at_commits(monkeypatch, killer)
     for _ in range(40):
         try:
             lake.refresh()

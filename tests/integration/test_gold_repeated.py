@@ -19,7 +19,7 @@ from pipeline.gold.job import run
 from pipeline.lake import Lake
 from pipeline.progress import QuietProgress
 from pipeline.settings import Settings
-from tests.support.kills import AfterEachCommit, Killed
+from tests.support.kills import AfterEachCommit, Killed, at_commits
 from tests.support.made_silver import (
     SOURCE,
     MadeSilver,
@@ -88,7 +88,7 @@ def test_a_run_killed_after_each_commit_in_turn_ends_as_if_it_had_not_been(
     gold_run(spark, lake)
     evolve(silver)
     executioner = AfterEachCommit()
-    monkeypatch.setattr(delta, "commit", executioner)
+    at_commits(monkeypatch, executioner)
     for _ in range(30):
         try:
             gold_run(spark, lake)
@@ -178,7 +178,7 @@ def test_changes_of_definitions_killed_after_each_commit_are_made_once(
     gold_run(spark, lake)
     alter(silver)
     executioner = AfterEachCommit()
-    monkeypatch.setattr(delta, "commit", executioner)
+    at_commits(monkeypatch, executioner)
     for _ in range(80):
         try:
             gold_run(spark, lake)

@@ -23,7 +23,7 @@ from pipeline.progress import QuietProgress
 from pipeline.seed.folder import SeedFolder
 from pipeline.settings import Settings
 from pipeline.silver.seeds import Seed, put_seed
-from tests.support.kills import AfterEachCommit, Killed
+from tests.support.kills import AfterEachCommit, Killed, at_commits
 from tests.support.made_silver import (
     SOURCE,
     MadeSilver,
@@ -104,7 +104,7 @@ def test_a_run_killed_after_each_commit_in_turn_takes_them_once(
     silver = MadeSilver(spark, str(tmp_path))
     make(silver, tmp_path)
     executioner = AfterEachCommit()
-    monkeypatch.setattr(delta, "commit", executioner)
+    at_commits(monkeypatch, executioner)
     for _ in range(40):
         try:
             gold_run(spark, tmp_path)

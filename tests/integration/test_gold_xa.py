@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from pyspark.sql import SparkSession
@@ -13,7 +12,7 @@ from pipeline import delta
 from pipeline.gold.state import GoldState
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger
-from tests.support.kills import Executioner, Killed
+from tests.support.kills import Executioner, Killed, at_commits
 from tests.support.made_lake import MadeLake
 from tests.support.made_silver import SOURCE, MadeTransaction as Tx, definition, item, lsn
 
@@ -101,7 +100,8 @@ def test_runs_that_die_at_each_commit_apply_it_once(lake: MadeLake) -> None:
     lake.silver.batch([xa(10, "a", "commit"), xa(11, "b", "commit")])
     deaths = 0
     for commits in range(20):
-        with patch.object(delta, "commit", Executioner(commits, after=commits % 2 == 0)):
+        with pytest.MonkeyPatch.context() as patched:
+            at_commits(patched, Executioner(commits, after=commits % 2 == 0))
             try:
                 lake.run()
             except Killed:

@@ -25,7 +25,7 @@ from pipeline.report import LayerReport
 from pipeline.sessions import own_session
 from pipeline.status import read_status
 from tests.support.aged import age
-from tests.support.kills import AfterEachCommit, Killed
+from tests.support.kills import AfterEachCommit, Killed, at_commits
 from tests.support.made_lake import MadeLake
 from tests.support.made_silver import SOURCE, MadeTransaction as Tx, definition, item, lsn
 from tests.support.said_lines import listening
@@ -160,7 +160,7 @@ def test_a_maintenance_killed_after_each_commit_in_turn_ends_as_if_it_had_not_be
     lake.spark.sql(f"DELETE FROM delta.`{lake.gold('t')}` WHERE id = 2")  # as a vector
     expected = lake.rows("t"), lake.rows("u")
     executioner = AfterEachCommit()
-    monkeypatch.setattr(delta, "commit", executioner)
+    at_commits(monkeypatch, executioner)
     with listening() as said:
         while not lake.record():
             with pytest.raises(Killed):

@@ -1,4 +1,4 @@
-"""What a lake keeps apart, and what it holds its settings to: sources, staging, types."""
+"""What a lake keeps apart, and what it holds its settings to: sources, types."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from pyspark.sql import SparkSession
 
 from pipeline import delta
 from pipeline.bronze import job as bronze
-from pipeline.errors import ConcurrentRunError, SettingsError
+from pipeline.errors import SettingsError
 from pipeline.lake import Lake
 from pipeline.progress import QuietProgress
 from pipeline.report import LayerReport
 from pipeline.settings import Settings
 from pipeline.silver import job as silver
-from pipeline.silver.staging import remove_leftovers, staging
 
 DEMO = Path(__file__).parents[2] / "demo" / "binlogs"
 
@@ -54,14 +53,3 @@ def test_types_cannot_be_changed_under_tables_that_were_made_with_others(
     with pytest.raises(SettingsError, match="were made with text") as refused:
         decode(spark, root, "shop", types={"time": "micros"})
     assert "types.time" in str(refused.value)
-
-
-def test_staging_is_cleaned_up_for_its_own_source_only(spark: SparkSession, tmp_path: Path) -> None:
-    lake = Lake(str(tmp_path))
-    with staging(spark, lake, "a", 3) as ours:
-        ours.write(spark.createDataFrame([], "target STRING, rows BIGINT, blob BINARY"))
-        remove_leftovers(lake, "b", 99)
-        assert ours.counts() == {}
-        remove_leftovers(lake, "a", 3)
-        with pytest.raises(ConcurrentRunError, match="was removed"):
-            ours.counts()

@@ -20,8 +20,6 @@ from typer.testing import CliRunner
 from pipeline import cli_runs
 from pipeline.cli import app
 from pipeline.errors import DONE, DONE_WITH_FAULTS, SettingsError
-from pipeline.ledger import Ledger
-from pipeline.ledger_files import last_finished
 from pipeline.progress import QuietProgress
 from pipeline.report import LayerReport
 from pipeline.run import exit_code, run_command, run_layers
@@ -153,11 +151,6 @@ def test_gold_equals_a_server_that_was_written_to_while_it_was_seeded(
     assert found.against is not None
     assert (found.against.differences, found.against.compared) == ((), 5)
 
-    ledger = Ledger(spark, settings.layout, settings.source)
-    assert last_finished(settings.layout, "live", "gold") == (
-        ledger.last("gold"),
-        ledger.record("gold"),
-    )
     monkeypatch.setattr(cli_runs, "session_for", no_session)
     assert seeded_by_command(settings, tmp_path) == (0, "seed: there is nothing to do.\n")
     # named or new: then it has to look

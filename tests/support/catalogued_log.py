@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
-from pyspark.sql import Row
 
 from decoder.options import TypeOptions
 from decoder.results import Changes
@@ -30,7 +29,7 @@ def surveyed(log: bytes, options: CatalogOptions) -> Surveyed:
         "content": [log],
     }
     found = survey(iter([pa.RecordBatch.from_pydict(segment)]))
-    rows = [Row(**row) for batch in found for row in batch.to_pylist()]
+    rows = [row for batch in found for row in batch.to_pylist()]
     return in_log_order(rows, Timeline((), options))
 
 

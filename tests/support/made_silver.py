@@ -14,23 +14,25 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from decoder import schemas
-from decoder.columns.registry import row_type
 from decoder.constants import ColumnType
 from decoder.definition import ColumnDefinition, TableDefinition
 from decoder.options import TypeOptions
-from pipeline import delta
 from pipeline.catalog.definitions import append_items
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import ColumnStep, ItemKind, TimelineItem
 from pipeline.catalog.model import TableModel
 from pipeline.lake import Lake
+from pipeline.lake_tables.opening import tables_of
+from pipeline.lake_tables.table import LakeTable, Step
 from pipeline.ledger import Ledger
 from pipeline.settings import Settings
-from pipeline.silver.decode import STAGED_FAULTS
 from pipeline.silver.plan import SilverPlan
-from pipeline.silver.spark_types import spark_schema
-from pipeline.silver.tables import PROPERTIES
+from pipeline.silver.tables import (
+    changes_table,
+    committer,
+    quarantine_table,
+    transactions_table,
+)
 from pipeline.sql_text import in_sql
 
 SOURCE = "made"
@@ -186,26 +188,12 @@ class MadeSilver:
                     }
                 )
         for (table, version), rows in tables.items():
-            schema = schemas.changes(row_type(table, TypeOptions()))
-            delta.append_once(
-                self.spark.createDataFrame(
-                    pa.Table.from_pylist(rows, schema=schema), spark_schema(schema)
-                ),
-                self.lake.changes(table.schema, table.table, version),
-                app=f"silver/{table}/{version}",
-                version=self.batches,
-                options=PROPERTIES,
-            )
+            changes = changes_table(self.lake, table, version, TypeOptions())
+            self._append(changes, rows, f"{table}/{version}")
 
     def _transactions(self, transactions: list[MadeTransaction]) -> None:
         rows = [_transaction(made) for made in transactions]
-        schema = pa.schema([pa.field("source", pa.string()), *schemas.TRANSACTIONS])
-        delta.append_once(
-            self.spark.createDataFrame(pa.Table.from_pylist(rows, schema=schema)),
-            self.lake.transactions,
-            app="silver/transactions",
-            version=self.batches,
-        )
+        self._append(transactions_table(self.lake), rows, "transactions")
 
     def _faults(self, faults: Sequence[tuple[int, Sequence[str] | None]], kind: str) -> None:
         rows = [
@@ -223,14 +211,12 @@ class MadeSilver:
             }
             for n, tables in faults
         ]
-        extra = [pa.field("source", pa.string()), pa.field("batch", pa.int64())]
-        schema = pa.schema([*extra, *STAGED_FAULTS, pa.field("resolved_batch", pa.int64())])
-        delta.append_once(
-            self.spark.createDataFrame(pa.Table.from_pylist(rows, schema=schema)),
-            self.lake.quarantine,
-            app="silver/quarantine",
-            version=self.batches,
-        )
+        self._append(quarantine_table(self.lake), rows, "quarantine")
+
+    def _append(self, table: LakeTable, rows: list[dict[str, Any]], app: str) -> None:
+        step = Step(f"silver/{app}", self.batches)
+        by = committer(self.spark, tables_of(self.spark, self.lake), table)
+        by.append(table, pa.Table.from_pylist(rows, schema=table.schema), step)
 
 
 def _header(made: MadeTransaction, n: int, op: str) -> dict[str, Any]:

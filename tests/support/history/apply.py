@@ -6,17 +6,16 @@ import random
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from unittest.mock import patch
 
+import pytest
 from pyspark.sql import SparkSession
 
 from decoder.constants import MAGIC
-from pipeline import delta
 from pipeline.progress import QuietProgress
 from pipeline.report import LayerReport
 from pipeline.run import run_layers
 from pipeline.settings import Settings
-from tests.support.kills import Executioner, Killed
+from tests.support.kills import Executioner, Killed, at_commits
 
 SOURCE = "history"
 MOST_COMMITS: Mapping[str, int] = {"bronze": 6, "silver": 30, "gold": 30}
@@ -71,7 +70,8 @@ def killed(spark: SparkSession, files: Sequence[Path], folder: Path, rng: random
         for layer in (rng.choice(list(MOST_COMMITS)), "gold"):
             commits, after = rng.randrange(MOST_COMMITS[layer]), rng.random() < 0.5
             executioner = Executioner(commits, after=after, layer=layer)
-            with patch.object(delta, "commit", executioner):
+            with pytest.MonkeyPatch.context() as patched:
+                at_commits(patched, executioner)
                 try:
                     run(spark, portion, lake_of(folder))
                 except Killed:

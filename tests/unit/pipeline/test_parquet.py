@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession, functions as sf
 
-from pipeline.sessions import own_session
-from pipeline.silver.tables import WRITING
+from pipeline.lake_tables.data_files import write_rows
+from pipeline.lake_tables.table import LakeTable
 
 ROWS = 300_000
 """Three pages of a column in silver."""
@@ -52,9 +52,11 @@ def test_tables_have_small_dictionaries_and_times_with_statistics(
 def test_silver_has_no_dictionaries_and_parts_of_it_can_be_read(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    session = own_session(spark, WRITING)
-    file = written(session, tmp_path / "silver")
+    table = LakeTable(str(tmp_path / "silver"), rows(spark).limit(0).toArrow().schema)
+    (written_file,) = write_rows(table.reference, table, rows(spark).toArrow())
+    file = pq.ParquetFile(f"{written_file.folder}/{written_file.name}")
     assert not [c.path_in_schema for c in columns_of(file) if c.has_dictionary_page]
+    assert {column.compression for column in columns_of(file)} == {"ZSTD"}
     # Pages of the other columns do not begin where those of `id` do: their rows are skipped.
     found = spark.read.parquet(str(tmp_path / "silver")).where(f"id >= {ROWS - 50_001}")
     expected = rows(spark).where(f"id >= {ROWS - 50_001}")

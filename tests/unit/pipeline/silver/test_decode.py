@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
@@ -12,7 +11,6 @@ import pytest
 from decoder.constants import EventType
 from decoder.definition import TableDefinition
 from decoder.options import TypeOptions
-from pipeline.silver.blobs import unpack
 from pipeline.silver.decode import (
     FAULTS,
     STAGED_FAULTS,
@@ -46,15 +44,11 @@ def table_ids(rows: Iterable[pa.RecordBatch]) -> dict[str, int]:
 
 
 def decoded(decode: Decode, rows: Iterable[pa.RecordBatch]) -> dict[str, list[dict[str, Any]]]:
-    """Rows by target, unpacked."""
+    """Rows by target."""
     found: dict[str, list[dict[str, Any]]] = {}
-    counted: Counter[str] = Counter()
-    for blob in decode(iter(rows)):
-        (target,), (count,) = blob.column("target").to_pylist(), blob.column("rows").to_pylist()
-        rows_of = [row for batch in unpack(iter([blob])) for row in batch.to_pylist()]
-        found.setdefault(target, []).extend(rows_of)
-        counted[target] += count
-    assert counted == {target: len(rows) for target, rows in found.items()}
+    for target, batch in decode(rows):
+        if batch.num_rows:
+            found.setdefault(target, []).extend(batch.to_pylist())
     return found
 
 
@@ -79,7 +73,7 @@ def test_a_segment_in_parts_decodes_as_it_does_whole(segments: Segments, parts: 
     assert len(found[STATEMENTS]) == 1
 
 
-def test_several_segments_share_their_blobs(segments: Segments) -> None:
+def test_segments_follow_each_other(segments: Segments) -> None:
     ids = table_ids(segments("plain"))
     rows = chain(segments("plain", ordinal=1), segments("plain", ordinal=2, parts=2))
     found = decoded(Decode(TypeOptions(), everything, ids), rows)

@@ -36,7 +36,6 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     monkeypatch.setattr(late_names, "read_files", lambda *_: FILES)
     monkeypatch.setattr(late_names, "beginning", beginning)
     monkeypatch.setattr(late_names, "_seen_before", lambda *_: set())
-    monkeypatch.setattr(late_names, "big_row_session", lambda spark: spark)
     monkeypatch.setattr(late_names, "find", lambda *_: [])
     return calls
 

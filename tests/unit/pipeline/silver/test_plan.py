@@ -10,9 +10,9 @@ from pyspark.sql import types as st
 from decoder.constants import ColumnType
 from decoder.definition import ColumnDefinition, TableDefinition
 from pipeline.catalog.items import TimelineItem
+from pipeline.lake_tables.spark_types import spark_schema, spark_type
 from pipeline.server.version import server_number
 from pipeline.silver.plan import Retried, SilverPlan, planned_tables
-from pipeline.silver.spark_types import spark_schema, spark_type
 
 T = TableDefinition(
     "s", "t", (ColumnDefinition("id", ColumnType.LONG, nullable=False),), (0,), (0,)

@@ -13,6 +13,7 @@ import pytest
 from pipeline.bronze.executed import Executed
 from pipeline.bronze.gtids import GtidSet
 from pipeline.errors import ConcurrentRunError, SettingsError
+from pipeline.lake_tables.native import NativeTables
 from pipeline.progress import QuietProgress
 from pipeline.removed import ABANDONED, SPARED, Removed, removed, spared
 from pipeline.settings import Settings
@@ -154,7 +155,7 @@ def test_a_batch_of_a_run_that_died_may_have_removed_before_it_was_spared(
     ledger: MemoryLedger,
 ) -> None:
     plan = ledger.propose("maintenance", {"removed": {"lsn": 9, "committed_at": 9}})
-    other = MemoryLedger(ledger.kept)
+    other = MemoryLedger(ledger.shared)
     other.run_id = "another"
     other.finish(plan, spared(other, plan))
     assert removed(other) == Removed(9, 9)
@@ -164,12 +165,13 @@ def test_maintenance_between_the_plan_and_its_beginning_counts_as_before_it(
     ledger: MemoryLedger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(anew, "read_files", lambda *_: FILES)
-    monkeypatch.setattr(anew, "ordinals", lambda *_: {1, 2, 3})
-    monkeypatch.setattr(anew.delta, "exists", lambda *_: False)
+    monkeypatch.setattr(anew, "stored_ordinals", lambda *_: {1, 2, 3})
+    monkeypatch.setattr(anew, "read_items", lambda *_: [])
+    monkeypatch.setattr(anew, "tables_of", lambda _, lake: NativeTables(lake))
     body = begun(ledger)
-    MemoryLedger(ledger.kept).did("maintenance", GONE)
+    MemoryLedger(ledger.shared).did("maintenance", GONE)
     plan = ledger.propose("silver", body.to_body())
-    begin(SimpleNamespace(createDataFrame=lambda *_: None), MICROS, ledger, plan, body)
+    begin(SimpleNamespace(), MICROS, ledger, plan, body)
     assert removed(ledger) == Removed()
     refresh = silver_standing(ledger).refresh
     assert refresh.maintained == 2

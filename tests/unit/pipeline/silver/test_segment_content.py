@@ -9,10 +9,12 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from pipeline import delta
-from pipeline.bronze.tables import SEGMENTS, SEGMENTS_DDL
+from pipeline.bronze.tables import SEGMENTS, segments_table
 from pipeline.lake import Lake
-from pipeline.silver.segments import SegmentRef, between, content
+from pipeline.lake_tables.opening import tables_of
+from pipeline.lake_tables.table import Step
+from pipeline.silver.segment_content import content
+from pipeline.silver.segments import SegmentRef, between
 
 SOURCE = "shop"
 SIZE = 100
@@ -41,9 +43,7 @@ def lake_of(spark: SparkSession, path: Path, *files: list[dict[str, Any]]) -> La
     lake = Lake(str(path))
     for number, rows in enumerate(files):
         table = pa.Table.from_pylist(rows, schema=SEGMENTS)
-        delta.append(
-            spark.createDataFrame(table, SEGMENTS_DDL).coalesce(1), lake.segments, app=str(number)
-        )
+        tables_of(spark, lake).append(segments_table(lake), table, Step("made", number))
     return lake
 
 
@@ -76,7 +76,8 @@ def test_it_is_told_which_file_holds_a_segment(spark: SparkSession, lake: Lake) 
     refs = refs_of(spark, lake)
     by_ordinal = {ref.ordinal: ref.stored_in for ref in refs}
     assert len(set(by_ordinal.values())) == FILES
-    assert all(name.endswith(".parquet") for name in by_ordinal.values())
+    folder = Path(lake.segments)
+    assert all((folder / name).is_file() for names in by_ordinal.values() for name in names)
     assert all(by_ordinal[ref.ordinal] == ref.stored_in for ref in refs)
 
 

@@ -4,12 +4,13 @@ import pytest
 
 from pipeline.bronze.files import FileRow
 from pipeline.settings import MIB
-from pipeline.silver.segments import Mark, SegmentRef, are_even, chunks, contiguous
+from pipeline.silver.segment_content import are_even, chunks
+from pipeline.silver.segments import Mark, SegmentRef, contiguous
 from tests.support.bronze_rows import file_row
 
 
 def ref(ordinal: int, start: int, end: int, stored_in: str = "") -> SegmentRef:
-    return SegmentRef(f"binlog.{ordinal:06}", ordinal, start, end, 1, stored_in=stored_in)
+    return SegmentRef(f"binlog.{ordinal:06}", ordinal, start, end, 1, stored_in=(stored_in,))
 
 
 def files(*complete: bool, fault: str | None = None) -> dict[int, FileRow]:

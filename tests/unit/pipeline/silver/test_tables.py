@@ -1,65 +1,60 @@
-"""Appending to tables of changes that a full refresh has emptied; without Spark."""
+"""Silver's tables as they are defined: what no writer has to check, and who commits which."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from pyspark.errors import AnalysisException
 
-from pipeline.interpreted import FEW
+from decoder.constants import ColumnType
+from decoder.definition import ColumnDefinition
+from decoder.options import TypeOptions
 from pipeline.lake import Lake
-from pipeline.progress import QuietProgress
-from pipeline.settings import Settings
-from pipeline.silver import tables
-from pipeline.silver.decode import table_target
-from pipeline.silver.plan import SilverPlan, planned_tables
-from pipeline.silver.refresh import Refresh
-from pipeline.silver.staging import Staging
-from pipeline.silver.tables import write_tables
+from pipeline.lake_tables.by_spark import SparkTables
+from pipeline.lake_tables.native import NativeTables
+from pipeline.silver.tables import (
+    changes_table,
+    committer,
+    emptied_changes_table,
+    is_mapped,
+    quarantine_table,
+    statements_table,
+    transactions_table,
+)
 from tests.support.made_silver import definition
 
-
-class Empty(Staging):
-    """Staging of which no row is looked at."""
-
-    def unpacked(self, target: str, schema: Any) -> Any:
-        """Nothing."""
-
-
-def write(monkeypatch: pytest.MonkeyPatch, columns: list[str], refresh: Refresh) -> list[str]:
-    """What `mergeSchema` was at each try of appending to a table that has these columns."""
-    tries: list[str] = []
-
-    def append(*_: Any, options: dict[str, str], **__: Any) -> None:
-        tries.append(options["mergeSchema"])
-        if "after" not in columns and tries[-1] == "false":
-            raise AnalysisException("A schema mismatch detected when writing")
-        if "other" in columns:
-            raise AnalysisException("Cannot merge")
-
-    monkeypatch.setattr(tables.delta, "append_once", append)
-    monkeypatch.setattr(tables.delta, "exists", lambda *_: True)
-    monkeypatch.setattr(tables.delta, "read", lambda *_: SimpleNamespace(columns=columns))
-    planned = planned_tables([(definition(), 1)])
-    plan = SilverPlan((1, 0), (2, 0), 1 << 40, tables=planned, refresh=refresh)
-    counts = {table_target(planned[0].table_id): FEW + 1}
-    settings, task = Settings(source="shop"), QuietProgress().task("tables")
-    staging = Empty(None, "")
-    assert write_tables(staging, Lake("/lake"), settings, plan, 1, counts, task)
-    return tries
+LAKE = Lake("/lake")
+TABLES = [
+    transactions_table(LAKE),
+    statements_table(LAKE),
+    quarantine_table(LAKE),
+    changes_table(LAKE, definition(), 1, TypeOptions()),
+    emptied_changes_table(LAKE, "shop", "t", 1, mapped=False),
+]
 
 
-def test_a_table_that_another_source_has_left_empty_gets_its_columns_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    whole, empty = ["__lsn", "before", "after"], ["__lsn"]
-    assert write(monkeypatch, whole, Refresh()) == ["false"]
-    assert write(monkeypatch, empty, Refresh()) == ["false", "true"]
-    assert write(monkeypatch, empty, Refresh(batch=2)) == ["true"]
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.reference)
+def test_no_writer_has_to_check_a_row(table: Any) -> None:
+    assert all(field.nullable for field in table.schema)
+    assert set(table.statistics) <= set(table.schema.names)
 
 
-def test_a_table_that_has_them_is_not_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(AnalysisException, match="Cannot merge"):
-        write(monkeypatch, ["__lsn", "before", "after", "other"], Refresh())
+@pytest.mark.parametrize(
+    ("name", "mapped"),
+    [
+        ("v", False),
+        ("ünï-v.1'`\"%", False),
+        *((f"a{sign}b", True) for sign in " ,;{}()\n\t="),
+    ],
+)
+def test_spark_commits_tables_whose_names_delta_keeps_only_mapped(name: str, mapped: bool) -> None:
+    table = definition("t", ColumnDefinition(name, ColumnType.LONG), key=())
+    found = changes_table(LAKE, table, 1, TypeOptions())
+    native: Any = NativeTables(LAKE)
+    spark: Any = None
+    assert is_mapped(table) is mapped
+    assert ("delta.columnMapping.mode" in found.properties) is mapped
+    assert isinstance(committer(spark, native, found), SparkTables) is mapped
+    emptied = emptied_changes_table(LAKE, "shop", "t", 1, mapped=mapped)
+    assert (emptied.reference, emptied.properties) == (found.reference, found.properties)
+    assert [field.name for field in found.schema] == [*emptied.schema.names, "before", "after"]

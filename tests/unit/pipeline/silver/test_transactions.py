@@ -8,7 +8,6 @@ import pytest
 from decoder.events.rows import RowsFlag
 from decoder.options import TypeOptions
 from decoder.segments import Segmenter
-from pipeline.silver.blobs import unpack
 from pipeline.silver.decode import PARTS, Decode
 from pipeline.silver.transactions import merge_parts
 from tests.support.event_bytes import log_bytes
@@ -97,8 +96,8 @@ def parts_of(log: bytes, target: int) -> list[dict[str, Any]]:
     ]
     batch = pa.RecordBatch.from_pylist(rows, schema=SEGMENT_ROWS)
     decode = Decode(TypeOptions(), lambda *_: True, {})
-    blobs = [blob for blob in decode(iter([batch])) if blob.column("target")[0].as_py() == PARTS]
-    return [row for found in unpack(iter(blobs)) for row in found.to_pylist()]
+    parts = [found for target, found in decode([batch]) if target == PARTS]
+    return [row for found in parts for row in found.to_pylist()]
 
 
 @pytest.mark.parametrize("target", [150, 300])

@@ -13,7 +13,7 @@ from decoder import schemas
 from pipeline import delta
 from pipeline.catalog.effects import TableName
 from pipeline.lake import Lake
-from pipeline.silver.spark_types import spark_schema
+from pipeline.lake_tables.spark_types import spark_schema
 from pipeline.silver.views import wider, write_views
 
 INT, LONG, TEXT, DOUBLE = st.IntegerType(), st.LongType(), st.StringType(), st.DoubleType()

@@ -1,0 +1,121 @@
+"""Silver is the same whichever way its tasks run: here, on Spark's workers, or fed by Spark."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from decoder.definition import TableDefinition
+from decoder.segments import Segmenter
+from pipeline.bronze.tables import SEGMENTS, segments_table
+from pipeline.lake import Lake
+from pipeline.lake_tables.by_spark import SparkTables
+from pipeline.lake_tables.data_files import row_groups
+from pipeline.lake_tables.native import NativeTables
+from pipeline.lake_tables.table import Step
+from pipeline.progress import QuietProgress
+from pipeline.settings import Settings
+from pipeline.silver import segment_tasks
+from pipeline.silver.batch_tables import destinations, targets_of
+from pipeline.silver.decode import TRANSACTIONS, Decode
+from pipeline.silver.decoding import DecodeAndWrite, Decoded, together
+from pipeline.silver.plan import SilverPlan, planned_tables
+from pipeline.silver.segment_tasks import Work, results
+from pipeline.silver.segments import SegmentRef, between
+from pipeline.silver.survey import find
+
+DATA = Path(__file__).parents[3] / "data"
+LOGS = ("plain", "statements")
+SOURCE = "shop"
+
+
+def rows_of(name: str, ordinal: int) -> list[dict[str, Any]]:
+    """A recording as bronze has it: in small segments, those in two parts."""
+    log = (DATA / f"{name}.binlog").read_bytes()
+    segmenter = Segmenter(target=400, limit=400)
+    segmenter.feed(log)
+    segmenter.finish()
+    rows = []
+    for cut in segmenter.cuts:
+        start, end = cut.start.position, cut.end.position
+        middle = (start + end) // 2
+        for part, (low, high) in enumerate(((start, middle), (middle, end))):
+            known = {
+                "source": SOURCE,
+                "file": f"binlog.{ordinal:06}",
+                "ordinal": ordinal,
+                "start_pos": start,
+                "end_pos": end,
+                "part": part,
+                "preamble": cut.preamble,
+                "content": log[low:high],
+                "transaction_pos": cut.transaction_pos,
+                "transactions": 0 if part == 0 else None,
+                "events": [],
+            }
+            rows.append({**dict.fromkeys(SEGMENTS.names), **known})
+    return rows
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    lake = Lake(str(tmp_path_factory.mktemp("lake")))
+    for ordinal, name in enumerate(LOGS, 1):
+        rows = pa.Table.from_pylist(rows_of(name, ordinal), schema=SEGMENTS)
+        NativeTables(lake).append(segments_table(lake), rows, Step("bronze", ordinal))
+    return lake
+
+
+def decoded(
+    spark: SparkSession, settings: Settings, refs: list[SegmentRef], folder: Path
+) -> tuple[Decoded, list[str]]:
+    """What a batch over these segments gives, and its targets."""
+    found = find(spark, settings, refs, QuietProgress())
+    texts = sorted({row["content"] for row in found if row["kind"] == "definition"})
+    planned = planned_tables((TableDefinition.from_json(text), 1) for text in texts)
+    plan = SilverPlan((1, 0), (3, 0), 0, tables=planned)
+    target = targets_of(spark, settings, plan, 1, f"{folder}/scratch")
+    places = {
+        name: replace(place, folder=f"{folder}/{name}")
+        for name, place in destinations(target, str(folder)).items()
+    }
+    decode = Decode(settings.type_options, settings.wanted, plan.table_ids)
+    task = DecodeAndWrite(decode, places, str(folder))
+    work = Work("decode", refs)
+    tasks = results(spark, settings, work, task, QuietProgress())
+    return together(tasks, places), [*places]
+
+
+def texts(decoded: Decoded, target: str) -> list[str]:
+    tables = [rows for file in decoded.files(target) for rows in row_groups(file)]
+    rest = decoded.rest(target)
+    tables += [] if rest is None else [rest]
+    return sorted(str(row) for table in tables for row in table.to_pylist())
+
+
+@pytest.mark.parametrize("way", ["spark", "fed by spark"])
+def test_silver_is_the_same_whoever_runs_its_tasks(
+    spark: SparkSession, lake: Lake, tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(segment_tasks, "LEAST_BYTES", 1000)
+    refs = between(spark, lake, SOURCE, (1, 0), (3, 0))
+    assert {ref.parts for ref in refs} == {2}
+
+    def settings(engine: Literal["local", "spark"]) -> Settings:
+        return Settings(source=SOURCE, lake=lake.root, engine=engine)
+
+    here, targets = decoded(spark, settings("local"), refs, tmp_path / "here")
+    if way == "fed by spark":
+        monkeypatch.setattr(segment_tasks, "tables_of", SparkTables)
+    there, same = decoded(spark, settings("spark"), refs, tmp_path / "there")
+    assert targets == same
+    assert here.counts == there.counts
+    assert here.counts[TRANSACTIONS] > 3
+    for target in targets:
+        assert texts(here, target) == texts(there, target)
+        assert len(texts(here, target)) >= here.counts.get(target, 0)
