@@ -26,12 +26,16 @@ from pipeline.lake_tables.tables import FILE, Change
 from pipeline.sessions import own_session
 from pipeline.sql_text import in_sql, quoted
 
-WRITING = {
-    # Rows may be of 16 MiB: Parquet counts rows, not bytes, before it looks at how much memory they
-    # take, and a reader that takes 4096 rows at once would take a whole file.
+BIG_ROWS = {
+    # Parquet counts rows, not bytes, before it looks at how much memory they take.
     "parquet.page.size.row.check.min": "1",
     "parquet.page.size.row.check.max": "1",
+    # A reader that takes 4096 rows at once would take a whole file.
     "spark.sql.parquet.enableVectorizedReader": "false",
+}
+"""Settings of a session that writes rows of 16 MiB and more, or reads them without Python."""
+WRITING = {
+    **BIG_ROWS,
     # As pipeline.lake_tables.data_files writes them (docs/decisions/0024).
     "spark.sql.parquet.compression.codec": "zstd",
     "parquet.enable.dictionary": "false",

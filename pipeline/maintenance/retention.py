@@ -17,9 +17,10 @@ from pyspark.sql import SparkSession
 
 from pipeline import delta
 from pipeline.catalog.consequences import TOLD_BY
+from pipeline.lake_tables.by_spark import BIG_ROWS
 from pipeline.ledger import Ledger, Plan
 from pipeline.maintenance.plan import MaintenancePlan
-from pipeline.maintenance.tables import BIG_ROWS, Table
+from pipeline.maintenance.tables import Table
 from pipeline.progress import Task
 from pipeline.sessions import own_session
 from pipeline.settings import Settings

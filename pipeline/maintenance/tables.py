@@ -18,16 +18,6 @@ from pipeline.lake import encode_part
 from pipeline.ledger import Ledger
 from pipeline.settings import Settings
 
-BIG_ROWS = {
-    # Parquet counts rows, not bytes, before it looks at how much memory they take.
-    "parquet.page.size.row.check.min": "1",
-    "parquet.page.size.row.check.max": "1",
-    # A reader that takes 4096 rows at once would take a whole file.
-    "spark.sql.parquet.enableVectorizedReader": "false",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
-}
-"""Settings of a session that writes or reads rows of 16 MiB and more."""
-
 
 @dataclass(frozen=True, slots=True)
 class Table:

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession, functions as sf
 
 from pipeline import delta
 from pipeline.errors import ConcurrentRunError, LakeLostError
+from pipeline.lake_tables.by_spark import BIG_ROWS
 from pipeline.maintenance.fit import (
     DELETED_DAYS,
     LOG_DAYS,
@@ -28,7 +29,7 @@ from pipeline.maintenance.fit import (
     read_days,
     struck_out,
 )
-from pipeline.maintenance.tables import BIG_ROWS, Table
+from pipeline.maintenance.tables import Table
 from pipeline.sessions import own_session
 from pipeline.sql_text import in_sql
 

@@ -219,6 +219,5 @@ def _shared(lake: Lake) -> Iterator[tuple[str, LakeTable]]:
 
 def _delete(tables: Tables, name: str, table: LakeTable, source: str, batch: int) -> None:
     """Delete the rows of the source's earlier batches; another run may do this late."""
-    if tables.exists(table):
-        mine = equal("source", source) & compare("batch", "<=", batch)
-        tables.delete(table, mine, Step(f"silver/{source}/refresh/{name}", batch))
+    mine = equal("source", source) & compare("batch", "<=", batch)
+    tables.delete(table, mine, Step(f"silver/{source}/refresh/{name}", batch))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -82,7 +82,7 @@ def commit(
     decoded: Decoded, targets: Mapping[str, Target], settings: Settings, batch: int, task: Task
 ) -> None:
     """Add to every table what there is for it."""
-    touched = [name for name in targets if decoded.has(name)]
+    names = [name for name in targets if decoded.has(name)]
 
     def add(name: str) -> None:
         target = targets[name]
@@ -91,13 +91,9 @@ def commit(
         target.tables.add(table, decoded.files(name), decoded.rest(name), step)
         task.advance()
 
-    _all(add, touched, settings.parallel_tables)
-
-
-def _all(action: Callable[[str], None], names: list[str], threads: int) -> None:
-    with ThreadPoolExecutor(max(1, min(threads, len(names)))) as pool:
+    with ThreadPoolExecutor(settings.parallel_tables) as pool:
         # list() so that the first error of any of them is raised
-        list(pool.map(action, names))
+        list(pool.map(add, names))
 
 
 def touched(plan: SilverPlan, counts: Mapping[str, int]) -> dict[int, PlannedTable]:

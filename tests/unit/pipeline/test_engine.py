@@ -18,21 +18,8 @@ from decoder.errors import BinlogError
 from pipeline import engine as engines
 from pipeline.bronze.storage import read_windows
 from pipeline.engine import SMALL, Engine, LocalEngine, SparkEngine, engine_of
-from pipeline.progress import QuietProgress
 from pipeline.settings import Settings
-
-
-class Told:
-    """A task of progress that keeps what it is told."""
-
-    def __init__(self) -> None:
-        self.amounts: list[int] = []
-
-    def advance(self, amount: int = 1) -> None:
-        self.amounts.append(amount)
-
-    __enter__ = QuietProgress().task("").__enter__
-    __exit__ = QuietProgress().task("").__exit__
+from tests.support.counted_progress import CountedTask
 
 
 @pytest.fixture(params=["local", "spark"])
@@ -53,7 +40,7 @@ def failing_at_two(number: int) -> int:
 def test_each_task_gives_its_result_under_its_number_and_progress_counts_sizes(
     engine: Engine,
 ) -> None:
-    told = Told()
+    told = CountedTask()
     found = engine.run(squared, [3, 4, 5], told, [10, 20, 30])
     assert dict(found) == {0: 9, 1: 16, 2: 25}
     assert sum(told.amounts) == 60
@@ -64,7 +51,7 @@ def test_more_tasks_than_partitions_all_run(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engines, "_MOST_PARTITIONS", 3)
-    told = Told()
+    told = CountedTask()
     found = SparkEngine(spark).run(squared, range(10), told)
     assert dict(found) == {number: number * number for number in range(10)}
     assert sum(told.amounts) == 10

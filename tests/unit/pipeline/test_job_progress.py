@@ -11,20 +11,8 @@ from pyspark.sql import SparkSession
 
 from pipeline import job_progress
 from pipeline.job_progress import following
-from pipeline.progress import QuietProgress, Task
-
-
-class Told:
-    """A task that keeps what it is told."""
-
-    def __init__(self) -> None:
-        self.amounts: list[int] = []
-
-    def advance(self, amount: int = 1) -> None:
-        self.amounts.append(amount)
-
-    __enter__ = QuietProgress().task("").__enter__
-    __exit__ = QuietProgress().task("").__exit__
+from pipeline.progress import Task
+from tests.support.counted_progress import CountedTask
 
 
 def slowly(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -37,7 +25,7 @@ def test_the_tasks_of_a_job_advance_it_and_its_end_completes_it(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(job_progress, "INTERVAL", 0.05)
-    told = Told()
+    told = CountedTask()
     task: Task = told
     with following(spark, task, 1000):
         spark.range(0, 6, 1, 6).mapInArrow(slowly, "id BIGINT").collect()
@@ -46,7 +34,7 @@ def test_the_tasks_of_a_job_advance_it_and_its_end_completes_it(
 
 
 def test_a_job_that_fails_completes_nothing(spark: SparkSession) -> None:
-    told = Told()
+    told = CountedTask()
     with pytest.raises(ZeroDivisionError), following(spark, told, 1000):
         raise ZeroDivisionError
     assert sum(told.amounts) == 0
@@ -57,7 +45,7 @@ def test_where_spark_cannot_be_asked_the_end_tells_all(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(job_progress, "_context", lambda _: None)
-    told = Told()
+    told = CountedTask()
     with following(spark, told, 7):
         assert told.amounts == []
     assert told.amounts == [7]

@@ -1,0 +1,18 @@
+"""A task of progress for tests that look at what work reports to it."""
+
+from __future__ import annotations
+
+from pipeline.progress import QuietProgress
+
+
+class CountedTask:
+    """Keeps each amount that it is advanced by."""
+
+    def __init__(self) -> None:
+        self.amounts: list[int] = []
+
+    def advance(self, amount: int = 1) -> None:
+        self.amounts.append(amount)
+
+    __enter__ = QuietProgress().task("").__enter__
+    __exit__ = QuietProgress().task("").__exit__
