@@ -1,4 +1,4 @@
-"""What does a run cost that brings few changes, beside the plain MERGEs that it cannot do without?
+"""Times a run that brings few changes, against plain MERGEs of the same rows.
 
 Each round changes some rows of five tables on a real server (about 50 kB of binlog), times a run of
 all layers in a Java that is warm, and then one `MERGE INTO` for each table of the same rows, in the

@@ -18,7 +18,7 @@ _LEAST_FILE_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a task has written, and `rest`: rows that are too few for a file of their own."""
+    """The output of a task; `rest`: rows that are too few for a file of their own."""
 
     files: tuple[DataFile, ...]
     rest: pa.Table | None

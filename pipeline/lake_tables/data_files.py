@@ -45,8 +45,8 @@ class DataFileWriter:
         self._schema = pa.schema(fields)
         self._name = f"part-{uuid.uuid4()}.zstd.parquet"
         self._path = f"{self._folder}/{self._name}"
-        told = [name for name in table.statistics if name not in table.partition_by]
-        self._statistics = _Statistics(self._schema, told)
+        counted = [name for name in table.statistics if name not in table.partition_by]
+        self._statistics = _Statistics(self._schema, counted)
         self._rows = 0
         self._open = ExitStack()
         self._writer: pq.ParquetWriter | None = None
@@ -118,7 +118,7 @@ class DataFileWriter:
 
 @contextmanager
 def opened(path: str, footer: pq.FileMetaData | None = None) -> Iterator[pq.ParquetFile]:
-    """A Parquet file that is read in places; `footer`: where it is known from before."""
+    """A Parquet file that is read in places; `footer`: its own, if it was read already."""
     local = local_path(path)
     with ExitStack() as resources:
         source = local or resources.enter_context(stores.readable(path))

@@ -37,7 +37,7 @@ class AlteredTableError(BinlakeError):
 
 
 @contextmanager
-def told(reference: str) -> Iterator[None]:
+def errors_of(reference: str) -> Iterator[None]:
     """Errors of delta-rs and of its files as ours; conflicts of commits as they are."""
     try:
         yield
@@ -63,7 +63,7 @@ def opened(reference: str, options: Mapping[str, str]) -> DeltaTable | None:
 
     delta-rs takes a folder that it may not look into for one that is not there.
     """
-    with told(reference):
+    with errors_of(reference):
         try:
             table = _open(reference, options)
         except TableNotFoundError:

@@ -80,7 +80,7 @@ class NativeTables:
             names.append(FILE)
         if opened is None:
             return table.schema.append(pa.field(FILE, pa.string())).empty_table().select(names)
-        with delta_rs.told(table.reference):
+        with delta_rs.errors_of(table.reference):
             found: pa.Table = scan(table, opened, self.options, where).dataset.to_table(
                 columns=names, filter=None if where is None else where.expression
             )
@@ -93,7 +93,7 @@ class NativeTables:
         opened = self._opened(table)
         if opened is None:
             return table.schema.empty_table()
-        with delta_rs.told(table.reference):
+        with delta_rs.errors_of(table.reference):
             return last_rows(table, opened, self.options, by, each, count, where)
 
     def folder(self, table: LakeTable) -> str:
@@ -191,7 +191,7 @@ class NativeTables:
         """Do a step unless it is done: every commit by delta-rs passes here, and nowhere else."""
         lost: DeltaError | None = None
         for attempt in range(ATTEMPTS):
-            with exclusive(table.reference), delta_rs.told(table.reference):
+            with exclusive(table.reference), delta_rs.errors_of(table.reference):
                 opened = self._opened(table)
                 if opened is not None and step is not None and _is_done(opened, step):
                     return False

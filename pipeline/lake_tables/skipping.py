@@ -19,19 +19,19 @@ PATH = "__path"
 def may_have(files: pa.Table, table: LakeTable, where: Condition) -> pa.Table:
     """The files that may have rows which `where` means; `files`: as `DeltaTable.get_add_actions`
     has them."""
-    told = _told(files, table)
+    rows = _single_rows(files, table)
     try:
-        known = _known(told).filter(where.expression)
+        known = _known(rows).filter(where.expression)
     except pa.ArrowInvalid:
         return files  # It asks for columns that have no statistics: reading the files answers it.
-    return files.filter(pc.or_(_among(files, known), _unknown(told)))
+    return files.filter(pc.or_(_among(files, known), _unknown(rows)))
 
 
 def only_rows(files: pa.Table, table: LakeTable) -> tuple[pa.Table, pa.Table]:
     """The rows of the files that have one each, as far as there are statistics of its columns;
     and the files of which the log does not tell that."""
-    told = _told(files, table)
-    return _known(told), files.filter(_unknown(told))
+    rows = _single_rows(files, table)
+    return _known(rows), files.filter(_unknown(rows))
 
 
 def with_rows(files: pa.Table, rows: pa.Table) -> pa.Table:
@@ -39,7 +39,7 @@ def with_rows(files: pa.Table, rows: pa.Table) -> pa.Table:
     return files.filter(_among(files, rows))
 
 
-def _told(files: pa.Table, table: LakeTable) -> pa.Table:
+def _single_rows(files: pa.Table, table: LakeTable) -> pa.Table:
     """A row for each file, with its columns that have statistics, and its path if those are the
     values of the one row that it has; else null."""
     known = pc.equal(files.column("num_records"), 1)
@@ -60,7 +60,7 @@ def _told(files: pa.Table, table: LakeTable) -> pa.Table:
 
 
 def _inside(files: pa.Table, struct: str, name: str, kind: pa.DataType) -> pa.ChunkedArray:
-    """What is told of a column in all files; nulls where nothing is."""
+    """A statistic of a column, of every file; null where the log has none."""
     if struct in files.column_names:
         at = files.schema.field(struct).type.get_field_index(name)
         if at >= 0:
@@ -68,12 +68,12 @@ def _inside(files: pa.Table, struct: str, name: str, kind: pa.DataType) -> pa.Ch
     return pa.chunked_array([pa.nulls(len(files), kind)])
 
 
-def _known(told: pa.Table) -> pa.Table:
-    return told.filter(pc.is_valid(told.column(PATH)))
+def _known(rows: pa.Table) -> pa.Table:
+    return rows.filter(pc.is_valid(rows.column(PATH)))
 
 
-def _unknown(told: pa.Table) -> pa.ChunkedArray:
-    return pc.is_null(told.column(PATH))
+def _unknown(rows: pa.Table) -> pa.ChunkedArray:
+    return pc.is_null(rows.column(PATH))
 
 
 def _among(files: pa.Table, rows: pa.Table) -> pa.ChunkedArray:

@@ -9,7 +9,6 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from decoder.definition import TableDefinition
 from pipeline import stores
 from pipeline.catalog.definitions import append_items
 from pipeline.catalog.effects import TableName
@@ -26,9 +25,10 @@ from pipeline.silver.batch_tables import (
     destinations,
     rows_by_table,
     targets_of,
+    touched,
 )
 from pipeline.silver.claims import require_unclaimed
-from pipeline.silver.decode import FAULTS, STATEMENTS, TRANSACTIONS, Decode, table_target
+from pipeline.silver.decode import FAULTS, STATEMENTS, TRANSACTIONS, Decode
 from pipeline.silver.decoding import SEEN, DecodeAndWrite, Decoded, together
 from pipeline.silver.lossy import sentences
 from pipeline.silver.plan import SilverPlan
@@ -115,12 +115,12 @@ class _Batch:
         finally:
             stores.remove(scratch)
         lossy, seen = decoded.lossy(), decoded.counts.get(SEEN, 0) if self.body.seen else 0
-        told = {"lossy": lossy, "seen_before": seen}
-        record = self._record(decoded.counts, len(refs)) | told
+        losses = {"lossy": lossy, "seen_before": seen}
+        record = self._record(decoded.counts, len(refs)) | losses
         self.ledger.finish(self.plan, record)
         remove_leftovers(self.lake, source, batch)
         return Done(
-            batch, record["counts"], tuple(faults), (*sentences(lossy), *_told(seen), *unseen)
+            batch, record["counts"], tuple(faults), (*sentences(lossy), *_left_out(seen), *unseen)
         )
 
     def _refs(self) -> list[SegmentRef]:
@@ -157,17 +157,18 @@ class _Batch:
             commit(decoded, targets, self.settings, self.plan.batch, task)
 
     def _write_views(self, counts: Mapping[str, int]) -> list[str]:
-        tables = [t for t in self.body.tables if counts.get(table_target(t.table_id))]
-        touched = ((TableName(*_parts(t.definition)), t.version) for t in tables)
-        return write_views(self.spark, self.lake, touched)
+        tables = touched(self.body, counts).values()
+        names = ((TableName(t.definition.schema, t.definition.table), t.version) for t in tables)
+        return write_views(self.spark, self.lake, names)
 
     def _faults(self, faults: DecodedFaults) -> list[str]:
         source, batch = self.settings.source, self.plan.batch
-        # What is decoded again has told its faults before, unless it is read another way now.
+        # Faults of segments that are decoded again are in quarantine, unless they are read another
+        # way now.
         again = bool(self.body.again)
-        told = self.body.retried and not again
+        known = self.body.retried and not again
         found = append_faults(
-            self.spark, self.settings, batch, [] if told else faults, self.body.faults, again=again
+            self.spark, self.settings, batch, [] if known else faults, self.body.faults, again=again
         )
         if not self.body.retried:
             supersede(self.spark, self.lake, source, batch, self.body.seeded)
@@ -196,10 +197,6 @@ class _Batch:
         }
 
 
-def _parts(definition: TableDefinition) -> tuple[str, str]:
-    return definition.schema, definition.table
-
-
-def _told(seen: int) -> list[str]:
-    """What is left out is told."""
+def _left_out(seen: int) -> list[str]:
+    """A sentence about the transactions that are left out, if there are any."""
     return [f"{seen} transactions were in the lake before: they are left out."] if seen else []

@@ -92,8 +92,8 @@ def append_faults(
     """
     lake, source = settings.layout, settings.source
     tables, table = tables_of(spark, lake), quarantine_table(lake)
-    told = _told(spark, lake, source) if again else frozenset()
-    found = [_not_told(rows, told) for rows in faults] if told else faults
+    known = _open_faults(spark, lake, source) if again else frozenset()
+    found = [_unknown(rows, known) for rows in faults] if known else faults
     placed = {"source": source, "batch": batch, "resolved_batch": None}
     destination = Destination(tables.folder(table), table, placed)
     with TargetWriter({FAULTS: destination}) as writer:
@@ -108,16 +108,16 @@ def append_faults(
     return sentences(spark, lake, source, batch)
 
 
-def _told(spark: SparkSession, lake: Lake, source: str) -> Collection[tuple[Any, ...]]:
+def _open_faults(spark: SparkSession, lake: Lake, source: str) -> Collection[tuple[Any, ...]]:
     """Place and kind of each open fault in quarantine."""
     rows = unresolved(spark, lake, source).select(_SAME)
     return frozenset(zip(*rows.to_pydict().values(), strict=True))
 
 
-def _not_told(faults: pa.Table, told: Collection[tuple[Any, ...]]) -> pa.Table:
-    """Without those that are in quarantine from when the same was decoded before."""
+def _unknown(faults: pa.Table, known: Collection[tuple[Any, ...]]) -> pa.Table:
+    """Without those that are in quarantine since the same events were decoded earlier."""
     rows = zip(*faults.select(_SAME).to_pydict().values(), strict=True)
-    return faults.filter(pa.array([row not in told for row in rows], pa.bool_()))
+    return faults.filter(pa.array([row not in known for row in rows], pa.bool_()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +141,8 @@ def _with_consequences(
         return
     lake, source = settings.layout, settings.source
     items = read_items(spark, lake, source)
-    told = logged_consequences(spark, lake, source)
-    found = told.of({item.name for item in items}, set(map(TableName.read, named)))
+    consequences = logged_consequences(spark, lake, source)
+    found = consequences.of({item.name for item in items}, set(map(TableName.read, named)))
     for rows in faults:
         yield of_wanted(_replaced(rows, found) if found else rows, settings.wanted)
 
