@@ -53,11 +53,11 @@ class SilverPlan:
     `faults`: rows of `quarantine` that the timeline gives (statements that are not applied).
     `retried`: what a batch takes up again; its range is then empty. `again`: tables of which it
     takes up every change in these segments, since they have names now, but for those of the
-    transactions in `passed`, which the lake had before. `conf`: the settings of
-    decoding, so that a plan that another run finishes is the same. `seen`: by the place of a
-    segment, the GTIDs in it of transactions that the lake had before; `executed`: what it has
-    behind the batch. `refresh`: the full refresh that it
-    is of. `begins`: it begins one, and stands where the batch before does until that is done.
+    transactions in `passed`, which the lake had before. `conf`: the settings of decoding, so that a
+    plan that another run finishes is the same. `seen`: by the place of a segment, the GTIDs in it
+    of transactions that the lake had before; `executed`: the transactions in the lake after the
+    batch. `refresh`: the full refresh that it is of. `begins`: it begins one, and stands where the
+    batch before does until that is done.
     """
 
     start: Mark
