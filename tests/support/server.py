@@ -22,6 +22,8 @@ from typing_extensions import Self
 from tests.support.debian import lock
 from tests.support.installation import Installation
 
+TIMESTAMP = slice(4, 8)
+"""Of a log's first event, after the magic number."""
 START_SECONDS = 120
 STOP_SECONDS = 120
 DEFAULTS = (
@@ -165,7 +167,15 @@ class Server(ABC):
         self.execute("FLUSH BINARY LOGS")
 
     def reset_logs(self) -> None:
-        """Forget all binary logs and GTIDs, and begin again at number 1."""
+        """Forget all binary logs and GTIDs, and begin again at number 1.
+
+        Not in the second in which the first log was begun: the two would have the same
+        FORMAT_DESCRIPTION, which tells time in seconds, and with it the same incarnation.
+        """
+        logs = self.binlogs()
+        begun = int.from_bytes(logs[0].read_bytes()[TIMESTAMP], "little") if logs else 0
+        while begun == int(time.time()):
+            time.sleep(0.05)
         self.execute(self.RESET)
 
     def tool(self, name: str, *arguments: str) -> bytes:
