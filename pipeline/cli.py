@@ -202,11 +202,11 @@ def status(
     """Where every source, layer and table stands: lag, position, faults, gaps, the last run."""
     from pipeline.preflight import no_lake, require_lake
     from pipeline.show import show_status
-    from pipeline.spark import session
+    from pipeline.spark import spark_for
     from pipeline.status import read_status
 
     settings = require_lake(settings_of(conf, lake=lake))
-    found = read_status(session(settings), settings)
+    found = read_status(spark_for(settings), settings)
     # A first run that failed has left its record, and nothing else.
     if not found.layers and not found.sources:
         raise no_lake(settings)
@@ -234,10 +234,10 @@ def runs(
     from pipeline.preflight import no_lake, require_lake
     from pipeline.runs.show import show_runs
     from pipeline.runs.store import read_runs
-    from pipeline.spark import session
+    from pipeline.spark import spark_for
 
     settings = require_lake(settings_of(conf, lake=lake))
-    spark, place = session(settings), settings.layout
+    spark, place = spark_for(settings), settings.layout
     found = read_runs(spark, place, source=source, last=last)
     if not found and not tables_of(spark, place).exists(batches(place)):
         raise no_lake(settings)

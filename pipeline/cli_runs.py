@@ -16,10 +16,9 @@ from pipeline.cli_options import settings_of
 from pipeline.errors import DONE, Interrupted, exit_code_of, has_sentence, sentence_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from pipeline.progress import Progress
     from pipeline.settings import Settings
+    from pipeline.starting import Spark
 
 
 def carry_out(
@@ -82,8 +81,8 @@ def set_up_run(
     return settings, LogProgress() if told else for_terminal(), told
 
 
-def session_for(command: str, settings: Settings) -> tuple[SparkSession, Settings]:
-    """A session for a command that has what it needs: a lake to write, or a source in it.
+def session_for(command: str, settings: Settings) -> tuple[Spark, Settings]:
+    """Spark for a command that has what it needs: a lake to write, or a source in it.
 
     Maintenance is of the only source, where settings name none.
     """
@@ -91,16 +90,17 @@ def session_for(command: str, settings: Settings) -> tuple[SparkSession, Setting
     from pipeline.maintenance.job import of_source
     from pipeline.preflight import require_lake, require_places
     from pipeline.run import COMMANDS, require_source
-    from pipeline.spark import session
+    from pipeline.spark import spark_for
 
     layers = COMMANDS[command]
     settings.require("lake", *(["binlogs"] if "bronze" in layers else []))
     if not {"bronze", "seed"}.isdisjoint(layers):
         require_places(layers, settings)
         require_writable(settings.lake)
-        return session(settings, connector="seed" in layers), settings
+        connector, beside = "seed" in layers, "gold" in layers
+        return spark_for(settings, connector=connector, beside=beside), settings
     require_places(layers, require_lake(settings))
-    spark = session(settings)
+    spark = spark_for(settings, beside="gold" in layers)
     if command == "maintain":
         settings = of_source(spark, settings)
     require_source(spark, settings)

@@ -17,17 +17,17 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from decoder.warm import warm
 from pipeline.cancellation import heed
 from pipeline.job_progress import following
 from pipeline.kernels import warm_first
 from pipeline.progress import Task
-from pipeline.sessions import is_connected, setting, tasks_of_a_job
+from pipeline.sessions import is_connected, master_of, tasks_of_a_job
 from pipeline.settings import Settings
 from pipeline.shipping import on_this_machine
 from pipeline.spark import STARTED_ELSEWHERE, cores
+from pipeline.starting import Spark, started
 from pipeline.submitted import is_submitted
 
 T = TypeVar("T")
@@ -69,19 +69,19 @@ class Engine(Protocol):
         """
 
 
-def engine_of(spark: SparkSession, settings: Settings, size: int) -> Engine:
+def engine_of(spark: Spark, settings: Settings, size: int) -> Engine:
     """The engine for tasks that read so many bytes together, as `engine` in conf says."""
     small = size <= SMALL and _is_alone(spark)
     if settings.engine == "local" or (settings.engine == "auto" and small):
-        return LocalEngine(cores(setting(spark, "spark.master") or ""))
+        return LocalEngine(cores(master_of(spark)))
     return SparkEngine(spark)
 
 
-def _is_alone(spark: SparkSession) -> bool:
+def _is_alone(spark: Spark) -> bool:
     """Whether Spark has this machine only, and is there for this program only."""
     if is_submitted() or any(name in os.environ for name in STARTED_ELSEWHERE):
         return False
-    return not is_connected(spark) and on_this_machine(setting(spark, "spark.master") or "")
+    return not is_connected(spark) and on_this_machine(master_of(spark))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +129,13 @@ class LocalEngine:
 class SparkEngine:
     """Spark's workers, which have the code from `pipeline.shipping`."""
 
-    spark: SparkSession
+    spark: Spark
     readers = "Spark's workers"
 
     @property
     def tasks(self) -> int:
         """See `Engine.tasks`."""
-        return tasks_of_a_job(self.spark)
+        return tasks_of_a_job(started(self.spark))
 
     def run(
         self,
@@ -154,9 +154,10 @@ class SparkEngine:
                     result = pickle.dumps(function(tasks[index]))
                     yield pa.RecordBatch.from_pydict({"id": [index], "result": [result]})
 
-        indexes = self.spark.range(0, len(tasks), 1, min(len(tasks), _MOST_PARTITIONS))
+        session = started(self.spark)
+        indexes = session.range(0, len(tasks), 1, min(len(tasks), _MOST_PARTITIONS))
         done = indexes.mapInArrow(warm_first(work), "id BIGINT, result BINARY")
         amount = sum(sizes) if sizes else len(tasks)
-        with nullcontext() if progress is None else following(self.spark, progress, amount):
+        with nullcontext() if progress is None else following(session, progress, amount):
             rows = done.collect()
         return [(row["id"], pickle.loads(bytes(row["result"]))) for row in rows]

@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from decoder.warm import is_warm, warm
 from pipeline.progress import Progress
-from pipeline.sessions import is_connected, setting
+from pipeline.sessions import is_connected, master_of
 from pipeline.shipping import on_this_machine
+from pipeline.starting import Spark
 
 Batches = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """A function for `mapInArrow`."""
 
-_MASTER = "spark.master"
 
-
-def warm_kernels(spark: SparkSession, progress: Progress) -> None:
+def warm_kernels(spark: Spark, progress: Progress) -> None:
     """Compile them, if the workers are on this machine and nobody has: some 20 seconds, shown."""
-    if is_connected(spark) or is_warm() or not on_this_machine(setting(spark, _MASTER) or ""):
+    if is_connected(spark) or is_warm() or not on_this_machine(master_of(spark)):
         return
     with progress.task("compile the decoder for this machine, once", unit="kernels") as task:
         warm(lambda _: task.advance())

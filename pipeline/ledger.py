@@ -20,7 +20,6 @@ from datetime import datetime, timezone
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from pipeline.errors import ConcurrentRunError
 from pipeline.lake import Lake
@@ -31,6 +30,7 @@ from pipeline.lake_tables.tables import Tables
 from pipeline.ledger_entries import Entry, entries, last_entries
 from pipeline.ledger_table import FINISHED, FORMAT, PLANNED, Layer, batches, require_format
 from pipeline.log_lines import say
+from pipeline.starting import Spark
 from pipeline.under_way import FinishedBatch, run_id, under_way
 
 _BY_NAME = ("events", "rows", "changes")
@@ -80,7 +80,7 @@ class Ledger:
     another release made.
     """
 
-    spark: SparkSession | None
+    spark: Spark | None
     lake: Lake
     source: str
     run_id: str = field(default_factory=run_id)

@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from types import MappingProxyType
 
-from pyspark.sql import SparkSession
-
 from pipeline.bronze import job as bronze
 from pipeline.bronze.files import read_files
 from pipeline.errors import DONE, DONE_WITH_FAULTS, SettingsError
@@ -33,9 +31,10 @@ from pipeline.silver import job as silver
 from pipeline.silver.anew import require_refreshable
 from pipeline.silver.refresh import asked
 from pipeline.silver.standing import silver_to_be
+from pipeline.starting import Spark
 from pipeline.under_way import begin
 
-Job = Callable[[SparkSession, Settings, Progress], LayerReport]
+Job = Callable[[Spark, Settings, Progress], LayerReport]
 
 LAYERS: Mapping[str, Job] = MappingProxyType(
     {"bronze": bronze.run, "silver": silver.run, "gold": gold.run}
@@ -43,7 +42,7 @@ LAYERS: Mapping[str, Job] = MappingProxyType(
 """A layer's name to its job, in data order."""
 
 
-def _ingest_first(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
+def _ingest_first(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
     """Bronze's job, unless what follows it would be refused: then nothing is touched."""
     ledger = Ledger(spark, settings.layout, settings.source)
     if not _goes_on(ledger, settings):
@@ -51,7 +50,7 @@ def _ingest_first(spark: SparkSession, settings: Settings, progress: Progress) -
     return bronze.run(spark, settings, progress)
 
 
-def _decode_anew(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
+def _decode_anew(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
     """Silver's full refresh, unless gold is still to be built from the last one."""
     ledger = Ledger(spark, settings.layout, settings.source)
     if _goes_on(ledger, settings):
@@ -59,7 +58,7 @@ def _decode_anew(spark: SparkSession, settings: Settings, progress: Progress) ->
     return _refresh_silver(spark, settings, progress)
 
 
-def _refresh_silver(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
+def _refresh_silver(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
     """Silver's, unless gold could not stop where it is to: it would find that behind it all."""
     require_in_log(read_files(spark, settings.layout, settings.source), settings)
     return silver.refresh(spark, settings, progress)
@@ -96,7 +95,7 @@ BESIDE = ("seed",)
 
 
 def run_command(
-    spark: SparkSession, settings: Settings, progress: Progress, command: str
+    spark: Spark, settings: Settings, progress: Progress, command: str
 ) -> list[LayerReport]:
     """Do what `binlake COMMAND` does, and leave a record of it, whatever becomes of it.
 
@@ -132,7 +131,7 @@ def run_command(
 
 
 def run_layers(
-    spark: SparkSession,
+    spark: Spark,
     settings: Settings,
     progress: Progress,
     layers: Sequence[str] = tuple(LAYERS),
@@ -145,7 +144,7 @@ def run_layers(
     return [job(spark, settings, progress) for name, job in LAYERS.items() if name in layers]
 
 
-def require_source(spark: SparkSession, settings: Settings) -> None:
+def require_source(spark: Spark, settings: Settings) -> None:
     """Raise SettingsError if nothing was ever ingested for this source: its name may be wrong."""
     known = Ledger(spark, settings.layout, "").sources()
     if settings.source not in known:
@@ -156,7 +155,7 @@ def require_source(spark: SparkSession, settings: Settings) -> None:
         )
 
 
-def retry_faults(spark: SparkSession, settings: Settings, progress: Progress) -> list[LayerReport]:
+def retry_faults(spark: Spark, settings: Settings, progress: Progress) -> list[LayerReport]:
     """Decode again what faults hold, then apply what that gives and what it held back; for tests,
     like `run_layers`."""
     return [silver.retry(spark, settings, progress), gold.retry(spark, settings, progress)]

@@ -13,11 +13,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from pipeline.errors import MissingRequirementError
+from pipeline.starting import Spark, StartingSpark
 
 NOT_SETTABLE = frozenset(
     {"CANNOT_MODIFY_CONFIG", "CANNOT_MODIFY_STATIC_CONFIG", "CONFIG_NOT_AVAILABLE"}
 )
 """Conditions of errors about settings that a server does not let be set, or does not tell."""
+_MASTER = "spark.master"
 _PARTITIONS = "spark.sql.shuffle.partitions"
 _UNTOLD = 200
 """Spark's own default, where Databricks finds the number itself (`auto`)."""
@@ -89,9 +91,14 @@ def _clone(spark: SparkSession) -> SparkSession:
     return connected
 
 
-def is_connected(spark: SparkSession) -> bool:
+def is_connected(spark: Spark) -> bool:
     """Whether Spark is elsewhere, behind Spark Connect."""
-    return not hasattr(spark, "_jsparkSession")
+    return not isinstance(spark, StartingSpark) and not hasattr(spark, "_jsparkSession")
+
+
+def master_of(spark: Spark) -> str:
+    """Where Spark's tasks run, as it names it; empty where it does not tell."""
+    return spark.master if isinstance(spark, StartingSpark) else setting(spark, _MASTER) or ""
 
 
 def let_go_at_exit(connected: SparkSession) -> None:

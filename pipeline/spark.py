@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from functools import partial
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -20,6 +21,7 @@ from pipeline.java import java_home
 from pipeline.sessions import let_go_at_exit, own_session, setting
 from pipeline.settings import MIB, Settings
 from pipeline.shipping import on_this_machine, ship
+from pipeline.starting import Spark, StartingSpark
 from pipeline.stores import s3a_conf
 from pipeline.submitted import given_conf, is_submitted, merged, require_delta
 
@@ -69,6 +71,7 @@ appender.console.layout.eventTemplate = {\
 """,
 }
 
+MASTER = "spark.master"
 WORKERS_PYTHON = "spark.pyspark.python"
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 COLLECTOR = "-XX:+UseParallelGC"
@@ -137,6 +140,22 @@ those who run the cluster, with their own means."""
 
 LOCAL = {"spark.driver.host": "localhost", "spark.driver.bindAddress": "127.0.0.1"}
 """Of a driver whose workers are on its own machine. Those of a cluster could not reach it there."""
+
+
+def spark_for(settings: Settings, *, connector: bool = False, beside: bool = False) -> Spark:
+    """The session that there is, or a Spark of our own, which starts when something needs it.
+
+    `connector`, `beside`: see `session` and `StartingSpark`. Raises as `session` does, where one is
+    there, or where spark-submit runs this: its Java has started, and YARN takes a driver that never
+    begins a session for one that failed.
+    """
+    start = partial(session, settings, connector=connector)
+    elsewhere = any(name in os.environ for name in STARTED_ELSEWHERE)
+    connected = settings.spark.master.startswith(CONNECT)
+    if is_submitted() or elsewhere or connected or SparkSession.getActiveSession() is not None:
+        return start()
+    master = settings.spark.conf.get(MASTER, settings.spark.master)
+    return StartingSpark(start, master, beside=beside)
 
 
 def session(
@@ -212,7 +231,7 @@ def configuration(settings: Settings, *, connector: bool = False) -> dict[str, s
         **CONF,
         **ALONE,
         **(LOCAL if on_this_machine(spark.master) else {}),
-        "spark.master": spark.master,
+        MASTER: spark.master,
         "spark.driver.memory": f"{spark.driver_memory // MIB}m",
         "spark.sql.shuffle.partitions": str(2 * cores(spark.master)),
         "spark.jars": ",".join(map(str, jars)),

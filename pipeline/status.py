@@ -9,8 +9,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 
-from pyspark.sql import SparkSession
-
 from pipeline.bronze.continuity import gaps
 from pipeline.bronze.executed import log_base
 from pipeline.bronze.files import read_files
@@ -34,6 +32,7 @@ from pipeline.settings import Settings
 from pipeline.silver.planning import what_is_new
 from pipeline.silver.standing import silver_standing
 from pipeline.source_status import SourceStatus, source_status
+from pipeline.starting import Spark
 
 NO_ORDINAL = 0
 LAYERS = ("bronze", "silver", "gold", "maintenance")
@@ -107,7 +106,7 @@ class Status:
         return json.dumps(told, default=datetime.isoformat, ensure_ascii=False)
 
 
-def read_status(spark: SparkSession, settings: Settings) -> Status:
+def read_status(spark: Spark, settings: Settings) -> Status:
     """Read the lake's ledger, files and quarantine; writes nothing."""
     lake = settings.layout
     entries = Ledger(spark, lake, "").last_entries()
@@ -210,7 +209,7 @@ def _touches(fault: Fault, name: TableName) -> bool:
 
 
 def _missing(
-    spark: SparkSession, ledger: Ledger, lake: Lake, source: str, given_up: Collection[int]
+    spark: Spark, ledger: Ledger, lake: Lake, source: str, given_up: Collection[int]
 ) -> Iterator[str]:
     """Sentences about damaged files, and about gaps that silver waits at."""
     files = read_files(spark, lake, source)

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pyspark.sql import SparkSession
-
 from pipeline.bronze.encrypted import find_ciphers, read_keys
 from pipeline.bronze.files import FileRow, read_files, write_files
 from pipeline.bronze.gtids import GtidSet
@@ -30,6 +28,7 @@ from pipeline.lake_tables.tables import Tables
 from pipeline.ledger import Ledger, Plan
 from pipeline.progress import Progress, Task
 from pipeline.settings import Settings
+from pipeline.starting import Spark, expected
 
 Identity = tuple[str, str]
 """A file's name and incarnation."""
@@ -56,9 +55,10 @@ class Done:
 
 
 def carry_out(
-    spark: SparkSession, settings: Settings, ledger: Ledger, plan: Plan, progress: Progress
+    spark: Spark, settings: Settings, ledger: Ledger, plan: Plan, progress: Progress
 ) -> Done:
     """Do what the plan says, as far as it is not done, and finish it."""
+    expected(spark)
     files, part_size, limit = from_body(plan.body)
     lake = settings.layout
     tables = tables_of(spark, lake)

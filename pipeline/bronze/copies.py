@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from decoder.schemas import TRANSACTIONS
 from pipeline.bronze.files import FileRow
@@ -23,6 +22,7 @@ from pipeline.lake import Lake
 from pipeline.lake_tables.conditions import equal
 from pipeline.lake_tables.opening import tables_of
 from pipeline.lake_tables.table import LakeTable
+from pipeline.starting import Spark
 
 _COMMITTED = "original_committed_at"
 _LOOKED_UP = pa.schema(
@@ -105,7 +105,7 @@ def untold(log: Log, known: Sequence[FileRow]) -> str:
     )
 
 
-def commits(spark: SparkSession, lake: Lake, source: str) -> Committed:
+def commits(spark: Spark, lake: Lake, source: str) -> Committed:
     """Looks in what silver has decoded; of several of one GTID the last one counts."""
     tables = tables_of(spark, lake)
     transactions = LakeTable(lake.transactions, _LOOKED_UP)

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from decoder.large_event import Mark
 from pipeline.bronze.tables import FILES, files_table, segments_table
@@ -15,6 +14,7 @@ from pipeline.lake import Lake
 from pipeline.lake_tables.conditions import equal
 from pipeline.lake_tables.opening import tables_of
 from pipeline.lake_tables.table import Step
+from pipeline.starting import Spark
 
 State = Literal["open", "complete", "faulty"]
 
@@ -52,14 +52,14 @@ class FileRow:
         return Mark(self.ingested_upto, self.crc32)
 
 
-def read_files(spark: SparkSession, lake: Lake, source: str) -> list[FileRow]:
+def read_files(spark: Spark, lake: Lake, source: str) -> list[FileRow]:
     """The source's files, in order of ordinals."""
     rows = tables_of(spark, lake).read(files_table(lake), equal("source", source))
     return sorted((FileRow(**row) for row in rows.to_pylist()), key=lambda row: row.ordinal)
 
 
 def write_files(
-    spark: SparkSession, lake: Lake, source: str, rows: Iterable[FileRow], *, batch: int
+    spark: Spark, lake: Lake, source: str, rows: Iterable[FileRow], *, batch: int
 ) -> None:
     """Replace the source's rows, as a step of the batch."""
     table = pa.Table.from_pylist([asdict(row) for row in rows], schema=FILES)
@@ -67,7 +67,7 @@ def write_files(
     tables_of(spark, lake).replace(files_table(lake), equal("source", source), table, step)
 
 
-def stored_ordinals(spark: SparkSession, lake: Lake, source: str) -> set[int]:
+def stored_ordinals(spark: Spark, lake: Lake, source: str) -> set[int]:
     """The ordinals of the files whose bytes bronze has: maintenance may have removed others'."""
     rows = tables_of(spark, lake).read(segments_table(lake), equal("source", source), ["ordinal"])
     return set(rows.column("ordinal").unique().to_pylist())

@@ -9,8 +9,6 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 
-from pyspark.sql import SparkSession
-
 from pipeline.bronze.batch import Done, carry_out
 from pipeline.bronze.continuity import accepted, gaps
 from pipeline.bronze.copies import Committed, commits
@@ -29,11 +27,12 @@ from pipeline.refilled import refilled_upto
 from pipeline.removed import removed
 from pipeline.report import LayerReport
 from pipeline.settings import Settings
+from pipeline.starting import Spark
 
 LAYER: Layer = "bronze"
 
 
-def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
+def run(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
     """Finish the open batch, if there is one, then ingest everything that is new."""
     began = time.monotonic()
     warm_kernels(spark, progress)
@@ -71,7 +70,7 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
     )
 
 
-def _lookup(spark: SparkSession, settings: Settings, ledger: Ledger) -> tuple[Committed, int]:
+def _lookup(spark: Spark, settings: Settings, ledger: Ledger) -> tuple[Committed, int]:
     """What silver tells of the lake's transactions (see `order.place`): nothing, while a full
     refresh fills it again."""
     if refilled_upto(ledger) is not None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pyspark.sql import SparkSession
-
 from pipeline.bronze.files import FileRow
 from pipeline.bronze.order import Placed
 from pipeline.bronze.plan import expected_size, plan_file, tasks, to_body
@@ -16,10 +14,11 @@ from pipeline.engine import engine_of
 from pipeline.ledger import Plan
 from pipeline.progress import Progress
 from pipeline.settings import Settings
+from pipeline.starting import Spark, expected
 
 
 def next_body(
-    spark: SparkSession,
+    spark: Spark,
     settings: Settings,
     placed: Sequence[Placed],
     known: Sequence[FileRow],
@@ -38,6 +37,8 @@ def next_body(
         for file in placed
     }
     to_read, more = tasks(placed, settings.segments, succeeded=set(successors))
+    if to_read:
+        expected(spark)
     engine = engine_of(spark, settings, sum(expected_size(file) for file, _ in to_read))
     with progress.task("bronze: reading files", len(to_read), "files") as task:
         scans = scan_all(engine, [scan_task for _, scan_task in to_read], task)

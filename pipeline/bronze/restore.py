@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from pipeline.bronze.files import read_files
 from pipeline.bronze.tables import segments_table
@@ -14,6 +13,7 @@ from pipeline.errors import SettingsError
 from pipeline.lake import Lake
 from pipeline.lake_tables.conditions import Condition, compare, equal
 from pipeline.lake_tables.opening import tables_of
+from pipeline.starting import Spark
 
 FETCH_BYTES = 32 << 20
 """About as much is brought to the driver at a time."""
@@ -27,7 +27,7 @@ class _Place(NamedTuple):
 
 
 def restore(
-    spark: SparkSession,
+    spark: Spark,
     lake: Lake,
     source: str,
     file: str,

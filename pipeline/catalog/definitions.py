@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import NOBODYS, TimelineItem
@@ -14,6 +13,7 @@ from pipeline.lake import Lake
 from pipeline.lake_tables.conditions import among, equal
 from pipeline.lake_tables.opening import tables_of
 from pipeline.lake_tables.table import LakeTable, Step
+from pipeline.starting import Spark
 
 _SCHEMA = pa.schema(
     [
@@ -51,16 +51,14 @@ def definitions(lake: Lake) -> LakeTable:
     return LakeTable(lake.ledger("definitions"), _SCHEMA, statistics=("source", "batch"))
 
 
-def read_items(spark: SparkSession, lake: Lake, source: str) -> list[TimelineItem]:
+def read_items(spark: Spark, lake: Lake, source: str) -> list[TimelineItem]:
     """All items of a source, in the order of its log."""
     rows = tables_of(spark, lake).read(definitions(lake), equal("source", source))
     ordered = rows.sort_by([("batch", "ascending"), ("number", "ascending")])
     return [TimelineItem.from_dict(row) for row in ordered.to_pylist()]
 
 
-def require_own_tables(
-    spark: SparkSession, lake: Lake, source: str, names: Collection[TableName]
-) -> None:
+def require_own_tables(spark: Spark, lake: Lake, source: str, names: Collection[TableName]) -> None:
     """Raise SettingsError if another source has one of these tables in this lake.
 
     Silver and gold have one place for a table's name, and LSNs of two sources cannot be compared.
@@ -87,7 +85,7 @@ def no_own_table(name: TableName, other: str, source: str) -> SettingsError:
 
 
 def append_items(
-    spark: SparkSession, lake: Lake, source: str, batch: int, items: Sequence[TimelineItem]
+    spark: Spark, lake: Lake, source: str, batch: int, items: Sequence[TimelineItem]
 ) -> None:
     """Append one batch's items, once."""
     if not items:

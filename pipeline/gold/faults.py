@@ -6,18 +6,25 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import SparkSession, functions as sf
-
-from pipeline import delta
 from pipeline.catalog.effects import TableName
 from pipeline.gold.blocks import Fault
 from pipeline.lake import Lake
+from pipeline.lake_tables.conditions import among, compare, equal, missing
+from pipeline.lake_tables.opening import tables_of
 from pipeline.report import one_for_each_cause
 from pipeline.silver.decode import OFFSET_BITS
-from pipeline.silver.quarantine import GIVEN_UP, RETRYABLE, is_in_first, sentence, unresolved
+from pipeline.silver.quarantine import (
+    GIVEN_UP,
+    RETRYABLE,
+    is_in_first,
+    sentence,
+    unresolved,
+)
+from pipeline.silver.tables import quarantine_table
+from pipeline.starting import Spark
 
 
-def open_faults(spark: SparkSession, lake: Lake, source: str) -> list[Fault]:
+def open_faults(spark: Spark, lake: Lake, source: str) -> list[Fault]:
     """What is in quarantine and was not taken up yet."""
     return [_fault(row) for row in unresolved(spark, lake, source).to_pylist()]
 
@@ -44,24 +51,20 @@ class TakenUp:
         return self.tables is None or not self.tables.isdisjoint(tables)
 
 
-def taken_up(
-    spark: SparkSession, lake: Lake, source: str, low: int, high: int
-) -> tuple[TakenUp, ...]:
+def taken_up(spark: Spark, lake: Lake, source: str, low: int, high: int) -> tuple[TakenUp, ...]:
     """The transactions in (`low`, `high`] whose faults were taken up since, in order."""
-    if not delta.exists(spark, lake.quarantine):
-        return ()
-    lsn = sf.col("__lsn")
-    rows = delta.read(spark, lake.quarantine).where(
-        (sf.col("source") == source)
-        & sf.col("resolved_batch").isNotNull()
-        & sf.col("kind").isin(*RETRYABLE)
-        & (lsn > low)
-        & (lsn <= high)
+    where = (
+        equal("source", source)
+        & ~missing("resolved_batch")
+        & among("kind", RETRYABLE)
+        & compare("__lsn", ">", low)
+        & compare("__lsn", "<=", high)
     )
-    found = [
+    rows = tables_of(spark, lake).read(quarantine_table(lake), where, ["__lsn", "tables"])
+    found = {
         TakenUp(row["__lsn"], None if row["tables"] is None else frozenset(row["tables"]))
-        for row in rows.select("__lsn", "tables").distinct().collect()
-    ]
+        for row in rows.to_pylist()
+    }
     return tuple(sorted(found, key=lambda one: one.lsn))
 
 

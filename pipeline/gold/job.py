@@ -33,9 +33,10 @@ from pipeline.progress import Progress
 from pipeline.report import LayerReport
 from pipeline.settings import Settings
 from pipeline.silver.standing import require_same_types, silver_standing, silver_to_be
+from pipeline.starting import Spark, started
 
 
-def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
+def run(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
     """Finish the open batch, if there is one, then apply everything that is new in silver.
 
     What is held is told as a fault every time, until it is taken up. Where silver was decoded anew,
@@ -44,12 +45,12 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
     return _run(spark, settings, progress)
 
 
-def retry(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
+def retry(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
     """The same, and what could not be applied is tried again."""
     return _run(spark, settings, progress, again=True)
 
 
-def refresh(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
+def refresh(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
     """Build every table anew from silver, or go on with that if it is under way; or those tables
     alone that settings name.
 
@@ -60,7 +61,7 @@ def refresh(spark: SparkSession, settings: Settings, progress: Progress) -> Laye
 
 
 def _run(
-    spark: SparkSession,
+    spark: Spark,
     settings: Settings,
     progress: Progress,
     *,
@@ -68,7 +69,7 @@ def _run(
     anew: bool = False,
     some: bool = False,
 ) -> LayerReport:
-    with signing(spark) as session:
+    with signing(started(spark)) as session:
         return _signed(session, settings, progress, again=again, anew=anew, some=some)
 
 
@@ -82,7 +83,7 @@ def _signed(
     some: bool,
 ) -> LayerReport:
     """`anew`: make all again, `some`: the tables that settings name."""
-    started = time.monotonic()
+    began = time.monotonic()
     ledger = Ledger(spark, settings.layout, settings.source)
     require_same_types(ledger, settings)
     anew = anew and ledger.last("gold") is not None and not goes_on(ledger, settings)
@@ -141,7 +142,7 @@ def _signed(
             *([WAITS] * planned.behind_silver),
             *(told(settings, state) if built and not state.rebuild.under_way else ()),
         ),
-        seconds=time.monotonic() - started,
+        seconds=time.monotonic() - began,
     )
 
 

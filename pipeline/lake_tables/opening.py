@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from pyspark.sql import SparkSession
-
 from pipeline.lake import Lake
 from pipeline.lake_tables.by_spark import SparkTables
 from pipeline.lake_tables.native import NativeTables
 from pipeline.lake_tables.tables import Tables
 from pipeline.lock import local_path
 from pipeline.sessions import is_connected
+from pipeline.starting import Spark, started
 from pipeline.stores import delta_options, is_known
 
 
-def tables_of(spark: SparkSession, lake: Lake) -> Tables:
+def tables_of(spark: Spark, lake: Lake) -> Tables:
     """By delta-rs where this process reaches the lake's folder; by Spark where a catalog has the
     tables, where Spark is elsewhere with a folder of its own, and in stores that only it knows."""
     elsewhere = is_connected(spark) and "://" not in lake.root
     native = None if elsewhere else native_tables(lake)
-    return native or SparkTables(spark, lake)
+    return native or SparkTables(started(spark), lake)
 
 
 def native_tables(lake: Lake) -> NativeTables | None:

@@ -20,12 +20,13 @@ from pipeline.maintenance.preview import preview
 from pipeline.progress import Progress
 from pipeline.report import LayerReport
 from pipeline.settings import Settings
+from pipeline.starting import Spark, started
 
 LAYER: Layer = "maintenance"
 
 
 def run(
-    spark: SparkSession,
+    spark: Spark,
     settings: Settings,
     progress: Progress,
     *,
@@ -39,13 +40,13 @@ def run(
     both. `dry_run` only says what is due, in notes. `shared`: also for the tables that sources
     share. `now`: the time by which things are old.
     """
-    started = time.monotonic()
+    began = time.monotonic()
     at = now or datetime.now(timezone.utc)
     ledger = Ledger(spark, settings.layout, settings.source)
     if dry_run:
-        done = [preview(spark, settings, ledger, progress, at, shared=shared)]
+        done = [preview(started(spark), settings, ledger, progress, at, shared=shared)]
     else:
-        done = list(_batches(spark, settings, ledger, progress, at, shared=shared))
+        done = list(_batches(started(spark), settings, ledger, progress, at, shared=shared))
     return LayerReport(
         layer=LAYER,
         batches=tuple(one.batch for one in done if one.batch),
@@ -54,7 +55,7 @@ def run(
             for name in dict.fromkeys(name for one in done for name in one.counts)
         },
         notes=done[-1].notes,
-        seconds=time.monotonic() - started,
+        seconds=time.monotonic() - began,
     )
 
 
@@ -73,7 +74,7 @@ def _batches(
     yield execute(spark, settings, ledger, plan, progress, now, shared=shared)
 
 
-def of_source(spark: SparkSession, settings: Settings) -> Settings:
+def of_source(spark: Spark, settings: Settings) -> Settings:
     """The settings with the source that is to be maintained: the one they name, or the only one.
 
     Raises SettingsError where the lake has several: each has settings of its own.

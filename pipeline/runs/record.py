@@ -79,6 +79,7 @@ RUNS = pa.schema(
         pa.field("note_count", pa.int64()),
         pa.field("notes", _SENTENCES),
         pa.field("binlake_version", pa.string()),
+        # null where the run did without Spark, as is the next
         pa.field("spark_version", pa.string()),
         # Spark's id of the application, to find its own logs by
         pa.field("spark_application", pa.string()),
@@ -149,7 +150,7 @@ class RunRecord:
     note_count: int = 0
     notes: Sequence[Sentence] = ()
     binlake_version: str = ""
-    spark_version: str = ""
+    spark_version: str | None = None
     spark_application: str | None = None
     host: str = ""
 

@@ -27,6 +27,7 @@ from pipeline.runs.record import Outcome, RunRecord, Sentence
 from pipeline.runs.store import append_run
 from pipeline.runs.work import work
 from pipeline.settings import Settings
+from pipeline.starting import Spark, StartingSpark
 from pipeline.under_way import UnderWay
 
 KEPT = 200
@@ -47,7 +48,7 @@ class Recorder:
 
     def __init__(
         self,
-        spark: SparkSession,
+        spark: Spark,
         settings: Settings,
         command: str,
         layers: Sequence[str],
@@ -59,15 +60,13 @@ class Recorder:
         self._run = run
         self._failure = failure
         self._reports: list[LayerReport] = []
-        # Asked now: a run can end because Spark is gone.
         self._known: dict[str, Any] = {
             "command": command,
             "layers": tuple(layers),
             "binlake_version": binlake_version(),
-            "spark_version": spark.version,
-            "spark_application": _application(spark),
             "host": socket.gethostname(),
         }
+        self._known |= self._spark_known()
         self._began = datetime.now(timezone.utc)
         place: dict[str, Any] = {"lake": settings.lake, "binlogs": settings.inputs or None}
         say("run_started", f"{command} is started", **self._known, **place)
@@ -79,6 +78,7 @@ class Recorder:
     def layer_done(self, report: LayerReport) -> None:
         """Keep what it did and met, and say it."""
         self._reports.append(report)
+        self._known |= self._spark_known()
         for kind, (level, texts) in _KINDS.items():
             for text in texts(report):
                 say(kind, text, level=level, layer=report.layer)
@@ -106,6 +106,12 @@ class Recorder:
         ending = self._failure.say(error)
         with self._bearing_all():
             self._write(self._record(**ending))
+
+    def _spark_known(self) -> dict[str, str | None]:
+        """Which Spark there is, asked early: a run can end because Spark is gone."""
+        session = self._spark.running if isinstance(self._spark, StartingSpark) else self._spark
+        known = (None, None) if session is None else (session.version, _application(session))
+        return dict(zip(("spark_version", "spark_application"), known, strict=True))
 
     def _record(self, **ending: Any) -> RunRecord:
         told: dict[str, Any] = {}

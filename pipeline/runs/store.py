@@ -12,13 +12,13 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from pipeline.lake import Lake
 from pipeline.lake_tables.conditions import ALL_ROWS, Condition, among, compare, equal
 from pipeline.lake_tables.opening import tables_of
 from pipeline.lake_tables.table import LakeTable
 from pipeline.runs.record import RUNS, RunRecord
+from pipeline.starting import Spark
 
 WINDOWS = (2, 32, None)
 """Days to look back for what is asked: more are looked at only if it is not in these."""
@@ -33,7 +33,7 @@ def runs(lake: Lake) -> LakeTable:
     return LakeTable(lake.ledger("runs"), RUNS, ("day",), _STATISTICS, properties)
 
 
-def append_run(spark: SparkSession, lake: Lake, record: RunRecord) -> None:
+def append_run(spark: Spark, lake: Lake, record: RunRecord) -> None:
     """Keep a record: one commit."""
     tables_of(spark, lake).append(runs(lake), to_arrow(record), None)
 
@@ -45,7 +45,7 @@ def to_arrow(record: RunRecord) -> pa.Table:
 
 
 def read_runs(
-    spark: SparkSession, lake: Lake, *, source: str | None = None, last: int = 20
+    spark: Spark, lake: Lake, *, source: str | None = None, last: int = 20
 ) -> list[RunRecord]:
     """The last runs that were started, of a source or of all, the newest first."""
     tables, own = tables_of(spark, lake), ALL_ROWS if source is None else equal("source", source)
@@ -58,7 +58,7 @@ def read_runs(
     return found
 
 
-def last_runs(spark: SparkSession, lake: Lake) -> dict[str, RunRecord]:
+def last_runs(spark: Spark, lake: Lake) -> dict[str, RunRecord]:
     """The last run of each source that looked for changes, however long ago it was."""
     each = ("source", "command")
     rows = tables_of(spark, lake).last(runs(lake), "day", each, 1, _LOOKS_FOR_CHANGES)

@@ -14,8 +14,6 @@ from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from functools import cached_property
 
-from pyspark.sql import SparkSession
-
 from pipeline.bronze.files import read_files
 from pipeline.bronze.kept_statements import keep
 from pipeline.catalog.definitions import read_items
@@ -37,16 +35,17 @@ from pipeline.seed.source_table import SourceTable, asked_of, source_table
 from pipeline.server.create_statements import user_tables
 from pipeline.settings import Settings
 from pipeline.silver.seeds import Seed, ids_of, is_refused, put_seed, read_seed
+from pipeline.starting import Spark, started
 
 LAYER = "seed"
 
 
-def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
+def run(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
     """Seed the tables that settings name, or those that gold lacks. Raises ServerError, and
     DumpError for a dump that cannot be opened."""
-    started = time.monotonic()
+    began = time.monotonic()
     warm_kernels(spark, progress)
-    seeding = _Seeding(Filling(spark, settings, progress))
+    seeding = _Seeding(Filling(started(spark), settings, progress))
     if settings.seed.dump is not None:
         seeding.from_dump(settings.seed.dump)
     else:
@@ -57,7 +56,7 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
         counts={"tables": len(seeding.seeds), "rows": sum(seed.rows for seed in seeding.seeds)},
         faults=tuple(seeding.faults),
         notes=(*map(_told, seeding.seeds), *seeding.notes),
-        seconds=time.monotonic() - started,
+        seconds=time.monotonic() - began,
     )
 
 

@@ -14,8 +14,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from pyspark.sql import SparkSession
-
 from pipeline.bronze.files import FileRow, read_files, stored_ordinals
 from pipeline.catalog.definitions import definitions, read_items
 from pipeline.catalog.items import TimelineItem
@@ -44,6 +42,7 @@ from pipeline.silver.tables import (
     transactions_table,
 )
 from pipeline.silver.views import drop_view
+from pipeline.starting import Spark
 
 NAMED = 5
 """So many files are named in a refusal."""
@@ -61,7 +60,7 @@ def goes_on(ledger: Ledger, settings: Settings) -> bool:
     return refresh.under_way and refresh.asked == asked(settings)
 
 
-def require_refreshable(spark: SparkSession, settings: Settings, ledger: Ledger) -> None:
+def require_refreshable(spark: Spark, settings: Settings, ledger: Ledger) -> None:
     """Raise unless a full refresh would give silver all that it has; nothing is touched."""
     last = ledger.last("silver")
     if last is None:
@@ -132,7 +131,7 @@ def last_maintained(ledger: Ledger) -> int:
     return last.batch if last else 0
 
 
-def beginning_plan(spark: SparkSession, settings: Settings, ledger: Ledger) -> SilverPlan | None:
+def beginning_plan(spark: Spark, settings: Settings, ledger: Ledger) -> SilverPlan | None:
     """The batch that begins a full refresh; None where nothing was decoded yet.
 
     It has the place of the batch before it, where silver still stands if it is abandoned.
@@ -157,9 +156,7 @@ def beginning_plan(spark: SparkSession, settings: Settings, ledger: Ledger) -> S
     )
 
 
-def begin(
-    spark: SparkSession, settings: Settings, ledger: Ledger, plan: Plan, body: SilverPlan
-) -> None:
+def begin(spark: Spark, settings: Settings, ledger: Ledger, plan: Plan, body: SilverPlan) -> None:
     """Carry out a batch that begins a full refresh: empty silver of the source.
 
     Raises ConcurrentRunError while maintenance is under way, and RefreshRefusedError if it has

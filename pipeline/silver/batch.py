@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import SparkSession
-
 from pipeline import stores
 from pipeline.catalog.definitions import append_items
 from pipeline.catalog.effects import TableName
@@ -37,6 +35,7 @@ from pipeline.silver.segment_tasks import Work, results
 from pipeline.silver.segments import SegmentRef
 from pipeline.silver.target_writer import Destination
 from pipeline.silver.views import write_views
+from pipeline.starting import Spark, expected
 
 BEGUN = (
     "A full refresh has begun: everything is decoded anew. Gold's published cut stays until then."
@@ -54,13 +53,14 @@ class Done:
 
 
 def execute(
-    spark: SparkSession, settings: Settings, ledger: Ledger, plan: Plan, progress: Progress
+    spark: Spark, settings: Settings, ledger: Ledger, plan: Plan, progress: Progress
 ) -> Done:
     """Carry out a plan and finish it in the ledger.
 
     Another run at the same plan may finish first and remove what this one stands on: that is no
     error, the plan is done.
     """
+    expected(spark)
     try:
         return _Batch(spark, settings, ledger, plan, progress).run()
     except Exception:
@@ -82,7 +82,7 @@ def remove_leftovers(lake: Lake, source: str, finished: int) -> None:
 class _Batch:
     def __init__(
         self,
-        spark: SparkSession,
+        spark: Spark,
         settings: Settings,
         ledger: Ledger,
         plan: Plan,

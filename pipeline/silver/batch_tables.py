@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from pipeline.lake_tables.data_files import row_groups
 from pipeline.lake_tables.opening import tables_of
@@ -33,6 +32,7 @@ from pipeline.silver.tables import (
     transactions_table,
 )
 from pipeline.silver.target_writer import Destination
+from pipeline.starting import Spark
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Target:
 
 
 def targets_of(
-    spark: SparkSession, settings: Settings, plan: SilverPlan, batch: int, scratch: str
+    spark: Spark, settings: Settings, plan: SilverPlan, batch: int, scratch: str
 ) -> Mapping[str, Target]:
     """The tables of a plan, by target. Files that Spark appends are written to the batch's
     `scratch` folder, which a later run clears if this one dies."""

@@ -9,16 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from pyspark.sql import SparkSession
-
 from pipeline.catalog.definitions import no_own_table, require_own_tables
 from pipeline.catalog.effects import TableName
 from pipeline.ledger import Ledger
 from pipeline.silver.refresh import Begins, Refresh
 from pipeline.silver.standing import silver_to_be
+from pipeline.starting import Spark
 
 
-def require_unclaimed(spark: SparkSession, ledger: Ledger, names: Collection[TableName]) -> None:
+def require_unclaimed(spark: Spark, ledger: Ledger, names: Collection[TableName]) -> None:
     """Raise SettingsError if another source has one of these tables in this lake, or is about to
     have it again."""
     lake, source = ledger.lake, ledger.source

@@ -8,8 +8,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 
-from pyspark.sql import SparkSession
-
 from pipeline.kernels import warm_kernels
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress
@@ -19,9 +17,10 @@ from pipeline.silver.anew import beginning_plan, goes_on, require_refreshable
 from pipeline.silver.batch import Done, execute
 from pipeline.silver.planning import next_plan, retry_plan
 from pipeline.silver.standing import require_same_types, silver_to_be
+from pipeline.starting import Spark
 
 
-def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
+def run(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
     """Finish the open batch, if there is one, then decode everything that is new in bronze.
 
     A full refresh that is under way goes on with that.
@@ -34,7 +33,7 @@ def run(spark: SparkSession, settings: Settings, progress: Progress) -> LayerRep
     return _decode(spark, settings, ledger, progress, done, started)
 
 
-def refresh(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
+def refresh(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
     """Decode everything anew, or go on with that if it is under way with these settings.
 
     Raises RefreshRefusedError where bronze does not have everything any more: nothing is touched.
@@ -56,7 +55,7 @@ def refresh(spark: SparkSession, settings: Settings, progress: Progress) -> Laye
 
 
 def _decode(
-    spark: SparkSession,
+    spark: Spark,
     settings: Settings,
     ledger: Ledger,
     progress: Progress,
@@ -79,7 +78,7 @@ def _decode(
     return _report(done, found.gaps, started, found.notes, tuple(refused))
 
 
-def retry(spark: SparkSession, settings: Settings, progress: Progress) -> LayerReport:
+def retry(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
     """Finish the open batch, then decode again what faults hold, and give what now decodes.
 
     A full refresh that is under way decodes everything again anyway.
@@ -99,7 +98,7 @@ def retry(spark: SparkSession, settings: Settings, progress: Progress) -> LayerR
 
 
 def _finish_open(
-    spark: SparkSession, settings: Settings, ledger: Ledger, progress: Progress
+    spark: Spark, settings: Settings, ledger: Ledger, progress: Progress
 ) -> list[Done]:
     plan = ledger.take_up("silver")
     return [execute(spark, settings, ledger, plan, progress)] if plan else []

@@ -13,8 +13,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pyspark.sql import SparkSession
-
 from pipeline.bronze.files import FileRow, read_files
 from pipeline.bronze.kept_statements import kept
 from pipeline.catalog.effects import TableName
@@ -32,6 +30,7 @@ from pipeline.silver.seeding import Reached
 from pipeline.silver.segments import Mark, SegmentRef
 from pipeline.silver.survey import Found, find, in_log_order
 from pipeline.silver.tables import transactions_table
+from pipeline.starting import Spark
 
 _LOG_START = 0, 0
 _BEFORE_GOLD = ("declared", "unsupported", "model", "keys", "temporary", "drop", "moved", "told")
@@ -77,7 +76,7 @@ def _is_unnamed(items: Sequence[TimelineItem]) -> bool:
 
 
 def late_names(
-    spark: SparkSession,
+    spark: Spark,
     settings: Settings,
     items: Sequence[TimelineItem],
     options: CatalogOptions,
@@ -137,7 +136,7 @@ def _too_early(gone: FileRow, waiting: Iterable[TableName]) -> str:
     )
 
 
-def _seen_before(spark: SparkSession, lake: Lake, source: str) -> set[int]:
+def _seen_before(spark: Spark, lake: Lake, source: str) -> set[int]:
     where = equal("source", source) & equal("seen_before", True)
     rows = tables_of(spark, lake).read(transactions_table(lake), where, ["__lsn"])
     return set(rows.column("__lsn").to_pylist())

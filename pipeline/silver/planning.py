@@ -7,8 +7,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from pyspark.sql import SparkSession
-
 from decoder.definition import TableDefinition
 from pipeline.bronze.executed import Executed
 from pipeline.bronze.files import read_files
@@ -36,6 +34,7 @@ from pipeline.silver.segments import Mark, SegmentRef
 from pipeline.silver.standing import silver_standing
 from pipeline.silver.survey import catalog_options, definitions, find, in_log_order
 from pipeline.silver.table_names import TableNames
+from pipeline.starting import Spark
 
 FIRST_NUMBER = 1
 
@@ -54,7 +53,7 @@ class Next(NamedTuple):
     faults: tuple[str, ...] = ()
 
 
-def next_plan(spark: SparkSession, settings: Settings, ledger: Ledger, progress: Progress) -> Next:
+def next_plan(spark: Spark, settings: Settings, ledger: Ledger, progress: Progress) -> Next:
     """What bronze has after silver's mark, as much as fits a batch."""
     lake = settings.layout
     standing = silver_standing(ledger)
@@ -124,7 +123,7 @@ def _to_the_end(new: Recognised) -> bool:
 
 
 def _seeds_alone(
-    spark: SparkSession,
+    spark: Spark,
     settings: Settings,
     ledger: Ledger,
     before: SilverPlan | None,
@@ -165,7 +164,7 @@ def _in_words(mark: Mark) -> str:
 
 
 def what_is_new(
-    spark: SparkSession,
+    spark: Spark,
     lake: Lake,
     source: str,
     before: SilverPlan | None,
@@ -181,7 +180,7 @@ def what_is_new(
 
 
 def retry_plan(
-    spark: SparkSession, settings: Settings, ledger: Ledger, progress: Progress
+    spark: Spark, settings: Settings, ledger: Ledger, progress: Progress
 ) -> tuple[SilverPlan | None, tuple[str, ...]]:
     """A batch that takes up what faults hold, or None if there is nothing that could be; and
     sentences about what cannot be taken up."""

@@ -13,7 +13,6 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import SparkSession
 
 from decoder.faults import STATEMENT_DML
 from pipeline.catalog.consequences import TOLD_BY, Consequences
@@ -48,6 +47,7 @@ from pipeline.silver.plan import Retried
 from pipeline.silver.segments import SegmentRef
 from pipeline.silver.tables import QUARANTINE, quarantine_table, statements_table
 from pipeline.silver.target_writer import Destination, TargetWriter
+from pipeline.starting import Spark
 
 RETRYABLE = ("undecodable", "unsupported", "lossy_key")
 """Kinds of faults that a later decoder, or other settings, may not give again."""
@@ -78,7 +78,7 @@ class Faults(Protocol):
 
 
 def append_faults(
-    spark: SparkSession,
+    spark: Spark,
     settings: Settings,
     batch: int,
     faults: Faults,
@@ -108,7 +108,7 @@ def append_faults(
     return sentences(spark, lake, source, batch)
 
 
-def _open_faults(spark: SparkSession, lake: Lake, source: str) -> Collection[tuple[Any, ...]]:
+def _open_faults(spark: Spark, lake: Lake, source: str) -> Collection[tuple[Any, ...]]:
     """Place and kind of each open fault in quarantine."""
     rows = unresolved(spark, lake, source).select(_SAME)
     return frozenset(zip(*rows.to_pydict().values(), strict=True))
@@ -130,9 +130,7 @@ class _Several:
         return chain.from_iterable(self.parts)
 
 
-def _with_consequences(
-    spark: SparkSession, settings: Settings, faults: Faults
-) -> Iterator[pa.Table]:
+def _with_consequences(spark: Spark, settings: Settings, faults: Faults) -> Iterator[pa.Table]:
     """The faults, with what statements change besides the tables that they name, of those that
     are wanted."""
     named = {name for rows in faults for name in _named_by_statements(rows)}
@@ -173,7 +171,7 @@ def of_wanted(faults: pa.Table, wanted: Wanted) -> pa.Table:
     return pa.Table.from_batches(batches, faults.schema)
 
 
-def logged_consequences(spark: SparkSession, lake: Lake, source: str) -> Consequences:
+def logged_consequences(spark: Spark, lake: Lake, source: str) -> Consequences:
     """What the statements that silver has tell of foreign keys, triggers and routines."""
     consequences = Consequences()
     where = equal("source", source) & matches("query", TOLD_BY)
@@ -213,7 +211,7 @@ def given_up(accepted: Iterable[tuple[SegmentRef, str]]) -> list[dict[str, Any]]
     ]
 
 
-def sentences(spark: SparkSession, lake: Lake, source: str, batch: int) -> list[str]:
+def sentences(spark: Spark, lake: Lake, source: str, batch: int) -> list[str]:
     """What a batch put into quarantine, in words."""
     where = equal("source", source) & equal("batch", batch) & ~equal("kind", GIVEN_UP)
     rows = tables_of(spark, lake).read(quarantine_table(lake), where, _BUT_CONTENT)
@@ -262,9 +260,7 @@ def _held(fault: Mapping[str, Any]) -> str:
     )
 
 
-def unresolved(
-    spark: SparkSession, lake: Lake, source: str, where: Condition = ALL_ROWS
-) -> pa.Table:
+def unresolved(spark: Spark, lake: Lake, source: str, where: Condition = ALL_ROWS) -> pa.Table:
     """The quarantine's rows that nothing has taken up yet, without their content."""
     open_ = _open(source) & where
     return tables_of(spark, lake).read(quarantine_table(lake), open_, _BUT_CONTENT)
@@ -274,7 +270,7 @@ def _open(source: str) -> Condition:
     return equal("source", source) & missing("resolved_batch")
 
 
-def retryable(spark: SparkSession, lake: Lake, source: str) -> tuple[Retried, ...]:
+def retryable(spark: Spark, lake: Lake, source: str) -> tuple[Retried, ...]:
     """Segments with transactions that another decoder might decode."""
     where = among("kind", RETRYABLE) & ~missing("__lsn") & ~missing("start_pos")
     held: dict[tuple[int, int], set[int]] = {}
@@ -286,9 +282,7 @@ def retryable(spark: SparkSession, lake: Lake, source: str) -> tuple[Retried, ..
     )
 
 
-def supersede(
-    spark: SparkSession, lake: Lake, source: str, batch: int, seeds: Mapping[str, int]
-) -> None:
+def supersede(spark: Spark, lake: Lake, source: str, batch: int, seeds: Mapping[str, int]) -> None:
     """Mark what the timeline could not follow of tables before the LSNs of their `seeds`: nothing
     depends on it from a seed on."""
     passed = any_of(
@@ -314,7 +308,7 @@ def still_faulty(faults: Faults, wanted: Wanted) -> set[Place]:
 
 
 def resolve(
-    spark: SparkSession,
+    spark: Spark,
     lake: Lake,
     source: str,
     batch: int,
@@ -339,7 +333,7 @@ def resolve(
     _mark(spark, lake, source, batch, taken_up | told_again)
 
 
-def _mark(spark: SparkSession, lake: Lake, source: str, batch: int, where: Condition) -> None:
+def _mark(spark: Spark, lake: Lake, source: str, batch: int, where: Condition) -> None:
     """Mark open faults as taken up."""
     tables, table = tables_of(spark, lake), quarantine_table(lake)
     if tables.exists(table):

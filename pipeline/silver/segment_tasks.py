@@ -8,7 +8,6 @@ from functools import partial
 from typing import TypeVar
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from pipeline.engine import engine_of
 from pipeline.lake_tables.by_spark import SparkTables
@@ -18,6 +17,7 @@ from pipeline.settings import Settings
 from pipeline.silver.segment_content import results_by_spark
 from pipeline.silver.segments import SegmentRef
 from pipeline.silver.stored_segments import StoredSegments
+from pipeline.starting import Spark
 
 R = TypeVar("R")
 OfRows = Callable[[Iterator[pa.RecordBatch]], R]
@@ -45,7 +45,7 @@ class Work:
 
 
 def results(
-    spark: SparkSession,
+    spark: Spark,
     settings: Settings,
     work: Work,
     function: OfRows[R],
@@ -54,9 +54,9 @@ def results(
     """Run a function over the segments in tasks; gives the result of each, in no order."""
     lake, source = settings.layout, settings.source
     with progress.task(work.name, len(work.refs), "segments") as task:
-        if isinstance(tables_of(spark, lake), SparkTables):
+        if isinstance(tables := tables_of(spark, lake), SparkTables):
             runs = [[ref] for ref in work.refs] if work.apart else [work.refs]
-            yield from results_by_spark(spark, lake, source, runs, function, task)
+            yield from results_by_spark(tables.spark, lake, source, runs, function, task)
             return
         engine = engine_of(spark, settings, work.size)
         size = task_bytes(work.size, engine.tasks)

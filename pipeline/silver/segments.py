@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from pyspark.sql import SparkSession
-
 from pipeline.bronze.continuity import gap_between, remedy
 from pipeline.bronze.executed import Executed, Following, follows
 from pipeline.bronze.files import FileRow
@@ -19,6 +17,7 @@ from pipeline.lake_tables.conditions import compare, equal
 from pipeline.lake_tables.opening import tables_of
 from pipeline.lake_tables.tables import FILE
 from pipeline.silver.decode import OFFSET_BITS
+from pipeline.starting import Spark
 
 _LOOKED_UP = (
     *("file", "ordinal", "start_pos", "end_pos", "part"),
@@ -74,7 +73,7 @@ class Pending:
 
 
 def pending(
-    spark: SparkSession,
+    spark: Spark,
     lake: Lake,
     source: str,
     files: Mapping[int, FileRow],
@@ -140,7 +139,7 @@ def _hole(at: Mark | None, ref: SegmentRef) -> str | None:
     )
 
 
-def _refs(spark: SparkSession, lake: Lake, source: str, mark: Mark | None) -> list[SegmentRef]:
+def _refs(spark: Spark, lake: Lake, source: str, mark: Mark | None) -> list[SegmentRef]:
     where = equal("source", source)
     if mark is not None:
         ordinal, pos = mark
@@ -189,15 +188,13 @@ def _named(row: Mapping[str, Any]) -> int:
     return sum(events.get(kind, 0) for kind in _GTIDS)
 
 
-def between(
-    spark: SparkSession, lake: Lake, source: str, start: Mark, end: Mark
-) -> list[SegmentRef]:
+def between(spark: Spark, lake: Lake, source: str, start: Mark, end: Mark) -> list[SegmentRef]:
     """The segments in [start, end), in order."""
     refs = _refs(spark, lake, source, start)
     return [ref for ref in refs if (ref.ordinal, ref.start_pos) < end]
 
 
-def at(spark: SparkSession, lake: Lake, source: str, starts: Collection[Mark]) -> list[SegmentRef]:
+def at(spark: Spark, lake: Lake, source: str, starts: Collection[Mark]) -> list[SegmentRef]:
     """The segments that begin at these places, in order."""
     (last, last_pos) = max(starts)
     found = between(spark, lake, source, min(starts), (last, last_pos + 1))

@@ -9,7 +9,6 @@ from datetime import datetime, timezone
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from decoder.definition import TableDefinition
 from pipeline.catalog.items import Position, TimelineItem
@@ -23,6 +22,7 @@ from pipeline.silver.plan import PlannedTable, planned_tables
 from pipeline.silver.segment_tasks import Work, results
 from pipeline.silver.segments import Mark, SegmentRef
 from pipeline.silver.table_names import TableNames
+from pipeline.starting import Spark
 
 Found = Mapping[str, Any]
 """A row of `FOUND`."""
@@ -53,7 +53,7 @@ class _Search:
 
 
 def find(
-    spark: SparkSession,
+    spark: Spark,
     settings: Settings,
     refs: Sequence[SegmentRef],
     progress: Progress,

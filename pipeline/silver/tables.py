@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from decoder import schemas
 from decoder.columns.registry import row_type
@@ -16,6 +15,7 @@ from pipeline.lake_tables.by_spark import SparkTables
 from pipeline.lake_tables.table import LakeTable
 from pipeline.lake_tables.tables import Tables
 from pipeline.silver.decode import STAGED_FAULTS, STAGED_TRANSACTIONS
+from pipeline.starting import Spark, started
 
 _REFUSED = re.compile(r"[ ,;{}()\n\t=]")
 """Signs that Delta refuses in names of columns, unless the table maps them to others."""
@@ -92,9 +92,9 @@ def is_mapped(definition: TableDefinition) -> bool:
     return any(_REFUSED.search(column.name) for column in definition.columns)
 
 
-def committer(spark: SparkSession, tables: Tables, table: LakeTable) -> Tables:
+def committer(spark: Spark, tables: Tables, table: LakeTable) -> Tables:
     """Who writes a table of silver: Spark those whose columns are mapped, which delta-rs refuses to
     evolve, and `tables` all others."""
     if _MAPPED.items() <= table.properties.items():
-        return SparkTables(spark, tables.lake)
+        return SparkTables(started(spark), tables.lake)
     return tables

@@ -21,6 +21,7 @@ from pipeline import delta
 from pipeline.catalog.effects import TableName
 from pipeline.lake import Lake
 from pipeline.sql_text import quoted
+from pipeline.starting import Spark, started
 
 IMAGES = ("before", "after")
 VERSION = "__version"
@@ -31,9 +32,7 @@ _INTEGERS = (st.ByteType, st.ShortType, st.IntegerType, st.LongType)
 _DIGITS = (3, 5, 10, 19)
 
 
-def write_views(
-    spark: SparkSession, lake: Lake, touched: Iterable[tuple[TableName, int]]
-) -> list[str]:
+def write_views(spark: Spark, lake: Lake, touched: Iterable[tuple[TableName, int]]) -> list[str]:
     """Make or remake the views of tables that a batch brought changes of, under these versions.
 
     Gives sentences about those that could not be made: a catalog may have no views.
@@ -45,11 +44,11 @@ def write_views(
     return [sentence for sentence in told if sentence]
 
 
-def drop_view(spark: SparkSession, lake: Lake, schema: str, table: str) -> None:
+def drop_view(spark: Spark, lake: Lake, schema: str, table: str) -> None:
     """Remove a table's view, which comes again with changes, maybe of other types."""
     if view := lake.all_changes(schema, table):
         try:
-            spark.sql(f"DROP VIEW IF EXISTS {view}")
+            started(spark).sql(f"DROP VIEW IF EXISTS {view}")
         except PySparkException:
             return  # it has none, since the catalog has no views
 
@@ -58,12 +57,13 @@ def _parts(name: TableName) -> tuple[str, str]:
     return name.schema, name.table
 
 
-def _write(spark: SparkSession, lake: Lake, name: TableName, versions: set[int]) -> str | None:
+def _write(spark: Spark, lake: Lake, name: TableName, versions: set[int]) -> str | None:
     view = lake.all_changes(name.schema, name.table)
     if view is None:
         return None
     try:
-        there = _versions(spark, view)
+        session = started(spark)
+        there = _versions(session, view)
         if there.issuperset(versions):
             return None
         # A definition that no row was written under has no table.
@@ -72,9 +72,10 @@ def _write(spark: SparkSession, lake: Lake, name: TableName, versions: set[int])
             v: schema
             for v, t in places.items()
             # A full refresh has left tables without their images' columns until rows come again.
-            if delta.exists(spark, t) and "after" in (schema := delta.read(spark, t).schema).names
+            if delta.exists(session, t)
+            and "after" in (schema := delta.read(session, t).schema).names
         }
-        spark.sql(statement(view, places, found))
+        session.sql(statement(view, places, found))
     except PySparkException as error:
         reason = str(error).partition("\n")[0]
         return f"{name}: no view of its changes under all definitions: {reason}"

@@ -135,6 +135,6 @@ def test_small_work_stays_here_where_spark_is_ours_and_has_one_machine(
 def test_on_a_cluster_no_task_runs_here_unless_conf_says_so(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engines, "setting", lambda *_: "spark://host:7077")
+    monkeypatch.setattr(engines, "master_of", lambda _: "spark://host:7077")
     assert isinstance(engine_of(spark, Settings.load(None), 1), SparkEngine)
     assert isinstance(engine_of(spark, Settings.load(None, engine="local"), 1), LocalEngine)

@@ -1,0 +1,66 @@
+"""Spark as commands have it: a session that is there, or one that starts when it is first needed.
+
+Bronze, silver, the ledger and every look-up do without Spark where delta-rs reaches the lake, and
+Java takes seconds to start. So they pass on `Spark`, whichever it is, and only what works with
+DataFrames asks for the session, by `started`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeAlias
+
+from pyspark.sql import SparkSession
+
+
+class StartingSpark:
+    """A Spark of our own, which `start` starts; `master`: where its tasks run.
+
+    `beside`: the command goes on to work that needs it, once there is something new: see
+    `expected`. `running`: the session, once it was needed. Safe to use from several threads.
+    """
+
+    def __init__(
+        self, start: Callable[[], SparkSession], master: str, *, beside: bool = False
+    ) -> None:
+        self.master = master
+        self._start = start
+        self._beside = beside
+        self._starting: Future[SparkSession] | None = None
+        self.running: SparkSession | None = None
+        self._lock = threading.Lock()
+
+    def expect(self) -> None:
+        """Begin to start it in a thread of its own, if the command goes on to what needs it."""
+        with self._lock:
+            if self._beside and self._starting is None and self.running is None:
+                pool = ThreadPoolExecutor(1, thread_name_prefix="starting-spark")
+                self._starting = pool.submit(self._start)
+                pool.shutdown(wait=False)
+
+    def session(self) -> SparkSession:
+        """The session, which is started or waited for if need be.
+
+        Raises what `start` raises.
+        """
+        with self._lock:
+            if self.running is None:
+                self.running = self._starting.result() if self._starting else self._start()
+            return self.running
+
+
+Spark: TypeAlias = SparkSession | StartingSpark
+"""Passed on by what may do without a session."""
+
+
+def started(spark: Spark) -> SparkSession:
+    """The session itself, which starts Spark if nothing has before."""
+    return spark.session() if isinstance(spark, StartingSpark) else spark
+
+
+def expected(spark: Spark) -> None:
+    """Say that there is something new: what follows in this command will need the session."""
+    if isinstance(spark, StartingSpark):
+        spark.expect()
