@@ -83,7 +83,7 @@ class Interruption:
                 stream.flush()
         # All is said: PySpark's threads would add that Java has gone.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        _end_java(gently=self._spark is not None)
+        end_java(gently=self._spark is not None)
         os._exit(code)
 
     def _end_in_time(self) -> None:
@@ -167,7 +167,7 @@ def _context_of(spark: SparkSession | None) -> Any:
     return None if spark is None or is_connected(spark) else spark.sparkContext
 
 
-def _end_java(*, gently: bool) -> None:
+def end_java(*, gently: bool) -> None:
     """End what this process has started; `gently`: Java removes its temporary files first."""
     started = _descendants(os.getpid())
     launched = _launched_java()
