@@ -78,11 +78,6 @@ class Interruption:
     def finish(self) -> None:
         """End Java, and this process: nothing that a thread still does is waited for."""
         code = exit_code_of(self.error) if self.error else 0
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, ValueError):
-                stream.flush()
-        # All is said: PySpark's threads would add that Java has gone.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         end_java(gently=self._spark is not None)
         os._exit(code)
 
@@ -168,7 +163,15 @@ def _context_of(spark: SparkSession | None) -> Any:
 
 
 def end_java(*, gently: bool) -> None:
-    """End what this process has started; `gently`: Java removes its temporary files first."""
+    """End what this process has started, when it ends itself; nothing is said from here on.
+
+    `gently`: Java removes its temporary files first.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    # All is said: PySpark's threads would add that Java has gone.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     started = _descendants(os.getpid())
     launched = _launched_java()
     if launched is not None and gently:

@@ -69,7 +69,7 @@ def _fulfil(starting: Future[SparkSession], start: Callable[[], SparkSession]) -
 
 def _abandon(starting: Future[SparkSession]) -> None:
     if not starting.done():
-        end_java(gently=False)
+        end_java(gently=True)
 
 
 Spark: TypeAlias = SparkSession | StartingSpark

@@ -124,12 +124,15 @@ def test_whoever_waits_for_java_that_hangs_can_interrupt_it(tmp_path: Path) -> N
     assert (tmp_path / "said").read_text() == f"binlake: {INTERRUPTED_SENTENCE}\n"
 
 
-def test_a_run_that_fails_in_bronze_does_not_wait_for_java(tmp_path: Path) -> None:
+@pytest.mark.parametrize("hangs", [True, False])
+def test_a_run_that_fails_in_bronze_does_not_wait_for_java(tmp_path: Path, hangs: bool) -> None:
     """Which by then has been started, and is no more when the run is over."""
-    lake, java = tmp_path / "lake", hung_java.made_in(tmp_path / "jdk")
+    lake = tmp_path / "lake"
+    java = hung_java.made_in(tmp_path / "jdk") if hangs else None
     write_deltalake(Lake(str(lake)).segments, pa.table({"another": [1]}))
     with running(lake, *RUN, "--log", "json", java=java) as process:
-        eventually(lambda: hung_java.HUNG in of_session(process.pid).values())
+        name = hung_java.HUNG if hangs else "java"
+        eventually(lambda: name in of_session(process.pid).values())
         assert process.wait(30) == 1
         eventually(lambda: not of_session(process.pid), 5)
     *_, last = map(json.loads, (tmp_path / "said").read_text().splitlines())
