@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -32,17 +32,33 @@ LOGS = REPOSITORY / "tests" / "data" / "plain.binlog"
 
 
 RUN = ("run", "--binlogs", str(LOGS))
+STUCK = """
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pipeline import cli, run
+
+def gold(spark, settings, progress):
+    with ThreadPoolExecutor() as pool:
+        pool.submit(time.sleep, 600)
+
+run.COMMANDS = {"run": {**run.LAYERS, "gold": gold}}
+cli.main()
+"""
+"""Gold waits for a thread that no cancellation reaches, as it does while Spark plans a MERGE."""
 
 
 @contextmanager
 def running(
-    lake: Path, *command: str, java: Path | None = None
+    lake: Path,
+    *command: str,
+    java: Path | None = None,
+    program: Sequence[str | Path] = ("-m", "pipeline.cli"),
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A command, in a session of its own as a terminal's is; it says what it does in a file."""
     environment = {"PYTHONPATH": str(REPOSITORY), **({"JAVA_HOME": str(java)} if java else {})}
     with (lake.parent / "said").open("wb") as said:
         process = subprocess.Popen(
-            [sys.executable, "-m", "pipeline.cli", *command, "--lake", lake],
+            [sys.executable, *program, *command, "--lake", lake],
             env={**os.environ, **environment},
             cwd=lake.parent,
             stdout=said,
@@ -122,6 +138,18 @@ def test_whoever_waits_for_java_that_hangs_can_interrupt_it(tmp_path: Path) -> N
         eventually(lambda: hung_java.HUNG in of_session(process.pid).values())
         assert ended(process, os.killpg, signal.SIGINT, 5) == 130
     assert (tmp_path / "said").read_text() == f"binlake: {INTERRUPTED_SENTENCE}\n"
+
+
+def test_a_run_that_does_not_end_in_time_is_recorded_all_the_same(tmp_path: Path) -> None:
+    lake, program = tmp_path / "lake", tmp_path / "stuck.py"
+    java = hung_java.made_in(tmp_path / "jdk")
+    program.write_text(STUCK)
+    with running(lake, *RUN, "--log", "json", java=java, program=(program,)) as process:
+        eventually(lambda: "gold is started" in (tmp_path / "said").read_text())
+        assert ended(process, os.killpg, signal.SIGINT, 10) == 130
+    record = require_said_and_recorded(lake, 130)
+    said = (tmp_path / "said").read_text().splitlines()
+    assert json.loads(said[-1])["run_id"] == record.run_id
 
 
 @pytest.mark.parametrize("hangs", [True, False])
