@@ -119,8 +119,8 @@ def test_bronze_and_silver_killed_before_and_after_each_commit_end_as_if_they_ha
     monkeypatch: pytest.MonkeyPatch,
     engine: str,
 ) -> None:
-    """Before a commit its files are there already: each commit is not made first, and then is the
-    last thing that a run does. Gold would hide rows that are there twice."""
+    """Before a commit its files are there already: each commit is not made first, and then a
+    run dies right after it. Gold would hide rows that are there twice."""
     server = mysql_factory()
     lake = tmp_path / "lake"
     killed_at = set()
@@ -148,7 +148,7 @@ def test_bronze_and_silver_killed_before_and_after_each_commit_end_as_if_they_ha
         if not dies(before):
             break
         assert dies(after)
-        assert after.commits == [before.killed_at]
+        assert after.commits[0] == before.killed_at
         killed_at.add(str(Path(*Path(after.commits[0]).relative_to(lake).parts[:4])))
         run(lake)
     assert killed_at == LEDGER_AND_BRONZE | OF_ALL | CHANGES
