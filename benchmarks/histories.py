@@ -13,13 +13,14 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from random import Random
 
 from pipeline.settings import Settings
 from pipeline.spark import session
 from tests.support.history.apply import WAYS
 from tests.support.history.check import UnequalError
 from tests.support.history.model import APPLIED, Feature
-from tests.support.history.trial import GOLD, Trial, attempt, smallest
+from tests.support.history.trial import ENGINES, GOLD, Trial, attempt, smallest
 from tests.support.mariadb import MariaDBServer, NewestMariaDBServer
 from tests.support.mysql import MySQLServer
 
@@ -95,6 +96,7 @@ def _trials(arguments: argparse.Namespace) -> Sequence[Trial]:
             features,
             variables[seed // len(ways) % len(variables)],
             arguments.gold or list(GOLD)[(seed + seed // len(ways)) % len(GOLD)],
+            arguments.engine or Random(seed).choice(ENGINES),
         )
         for seed in range(arguments.seed, arguments.seed + arguments.count)
     ]
@@ -112,6 +114,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--without", action="append", default=[], choices=names)
     parser.add_argument("--set", action="append", default=[], metavar="VARIABLE=VALUE")
     parser.add_argument("--gold", choices=list(GOLD))
+    parser.add_argument("--engine", choices=ENGINES)
     parser.add_argument("--server", choices=list(SERVERS), default="mysql")
     parser.add_argument("--shrink", action="store_true")
     arguments = parser.parse_args()

@@ -2,8 +2,9 @@
 
 The signal raises `Interrupted` in the main thread, which then waits, on its way out, for threads
 that wait for Spark. So Spark's jobs are cancelled meanwhile, again and again: these threads may
-begin others. What does not end in time is ended as it is, as is everything at a second signal: a
-run may be killed at any instant, and the next one goes on from what is committed.
+begin others. What does not end in time is recorded and ended as it is, as Spark that still plans a
+MERGE; at a second signal everything is ended. A run may be killed at any instant, and the next one
+goes on from what is committed.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import copy_context
 from pathlib import Path
 from subprocess import TimeoutExpired
 from types import FrameType
@@ -48,6 +50,8 @@ class Interruption:
         self._spark: SparkSession | None = None
         self._cancelling = threading.Lock()
         self._unwound = False
+        self._last_words: Callable[[BaseException], None] | None = None
+        self._context = copy_context()
         self._began = 0.0
         self._longest = LONGEST
 
@@ -75,15 +79,16 @@ class Interruption:
             self._unwound = True
             self._longest = WITH_RECORD if waits else LONGEST
 
+    def record_by(self, last_words: Callable[[BaseException], None] | None) -> None:
+        """Have a run that does not end in time recorded by `last_words`, in a thread of its own."""
+        self._last_words = last_words
+        # By which lines of the log tell the run that they are of.
+        self._context = copy_context()
+
     def finish(self) -> None:
         """End Java, and this process: nothing that a thread still does is waited for."""
         code = exit_code_of(self.error) if self.error else 0
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, ValueError):
-                stream.flush()
-        # All is said: PySpark's threads would add that Java has gone.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        _end_java(gently=self._spark is not None)
+        end_java(gently=self._spark is not None)
         os._exit(code)
 
     def _end_in_time(self) -> None:
@@ -94,7 +99,18 @@ class Interruption:
                 if not self._unwound:
                     self._cancel()
             time.sleep(_AGAIN)
+        self._say_last_words()
         self._end_now()
+
+    def _say_last_words(self) -> None:
+        with self._cancelling:
+            if self._unwound or self._last_words is None:
+                return
+            self._unwound = True
+        arguments = (self._last_words, self.error)
+        words = threading.Thread(target=self._context.run, args=arguments, daemon=True)
+        words.start()
+        words.join(max(self._began + WITH_RECORD - time.monotonic(), 0))
 
     def _end_now(self) -> None:
         if self.error is not None and not self.error.told:
@@ -144,6 +160,12 @@ def watch(spark: SparkSession) -> None:
         _current.watch(spark)
 
 
+def record_by(last_words: Callable[[BaseException], None] | None) -> None:
+    """Tell it what records the run that has begun; None once it has come to its end."""
+    if _current is not None:
+        _current.record_by(last_words)
+
+
 def unwound(*, waits: bool) -> None:
     """Tell it that what ended the run has come to where its record is written."""
     if _current is not None:
@@ -167,8 +189,16 @@ def _context_of(spark: SparkSession | None) -> Any:
     return None if spark is None or is_connected(spark) else spark.sparkContext
 
 
-def _end_java(*, gently: bool) -> None:
-    """End what this process has started; `gently`: Java removes its temporary files first."""
+def end_java(*, gently: bool) -> None:
+    """End what this process has started, when it ends itself; nothing is said from here on.
+
+    `gently`: Java removes its temporary files first.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    # All is said: PySpark's threads would add that Java has gone.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     started = _descendants(os.getpid())
     launched = _launched_java()
     if launched is not None and gently:

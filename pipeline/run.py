@@ -16,7 +16,7 @@ from pipeline.gold import job as gold
 from pipeline.gold.rebuild import follows_silver
 from pipeline.gold.until import require_in_log
 from pipeline.hold import require_held
-from pipeline.interruption import unwound
+from pipeline.interruption import record_by, unwound
 from pipeline.lease import only_writer
 from pipeline.ledger import Ledger
 from pipeline.maintenance import job as maintenance
@@ -114,6 +114,7 @@ def run_command(
         nullcontext() if beside else only_writer(settings.lake, settings.spark.conf),
     ):
         recorder = Recorder(spark, settings, command, tuple(jobs), run, failure)
+        record_by(None if beside else recorder.failed)
         try:
             for layer, job in jobs.items():
                 recorder.layer_began(layer)
@@ -126,6 +127,7 @@ def run_command(
             unwound(waits=not beside)
             recorder.failed(error)
             raise
+        record_by(None)
         recorder.done(exit_code(reports))
     return reports
 

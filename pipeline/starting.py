@@ -7,12 +7,15 @@ DataFrames asks for the session, by `started`.
 
 from __future__ import annotations
 
+import atexit
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import TypeAlias
 
 from pyspark.sql import SparkSession
+
+from pipeline.interruption import end_java
 
 
 class StartingSpark:
@@ -33,12 +36,18 @@ class StartingSpark:
         self._lock = threading.Lock()
 
     def expect(self) -> None:
-        """Begin to start it in a thread of its own, if the command goes on to what needs it."""
+        """Begin to start it in a thread of its own, if the command goes on to what needs it.
+
+        A command that fails meanwhile does not wait for it: its Java is ended with the program.
+        """
         with self._lock:
             if self._beside and self._starting is None and self.running is None:
-                pool = ThreadPoolExecutor(1, thread_name_prefix="starting-spark")
-                self._starting = pool.submit(self._start)
-                pool.shutdown(wait=False)
+                self._starting = Future()
+                atexit.register(_abandon, self._starting)
+                arguments = (self._starting, self._start)
+                threading.Thread(
+                    target=_fulfil, args=arguments, name="starting-spark", daemon=True
+                ).start()
 
     def session(self) -> SparkSession:
         """The session, which is started or waited for if need be.
@@ -49,6 +58,18 @@ class StartingSpark:
             if self.running is None:
                 self.running = self._starting.result() if self._starting else self._start()
             return self.running
+
+
+def _fulfil(starting: Future[SparkSession], start: Callable[[], SparkSession]) -> None:
+    try:
+        starting.set_result(start())
+    except BaseException as error:
+        starting.set_exception(error)
+
+
+def _abandon(starting: Future[SparkSession]) -> None:
+    if not starting.done():
+        end_java(gently=True)
 
 
 Spark: TypeAlias = SparkSession | StartingSpark

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import socket
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
@@ -59,6 +60,7 @@ class Recorder:
         self._settings = settings
         self._run = run
         self._failure = failure
+        self._failing, self._failed = threading.Lock(), False
         self._reports: list[LayerReport] = []
         self._known: dict[str, Any] = {
             "command": command,
@@ -102,10 +104,17 @@ class Recorder:
             self._write(record)
 
     def failed(self, error: BaseException) -> None:
-        """The run was stopped by an error or a signal, which the caller raises again."""
-        ending = self._failure.say(error)
-        with self._bearing_all():
-            self._write(self._record(**ending))
+        """The run was stopped by an error or a signal, which the caller raises again.
+
+        Of several threads that come to it, the first one records it, and the others wait.
+        """
+        with self._failing:
+            if self._failed:
+                return
+            self._failed = True
+            ending = self._failure.say(error)
+            with self._bearing_all():
+                self._write(self._record(**ending))
 
     def _spark_known(self) -> dict[str, str | None]:
         """Which Spark there is, asked early: a run can end because Spark is gone."""

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from pipeline import delta
+from pipeline.lake import Lake
+from pipeline.progress import QuietProgress
+from pipeline.run import run_layers
+from pipeline.settings import Settings
 from tests.e2e.conftest import Run
 from tests.support import traffic
 from tests.support.compare import assert_gold_equals_source
-from tests.support.kills import Executioner, Killed, at_commits
-from tests.support.mysql import MySQLFactory
+from tests.support.kills import AfterEachCommit, Executioner, Killed, Killer, at_commits
+from tests.support.mysql import MySQLFactory, MySQLServer
 
 TABLES = ("account",)
 """One: every commit more is a run more, and what is done to several at once is killed in
@@ -49,3 +56,109 @@ def test_a_run_killed_at_each_commit_in_turn_ends_as_if_it_had_not_been(
     run(server.binlog_folder, lake, include=include)
     for table in TABLES:
         assert_gold_equals_source(spark, server, str(lake), traffic.SCHEMA, table)
+
+
+TO_SILVER = ("bronze", "silver")
+LEDGER_AND_BRONZE = {"ledger/batches", "ledger/definitions", "bronze/segments", "bronze/files"}
+OF_ALL = {"silver/transactions", "silver/statements"}
+CHANGES = {f"silver/changes/shop/{table}" for table in ("steady", "evolving", "mapped")}
+"""`mapped` has a column that Spark alone can commit: its files come from scratch space."""
+
+
+def make(server: MySQLServer) -> None:
+    server.execute(
+        "CREATE DATABASE shop;"
+        "CREATE TABLE shop.steady (id INT PRIMARY KEY AUTO_INCREMENT, said VARCHAR(20));"
+        "CREATE TABLE shop.evolving (id INT PRIMARY KEY AUTO_INCREMENT);"
+        "CREATE TABLE shop.mapped (id INT PRIMARY KEY AUTO_INCREMENT, `as said` VARCHAR(20))"
+    )
+
+
+def log_more(server: MySQLServer, number: int) -> None:
+    """Something for every table of the lake: a run that goes on has a batch of its own as well."""
+    server.execute(
+        f"ALTER TABLE shop.evolving ADD COLUMN c{number} INT DEFAULT {number};"
+        f"INSERT INTO shop.steady (said) VALUES ('{number}'), ('again');"
+        f"INSERT INTO shop.evolving (c{number}) VALUES (-1);"
+        f"INSERT INTO shop.mapped (`as said`) VALUES ('{number}');"
+        "UPDATE shop.steady SET said = CONCAT(said, '!') WHERE said = 'again';"
+        "FLUSH BINARY LOGS"
+    )
+
+
+def tables_in(lake: Path) -> Iterator[str]:
+    """Bronze's and silver's tables, and definitions."""
+    for log in sorted(lake.rglob("_delta_log")):
+        name = str(log.parent.relative_to(lake))
+        if name.startswith(("bronze/", "silver/")) or name == "ledger/definitions":
+            yield name
+
+
+def rows(spark: SparkSession, lake: Path, table: str) -> list[str]:
+    """All rows of a table as Spark reads them, without the batch that brought them, and the number
+    that a definition has in it."""
+    found: pa.Table = delta.read(spark, str(lake / table)).drop("batch", "number").toArrow()
+    return sorted(map(str, found.to_pylist()))
+
+
+def ingested(spark: SparkSession, lake: Path) -> dict[str, bytes]:
+    """The bytes that bronze has of each file; no byte twice."""
+    segments = delta.read(spark, Lake(str(lake)).segments)
+    found: dict[str, bytes] = {}
+    for row in segments.orderBy("file", "start_pos", "part").toLocalIterator():
+        found[row["file"]] = found.get(row["file"], b"") + bytes(row["content"])
+    return found
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("engine", ["local", "spark"])
+def test_bronze_and_silver_killed_before_and_after_each_commit_end_as_if_they_had_not_been(
+    spark: SparkSession,
+    mysql_factory: MySQLFactory,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    engine: str,
+) -> None:
+    """Before a commit its files are there already: each commit is not made first, and then a
+    run dies right after it. Gold would hide rows that are there twice."""
+    server = mysql_factory()
+    lake = tmp_path / "lake"
+    killed_at = set()
+
+    def run(lake: Path) -> None:
+        places = {"binlogs": str(server.binlog_folder), "lake": str(lake), "engine": engine}
+        settings = Settings.load(
+            None, source="e2e", include=["shop.*"], parallel_tables=1, **places
+        )
+        run_layers(spark, settings, QuietProgress(), TO_SILVER)
+
+    def dies(killer: Killer) -> bool:
+        with monkeypatch.context() as patched:
+            at_commits(patched, killer)
+            try:
+                run(lake)
+            except Killed:
+                return True
+        return False
+
+    make(server)
+    for commits in itertools.count():
+        log_more(server, commits)
+        before, after = Executioner(commits, after=False), AfterEachCommit()
+        if not dies(before):
+            break
+        assert dies(after)
+        assert after.commits[0] == before.killed_at
+        killed_at.add(str(Path(*Path(after.commits[0]).relative_to(lake).parts[:4])))
+        run(lake)
+    assert killed_at == LEDGER_AND_BRONZE | OF_ALL | CHANGES
+
+    at_once = tmp_path / "at-once"
+    run(at_once)
+    logs = {file.name: file.read_bytes() for file in server.binlogs()}
+    assert ingested(spark, lake).keys() == logs.keys()
+    assert ingested(spark, lake) == ingested(spark, at_once)
+    tables = [name for name in tables_in(at_once) if not name.startswith("bronze/")]
+    assert [name for name in tables_in(lake) if not name.startswith("bronze/")] == tables
+    for table in tables:
+        assert rows(spark, lake, table) == rows(spark, at_once, table), table

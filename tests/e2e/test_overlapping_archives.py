@@ -263,7 +263,7 @@ def test_run_after_run_as_files_come_and_grow_and_with_a_run_that_dies(
         for path in paths:
             shutil.copy(path, tmp_path / "logs" / name / f"{name}-{path.name}")
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.silver.batch.append_transactions", _die)
+        patch.setattr("pipeline.silver.batch.commit", _die)
         with pytest.raises(Killed):
             run(location, lake)
     assert_all_is_well(spark, logs, lake, run(location, lake))

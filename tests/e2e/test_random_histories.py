@@ -17,8 +17,8 @@ SMALL_FILES = {"max_binlog_size": 4096}
 MINIMAL = {"binlog_row_metadata": "MINIMAL", "binlog_row_image": "MINIMAL"}
 TRIALS = {
     "at once": Trial(1, histories=8, length=12, gold="many"),
-    "killed": Trial(2, "killed", histories=4, length=8, variables=SMALL_FILES, gold="large"),
-    "twice": Trial(3, "twice", histories=6, length=10, variables={**SMALL_FILES, **MINIMAL}),
+    "killed": Trial(2, "killed", 4, 8, variables=SMALL_FILES, gold="large", engine="spark"),
+    "twice": Trial(3, "twice", 6, 10, variables={**SMALL_FILES, **MINIMAL}),
     "held": Trial(4, histories=6, length=12, features=frozenset(Feature), gold="unfit"),
 }
 

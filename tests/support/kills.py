@@ -55,12 +55,14 @@ class Executioner:
     """Lets a given number of commits through, then kills the run instead of, or after, the next.
 
     With `layer`, only that layer's commits count, and its plans and records in the ledger.
+    `killed_at`: the table of the commit at which the run died.
     """
 
     def __init__(self, commits: int, *, after: bool, layer: str = "") -> None:
         self.left = commits
         self.after = after
         self.layer = layer
+        self.killed_at: str | None = None
 
     def __call__(self, commit: Callable[[], object], app: str, table: str) -> None:
         if self.left < 0:
@@ -69,6 +71,8 @@ class Executioner:
             commit()
             return
         self.left -= 1
+        if self.left < 0:
+            self.killed_at = table
         if self.left < 0 and not self.after:
             raise Killed
         commit()

@@ -18,6 +18,8 @@ from pipeline.settings import Settings
 from tests.support.kills import Executioner, Killed, at_commits
 
 SOURCE = "history"
+SETTINGS: dict[str, object] = {"source": SOURCE, "drift": "full"}
+"""Of all runs, beside their places."""
 MOST_COMMITS: Mapping[str, int] = {"bronze": 6, "silver": 30, "gold": 30}
 """By layer: so many of its commits at most are let through, if it makes as many."""
 
@@ -33,8 +35,7 @@ Way = Callable[[SparkSession, Sequence[Path], Path, random.Random], None]
 
 def run(spark: SparkSession, binlogs: Path, lake: Path) -> list[LayerReport]:
     """One run of all layers."""
-    place = {"source": SOURCE, "binlogs": str(binlogs), "lake": str(lake)}
-    settings = Settings.load(None, drift="full", **place)
+    settings = Settings.load(None, **SETTINGS, binlogs=str(binlogs), lake=str(lake))
     return run_layers(spark, settings, QuietProgress())
 
 

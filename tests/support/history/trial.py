@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 from pyspark.sql import SparkSession
 
-from tests.support.history.apply import WAYS
+from tests.support.history.apply import SETTINGS, WAYS
 from tests.support.history.check import UnequalError, check
 from tests.support.history.generate import generate, mixed
 from tests.support.history.model import APPLIED, Feature, Step
@@ -25,10 +25,12 @@ GOLD: Mapping[str, Mapping[str, int]] = {
     "small": {},
     "large": {"pipeline.gold.few_changes.SMALL_BYTES": -1},
     "unfit": {"pipeline.gold.few_changes.HELD_BYTES": -1},
-    "many": {"pipeline.gold.few_changes.FEW": -1, "pipeline.silver.tables.FEW": -1},
+    "many": {"pipeline.gold.few_changes.FEW": -1},
 }
 """Changes that are few in tables that are small; in tables taken for large; taken for too large to
 be held; taken for many."""
+ENGINES = ("local", "spark")
+"""Where tasks of bronze and silver run, as conf's `engine` says it."""
 FEWEST_DONE = 0.9
 """The share of steps that must succeed: a history of errors shows nothing."""
 
@@ -46,6 +48,7 @@ class Trial:
     """Global variables of the server while the histories are played."""
     gold: str = "small"
     """One of `GOLD`: how large gold takes batches and tables for."""
+    engine: str = ENGINES[0]
 
     def __str__(self) -> str:
         features = "".join(f" --feature {f.name}" for f in sorted(self.features - APPLIED, key=str))
@@ -56,7 +59,7 @@ class Trial:
         return (
             f"python -m benchmarks.histories --seed {self.seed} --way '{self.way}'"
             f" --histories {self.histories} --length {self.length}{features}{variables}"
-            f" --gold {self.gold}"
+            f" --gold {self.gold} --engine {self.engine}"
         )
 
 
@@ -126,6 +129,7 @@ def _attempt(
             raise UnequalError(f"{len(result.failed)} of {len(steps)} steps fail\n{shown}")
         for name, value in GOLD[trial.gold].items():
             stack.enter_context(patch(name, value))
+        stack.enter_context(patch.dict(SETTINGS, engine=trial.engine))
         WAYS[trial.way](spark, server.binlogs(), folder, random.Random(trial.seed))
         equal = check(spark, server, folder, made)
     return Outcome(equal, result.done, len(result.failed))

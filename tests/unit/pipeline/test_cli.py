@@ -1,4 +1,4 @@
-"""How a command ends that does not come to a run: the line, the exit code, and no secrets."""
+"""How a command ends that does not come to a run or to Spark: line, exit code, and no secrets."""
 
 from __future__ import annotations
 
@@ -82,8 +82,10 @@ def test_what_stops_spark_from_starting_is_a_line(
     conf.write_text(f"{conf.read_text()}log: json\n")
     assert ended(monkeypatch, "run", "--conf", str(conf)) == code
     shown = capsys.readouterr()
-    (line,) = map(json.loads, shown.err.splitlines())
-    assert (line["event"], line["exit_code"], line["message"]) == ("failed", code, said)
+    lines = map(json.loads, shown.err.splitlines())
+    (line,) = (line for line in lines if line["level"] != "INFO")
+    told = f"run: {said}" if code == 130 else f"run failed: {said}"
+    assert (line["event"], line["exit_code"], line["message"]) == ("run_failed", code, told)
     assert ("exc_info" in line) is trace
     assert SECRET not in shown.err
     assert shown.out == ""
@@ -93,12 +95,12 @@ def test_in_text_what_is_odd_has_its_stack_trace_without_secrets(
     conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     not_starting(monkeypatch, RuntimeError(f"no port for {SECRET}"))
-    assert ended(monkeypatch, "runs", "--conf", str(conf)) == 1
+    assert ended(monkeypatch, "verify", "--conf", str(conf)) == 1
     told = capsys.readouterr().err
     assert told.startswith("Traceback")
     assert told.endswith("RuntimeError: no port for ***\n")
     not_starting(monkeypatch, MissingRequirementError(f"no {SECRET}."))
-    assert ended(monkeypatch, "runs", "--conf", str(conf)) == 1
+    assert ended(monkeypatch, "verify", "--conf", str(conf)) == 1
     assert capsys.readouterr().err == "binlake: no ***.\n"
 
 
