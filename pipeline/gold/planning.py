@@ -43,6 +43,7 @@ from pipeline.ledger import Ledger
 from pipeline.removed import Removed, removed
 from pipeline.settings import Settings
 from pipeline.silver.standing import silver_standing, silver_to_be
+from pipeline.starting import Spark, started
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ def rules(settings: Settings) -> Rules:
 
 
 def plan_next(
-    spark: SparkSession,
+    spark: Spark,
     settings: Settings,
     ledger: Ledger,
     *,
@@ -138,7 +139,8 @@ def plan_next(
         return Planned(previous, _only_published(previous, state), seen, waits=waits)
     # Rows of a table that is damaged, or that is emptied first, are nothing to go by.
     versions = without(published(ledger.record("gold")), {*damaged, *again_from_silver})
-    state, foreseen = _with_cascades(spark, settings, start, known, seen, versions)
+    session = started(spark)
+    state, foreseen = _with_cascades(session, settings, start, known, seen, versions)
     if same(previous, state):
         return Planned(previous, _only_published(previous, state), seen, waits=waits)
     decided = [p.tables for p in prepared if p.committed_in(previous.cut_lsn, state.cut_lsn)]
@@ -146,7 +148,7 @@ def plan_next(
     marks = [table.to_lsn for table in state.tables.values()]
     state = replace(state, xa_from=first_open(prepared, marks, state.cut_lsn), signed=signs(spark))
     state = touch(state, changed, previous.cut_lsn)
-    name = keep(spark, settings.layout, settings.source, batch, foreseen.changes)
+    name = keep(session, settings.layout, settings.source, batch, foreseen.changes)
     partly = foreseen.again or state.cut_lsn < wanted
     ends = not partly or (not foreseen.again and state.cut_held is not None)
     state = replace(state, rebuild=following(previous.rebuild, ends=ends))
@@ -154,7 +156,7 @@ def plan_next(
 
 
 def _look_ahead(
-    spark: SparkSession, settings: Settings, previous: GoldState, wanted: int
+    spark: Spark, settings: Settings, previous: GoldState, wanted: int
 ) -> tuple[int, Seen]:
     """How far the next batch goes at most, and what there is until then."""
     building = previous.rebuild.under_way
@@ -239,7 +241,7 @@ def _with_cascades(
 
 
 def _taken(
-    spark: SparkSession, settings: Settings, previous: GoldState, items: Sequence[TimelineItem]
+    spark: Spark, settings: Settings, previous: GoldState, items: Sequence[TimelineItem]
 ) -> Mapping[TableName, str]:
     """What stands where gold has no table of its own yet, and why it cannot have one there."""
     own = {name for name, table in previous.tables.items() if table.version is not None}
@@ -262,7 +264,7 @@ def _taken(
 
 
 def look(
-    spark: SparkSession,
+    spark: Spark,
     settings: Settings,
     low: int,
     high: int,
