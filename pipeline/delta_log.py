@@ -30,6 +30,15 @@ def latest_version(table: str) -> int | None:
     return found
 
 
+def version_of(table: str) -> int | None:
+    """The same; None too where its files cannot be read: each store's client has errors of its
+    own, and Spark may know the way."""
+    try:
+        return latest_version(table)
+    except Exception:
+        return None
+
+
 def is_latest(table: str, version: int) -> bool:
     """Whether nothing was committed behind this version, which the table has had."""
     return not _has(table, version + 1)

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession, functions as sf
 
 from pipeline import delta
 from pipeline.catalog.effects import TableName
+from pipeline.delta_log import version_of
 from pipeline.errors import BinlakeError
 from pipeline.gold.cascade_links import Items
 from pipeline.gold.cascade_replay import Event, Identity, Link, Values
@@ -23,7 +24,7 @@ from pipeline.gold.cascade_rows import (
     referring,
     transactions,
 )
-from pipeline.gold.damage import Damage, met_in, version_of
+from pipeline.gold.damage import Damage, met_in
 from pipeline.gold.facts import Facts
 from pipeline.gold.faults import TakenUp, taken_up
 from pipeline.gold.names import gold_name

@@ -18,7 +18,8 @@ from pyspark.sql import SparkSession
 from pipeline import delta
 from pipeline.bronze.gtids import GtidSet
 from pipeline.catalog.effects import TableName
-from pipeline.gold.damage import Damage, gone, met_in, version_of
+from pipeline.delta_log import version_of
+from pipeline.gold.damage import Damage, gone, met_in
 from pipeline.gold.facts import Facts
 from pipeline.gold.foreign_commits import by_others, commit_of, signs
 from pipeline.gold.names import gold_name

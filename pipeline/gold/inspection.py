@@ -16,9 +16,9 @@ from pyspark.sql import SparkSession
 
 from pipeline import delta, stores
 from pipeline.catalog.effects import TableName
-from pipeline.delta_log import commit_file, is_latest
+from pipeline.delta_log import commit_file, is_latest, version_of
 from pipeline.gold.cut import Cut
-from pipeline.gold.damage import Damage, gone, met_in, version_of
+from pipeline.gold.damage import Damage, gone, met_in
 from pipeline.gold.foreign_commits import MARK, by_others, commit_of, signs
 from pipeline.gold.names import gold_name
 from pipeline.gold.state import GoldState
