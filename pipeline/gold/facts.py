@@ -31,7 +31,7 @@ _DOMAIN = r"^(?P<series>\d+-\d+)-\d+$"
 _XA_COLUMNS = ("__lsn", "xa", "xa_end", "committed_at", "rows", "rolled_back", "rolled_back_rows")
 _COLUMNS = (*_XA_COLUMNS, "file", "start_pos", "gtid", "bytes", "commit_lsn", "cascades")
 _ENTRIES = pa.list_(pa.struct([pa.field("key", pa.string(), False), ("value", pa.int64())]))
-"""A map's, which tables that silver's rows count are the keys of."""
+"""How many rows of which tables a transaction has, as a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,5 +220,8 @@ def _server_ends(rows: pa.Table) -> Iterator[tuple[str, str]]:
 
 def intervals(numbers: np.typing.NDArray[np.int64]) -> list[tuple[int, int]]:
     """The runs of numbers in ascending order, each once: (first, last)."""
-    runs = np.split(numbers, np.flatnonzero(np.diff(numbers) != 1) + 1)
-    return [(int(run[0]), int(run[-1])) for run in runs if len(run)]
+    if not len(numbers):
+        return []
+    gaps = np.flatnonzero(np.diff(numbers) != 1)
+    firsts, lasts = numbers[np.r_[0, gaps + 1]], numbers[np.r_[gaps, len(numbers) - 1]]
+    return list(zip(firsts.tolist(), lasts.tolist(), strict=True))
