@@ -7,8 +7,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
-from pyspark.sql import SparkSession
-
 from pipeline.bronze.files import read_files
 from pipeline.catalog.definitions import read_items
 from pipeline.catalog.effects import TableName
@@ -43,7 +41,7 @@ from pipeline.ledger import Ledger
 from pipeline.removed import Removed, removed
 from pipeline.settings import Settings
 from pipeline.silver.standing import silver_standing, silver_to_be
-from pipeline.starting import Spark, started
+from pipeline.starting import Spark
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +137,7 @@ def plan_next(
         return Planned(previous, _only_published(previous, state), seen, waits=waits)
     # Rows of a table that is damaged, or that is emptied first, are nothing to go by.
     versions = without(published(ledger.record("gold")), {*damaged, *again_from_silver})
-    session = started(spark)
-    state, foreseen = _with_cascades(session, settings, start, known, seen, versions)
+    state, foreseen = _with_cascades(spark, settings, start, known, seen, versions)
     if same(previous, state):
         return Planned(previous, _only_published(previous, state), seen, waits=waits)
     decided = [p.tables for p in prepared if p.committed_in(previous.cut_lsn, state.cut_lsn)]
@@ -148,7 +145,7 @@ def plan_next(
     marks = [table.to_lsn for table in state.tables.values()]
     state = replace(state, xa_from=first_open(prepared, marks, state.cut_lsn), signed=signs(spark))
     state = touch(state, changed, previous.cut_lsn)
-    name = keep(session, settings.layout, settings.source, batch, foreseen.changes)
+    name = keep(spark, settings.layout, settings.source, batch, foreseen.changes)
     partly = foreseen.again or state.cut_lsn < wanted
     ends = not partly or (not foreseen.again and state.cut_held is not None)
     state = replace(state, rebuild=following(previous.rebuild, ends=ends))
@@ -201,7 +198,7 @@ def _without_all_behind(
 
 
 def _with_cascades(
-    spark: SparkSession,
+    spark: Spark,
     settings: Settings,
     previous: GoldState,
     known: Known,
