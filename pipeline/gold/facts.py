@@ -204,7 +204,7 @@ def _gtids(rows: pa.Table) -> Iterator[tuple[str, int, int]]:
     numbers = numbers.cast(pa.int64())
     for name in pc.unique(series).to_pylist():
         own = numbers.filter(pc.equal(series, name))
-        for first, last in intervals(np.unique(own.to_numpy())):
+        for first, last in intervals(np.sort(own.to_numpy())):
             yield name, first, last
 
 
@@ -219,9 +219,9 @@ def _server_ends(rows: pa.Table) -> Iterator[tuple[str, str]]:
 
 
 def intervals(numbers: np.typing.NDArray[np.int64]) -> list[tuple[int, int]]:
-    """The runs of numbers in ascending order, each once: (first, last)."""
+    """The runs of numbers, which are in ascending order: (first, last)."""
     if not len(numbers):
         return []
-    gaps = np.flatnonzero(np.diff(numbers) != 1)
+    gaps = np.flatnonzero(np.diff(numbers) > 1)
     firsts, lasts = numbers[np.r_[0, gaps + 1]], numbers[np.r_[gaps, len(numbers) - 1]]
     return list(zip(firsts.tolist(), lasts.tolist(), strict=True))
