@@ -20,6 +20,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import (
@@ -31,7 +32,7 @@ from pyspark.sql import (
     functions as sf,
 )
 
-from pipeline import delta_checksum
+from pipeline import delta_checksum, delta_log
 from pipeline.delta_checksum import Detail
 from pipeline.delta_conflicts import is_conflict
 from pipeline.errors import ConcurrentRunError
@@ -39,6 +40,7 @@ from pipeline.hold import require_held
 from pipeline.lock import exclusive
 from pipeline.sessions import condition, is_connected, let_go, own_session, set_if_allowed
 from pipeline.sql_text import in_sql, is_name, quoted, unquoted
+from pipeline.starting import Spark, started
 
 ATTEMPTS = 8
 """How often a step is tried again after losing to another commit of the same table."""
@@ -94,21 +96,29 @@ def commit(action: Callable[[], object], *, app: str, version: int, table: str =
             return
 
 
-def exists(spark: SparkSession, table: str) -> bool:
+def exists(spark: Spark, table: str) -> bool:
     """Whether there is a Delta table (a folder without a commit is none)."""
-    return _told(spark, table) is not None or _is_known(spark, table)
+    told = _has_log(spark, table) and delta_log.version_of(table) is not None
+    return told or _is_known(spark, table)
 
 
-def _told(spark: SparkSession, table: str) -> Detail | None:
-    """What the table's files tell; a path without a scheme is another place for Spark elsewhere."""
-    elsewhere = is_connected(spark) and "://" not in table
-    return None if elsewhere else delta_checksum.told(table)
+def _told(spark: Spark, table: str) -> Detail | None:
+    """What the table's files tell."""
+    return delta_checksum.told(table) if _has_log(spark, table) else None
 
 
-def _is_known(spark: SparkSession, table: str) -> bool:
-    """Whether Spark finds the table."""
+def _has_log(spark: Spark, table: str) -> bool:
+    """Whether this process may find the files of its log: a catalog knows where some tables are,
+    and a path without a scheme is another place for Spark elsewhere."""
+    return not is_name(table) and not (is_connected(spark) and "://" not in table)
+
+
+def _is_known(spark: Spark, table: str) -> bool:
+    """Whether Spark finds the table, which is not asked where there is nothing at all."""
+    if _has_log(spark, table) and delta_log.is_absent(table):
+        return False
     try:
-        return bool(read(spark, table).schema)
+        return bool(read(started(spark), table).schema)
     except AnalysisException as error:
         if condition(error) not in NO_TABLE_CONDITIONS:
             raise
@@ -123,14 +133,16 @@ def read(spark: SparkSession, table: str, *, version: int | None = None) -> Data
     return reader.table(table) if is_name(table) else reader.load(table)
 
 
-def detail(spark: SparkSession, table: str) -> Detail:
+def detail(spark: Spark, table: str) -> Detail:
     """A table that is there, as it is now: by the files of its log, or else by the command."""
-    return _told(spark, table) or described(spark, table)
+    return _told(spark, table) or described(started(spark), table)
 
 
-def found(spark: SparkSession, table: str) -> Detail | None:
+def found(spark: Spark, table: str) -> Detail | None:
     """The same of a table that may not be there."""
-    return _told(spark, table) or (described(spark, table) if _is_known(spark, table) else None)
+    if detail := _told(spark, table):
+        return detail
+    return described(started(spark), table) if _is_known(spark, table) else None
 
 
 def described(spark: SparkSession, table: str) -> Detail:
@@ -148,6 +160,19 @@ def history(spark: SparkSession, table: str, limit: int | None = None) -> DataFr
     """
     last = "" if limit is None else f" LIMIT {limit}"
     return spark.sql(f"DESCRIBE HISTORY {in_sql(table)}{last}")
+
+
+def commits_since(spark: Spark, table: str, before: int | None) -> Sequence[Mapping[str, Any]]:
+    """A table's commits behind version `before`, or all, the newest first: at least that one,
+    whatever its version is. As `history` has them: by the files of the log, or else by Spark."""
+    found = delta_log.commits_since(table, before) if _has_log(spark, table) else None
+    if found is not None:
+        return found
+    last = None if before is None else 1
+    rows = history(started(spark), table, last).collect()
+    if before is not None and rows[0]["version"] - before > 1:
+        rows = history(started(spark), table, rows[0]["version"] - before).collect()
+    return [row.asDict() for row in rows]
 
 
 def append_once(

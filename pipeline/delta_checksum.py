@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel
 
 from pipeline import stores
-from pipeline.delta_log import checksum_file, latest_version
+from pipeline.delta_log import checksum_file, version_of
 
 _CLUSTERING = "delta.clustering"
 _MAPPING = "delta.columnMapping.mode"
@@ -86,11 +86,10 @@ def told(table: str) -> Detail | None:
 
 
 def _content(table: str) -> bytes | None:
-    """Whatever a store's client says, and each has errors of its own: Spark may know the way."""
+    version = version_of(table)
     try:
-        version = latest_version(table)
         return None if version is None else stores.content(checksum_file(table, version))
-    except Exception:
+    except Exception:  # each store's client has errors of its own: Spark may know the way
         return None
 
 

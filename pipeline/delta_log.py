@@ -8,6 +8,8 @@ without a gap; `_last_checkpoint` names one that is not far back. Source: Delta'
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 from pipeline import stores
 from pipeline.sql_text import is_name
@@ -28,9 +30,76 @@ def latest_version(table: str) -> int | None:
     return found
 
 
+def version_of(table: str) -> int | None:
+    """The same; None too where its files cannot be read: each store's client has errors of its
+    own, and Spark may know the way."""
+    try:
+        return latest_version(table)
+    except Exception:
+        return None
+
+
 def is_latest(table: str, version: int) -> bool:
     """Whether nothing was committed behind this version, which the table has had."""
     return not _has(table, version + 1)
+
+
+def is_absent(table: str) -> bool:
+    """Whether there is surely nothing at a path, no table and no other file."""
+    try:
+        return not stores.exists(table)
+    except Exception:  # each store's client has errors of its own
+        return False
+
+
+def commits_since(table: str, before: int | None) -> list[dict[str, Any]] | None:
+    """The commits behind version `before`, or all, as Delta's history has them.
+
+    The newest first: at least that one, whatever its version is. None where the log's files do not
+    tell.
+    """
+    try:
+        latest = _version_from(table, before)
+        if latest is None:
+            return None
+        first = 0 if before is None else min(before + 1, latest)
+        found = [_commit(table, version) for version in range(latest, first - 1, -1)]
+    except Exception:  # each store's client has errors of its own: Spark may know the way
+        return None
+    commits = [commit for commit in found if commit is not None]
+    return commits if len(commits) == len(found) else None
+
+
+def _version_from(table: str, before: int | None) -> int | None:
+    """The latest version, looked for from one on that the table has had."""
+    if before is None or not _has(table, before):
+        return latest_version(table)
+    while _has(table, before + 1):
+        before += 1
+    return before
+
+
+def _commit(table: str, version: int) -> dict[str, Any] | None:
+    """What a commit tells of itself; None where it does not, or was cleaned away."""
+    for line in (stores.content(commit_file(table, version)) or b"").splitlines():
+        told = json.loads(line).get("commitInfo") if b'"commitInfo"' in line else None
+        if told is not None:
+            return {
+                "version": version,
+                "operation": told["operation"],
+                "operationParameters": _texts(told.get("operationParameters") or {}),
+                "operationMetrics": told.get("operationMetrics"),
+                "userMetadata": told.get("userMetadata"),
+            }
+    return None
+
+
+def _texts(parameters: Mapping[str, Any]) -> dict[str, str | None]:
+    """Values as text, as the history has them: the log has some as JSON."""
+    return {
+        name: value if value is None or isinstance(value, str) else json.dumps(value)
+        for name, value in parameters.items()
+    }
 
 
 def commit_file(table: str, version: int) -> str:

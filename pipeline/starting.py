@@ -81,6 +81,11 @@ def started(spark: Spark) -> SparkSession:
     return spark.session() if isinstance(spark, StartingSpark) else spark
 
 
+def running(spark: Spark) -> SparkSession | None:
+    """The session, if it is there already."""
+    return spark.running if isinstance(spark, StartingSpark) else spark
+
+
 def expected(spark: Spark) -> None:
     """Say that there is something new: what follows in this command will need the session."""
     if isinstance(spark, StartingSpark):

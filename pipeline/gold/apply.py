@@ -11,9 +11,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
+from pipeline.delta_log import version_of
 from pipeline.gold.cascade_store import Changes
 from pipeline.gold.changes import Skipped, read_changes
-from pipeline.gold.damage import REFUSED, Damage, met_in, version_of
+from pipeline.gold.damage import REFUSED, Damage, met_in
 from pipeline.gold.drift import Look, Watch
 from pipeline.gold.facts import Facts
 from pipeline.gold.few_changes import Few, few_of

@@ -8,10 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from pyspark.sql import DataFrame, SparkSession, functions as sf
+from pyspark.sql import DataFrame, functions as sf
 
 from pipeline import delta
 from pipeline.catalog.effects import TableName
+from pipeline.delta_log import version_of
 from pipeline.errors import BinlakeError
 from pipeline.gold.cascade_links import Items
 from pipeline.gold.cascade_replay import Event, Identity, Link, Values
@@ -23,11 +24,12 @@ from pipeline.gold.cascade_rows import (
     referring,
     transactions,
 )
-from pipeline.gold.damage import Damage, met_in, version_of
+from pipeline.gold.damage import Damage, met_in
 from pipeline.gold.facts import Facts
 from pipeline.gold.faults import TakenUp, taken_up
 from pipeline.gold.names import gold_name
 from pipeline.settings import Settings
+from pipeline.starting import Spark, started
 
 Answer = TypeVar("Answer")
 
@@ -46,7 +48,7 @@ class Reader:
 
     def __init__(
         self,
-        spark: SparkSession,
+        spark: Spark,
         settings: Settings,
         items: Items,
         facts: Facts,
@@ -74,7 +76,7 @@ class Reader:
             if wider.low <= wish.low and wish.high <= wider.high:
                 return [event for event in found if wish.low < event.place[0] <= wish.high]
         items, types = self._items.get(wish.name, ()), self._settings.type_options
-        found = events(self._spark, self._lake, wish, items, self._facts, types)
+        found = events(started(self._spark), self._lake, wish, items, self._facts, types)
         seen.append((wish, found))
         return found
 
@@ -84,7 +86,7 @@ class Reader:
         for more, told in self._told:
             if asked <= more:
                 return told
-        told = LoggedCascades(self._spark, self._lake, source, asked, self._facts)
+        told = LoggedCascades(started(self._spark), self._lake, source, asked, self._facts)
         self._told.append((asked, told))
         return told
 
@@ -122,7 +124,7 @@ class Reader:
         within = ((lsn > facts.low) & (lsn <= facts.high)) | lsn.isin([*decided])
         wanted = sf.array(*map(sf.lit, sorted(names))).cast("array<string>")
         named = sf.arrays_overlap(sf.map_keys("rows"), wanted)
-        rows = transactions(self._spark, self._lake, self._settings.source)
+        rows = transactions(started(self._spark), self._lake, self._settings.source)
         found = rows.where(
             within & ~sf.col("cascades").eqNullSafe("logged") & (named | lsn.isin([*lsns]))
         )
@@ -177,7 +179,7 @@ class Reader:
 
     def _gold(self, table: TableName, version: int) -> DataFrame:
         name = gold_name(self._settings, table.schema, table.table)
-        return delta.read(self._spark, name, version=version)
+        return delta.read(started(self._spark), name, version=version)
 
     def _once(self, question: Hashable, look: Callable[[], Answer]) -> Answer:
         if question not in self._known:

@@ -17,7 +17,7 @@ from pipeline.catalog.items import Position, TimelineItem
 from pipeline.catalog.model import TableModel
 from pipeline.gold.cascade_replay import Event, Identity, Link, Values
 from pipeline.gold.changes import Skipped, read_changes
-from pipeline.gold.facts import Facts, with_all_columns
+from pipeline.gold.facts import Facts
 from pipeline.gold.images import LeftOut, is_left_out, whole_after
 from pipeline.gold.insert_defaults import left_out
 from pipeline.gold.loose_text import loose
@@ -238,7 +238,7 @@ class LoggedCascades:
 
 def transactions(spark: SparkSession, lake: Lake, source: str) -> DataFrame:
     """Silver's transactions of a source."""
-    rows = with_all_columns(delta.read(spark, lake.transactions))
+    rows = delta.read(spark, lake.transactions)
     return rows.where(sf.col("source") == source)
 
 

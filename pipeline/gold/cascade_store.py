@@ -12,18 +12,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import SparkSession, functions as sf
 
 from decoder import schemas
 from decoder.columns.registry import row_type
 from decoder.definition import TableDefinition
 from decoder.options import TypeOptions
-from pipeline import delta
 from pipeline.catalog.effects import TableName
 from pipeline.errors import BinlakeError
 from pipeline.gold.cascade_replay import Cascaded
 from pipeline.gold.changes import CHANGE_COLUMNS, PARTIAL_COLUMNS, ROW_STEPS
 from pipeline.lake import Lake
+from pipeline.lake_tables.conditions import equal
+from pipeline.lake_tables.opening import tables_of
+from pipeline.lake_tables.table import LakeTable, Step
+from pipeline.starting import Spark
 
 CASCADES = pa.schema(
     [
@@ -40,6 +42,12 @@ CASCADES = pa.schema(
     ]
 )
 _BLOB_ROWS = 20_000
+
+
+def cascades_table(lake: Lake) -> LakeTable:
+    """What foreign keys did, of all sources."""
+    return LakeTable(lake.cascades, CASCADES, statistics=("source", "name"))
+
 
 Changes = Mapping[tuple[TableName, int], pa.Table]
 """By table and silver's version."""
@@ -96,7 +104,7 @@ class MissingCascadesError(BinlakeError):
         )
 
 
-def keep(spark: SparkSession, lake: Lake, source: str, batch: int, changes: Changes) -> str | None:
+def keep(spark: Spark, lake: Lake, source: str, batch: int, changes: Changes) -> str | None:
     """Keep the changes of a batch's plan; the name to find them by, or None where there are none.
 
     The batch is part of it: what finished ones kept may be removed, and is not kept again.
@@ -106,12 +114,9 @@ def keep(spark: SparkSession, lake: Lake, source: str, batch: int, changes: Chan
         return None
     name = hashlib.sha256(repr((source, batch, blobs)).encode()).hexdigest()
     rows = [{"source": source, "name": name, **blob} for blob in blobs]
-    delta.append_once(
-        spark.createDataFrame(pa.Table.from_pylist(rows, schema=CASCADES)).coalesce(1),
-        lake.cascades,
-        app=f"gold/{source}/_cascades/{name}",
-        version=1,
-    )
+    step = Step(f"gold/{source}/_cascades/{name}", 1)
+    found = pa.Table.from_pylist(rows, schema=CASCADES)
+    tables_of(spark, lake).append(cascades_table(lake), found, step)
     return name
 
 
@@ -130,11 +135,11 @@ def _blobs(changes: Changes) -> Iterator[dict[str, Any]]:
             }
 
 
-def kept(spark: SparkSession, lake: Lake, name: str | None) -> Changes:
+def kept(spark: Spark, lake: Lake, name: str | None) -> Changes:
     """The changes of the plan that has this name for them."""
     if name is None:
         return {}
-    rows = delta.read(spark, lake.cascades).where(sf.col("name") == name).collect()
+    rows = tables_of(spark, lake).read(cascades_table(lake), equal("name", name)).to_pylist()
     if not rows:
         raise MissingCascadesError(lake.cascades, name)
     found: dict[tuple[TableName, int], list[pa.Table]] = defaultdict(list)

@@ -13,17 +13,21 @@ from datetime import datetime, timezone
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import SparkSession
 
 from pipeline import delta
 from pipeline.bronze.gtids import GtidSet
 from pipeline.catalog.effects import TableName
-from pipeline.gold.damage import Damage, gone, met_in, version_of
+from pipeline.delta_log import version_of
+from pipeline.gold.damage import Damage, gone, met_in
 from pipeline.gold.facts import Facts
 from pipeline.gold.foreign_commits import by_others, commit_of, signs
 from pipeline.gold.names import gold_name
 from pipeline.gold.state import GoldState, TableState
-from pipeline.gold.written import Written, commits_since, written_since
+from pipeline.gold.written import Written, written_since
+from pipeline.lake import Lake
+from pipeline.lake_tables.opening import tables_of
+from pipeline.lake_tables.table import LakeTable, Step
 from pipeline.settings import Settings
 
 TABLES = pa.list_(
@@ -54,6 +58,16 @@ CUTS = pa.schema(
         pa.field("tables", TABLES),
     ]
 )
+
+
+def cuts_table(lake: Lake) -> LakeTable:
+    """The published cuts of all sources."""
+    return LakeTable(lake.cuts, CUTS, statistics=("source", "batch", "lsn"))
+
+
+def cut_step(source: str, batch: int) -> Step:
+    """The step that publishes the cut of a batch."""
+    return Step(f"gold/{source}/_cuts", batch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +151,9 @@ def publish(
     if state.rebuild.under_way:
         return Published(cut, done, state)
     row = {"source": settings.source, "batch": batch, "lsn": state.cut_lsn, **asdict(cut)}
-    frame = spark.createDataFrame(pa.Table.from_pylist([row], schema=CUTS))
-    app = f"gold/{settings.source}/_cuts"
-    delta.append_once(frame.coalesce(1), settings.layout.cuts, app=app, version=batch)
+    rows = pa.Table.from_pylist([row], schema=CUTS)
+    lake = settings.layout
+    tables_of(spark, lake).append(cuts_table(lake), rows, cut_step(settings.source, batch))
     return Published(cut, done, state)
 
 
@@ -191,7 +205,7 @@ def _looked(
                 return _Looked(table, None, None)
             if found is None:
                 return replace(as_it_was, damage=table.damage or gone(path))
-            commits = commits_since(spark, path, since)
+            commits = delta.commits_since(spark, path, since)
         except Exception as error:
             damage = met_in(error, path, version_of(path))
             if damage is None:
@@ -218,7 +232,11 @@ def _looked(
 
 
 def _damage(
-    spark: SparkSession, table: TableState, path: str, commits: Sequence[Row], since: int
+    spark: SparkSession,
+    table: TableState,
+    path: str,
+    commits: Sequence[Mapping[str, Any]],
+    since: int,
 ) -> Damage | None:
     """What a table's commits since the cut before tell."""
     found = [commit_of(row) for row in reversed(commits) if row["version"] > since]

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pyspark.errors import AnalysisException, PySparkException
 
 from pipeline.catalog.effects import TableName
-from pipeline.delta_log import latest_version
 from pipeline.errors import (
     BinlakeError,
     MissingRequirementError,
@@ -95,14 +94,6 @@ class Damage:
 def gone(table: str) -> Damage:
     """The damage of a table that is not there."""
     return Damage(f"its gold table {table} is gone (deleted, or renamed)")
-
-
-def version_of(table: str) -> int | None:
-    """A table's latest version; None where that cannot be told by its files."""
-    try:
-        return latest_version(table)
-    except Exception:  # each store's client has errors of its own
-        return None
 
 
 def met_in(error: Exception, table: str, version: int | None) -> Damage | None:

@@ -32,6 +32,7 @@ from pipeline.gold.gold_table import (
 from pipeline.gold.partition_rows import held_in
 from pipeline.gold.parts import Evolve
 from pipeline.sql_text import in_sql, is_name, quoted
+from pipeline.starting import Spark
 
 ENDS = ("drop", "moved")
 EMPTYING = (*ENDS, "truncate", "truncate_partitions")
@@ -90,7 +91,7 @@ def _empties(item: TimelineItem) -> bool:
     return item.kind in EMPTYING or (item.kind == "create" and item.definition is None)
 
 
-def taken(spark: SparkSession, reference: str, source: str, *, known: bool) -> str | None:
+def taken(spark: Spark, reference: str, source: str, *, known: bool) -> str | None:
     """What is wrong with the place of a gold table to come: a table is there, and not ours.
 
     `known`: the lake had a table of that source there before. Otherwise what is there is another

@@ -1,31 +1,37 @@
-"""What silver's transactions tell about a stretch of the log, looked up in one Spark job.
+"""What silver's transactions tell about a stretch of the log.
 
 Which tables have changes, what was rolled back, what is not decided, when the last transaction was
-committed, and which GTIDs there were. There may be millions of transactions, so all is put together
-in Spark: GTIDs as bitmaps, of which each holds 32768.
+committed, and which GTIDs there were. There may be millions of transactions, so they are looked at
+slice by slice, and GTIDs are kept as runs of numbers.
 """
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from pyspark.sql import Column, DataFrame, Row, SparkSession, functions as sf
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from pipeline import delta
 from pipeline.catalog.effects import TableName
 from pipeline.gold.blocks import Fault
 from pipeline.gold.changes import Skipped
+from pipeline.gold.transactions import chosen_rows, slices
 from pipeline.gold.xa import Prepared, pair, xa_rows
 from pipeline.lake import Lake
+from pipeline.lake_tables.conditions import compare, missing
+from pipeline.starting import Spark
 
-UUID_GTID = r"^(.+):(\d+)$"
-DOMAIN_GTID = r"^(\d+-\d+)-\d+$"
+NUMBERED = r"^(?P<series>.+):(?P<number>\d+)$"
+"""A GTID of MySQL's."""
+_DOMAIN = r"^(?P<series>\d+-\d+)-\d+$"
 """MariaDB's: its domain and server are what is numbered."""
-BITMAP_BITS = 32768
-"""Of one bitmap of Spark's `bitmap_construct_agg`; bucket 1 begins with the number 1."""
+_XA_COLUMNS = ("__lsn", "xa", "xa_end", "committed_at", "rows", "rolled_back", "rolled_back_rows")
+_COLUMNS = (*_XA_COLUMNS, "file", "start_pos", "gtid", "bytes", "commit_lsn", "cascades")
+_ENTRIES = pa.list_(pa.struct([pa.field("key", pa.string(), False), ("value", pa.int64())]))
+"""How many rows of which tables a transaction has, as a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,7 @@ class Facts:
 
 
 def gather(
-    spark: SparkSession,
+    spark: Spark,
     lake: Lake,
     source: str,
     low: int,
@@ -71,150 +77,151 @@ def gather(
 
     Tables that changed are told behind `cut_before`: one that is held may reach further back.
     """
-    nothing_new = low >= high and not 0 < xa_from <= low
-    if nothing_new or not delta.exists(spark, lake.transactions):
-        return Facts(low, high)
-    rows = with_all_columns(delta.read(spark, lake.transactions))
-    # Of those that were there before nothing is applied again, and nothing is waited for.
-    new = (sf.col("source") == source) & ~sf.coalesce("seen_before", sf.lit(False))
-    return facts(rows.where(new), low, high, xa_from, cut_before=cut_before)
-
-
-def with_all_columns(transactions: DataFrame) -> DataFrame:
-    """Silver's transactions, with the columns that those written before do not have."""
-    spans = "array<struct<start: bigint, end: bigint>>"
-    types = {
-        **dict.fromkeys(("xa", "xa_end", "cascades"), "string"),
-        **dict.fromkeys(("rolled_back_rows", "cascades_logged", "cascades_logged_rows"), spans),
-        "seen_before": "boolean",
-    }
-    known = transactions.schema.names
-    added = {name: sf.lit(None).cast(kind) for name, kind in types.items() if name not in known}
-    return transactions.withColumns(added) if added else transactions
+    earlier: list[dict[str, Any]] = []
+    if 0 < xa_from <= low:
+        known = compare("__lsn", ">=", xa_from) & compare("__lsn", "<=", min(low, high))
+        prepared = chosen_rows(spark, lake, source, known & ~missing("xa"), _XA_COLUMNS)
+        earlier = xa_rows(prepared)
+    new = slices(spark, lake, source, low, high, _COLUMNS) if low < high else ()
+    return facts(new, low, high, earlier, cut_before=cut_before)
 
 
 def facts(
-    transactions: DataFrame, low: int, high: int, xa_from: int = 0, *, cut_before: int = 0
+    transactions: Iterable[pa.Table],
+    low: int,
+    high: int,
+    earlier: Sequence[Mapping[str, Any]] = (),
+    *,
+    cut_before: int = 0,
 ) -> Facts:
-    """What these transactions tell in (`low`, `high`], and XA ones from `xa_from` on, if set."""
-    lsn = sf.col("__lsn")
-    within = transactions.where((lsn > low) & (lsn <= high))
-    groups = _groups(within, cut_before).collect()
-    # Most logs have none: then nothing more is read.
-    xa: list[Row] = []
-    if 0 < xa_from <= low or any(group["has_xa"] for group in groups):
-        first = min(xa_from or low + 1, low + 1)
-        xa = xa_rows(transactions.where((lsn >= first) & (lsn <= high)))
-    last = max(groups, key=lambda group: group["last_lsn"], default=None)
-    waiting = [entry for group in groups for entry in group["waiting"]]
-    rolled_back = [entry for group in groups for entry in group["rolled_back"]]
-    rolled_back += [row for row in xa if row["lsn"] <= low]
+    """What slices of the transactions in (`low`, `high`] tell, and `earlier` ones of XA."""
+    found = _Found(cut_before)
+    for rows in transactions:
+        found.add(rows)
+    xa = [*earlier, *found.xa]
+    rolled_back = [*found.rolled_back, *earlier]
     return Facts(
         low,
         high,
-        changed=frozenset(name for group in groups for name in group["names"]),
-        undecided=tuple(_undecided(within, waiting)),
+        changed=frozenset(found.changed),
+        undecided=tuple(found.undecided),
         skipped=tuple(
             Skipped(entry["lsn"], piece["start"], piece["end"], inside)
             for entry in rolled_back
-            for inside, column in zip(
-                (False, True), ("rolled_back", "rolled_back_rows"), strict=True
-            )
+            for inside, column in ((False, "rolled_back"), (True, "rolled_back_rows"))
             for piece in entry[column] or ()
         ),
-        prepared=tuple(pair(xa)),
-        last_lsn=last["last_lsn"] if last else None,
-        committed_at=last["committed_at"] if last else None,
-        gtids=tuple(
-            (group["series"], first, end)
-            for group in groups
-            if group["numbers"] is not None
-            for first, end in intervals(group["bucket"], bytes(group["numbers"]))
-        ),
-        server_ends=_server_ends(groups),
-        changes=sum(group["changes"] or 0 for group in groups),
-        bytes=sum(group["bytes"] or 0 for group in groups),
-        unlogged=_unlogged(groups, xa),
+        prepared=tuple(pair(sorted(xa, key=lambda row: row["lsn"]))),
+        last_lsn=found.last_lsn,
+        committed_at=found.committed_at,
+        gtids=tuple(found.gtids),
+        server_ends=tuple(found.server_ends.values()),
+        changes=found.changes,
+        bytes=found.bytes,
+        # Those of XA transactions may be decided here and prepared before: all count.
+        unlogged=frozenset(found.unlogged.union(*(row["names"] for row in xa))),
     )
 
 
-def _groups(transactions: DataFrame, cut_before: int) -> DataFrame:
-    """One row for each bitmap of GTIDs, with what else its transactions tell."""
-    lsn, gtid = sf.col("__lsn"), sf.col("gtid")
-    number = sf.regexp_extract(gtid, UUID_GTID, 2).try_cast("bigint")
-    domain = sf.regexp_extract(gtid, DOMAIN_GTID, 1)
-    series = sf.when(number.isNotNull(), sf.regexp_extract(gtid, UUID_GTID, 1)).otherwise(domain)
-    names = sf.map_keys("rows")
-    waiting = sf.struct(lsn.alias("lsn"), "file", "start_pos", names.alias("names"))
-    unlogged = ~sf.col("cascades").eqNullSafe("logged")
-    rolled_back = sf.struct(lsn.alias("lsn"), "rolled_back", "rolled_back_rows")
-    return transactions.groupBy(
-        series.alias("series"), sf.bitmap_bucket_number(number).alias("bucket")
-    ).agg(
-        sf.when(sf.max(number).isNotNull(), _bitmap(number)).alias("numbers"),
-        sf.max(lsn).alias("last_lsn"),
-        sf.max_by(gtid, lsn).alias("last_gtid"),
-        sf.max_by(sf.unix_micros("committed_at"), lsn).alias("committed_at"),
-        sf.array_distinct(sf.flatten(sf.collect_set(sf.when(lsn > cut_before, names)))).alias(
-            "names"
-        ),
-        sf.array_distinct(sf.flatten(sf.collect_set(sf.when(unlogged, names)))).alias("unlogged"),
-        _those(sf.col("commit_lsn").isNull() & sf.col("xa").isNull(), waiting).alias("waiting"),
-        sf.bool_or(sf.col("xa").isNotNull()).alias("has_xa"),
-        sf.sum(sf.reduce(sf.map_values("rows"), sf.lit(0).cast("bigint"), operator.add)).alias(
-            "changes"
-        ),
-        sf.sum("bytes").alias("bytes"),
-        _those(_is_partly(), rolled_back).alias("rolled_back"),
-    )
+@dataclass(slots=True)
+class _Found:
+    """What the slices that were looked at so far tell, as `Facts` has it."""
+
+    cut_before: int
+    changed: set[str] = field(default_factory=set)
+    unlogged: set[str] = field(default_factory=set)
+    undecided: list[Fault] = field(default_factory=list)
+    rolled_back: list[dict[str, Any]] = field(default_factory=list)
+    xa: list[dict[str, Any]] = field(default_factory=list)
+    last_lsn: int | None = None
+    committed_at: int | None = None
+    gtids: list[tuple[str, int, int]] = field(default_factory=list)
+    server_ends: dict[str, str] = field(default_factory=dict)
+    changes: int = 0
+    bytes: int = 0
+
+    def add(self, rows: pa.Table) -> None:
+        """Look at the next slice, which has rows."""
+        lsn = rows.column("__lsn")
+        self.last_lsn = pc.max(lsn).as_py()
+        at = pc.max(rows.filter(pc.equal(lsn, self.last_lsn)).column("committed_at"))
+        self.committed_at = at.cast(pa.int64()).as_py()
+        self.changed |= _tables(rows.filter(pc.greater(lsn, self.cut_before)))
+        logged = pc.fill_null(pc.equal(rows.column("cascades"), "logged"), False)
+        self.unlogged |= _tables(rows.filter(pc.invert(logged)))
+        self.undecided += _undecided(rows)
+        self.rolled_back += _rolled_back(rows)
+        self.xa += xa_rows(rows)
+        self.changes += pc.sum(pc.struct_field(_entries(rows), "value")).as_py() or 0
+        self.bytes += pc.sum(rows.column("bytes")).as_py() or 0
+        self.gtids += _gtids(rows)
+        self.server_ends.update(_server_ends(rows))
 
 
-def _is_partly() -> Column:
-    """Whether some of a transaction's rows were rolled back."""
-    return (sf.size("rolled_back") > 0) | (sf.size("rolled_back_rows") > 0)
+def _entries(rows: pa.Table) -> pa.StructArray:
+    """How many rows of which tables the transactions have, one after the other."""
+    return rows.column("rows").combine_chunks().cast(_ENTRIES).flatten()
 
 
-def _bitmap(number: Column) -> Column:
-    return sf.bitmap_construct_agg(sf.bitmap_bit_position(number))
+def _tables(rows: pa.Table) -> set[str]:
+    return set(pc.unique(pc.struct_field(_entries(rows), "key")).to_pylist())
 
 
-def _those(condition: Column, value: Column) -> Column:
-    return sf.collect_list(sf.when(condition, value))
-
-
-def _undecided(transactions: DataFrame, waiting: list[Row]) -> Iterator[Fault]:
-    """The waiting ones as faults, but for those that another row of theirs decides."""
+def _undecided(rows: pa.Table) -> Iterator[Fault]:
+    """Faults for transactions without an end, but for those that another row of theirs decides."""
+    ended = pc.is_valid(rows.column("commit_lsn"))
+    open_ones = pc.and_(pc.invert(ended), pc.is_null(rows.column("xa")))
+    waiting = rows.filter(open_ones).select(["__lsn", "file", "start_pos", "rows"]).to_pylist()
     if not waiting:
         return
-    lsns = [entry["lsn"] for entry in waiting]
-    decided = transactions.where(sf.col("__lsn").isin(lsns) & sf.col("commit_lsn").isNotNull())
-    known = {row["__lsn"] for row in decided.select("__lsn").collect()}
+    decided = set(rows.filter(ended).column("__lsn").to_pylist())
     for entry in waiting:
-        if entry["lsn"] not in known:
+        if entry["__lsn"] not in decided:
             yield Fault(
-                entry["lsn"],
+                entry["__lsn"],
                 f"{entry['file']}, position {entry['start_pos']}: whether the transaction was"
-                " committed is not known (a lake from before XA transactions were read has not"
-                " kept their names).",
-                tuple(TableName.read(name) for name in entry["names"] or ()),
+                " committed is not known.",
+                tuple(TableName.read(name) for name, _ in entry["rows"] or ()),
             )
 
 
-def _unlogged(groups: Iterable[Row], xa: Iterable[Row]) -> frozenset[str]:
-    """Those of XA transactions may be decided here and prepared before: all count."""
-    here = {name for group in groups for name in group["unlogged"]}
-    return frozenset(here.union(*(row["names"] or () for row in xa)))
+def _rolled_back(rows: pa.Table) -> list[dict[str, Any]]:
+    """The transactions of which some rows were rolled back, and where these are."""
+    columns = ["rolled_back", "rolled_back_rows"]
+    some = [
+        pc.fill_null(pc.greater(pc.list_value_length(rows.column(name)), 0), False)
+        for name in columns
+    ]
+    found = rows.filter(pc.or_(*some)).select(["__lsn", *columns])
+    entries: list[dict[str, Any]] = found.rename_columns(["lsn", *columns]).to_pylist()
+    return entries
 
 
-def _server_ends(groups: Iterable[Row]) -> tuple[str, ...]:
-    return tuple(
-        group["last_gtid"] for group in groups if group["series"] and group["numbers"] is None
-    )
+def _gtids(rows: pa.Table) -> Iterator[tuple[str, int, int]]:
+    """The runs of numbers of each series: (series, first, last)."""
+    parts = pc.extract_regex(rows.column("gtid").combine_chunks(), NUMBERED).drop_null()
+    series, numbers = (pc.struct_field(parts, name) for name in ("series", "number"))
+    numbers = numbers.cast(pa.int64())
+    for name in pc.unique(series).to_pylist():
+        own = numbers.filter(pc.equal(series, name))
+        for first, last in intervals(np.sort(own.to_numpy())):
+            yield name, first, last
 
 
-def intervals(bucket: int, bitmap: bytes) -> list[tuple[int, int]]:
-    """The runs of numbers whose bits are set in one of Spark's bitmaps: (first, last)."""
-    bits = np.unpackbits(np.frombuffer(bitmap, np.uint8), bitorder="little")
-    edges = np.flatnonzero(np.diff(bits, prepend=0, append=0))
-    base = (bucket - 1) * BITMAP_BITS + 1
-    return [(base + int(a), base + int(b) - 1) for a, b in edges.reshape(-1, 2)]
+def _server_ends(rows: pa.Table) -> Iterator[tuple[str, str]]:
+    """The last GTID of each of MariaDB's domains and servers."""
+    parts = pc.extract_regex(rows.column("gtid").combine_chunks(), _DOMAIN)
+    series = pc.struct_field(parts, "series")
+    for name in pc.unique(series.drop_null()).to_pylist():
+        own = rows.filter(pc.equal(series, name))
+        last = pc.equal(own.column("__lsn"), pc.max(own.column("__lsn")))
+        yield name, own.filter(last).column("gtid")[0].as_py()
+
+
+def intervals(numbers: np.typing.NDArray[np.int64]) -> list[tuple[int, int]]:
+    """The runs of numbers, which are in ascending order: (first, last)."""
+    if not len(numbers):
+        return []
+    gaps = np.flatnonzero(np.diff(numbers) > 1)
+    firsts, lasts = numbers[np.r_[0, gaps + 1]], numbers[np.r_[gaps, len(numbers) - 1]]
+    return list(zip(firsts.tolist(), lasts.tolist(), strict=True))

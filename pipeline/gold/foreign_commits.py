@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import SparkSession
-
 from pipeline import delta
 from pipeline.gold.damage import Damage
 from pipeline.gold.written import UPKEEP
 from pipeline.sessions import setting
 from pipeline.sql_text import in_sql
+from pipeline.starting import Spark, running, started
 
 MARK = "binlake gold"
 """What gold's own commits carry as their user metadata: what does not is somebody else's."""
@@ -113,9 +112,7 @@ def changed_by_hand(table: str, commit: Commit, sound: int | None) -> Damage:
     )
 
 
-def by_others(
-    spark: SparkSession, table: str, commits: Sequence[Commit], before: int
-) -> Damage | None:
+def by_others(spark: Spark, table: str, commits: Sequence[Commit], before: int) -> Damage | None:
     """What commits of others behind version `before` have done to a table."""
     judged = judge(commits, before)
     foreign = judged.foreign
@@ -128,8 +125,8 @@ def by_others(
     return changed_by_hand(table, foreign, judged.sound) if foreign else None
 
 
-def _columns(spark: SparkSession, table: str, version: int | None = None) -> list[tuple[str, str]]:
-    schema = delta.read(spark, table, version=version).schema
+def _columns(spark: Spark, table: str, version: int | None = None) -> list[tuple[str, str]]:
+    schema = delta.read(started(spark), table, version=version).schema
     return [(one.name, one.dataType.simpleString()) for one in schema]
 
 
@@ -141,6 +138,10 @@ def commit_of(row: Any) -> Commit:
     return Commit(row["version"], row["operation"], row["userMetadata"], restored, wrote)
 
 
-def signs(spark: SparkSession) -> bool:
-    """Whether the session's commits carry gold's mark, so that others' can be told from them."""
-    return setting(spark, delta.USER_METADATA) == MARK
+def signs(spark: Spark) -> bool:
+    """Whether the session's commits carry gold's mark, so that others' can be told from them.
+
+    A Spark of our own, which has not started yet, will let that be set.
+    """
+    session = running(spark)
+    return session is None or setting(session, delta.USER_METADATA) == MARK

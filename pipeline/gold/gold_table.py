@@ -15,6 +15,7 @@ from pipeline.catalog.items import Position, TimelineItem
 from pipeline.gold.names import COMMITTED_AT, LSN
 from pipeline.lake_tables.spark_types import spark_schema
 from pipeline.sql_text import in_sql, quoted
+from pipeline.starting import Spark
 
 SOURCE = "binlake.source"
 DEFINITION = "binlake.definition"
@@ -96,7 +97,7 @@ class Standing:
         return int(lsn), int(pos)
 
 
-def standing(spark: SparkSession, reference: str, refresh: int = 0) -> Standing | None:
+def standing(spark: Spark, reference: str, refresh: int = 0) -> Standing | None:
     """Where the table is in a full refresh, or None where there is none."""
     found = delta.found(spark, reference)
     return None if found is None else Standing(found.properties, found.clustered, refresh)

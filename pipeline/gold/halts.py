@@ -17,14 +17,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from pyspark.sql import SparkSession
-
 from pipeline import stores
 from pipeline.bronze.gtids import GtidSet
 from pipeline.errors import SettingsError
 from pipeline.gold.until import last_of, last_wanted
 from pipeline.lake import Lake
 from pipeline.settings import Settings
+from pipeline.starting import Spark
 
 PATIENCE = 24 * 60 * 60
 """Seconds after which nobody waits for a place any more."""
@@ -41,7 +40,7 @@ class AtPosition:
         """As JSON has it."""
         return {"file": self.file, "position": self.position}
 
-    def last(self, spark: SparkSession, settings: Settings, low: int, high: int) -> int:
+    def last(self, spark: Spark, settings: Settings, low: int, high: int) -> int:
         """The last transaction before it, as `last_wanted` tells it."""
         wanted = settings.model_copy(update={"until": f"{self.file}:{self.position}"})
         return last_wanted(spark, wanted, low, high)
@@ -57,7 +56,7 @@ class WithGtids:
         """As JSON has it."""
         return {"gtid_set": self.gtid_set}
 
-    def last(self, spark: SparkSession, settings: Settings, low: int, high: int) -> int:
+    def last(self, spark: Spark, settings: Settings, low: int, high: int) -> int:
         """The last transaction before the first one that is not in the set."""
         return last_of(spark, settings, GtidSet.of(self.gtid_set), low, high)
 
@@ -86,7 +85,7 @@ def halt(lake: Lake, source: str, wanted: Wanted) -> Iterator[None]:
         stores.remove(path)
 
 
-def next_halt(spark: SparkSession, settings: Settings, low: int, high: int) -> int:
+def next_halt(spark: Spark, settings: Settings, low: int, high: int) -> int:
     """The LSN of the last transaction before the first place behind `low`; `high` if there is none.
 
     `low` is where gold is, `high` where the run would bring it. A place that the lake has not got
@@ -104,7 +103,7 @@ def next_halt(spark: SparkSession, settings: Settings, low: int, high: int) -> i
     return found
 
 
-def _lsn(spark: SparkSession, settings: Settings, one: Halt, low: int, high: int) -> int | None:
+def _lsn(spark: Spark, settings: Settings, one: Halt, low: int, high: int) -> int | None:
     """The last transaction before the place; None for one that no log can have."""
     try:
         return one.wanted.last(spark, settings, low, high)

@@ -16,17 +16,17 @@ from pyspark.sql import SparkSession
 
 from pipeline import delta, stores
 from pipeline.catalog.effects import TableName
-from pipeline.delta_log import commit_file, is_latest
+from pipeline.delta_log import commit_file, is_latest, version_of
 from pipeline.gold.cut import Cut
-from pipeline.gold.damage import Damage, gone, met_in, version_of
+from pipeline.gold.damage import Damage, gone, met_in
 from pipeline.gold.foreign_commits import MARK, by_others, commit_of, signs
 from pipeline.gold.names import gold_name
 from pipeline.gold.state import GoldState
-from pipeline.gold.written import commits_since
 from pipeline.interpreted import staying_active
 from pipeline.sessions import is_connected, let_go, own_session
 from pipeline.settings import Settings
 from pipeline.sql_text import is_name
+from pipeline.starting import Spark, StartingSpark, running, started
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,21 +38,30 @@ class Inspected:
 
 
 @contextmanager
-def signing(spark: SparkSession) -> Iterator[SparkSession]:
-    """A session beside `spark` whose commits carry gold's mark, if that may be set there."""
-    session = own_session(spark, {delta.USER_METADATA: MARK})
+def signing(spark: Spark) -> Iterator[Spark]:
+    """A session beside `spark` whose commits carry gold's mark, if that may be set there.
+
+    It starts with `spark`, when it is first needed.
+    """
+
+    def begin() -> SparkSession:
+        return own_session(started(spark), {delta.USER_METADATA: MARK})
+
+    signed = StartingSpark(begin, spark.master) if isinstance(spark, StartingSpark) else begin()
     try:
-        yield session
-        # Not behind an error, which this might be in the way of: Spark may be gone.
-        with staying_active(spark):
-            pass
+        yield signed
+        if running(signed) is not None:
+            # Not after an error, which this might be in the way of: Spark may be gone.
+            with staying_active(started(spark)):
+                pass
     finally:
-        if is_connected(session):
+        session = running(signed)
+        if session is not None and is_connected(session):
             let_go(session)
 
 
 def inspect(
-    spark: SparkSession,
+    spark: Spark,
     settings: Settings,
     state: GoldState,
     record: Mapping[str, Any] | None,
@@ -86,7 +95,7 @@ def _counts(settings: Settings, state: GoldState, entry: Mapping[str, Any]) -> b
     return there and settings.wanted(name.schema, name.table)
 
 
-def _look(spark: SparkSession, table: str, delta_id: str, before: int) -> Damage | int | None:
+def _look(spark: Spark, table: str, delta_id: str, before: int) -> Damage | int | None:
     """What is wrong with a table; or its version, where that is another than before, and no more.
 
     Of one that a catalog has, or that only Spark can see, nothing is asked here: what a batch
@@ -114,13 +123,13 @@ def _is_as_left(table: str, before: int) -> bool:
         return False
 
 
-def _looked(spark: SparkSession, table: str, delta_id: str, before: int) -> Damage | int | None:
+def _looked(spark: Spark, table: str, delta_id: str, before: int) -> Damage | int | None:
     found = delta.found(spark, table)
     if found is None:
         return gone(table)
     if found.id != delta_id:
         return Damage(f"another table is at {table}, in the place of its gold table")
-    history = commits_since(spark, table, before)
+    history = delta.commits_since(spark, table, before)
     latest: int = history[0]["version"]
     if latest < before:
         return Damage(

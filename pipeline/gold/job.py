@@ -10,8 +10,6 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from pyspark.sql import SparkSession
-
 from pipeline.gold.batch import execute
 from pipeline.gold.drift import sentences
 from pipeline.gold.incomplete import incomplete_after_seed
@@ -69,12 +67,12 @@ def _run(
     anew: bool = False,
     some: bool = False,
 ) -> LayerReport:
-    with signing(started(spark)) as session:
+    with signing(spark) as session:
         return _signed(session, settings, progress, again=again, anew=anew, some=some)
 
 
 def _signed(
-    spark: SparkSession,
+    spark: Spark,
     settings: Settings,
     progress: Progress,
     *,
@@ -96,14 +94,14 @@ def _signed(
     batches = []
     tried: GoldState | None = None
     if plan := ledger.take_up("gold"):
-        executed = execute(spark, settings, ledger, plan, progress, anew=anew)
+        executed = execute(started(spark), settings, ledger, plan, progress, anew=anew)
         counts.update(executed.changes)
         batches.append(plan.batch)
         anew = anew and not executed.set_aside
     while anew or _is_due(ledger):
         _require_until(spark, settings, ledger)
         plan = begin(settings, ledger)
-        executed = execute(spark, settings, ledger, plan, progress)
+        executed = execute(started(spark), settings, ledger, plan, progress)
         counts.update(executed.changes)
         batches.append(plan.batch)
         anew = anew and not executed.set_aside
@@ -117,7 +115,7 @@ def _signed(
             break
         tried = planned.following
         plan = ledger.propose("gold", planned.following.to_body())
-        executed = execute(spark, settings, ledger, plan, progress, planned.seen)
+        executed = execute(started(spark), settings, ledger, plan, progress, planned.seen)
         counts.update(executed.changes)
         batches.append(plan.batch)
         asked -= refreshed_in(GoldState.from_body(plan.body), plan.batch)
@@ -151,7 +149,7 @@ def _is_due(ledger: Ledger) -> bool:
     return is_stale(ledger) and not silver_to_be(ledger).refresh.under_way
 
 
-def _require_until(spark: SparkSession, settings: Settings, ledger: Ledger) -> None:
+def _require_until(spark: Spark, settings: Settings, ledger: Ledger) -> None:
     """Raise SettingsError for a place to stop at that silver does not have: before gold is begun
     anew, which could come to no cut then."""
     silver = silver_standing(ledger).plan

@@ -7,8 +7,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
-from pyspark.sql import SparkSession
-
 from pipeline.bronze.files import read_files
 from pipeline.catalog.definitions import read_items
 from pipeline.catalog.effects import TableName
@@ -43,6 +41,7 @@ from pipeline.ledger import Ledger
 from pipeline.removed import Removed, removed
 from pipeline.settings import Settings
 from pipeline.silver.standing import silver_standing, silver_to_be
+from pipeline.starting import Spark
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +84,7 @@ def rules(settings: Settings) -> Rules:
 
 
 def plan_next(
-    spark: SparkSession,
+    spark: Spark,
     settings: Settings,
     ledger: Ledger,
     *,
@@ -154,7 +153,7 @@ def plan_next(
 
 
 def _look_ahead(
-    spark: SparkSession, settings: Settings, previous: GoldState, wanted: int
+    spark: Spark, settings: Settings, previous: GoldState, wanted: int
 ) -> tuple[int, Seen]:
     """How far the next batch goes at most, and what there is until then."""
     building = previous.rebuild.under_way
@@ -199,7 +198,7 @@ def _without_all_behind(
 
 
 def _with_cascades(
-    spark: SparkSession,
+    spark: Spark,
     settings: Settings,
     previous: GoldState,
     known: Known,
@@ -239,7 +238,7 @@ def _with_cascades(
 
 
 def _taken(
-    spark: SparkSession, settings: Settings, previous: GoldState, items: Sequence[TimelineItem]
+    spark: Spark, settings: Settings, previous: GoldState, items: Sequence[TimelineItem]
 ) -> Mapping[TableName, str]:
     """What stands where gold has no table of its own yet, and why it cannot have one there."""
     own = {name for name, table in previous.tables.items() if table.version is not None}
@@ -262,7 +261,7 @@ def _taken(
 
 
 def look(
-    spark: SparkSession,
+    spark: Spark,
     settings: Settings,
     low: int,
     high: int,

@@ -15,21 +15,19 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-import pyarrow as pa
-from pyspark.sql import SparkSession
-
-from pipeline import delta
 from pipeline.catalog.effects import TableName
 from pipeline.errors import BinlakeError
-from pipeline.gold.cut import CUTS, Cut
+from pipeline.gold.cut import Cut, cut_step, cuts_table
 from pipeline.gold.names import is_same_place
 from pipeline.gold.plan import LEFT_OUT
 from pipeline.gold.state import GoldState, Rebuild, TableState
+from pipeline.lake_tables.opening import tables_of
 from pipeline.ledger import Ledger, Plan
 from pipeline.removed import ABANDONED, removed
 from pipeline.settings import Settings
 from pipeline.silver.anew import RefreshRefusedError, require_no_maintenance
 from pipeline.silver.standing import Standing, silver_standing, silver_to_be
+from pipeline.starting import Spark
 
 GONE = "The log, as it is decoded since the last full refresh, does not tell of it."
 BEING_BUILT = "A full refresh is under way, and has not come to it."
@@ -188,14 +186,13 @@ def published_before(record: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return {"cut": cut, **{name: record.get(name) for name in names}}
 
 
-def set_aside(spark: SparkSession, settings: Settings, ledger: Ledger, plan: Plan) -> None:
+def set_aside(spark: Spark, settings: Settings, ledger: Ledger, plan: Plan) -> None:
     """Finish an open plan by beginning a full refresh in its place.
 
     A run that is still at it publishes no cut afterwards: its step is taken.
     """
-    none = spark.createDataFrame(pa.Table.from_pylist([], schema=CUTS))
-    app = f"gold/{settings.source}/_cuts"
-    delta.append_once(none, settings.layout.cuts, app=app, version=plan.batch)
+    lake = settings.layout
+    tables_of(spark, lake).claim(cuts_table(lake), cut_step(settings.source, plan.batch))
     made = GoldState.from_body(plan.body)
     state = beginning_state(settings, ledger, plan.batch, made)
     record = beginning_record(ledger.record("gold"), state)

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Sequence
-from functools import reduce
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
 
-from pyspark.sql import Column, DataFrame, SparkSession, functions as sf
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from pipeline import delta
 from pipeline.bronze.executed import last_begun_anew
 from pipeline.bronze.files import FileRow, read_files
 from pipeline.bronze.gtids import GtidSet
 from pipeline.errors import SettingsError
-from pipeline.gold.facts import UUID_GTID, with_all_columns
+from pipeline.gold.facts import NUMBERED
+from pipeline.gold.transactions import NEW, slices
 from pipeline.lake import Lake
+from pipeline.lake_tables.conditions import missing
 from pipeline.settings import Settings
 from pipeline.silver.decode import OFFSET_BITS
+from pipeline.starting import Spark
 from pipeline.until import Until
 
 KEY = "until"
+_OF_DOMAIN = r"^(?P<series>\d+)-\d+-(?P<number>\d+)$"
+"""A GTID of MariaDB's."""
+
+IsLater: TypeAlias = Callable[[pa.Table], pa.ChunkedArray]
+"""Which of these transactions come after the one that is to be the last."""
 
 
-def last_wanted(spark: SparkSession, settings: Settings, low: int, high: int) -> int:
+def last_wanted(spark: Spark, settings: Settings, low: int, high: int) -> int:
     """The LSN of the last transaction that the settings want, no less than `low`, where gold is.
 
     `high` is silver's last one. In the order of the log: nothing behind a transaction that is too
@@ -33,47 +40,52 @@ def last_wanted(spark: SparkSession, settings: Settings, low: int, high: int) ->
     lake, source, until = settings.layout, settings.source, Until.read(settings.until)
     if until.lsn is not None:
         return max(min(until.lsn, high), low)
-    if not delta.exists(spark, lake.transactions):
-        return high
-    rows = with_all_columns(delta.read(spark, lake.transactions))
-    rows = rows.where((sf.col("source") == source) & (sf.col("__lsn") <= high))
     if until.gtid is not None:
-        return max(_of_gtid(rows, until.gtid), low)
+        return max(_of_gtid(spark, lake, source, until.gtid, high), low)
     if until.place is not None:
-        file, position = until.place
-        return _before(rows, _behind(spark, lake, source, file, position), low, high)
-    new = ~sf.coalesce("seen_before", sf.lit(False))
-    return _before(rows.where(new), sf.col("committed_at") > sf.lit(until.time), low, high)
+        is_later = _behind(spark, lake, source, *until.place)
+        rows = slices(spark, lake, source, low, high, ["__lsn", "end_pos"], where=None)
+        return _before(rows, is_later, low, high)
+    latest = pa.scalar(until.time, pa.timestamp("us", "UTC"))
+    rows = slices(spark, lake, source, low, high, ["__lsn", "committed_at"])
+    return _before(rows, lambda found: pc.greater(found.column("committed_at"), latest), low, high)
 
 
-def last_of(spark: SparkSession, settings: Settings, gtids: GtidSet, low: int, high: int) -> int:
+def last_of(spark: Spark, settings: Settings, gtids: GtidSet, low: int, high: int) -> int:
     """The LSN of the last transaction before the first one that is not in the set, between `low`
     and `high` as in `last_wanted`. Of a log that was begun anew only what came since is meant, as
     the numbers of before come again."""
     lake, source = settings.layout, settings.source
-    if not delta.exists(spark, lake.transactions):
-        return high
     anew = last_begun_anew(read_files(spark, lake, source), high >> OFFSET_BITS)
     begin = max(low, anew.ordinal << OFFSET_BITS if anew else low)
-    rows = with_all_columns(delta.read(spark, lake.transactions))
-    new = ~sf.coalesce("seen_before", sf.lit(False)) & sf.col("gtid").isNotNull()
-    rows = rows.where((sf.col("source") == source) & (sf.col("__lsn") <= high) & new)
-    found = _before(rows, ~_among(gtids), begin, high)
+    numbered = NEW & ~missing("gtid")
+    rows = slices(spark, lake, source, begin, high, ["__lsn", "gtid"], numbered)
+    found = _before(rows, lambda part: pc.invert(_among(part.column("gtid"), gtids)), begin, high)
     return low if found == begin else found
 
 
-def _among(gtids: GtidSet) -> Column:
-    """Whether a transaction's GTID is in the set, MariaDB's by how far its domain has come."""
-    number = sf.regexp_extract("gtid", r"(\d+)$", 1).try_cast("bigint")
-    series = sf.lower(sf.regexp_extract("gtid", UUID_GTID, 1))
-    domain = sf.regexp_extract("gtid", r"^(\d+)-\d+-\d+$", 1)
+def _among(written: pa.ChunkedArray, gtids: GtidSet) -> pa.ChunkedArray:
+    """Whether GTIDs are in the set, MariaDB's by how far their domains have come."""
     runs = [
-        (series == source) & number.between(first, end)
-        for source, found in gtids.intervals.items()
-        for first, end in found
+        (source, first, end) for source, found in gtids.intervals.items() for first, end in found
     ]
-    ends = [(domain == str(place[0])) & (number <= end) for place, end in gtids.last.items()]
-    return reduce(operator.or_, [*runs, *ends], sf.lit(False))
+    ends = [(str(place[0]), 0, end) for place, end in gtids.last.items()]
+    numbered = _are_of(pc.utf8_lower(written), NUMBERED, runs)
+    return pc.or_(numbered, _are_of(written, _OF_DOMAIN, ends))
+
+
+def _are_of(
+    written: pa.ChunkedArray, pattern: str, runs: Iterable[tuple[str, int, int]]
+) -> pa.ChunkedArray:
+    """Whether GTIDs' numbers are in one of the runs of their series (series, first, last)."""
+    parts = pc.extract_regex(written, pattern)
+    series, number = pc.struct_field(parts, "series"), pc.struct_field(parts, "number")
+    number = number.cast(pa.int64())
+    found = pc.is_null(written)
+    for name, first, last in runs:
+        within = pc.and_(pc.greater_equal(number, first), pc.less_equal(number, last))
+        found = pc.or_(found, pc.fill_null(pc.and_(pc.equal(series, name), within), False))
+    return found
 
 
 def require_in_log(files: Sequence[FileRow], settings: Settings) -> None:
@@ -111,31 +123,42 @@ def _no_file(source: str, file: str) -> SettingsError:
     )
 
 
-def _of_gtid(rows: DataFrame, gtid: str) -> int:
+def _of_gtid(spark: Spark, lake: Lake, source: str, gtid: str, high: int) -> int:
     """Where the transaction is, or, if it came again (after RESET), where it was last."""
-    taken = sf.when(~sf.coalesce("seen_before", sf.lit(False)), sf.col("__lsn"))
-    found = rows.where(sf.lower("gtid") == gtid).agg(sf.max(taken)).first()
-    if found is None or found[0] is None:
+    lsn = None
+    for rows in slices(spark, lake, source, 0, high, ["__lsn", "gtid"]):
+        same = pc.equal(pc.utf8_lower(rows.column("gtid")), gtid)
+        lsn = pc.max(rows.filter(same).column("__lsn")).as_py() or lsn
+    if lsn is None:
         raise _no_gtid(gtid, "silver")
-    return int(found[0])
+    return int(lsn)
 
 
-def _behind(spark: SparkSession, lake: Lake, source: str, file: str, position: int) -> Column:
-    """Whether a transaction ends behind a place in the log."""
+def _behind(spark: Spark, lake: Lake, source: str, file: str, position: int) -> IsLater:
+    """Whether transactions end after a place in the log."""
     ordinals = [row.ordinal for row in read_files(spark, lake, source) if row.file == file]
     if not ordinals:
         raise _no_file(source, file)
-    at = sf.col("__lsn").bitwiseAND((1 << OFFSET_BITS) - 1)
-    ordinal = sf.shiftright("__lsn", OFFSET_BITS)
-    ends = sf.coalesce("end_pos", at + 1)
-    return (ordinal > ordinals[-1]) | ((ordinal == ordinals[-1]) & (ends > position))
+    begin = ordinals[-1] << OFFSET_BITS
+
+    def is_later(rows: pa.Table) -> pa.ChunkedArray:
+        offset = pc.subtract(rows.column("__lsn"), begin)
+        # One whose end is not known ends after its beginning.
+        ends = pc.coalesce(rows.column("end_pos"), pc.add(offset, 1))
+        within = pc.and_(pc.greater_equal(offset, 0), pc.greater(ends, position))
+        return pc.or_(within, pc.greater_equal(offset, 1 << OFFSET_BITS))
+
+    return is_later
 
 
-def _before(rows: DataFrame, too_late: Column, low: int, high: int) -> int:
+def _before(transactions: Iterable[pa.Table], is_later: IsLater, low: int, high: int) -> int:
     """The last transaction before the first, behind `low`, that is too late."""
-    behind = rows.where(sf.col("__lsn") > low)
-    first = behind.where(too_late).agg(sf.min("__lsn")).first()
-    if first is None or first[0] is None:
-        return high
-    last = behind.where(sf.col("__lsn") < first[0]).agg(sf.max("__lsn")).first()
-    return low if last is None or last[0] is None else int(last[0])
+    last = low
+    for rows in transactions:
+        lsn = rows.column("__lsn")
+        first = pc.min(rows.filter(is_later(rows)).column("__lsn")).as_py()
+        if first is not None:
+            found = pc.max(rows.filter(pc.less(lsn, first)).column("__lsn")).as_py()
+            return int(last if found is None else found)
+        last = pc.max(lsn).as_py()
+    return high

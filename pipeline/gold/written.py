@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
-
-from pyspark.sql import Row, SparkSession
-
-from pipeline import delta
+from typing import Any
 
 _NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -25,8 +22,6 @@ _NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """Each figure, and what MERGE, DELETE and writes call it: one commit has one of them."""
 
-NEW_COMMITS = 8
-"""A table's first batch rarely has more: it is made, filled, altered, and marked as done."""
 UPKEEP = ("OPTIMIZE", "REORG", "VACUUM START", "VACUUM END")
 """Operations of Delta's that write no row of a batch."""
 
@@ -59,21 +54,7 @@ def written(commits: Iterable[Mapping[str, str]]) -> Written:
     return Written(commits=len(metrics), **sums)
 
 
-def commits_since(spark: SparkSession, table: str, before: int | None) -> list[Row]:
-    """The rows of a table's history behind version `before`, or of its last few commits, the newest
-    first: at least that one, whatever its version is.
-
-    Each look at the history is a job, and a request or two of the store for each commit that is
-    asked for.
-    """
-    since = -1 if before is None else before
-    commits = delta.history(spark, table, NEW_COMMITS if before is None else 1).collect()
-    if commits[0]["version"] - since > len(commits):
-        commits = delta.history(spark, table, commits[0]["version"] - since).collect()
-    return commits
-
-
-def written_since(commits: Sequence[Row], before: int | None) -> Written | None:
+def written_since(commits: Sequence[Mapping[str, Any]], before: int | None) -> Written | None:
     """What was written in those commits that are behind version `before`, or ever.
 
     None where the table was only looked after.

@@ -6,10 +6,12 @@ maybe in a later file and a later batch, and until then SELECT does not show the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from pyspark.sql import DataFrame, Row, functions as sf
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
@@ -39,18 +41,24 @@ class Prepared:
         return self.committed and self.end_lsn is not None and low < self.end_lsn <= high
 
 
-def xa_rows(transactions: DataFrame) -> list[Row]:
-    """The transactions that are of XA ones, in the order of the log."""
-    found = transactions.where(sf.col("xa").isNotNull()).select(
-        sf.col("__lsn").alias("lsn"),
-        *("xa", "xa_end", "rolled_back", "rolled_back_rows"),
-        sf.unix_micros("committed_at").alias("committed_at"),
-        sf.map_keys("rows").alias("names"),
-    )
-    return sorted(found.collect(), key=lambda row: row["lsn"])
+def xa_rows(transactions: pa.Table) -> list[dict[str, Any]]:
+    """The transactions that are of XA ones, in no order; `committed_at`: microseconds since 1970,
+    `names`: of the tables that they have rows of."""
+    found = transactions.filter(pc.is_valid(transactions.column("xa")))
+    at = found.column("committed_at").cast(pa.int64()).to_pylist()
+    columns = ["xa", "xa_end", "rolled_back", "rolled_back_rows", "rows", "__lsn"]
+    return [
+        {
+            **row,
+            "lsn": row["__lsn"],
+            "committed_at": micros,
+            "names": [name for name, _ in row["rows"] or ()],
+        }
+        for row, micros in zip(found.select(columns).to_pylist(), at, strict=True)
+    ]
 
 
-def pair(rows: Iterable[Row]) -> list[Prepared]:
+def pair(rows: Iterable[Mapping[str, Any]]) -> list[Prepared]:
     """Each prepared transaction with what decides about it: the next of its name that does.
 
     A decision about none of them is about one from before the first file: what it touched was there
@@ -61,7 +69,7 @@ def pair(rows: Iterable[Row]) -> list[Prepared]:
     for row in rows:
         if row["xa_end"] == "prepare":
             waiting[row["xa"]] = len(found)
-            found.append(Prepared(row["lsn"], frozenset(row["names"] or ())))
+            found.append(Prepared(row["lsn"], frozenset(row["names"])))
         elif row["xa_end"] in ("commit", "rollback") and row["xa"] in waiting:
             at = waiting.pop(row["xa"])
             found[at] = replace(

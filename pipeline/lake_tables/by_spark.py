@@ -158,6 +158,12 @@ class SparkTables:
         )
         return True
 
+    def claim(self, table: LakeTable, step: Step) -> bool:
+        """Do a step without rows; see `Tables.claim`."""
+        none = self._frame(self.spark, table, table.schema.empty_table())
+        self._append(none, table, step)
+        return True
+
     def history(self, table: LakeTable, limit: int) -> Sequence[Mapping[str, Any]]:
         """The last commits, the latest first."""
         if not self.exists(table):

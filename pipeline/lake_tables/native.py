@@ -43,14 +43,16 @@ _STALE = "._last_checkpoint.crc"
 
 @dataclass(frozen=True, slots=True)
 class _Actions:
-    """What a commit does; `schema`: the table's from then on, where it replaces everything."""
+    """What a commit does; `schema`: the table's from then on, where it replaces everything;
+    `claims`: it is done for its step alone."""
 
     add: Sequence[DataFile] = ()
     remove: Sequence[LogEntry] = ()
     schema: pa.Schema | None = None
+    claims: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.add or self.remove or self.schema is not None)
+        return bool(self.add or self.remove or self.schema is not None or self.claims)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +152,10 @@ class NativeTables:
     def clear(self, table: LakeTable, step: Step) -> bool:
         """Remove all rows; see `Tables.clear`."""
         return self._commit(table, step, lambda _: _Actions(schema=table.schema), creates=True)
+
+    def claim(self, table: LakeTable, step: Step) -> bool:
+        """Do a step without rows; see `Tables.claim`."""
+        return self._commit(table, step, lambda _: _Actions(claims=True), creates=True)
 
     def history(self, table: LakeTable, limit: int) -> Sequence[Mapping[str, Any]]:
         """The last commits, the latest first."""

@@ -111,6 +111,10 @@ class Tables(Protocol):
     def clear(self, table: LakeTable, step: Step) -> bool:
         """Remove all rows and give the table `table.schema`, which may be another than it has."""
 
+    def claim(self, table: LakeTable, step: Step) -> bool:
+        """Do a step that commits nothing, so that it is done for whoever comes to it late; creates
+        the table where there is none."""
+
     def history(self, table: LakeTable, limit: int) -> Sequence[Mapping[str, Any]]:
         """The last commits, the latest first, as Delta's history has them: `version`, `operation`,
         `operationParameters`, …"""

@@ -8,7 +8,6 @@ from pyspark.sql import SparkSession, functions as sf
 
 from pipeline import delta
 from pipeline.bronze.files import stored_ordinals
-from pipeline.gold.facts import with_all_columns
 from pipeline.lake import Lake
 from pipeline.ledger import Ledger
 from pipeline.maintenance.limits import PublishedCut, bronze_files, first_kept, limit
@@ -56,7 +55,7 @@ def _last_commit(spark: SparkSession, lake: Lake, source: str, before: int) -> i
     """When the youngest of the transactions before an LSN was committed first."""
     if not delta.exists(spark, lake.transactions):
         return 0
-    rows = with_all_columns(delta.read(spark, lake.transactions))
+    rows = delta.read(spark, lake.transactions)
     within = rows.where((sf.col("source") == source) & (sf.col("__lsn") < before))
     at = sf.coalesce("original_committed_at", "committed_at")
     row = within.agg(sf.max(sf.unix_micros(at))).first()

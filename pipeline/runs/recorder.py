@@ -28,7 +28,7 @@ from pipeline.runs.record import Outcome, RunRecord, Sentence
 from pipeline.runs.store import append_run
 from pipeline.runs.work import work
 from pipeline.settings import Settings
-from pipeline.starting import Spark, StartingSpark
+from pipeline.starting import Spark, running
 from pipeline.under_way import UnderWay
 
 KEPT = 200
@@ -118,7 +118,7 @@ class Recorder:
 
     def _spark_known(self) -> dict[str, str | None]:
         """Which Spark there is, asked early: a run can end because Spark is gone."""
-        session = self._spark.running if isinstance(self._spark, StartingSpark) else self._spark
+        session = running(self._spark)
         known = (None, None) if session is None else (session.version, _application(session))
         return dict(zip(("spark_version", "spark_application"), known, strict=True))
 

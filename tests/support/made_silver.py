@@ -12,7 +12,6 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from decoder.constants import ColumnType
 from decoder.definition import ColumnDefinition, TableDefinition
@@ -34,6 +33,7 @@ from pipeline.silver.tables import (
     transactions_table,
 )
 from pipeline.sql_text import in_sql
+from pipeline.starting import Spark, started
 
 SOURCE = "made"
 SERVER = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
@@ -142,7 +142,7 @@ def item(
 class MadeSilver:
     """Writes batches of silver into a lake, each a finished batch of the ledger."""
 
-    def __init__(self, spark: SparkSession, lake: str) -> None:
+    def __init__(self, spark: Spark, lake: str) -> None:
         self.spark = spark
         self.lake = Lake(lake)
         self.batches = 0
@@ -172,7 +172,7 @@ class MadeSilver:
 
     def resolve(self) -> None:
         """Mark every fault as taken up."""
-        self.spark.sql(f"UPDATE {in_sql(self.lake.quarantine)} SET resolved_batch = 1")
+        started(self.spark).sql(f"UPDATE {in_sql(self.lake.quarantine)} SET resolved_batch = 1")
 
     def _changes(self, transactions: list[MadeTransaction]) -> None:
         tables: dict[tuple[TableDefinition, int], list[dict[str, Any]]] = defaultdict(list)

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline import delta
-from pipeline.delta_log import is_latest, latest_version
+from pipeline.delta_log import commits_since, is_latest, latest_version
 
 
 def test_a_table_and_its_log_agree_across_checkpoints(spark: SparkSession, tmp_path: Path) -> None:
@@ -54,6 +54,51 @@ def test_what_the_files_tell(
     if checkpoint is not None:
         (log / "_last_checkpoint").write_text(f'{{"version": {checkpoint}, "size": 4}}')
     assert latest_version(str(tmp_path)) == expected
+
+
+_ADD = '{"add":{"path":"\\"commitInfo\\""}}'
+_METRICS = '"operationMetrics":{"numTargetFilesAdded":"1"}'
+COMMITS = (
+    '{"commitInfo":{"operation":"CREATE TABLE","operationParameters":{"partitionBy":"[]"}}}',
+    f'{_ADD}\n{{"commitInfo":{{"operation":"MERGE",{_METRICS},"userMetadata":"binlake gold"}}}}',
+    '{"commitInfo":{"operation":"RESTORE","operationParameters":{"version":0,"timestamp":null}}}',
+    _ADD,
+)
+
+
+@pytest.mark.parametrize(
+    ("there", "before", "operations"),
+    [
+        ((0, 1, 2), None, ["RESTORE", "MERGE", "CREATE TABLE"]),
+        ((0, 1, 2), 0, ["RESTORE", "MERGE"]),
+        ((0, 1, 2), 2, ["RESTORE"]),
+        ((0, 1, 2), 7, ["RESTORE"]),  # the end of the log is gone
+        ((0, 1, 2, 3), 2, None),
+        ((1, 2), 1, ["RESTORE"]),
+        ((1, 2), 0, None),
+        ((), 0, None),
+    ],
+    ids=[
+        *("all", "some", "the latest", "none of them", "one that tells nothing of itself"),
+        *("the first cleaned up", "one that is asked for cleaned up", "no table"),
+    ],
+)
+def test_commits_are_read_newest_first(
+    tmp_path: Path, there: tuple[int, ...], before: int | None, operations: list[str] | None
+) -> None:
+    log = tmp_path / "_delta_log"
+    log.mkdir()
+    for version in there:
+        (log / f"{version:020d}.json").write_text(COMMITS[version])
+    found = commits_since(str(tmp_path), before)
+    assert (None if found is None else [one["operation"] for one in found]) == operations
+    for commit in found or ():
+        assert commit["version"] in there
+        if commit["operation"] == "RESTORE":
+            assert commit["operationParameters"] == {"version": "0", "timestamp": None}
+        if commit["operation"] == "MERGE":
+            assert commit["operationMetrics"] == {"numTargetFilesAdded": "1"}
+            assert commit["userMetadata"] == "binlake gold"
 
 
 def test_of_a_table_in_a_catalog_nothing_is_told() -> None:

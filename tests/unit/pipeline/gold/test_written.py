@@ -9,16 +9,14 @@ from pyspark.sql import SparkSession
 
 from pipeline import delta
 from pipeline.gold.written import (
-    NEW_COMMITS,
     Written,
-    commits_since,
     written,
     written_since,
 )
 from pipeline.sql_text import in_sql
 
-APPENDS = NEW_COMMITS + 2
-"""More than one look at a new table has."""
+APPENDS = 12
+"""More than Delta keeps without a checkpoint."""
 
 
 def appended(spark: SparkSession, path: Path, commits: int) -> str:
@@ -58,7 +56,7 @@ def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_only_what_was_written_behind_a_version_counts(
     spark: SparkSession, table: str, before: int | None, commits: int
 ) -> None:
-    found = written_since(history := commits_since(spark, table, before), before)
+    found = written_since(history := delta.commits_since(spark, table, before), before)
     assert history[0]["version"] == APPENDS - 1
     assert (found.commits, found.files_added) == (commits, commits) if found else commits == 0
 
@@ -67,10 +65,10 @@ def test_what_looks_after_a_table_moves_its_version_and_writes_nothing(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path = appended(spark, tmp_path / "table", 2)
-    assert written_since(commits_since(spark, path, 1), 1) is None
+    assert written_since(delta.commits_since(spark, path, 1), 1) is None
     spark.sql(f"OPTIMIZE {in_sql(path)}")
-    moved = commits_since(spark, path, 1)
+    moved = delta.commits_since(spark, path, 1)
     assert (moved[0]["version"], written_since(moved, 1)) == (2, None)
-    found = written_since(commits_since(spark, path, 0), 0)
+    found = written_since(delta.commits_since(spark, path, 0), 0)
     assert found is not None
     assert found.commits == 1

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pyspark.sql import Row
 
 from pipeline.catalog.items import TimelineItem
 from pipeline.gold.xa import Prepared, first_open, pair, redefined
 
 
-def row(lsn: int, xa: str, end: str, *names: str) -> Any:
-    return Row(lsn=lsn, xa=xa, xa_end=end, committed_at=lsn * 10, names=list(names) or None)
+def row(lsn: int, xa: str, end: str, *names: str) -> dict[str, Any]:
+    return {"lsn": lsn, "xa": xa, "xa_end": end, "committed_at": lsn * 10, "names": list(names)}
 
 
 def test_a_name_that_comes_again_is_decided_each_time() -> None:

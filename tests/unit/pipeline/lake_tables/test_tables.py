@@ -87,6 +87,16 @@ def test_a_step_is_done_once_and_versions_only_grow(place: Place) -> None:
     assert tables.read(table).schema == SCHEMA
 
 
+def test_a_step_that_is_claimed_is_done_for_who_comes_late(place: Place) -> None:
+    tables, table = place.tables, place.table("claimed")
+    for version in (1, 2):  # the first makes the table
+        assert tables.claim(table, Step("a", version))
+        tables.append(table, rows(version), Step("a", version))
+    assert numbers(tables, table) == []
+    assert tables.append(table, rows(3), Step("a", 3))
+    assert numbers(tables, table) == [3]
+
+
 def test_a_table_is_made_without_rows_and_with_its_properties(place: Place) -> None:
     tables = place.tables
     properties = {"delta.checkpointInterval": "7"}
