@@ -40,6 +40,7 @@ _MACHINE_PROVIDERS = frozenset(
     }
 )
 _ANONYMOUS = "AnonymousAWSCredentialsProvider"
+_AWS_ENDPOINT = re.compile(r"(?:https?://)?s3(?:[.-]([a-z]+(?:-[a-z]+)+-\d+))?\.amazonaws\.com/?")
 _AZURE_ENDPOINT = re.compile(r"https?://[^/]+/([^/]+)/oauth2(?:/v2\.0)?/token/?")
 
 
@@ -91,6 +92,9 @@ def _s3_place(
     """Where S3 is: nothing for AWS's own, whose region the clients find."""
     endpoint = found.get("endpoint") or _first(ENDPOINTS, environment)
     region = found.get("endpoint.region") or _first(REGIONS, environment)
+    if endpoint and (aws := _AWS_ENDPOINT.fullmatch(endpoint)):
+        region = aws[1] or region
+        endpoint = endpoint if aws[1] else None  # any region's, which the clients find
     if endpoint:
         region = region or DEFAULT_REGION
         if "://" not in endpoint:

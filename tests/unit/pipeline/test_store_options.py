@@ -84,6 +84,21 @@ PROVIDER = "fs.s3a.aws.credentials.provider"
             FSSPEC_KEYS,
         ),
         (
+            "s3a://lake",
+            {"fs.s3a.endpoint": "s3.eu-west-1.amazonaws.com"},
+            {},
+            {
+                "aws_region": "eu-west-1",
+                "aws_endpoint_url": "https://s3.eu-west-1.amazonaws.com",
+                "aws_allow_http": "false",
+            },
+            {
+                "client_kwargs": {"region_name": "eu-west-1"},
+                "endpoint_url": "https://s3.eu-west-1.amazonaws.com",
+            },
+        ),
+        ("s3a://lake", {"fs.s3a.endpoint": "s3.amazonaws.com"}, {}, {}, {}),
+        (
             "s3a://open",
             {PROVIDER: "org.apache.hadoop.fs.s3a.AnonymousAWSCredentialsProvider"},
             {},
