@@ -38,9 +38,9 @@ _TRIES = 10
 """How often entering begins anew because the object comes and goes."""
 _NO_MARK = '"00000000000000000000000000000000"'
 _REMEDY = (
-    "Check the path, the store's endpoint and the credentials in the environment. The store must"
-    " know conditional writes (If-None-Match and If-Match), or spark.conf name the log store by"
-    " which several runs are kept apart (spark.delta.logStore.s3a.impl, or another scheme's)."
+    "Check the path, the store's endpoint and the credentials (spark.conf or environment). The"
+    " store must know conditional writes (If-None-Match and If-Match), or spark.conf name the log"
+    " store by which several runs are kept apart (spark.delta.logStore.s3a.impl, or another's)."
 )
 
 

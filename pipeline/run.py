@@ -32,6 +32,7 @@ from pipeline.silver.anew import require_refreshable
 from pipeline.silver.refresh import asked
 from pipeline.silver.standing import silver_to_be
 from pipeline.starting import Spark
+from pipeline.submitted import use_stores
 from pipeline.under_way import begin
 
 Job = Callable[[Spark, Settings, Progress], LayerReport]
@@ -105,6 +106,7 @@ def run_command(
     not write there.
     """
     redact.learn(settings.secrets)
+    use_stores(settings.spark.conf)
     jobs = COMMANDS[command]
     reports: list[LayerReport] = []
     beside = command in BESIDE

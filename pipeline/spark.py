@@ -22,8 +22,8 @@ from pipeline.sessions import let_go_at_exit, own_session, setting
 from pipeline.settings import MIB, Settings
 from pipeline.shipping import on_this_machine, ship
 from pipeline.starting import Spark, StartingSpark
-from pipeline.stores import s3a_conf
-from pipeline.submitted import given_conf, is_submitted, merged, require_delta
+from pipeline.stores import hadoop_conf
+from pipeline.submitted import given_conf, is_submitted, merged, require_delta, use_stores
 
 LOG4J = """\
 status = off
@@ -149,6 +149,7 @@ def spark_for(settings: Settings, *, connector: bool = False, beside: bool = Fal
     there, or where spark-submit runs this: its Java has started, and YARN takes a driver that never
     begins a session for one that failed.
     """
+    use_stores(settings.spark.conf)
     start = partial(session, settings, connector=connector)
     elsewhere = any(name in os.environ for name in STARTED_ELSEWHERE)
     connected = settings.spark.master.startswith(CONNECT)
@@ -218,7 +219,7 @@ def configuration(settings: Settings, *, connector: bool = False) -> dict[str, s
     spark = settings.spark
     if is_submitted():
         # Java has started already: spark-submit's own options gave master, memory and jars.
-        ours = {**CONF, **s3a_conf()}
+        ours = {**CONF, **hadoop_conf()}
         return {**merged(ours, RELIED_ON, given_conf()), **spark.conf}
     home = java_home()
     jars = delta_jars(home, spark.conf)
@@ -235,7 +236,7 @@ def configuration(settings: Settings, *, connector: bool = False) -> dict[str, s
         "spark.driver.memory": f"{spark.driver_memory // MIB}m",
         "spark.sql.shuffle.partitions": str(2 * cores(spark.master)),
         "spark.jars": ",".join(map(str, jars)),
-        **s3a_conf(),
+        **hadoop_conf(),
         **spark.conf,
         JAVA_OPTIONS: f"{logging} {with_defaults(spark.conf.get(JAVA_OPTIONS, ''))}",
     }

@@ -1,13 +1,14 @@
 """Object stores and other file systems, as fsspec and Spark know them.
 
 A store is named by its protocol: `s3://` and `s3a://` are one, of which Spark knows the second.
-Who may read or write it is told by the environment (AWS_ACCESS_KEY_ID, a role of the machine, …)
-to fsspec and to Spark alike, and never passes through here.
+Who reads and writes it is what conf's settings of Hadoop say, else the environment
+(AWS_ACCESS_KEY_ID, a role of the machine, …): see `pipeline.store_options`.
 """
 
 from __future__ import annotations
 
 import gzip
+import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -16,6 +17,14 @@ from typing import Any, BinaryIO, TextIO
 from fsspec.core import url_to_fs
 
 from pipeline.errors import SettingsError, UnreachableError
+from pipeline.store_options import (
+    DEFAULT_REGION,
+    ENDPOINTS,
+    REGIONS,
+    StoreOptions,
+    options_of,
+    store_keys,
+)
 
 _PACKAGES = {
     **dict.fromkeys(("s3", "s3a"), "s3fs"),
@@ -24,9 +33,12 @@ _PACKAGES = {
 }
 """fsspec's package for a store, by protocol: those of Binlake's extras."""
 
-ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
-"""The variables that AWS's own clients, and s3fs, take another S3 from; the first one wins."""
-REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
+REMEDY = (
+    "Check the path, and the store's endpoint and credentials in spark.conf or in the environment."
+)
+"""What to do about a store that cannot be reached."""
+VARIABLE = "BINLAKE_STORE_SECRETS"
+"""Has the settings of stores that conf gives, as JSON, for children and for workers."""
 
 
 def filesystem_of(location: str, *, key: str) -> tuple[Any, str]:
@@ -35,7 +47,7 @@ def filesystem_of(location: str, *, key: str) -> tuple[Any, str]:
     Raises SettingsError (of `key`) for a protocol that is not known, or without its package.
     """
     try:
-        filesystem, path = url_to_fs(location)
+        filesystem, path = fsspec_of(location)
     except (ImportError, ValueError) as error:
         # fsspec says which package a store needs, or that it does not know the protocol.
         protocol = location.partition("://")[0]
@@ -62,7 +74,7 @@ def sentences(location: str, *, key: str) -> Iterator[None]:
         raise UnreachableError(
             f"{location} cannot be reached: {said_by(error)}.",
             key=key,
-            remedy="Check the path, the store's endpoint and the credentials in the environment.",
+            remedy=REMEDY,
         ) from error
 
 
@@ -185,7 +197,7 @@ def move(path: str, to: str) -> None:
 
 def _fresh(location: str) -> tuple[Any, str]:
     """The store and the path in it, without what is remembered of it: Spark writes there too."""
-    filesystem, path = url_to_fs(location)
+    filesystem, path = fsspec_of(location)
     filesystem.invalidate_cache()
     return filesystem, path
 
@@ -196,32 +208,47 @@ def said_by(error: Exception) -> str:
     return " ".join(str(told).split()).rstrip(".")
 
 
-def delta_options(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """What delta-rs needs to be told beside the environment, which it reads as others do.
+def use_conf(conf: Mapping[str, str]) -> None:
+    """Let every client of stores in this process, and in its children, heed conf's settings.
 
-    Nothing where S3 is AWS's own.
+    They are in a variable of the environment, whose name has Spark and Binlake hide its value:
+    children and workers have it without a plan or a record that would keep it.
     """
-    endpoint = next((environment[name] for name in ENDPOINTS if environment.get(name)), None)
-    if endpoint is None:
-        return {}
-    region = next((environment[name] for name in REGIONS if environment.get(name)), "us-east-1")
-    return {
-        "aws_endpoint_url": endpoint,
-        "aws_region": region,
-        "aws_allow_http": str(endpoint.startswith("http://")).lower(),
-    }
+    keys = store_keys(conf)
+    if keys:
+        os.environ[VARIABLE] = json.dumps(keys, sort_keys=True)
+    else:
+        os.environ.pop(VARIABLE, None)
 
 
-def s3a_conf(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """What Spark's S3A needs to be told so that it finds the S3 that other clients find.
+def options_for(location: str, environment: Mapping[str, str] = os.environ) -> StoreOptions:
+    """What delta-rs and fsspec need to find a place as Hadoop does.
 
-    Nothing where that is AWS's own.
+    Raises SettingsError for settings that only Hadoop knows.
     """
+    return options_of(location, json.loads(environment.get(VARIABLE, "{}")), environment)
+
+
+def fsspec_of(location: str) -> tuple[Any, str]:
+    """The store of a path or URL, and the path in it, as conf and environment say."""
+    filesystem, path = url_to_fs(location, **options_for(location).fsspec)
+    return filesystem, path
+
+
+def hadoop_conf(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """What Spark needs so that it finds the stores that the other clients find.
+
+    Nothing where S3 is AWS's own and conf says nothing of stores: what is in conf Hadoop reads.
+    """
+    told = (
+        {f"spark.executorEnv.{VARIABLE}": environment[VARIABLE]} if VARIABLE in environment else {}
+    )
     endpoints = {name: environment[name] for name in ENDPOINTS if environment.get(name)}
     if not endpoints:
-        return {}
-    region = next((environment[name] for name in REGIONS if environment.get(name)), "us-east-1")
+        return told
+    region = next((environment[name] for name in REGIONS if environment.get(name)), DEFAULT_REGION)
     return {
+        **told,
         "spark.hadoop.fs.s3a.endpoint": next(iter(endpoints.values())),
         "spark.hadoop.fs.s3a.endpoint.region": region,
         # Few of them have a host name for each bucket.

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.errors import MissingRequirementError
 from pipeline.jars import delta_package
+from pipeline.stores import use_conf
 
 NAME = "spark.app.name"
 """Without --name it is that of the program's file, `job.py`, which tells nobody anything."""
@@ -29,6 +30,11 @@ def given_conf() -> dict[str, str]:
     """What spark-submit's options and its defaults file say."""
     SparkContext._ensure_initialized()
     return dict(SparkConf().getAll())
+
+
+def use_stores(conf: Mapping[str, str]) -> None:
+    """Let every client of stores heed conf's settings, and those that spark-submit was given."""
+    use_conf({**(given_conf() if is_submitted() else {}), **conf})
 
 
 def merged(

@@ -11,7 +11,6 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
-from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 
 from decoder.encryption.stream_cipher import StreamCipher
@@ -19,7 +18,7 @@ from pipeline.bronze.archive import ArchivedFile, log_name
 from pipeline.bronze.decrypted_file import DecryptedFile
 from pipeline.cancellation import require_wanted
 from pipeline.errors import SettingsError
-from pipeline.stores import filesystem_of, said_by, sentences
+from pipeline.stores import filesystem_of, fsspec_of, said_by, sentences
 
 WINDOW = 8 << 20
 """Bytes that are read at a time."""
@@ -242,7 +241,7 @@ def opened(
     whatever the store's client raises, where it cannot be opened.
     """
     try:
-        filesystem, place = url_to_fs(path)
+        filesystem, place = fsspec_of(path)
         filesystem.invalidate_cache()  # what a listing told may be of an object before this one
         stored = filesystem.open(place, "rb", block_size=ahead)
     except (OSError, ImportError, ValueError):

@@ -54,7 +54,7 @@ def unreachable(reference: str, error: Exception) -> UnreachableError:
     return UnreachableError(
         f"{reference} cannot be read or written: {_first_line(error)}.",
         key="lake",
-        remedy="Check the path, the store's endpoint and the credentials in the environment.",
+        remedy=stores.REMEDY,
     )
 
 

@@ -9,7 +9,7 @@ from pipeline.lake_tables.tables import Tables
 from pipeline.lock import local_path
 from pipeline.sessions import is_connected
 from pipeline.starting import Spark, started
-from pipeline.stores import delta_options, is_known
+from pipeline.stores import is_known, options_for
 
 
 def tables_of(spark: Spark, lake: Lake) -> Tables:
@@ -25,4 +25,4 @@ def native_tables(lake: Lake) -> NativeTables | None:
     reachable = local_path(lake.root) is not None or is_known(lake.root)
     if lake.namespace is not None or not reachable:
         return None
-    return NativeTables(lake, delta_options())
+    return NativeTables(lake, options_for(lake.root).delta)

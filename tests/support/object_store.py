@@ -47,6 +47,29 @@ class ObjectStore:
         return {**CREDENTIALS, "AWS_ENDPOINT_URL": self.endpoint}
 
     @property
+    def conf(self) -> dict[str, str]:
+        """The same as settings of Spark, which need nothing of the environment."""
+        return {
+            "spark.hadoop.fs.s3a.endpoint": self.endpoint,
+            "spark.hadoop.fs.s3a.path.style.access": "true",
+            "spark.hadoop.fs.s3a.access.key": CREDENTIALS["AWS_ACCESS_KEY_ID"],
+            "spark.hadoop.fs.s3a.secret.key": CREDENTIALS["AWS_SECRET_ACCESS_KEY"],
+        }
+
+    @contextmanager
+    def knowing_nobody(self) -> Iterator[None]:
+        """Refuse every request, as a store does that does not know its keys."""
+        self._ask_for_keys_after("0")
+        try:
+            yield
+        finally:
+            self._ask_for_keys_after("inf")
+
+    def _ask_for_keys_after(self, requests: str) -> None:
+        url, plain = f"{self.endpoint}/moto-api/reset-auth", {"Content-Type": "text/plain"}
+        urlopen(Request(url, requests.encode(), plain, method="POST")).close()
+
+    @property
     def files(self) -> Any:
         """The objects, through a client that remembers nothing."""
         return S3FileSystem(

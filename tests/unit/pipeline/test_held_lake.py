@@ -218,7 +218,7 @@ def test_a_store_that_cannot_be_reached_is_an_error_of_ours(
     put(write)
     with pytest.raises(UnreachableError, match="cannot be held by this run alone") as told:
         only_writer(LAKE, {}).__enter__()
-    assert "credentials in the environment" in told.value.remedy
+    assert "credentials (spark.conf or environment)" in told.value.remedy
 
 
 @pytest.mark.parametrize("ignored", ["mode", "IfMatch"])

@@ -11,7 +11,7 @@ from pipeline import stores
 from pipeline.bronze.listing import find_binlogs
 from pipeline.errors import SettingsError, UnreachableError
 from pipeline.lake import require_writable
-from pipeline.stores import filesystem_of, s3a_conf
+from pipeline.stores import filesystem_of, hadoop_conf
 from tests.support.archives import pack
 from tests.support.bronze_input import FILES
 from tests.support.event_bytes import format_description, log_bytes
@@ -82,7 +82,7 @@ def test_a_store_that_does_not_answer_may_be_asked_again_and_no_file_is_an_error
     with pytest.raises(UnreachableError, match="s3://logs cannot be reached: ") as error:
         find_binlogs("s3://logs")
     assert (error.value.key, error.value.exit_code, error.value.retryable) == ("binlogs", 1, True)
-    assert "credentials in the environment" in error.value.remedy
+    assert "credentials in spark.conf or in the environment" in error.value.remedy
     with pytest.raises(UnreachableError, match="lake: s3a://lake/x cannot be reached: "):
         require_writable("s3a://lake/x")
     filesystem_of("s3://x", key="binlogs")[0].clear_instance_cache()
@@ -103,8 +103,8 @@ def test_a_store_without_its_package_says_what_to_install(location: str, package
 
 
 def test_s3a_is_told_of_another_endpoint_and_never_of_secrets() -> None:
-    assert s3a_conf({}) == {}
-    told = s3a_conf(
+    assert hadoop_conf({}) == {}
+    told = hadoop_conf(
         {
             "AWS_ENDPOINT_URL": "http://minio:9000",
             "AWS_REGION": "eu-west-1",
@@ -121,13 +121,13 @@ def test_s3a_is_told_of_another_endpoint_and_never_of_secrets() -> None:
 
 
 def test_the_endpoint_of_s3_alone_wins() -> None:
-    told = s3a_conf(
+    told = hadoop_conf(
         {"AWS_ENDPOINT_URL": "http://all:9000", "AWS_ENDPOINT_URL_S3": "http://s3:9000"}
     )
     assert told["spark.hadoop.fs.s3a.endpoint"] == "http://s3:9000"
     assert told["spark.executorEnv.AWS_ENDPOINT_URL_S3"] == "http://s3:9000"
     assert told["spark.executorEnv.AWS_ENDPOINT_URL"] == "http://all:9000"
-    alone = s3a_conf({"AWS_ENDPOINT_URL_S3": "http://s3:9000"})
+    alone = hadoop_conf({"AWS_ENDPOINT_URL_S3": "http://s3:9000"})
     assert alone["spark.hadoop.fs.s3a.endpoint"] == "http://s3:9000"
     assert "spark.executorEnv.AWS_ENDPOINT_URL" not in alone
 

@@ -1,8 +1,10 @@
-"""Tables in an object store, by delta-rs."""
+"""Tables in an object store, by delta-rs, with nothing but the settings of Spark in conf."""
 
 from __future__ import annotations
 
+import json
 import multiprocessing
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,7 +19,8 @@ from pipeline.lake_tables.data_files import write_rows
 from pipeline.lake_tables.native import NativeTables
 from pipeline.lake_tables.table import LakeTable, Step
 from pipeline.lake_tables.tables import constant
-from pipeline.stores import delta_options
+from pipeline.store_options import store_keys
+from pipeline.stores import VARIABLE, options_for
 from tests.support.object_store import ObjectStore, object_store
 
 SCHEMA = pa.schema([("source", pa.string()), ("n", pa.int64()), ("cell", pa.binary())])
@@ -26,8 +29,10 @@ SCHEMA = pa.schema([("source", pa.string()), ("n", pa.int64()), ("cell", pa.bina
 @pytest.fixture(scope="module")
 def store() -> Iterator[ObjectStore]:
     with object_store() as store, pytest.MonkeyPatch.context() as patch:
-        for name, value in store.environment.items():
-            patch.setenv(name, value)
+        for name in [name for name in os.environ if name.startswith("AWS_")]:
+            patch.delenv(name)
+        patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+        patch.setenv(VARIABLE, json.dumps(store_keys(store.conf)))
         store.put("bucket/else", b"")
         yield store
 
@@ -35,7 +40,7 @@ def store() -> Iterator[ObjectStore]:
 def lake_table(protocol: str, name: str) -> tuple[NativeTables, LakeTable]:
     lake = Lake(f"{protocol}://bucket/a lake")
     table = LakeTable(f"{lake.root}/silver/x!20y/{name}", SCHEMA, ("source",), ("n",))
-    return NativeTables(lake, delta_options()), table
+    return NativeTables(lake, options_for(lake.root).delta), table
 
 
 def rows(*numbers: int) -> pa.Table:
@@ -102,7 +107,18 @@ def test_two_processes_at_the_same_steps_do_each_once(store: ObjectStore) -> Non
 
 
 def test_a_bucket_that_is_not_there_is_told_in_a_sentence(store: ObjectStore) -> None:
-    tables = NativeTables(Lake("s3://nobody"), delta_options())
+    tables = NativeTables(Lake("s3://nobody"), options_for("s3://nobody").delta)
     table = LakeTable("s3://nobody/t", SCHEMA)
     with pytest.raises(UnreachableError, match="s3://nobody/t cannot be"):
         tables.append(table, rows(1), Step("a", 1))
+
+
+def test_keys_that_the_store_refuses_are_no_missing_table(store: ObjectStore) -> None:
+    tables, table = lake_table("s3a", "refused")
+    tables.append(table, rows(1), Step("a", 1))
+    with store.knowing_nobody():
+        for ask in (tables.exists, tables.read):
+            with pytest.raises(UnreachableError, match="s3a://bucket/a lake") as error:
+                ask(table)
+            assert "credentials in spark.conf or in the environment" in error.value.remedy
+    assert numbers(tables, table) == [1]

@@ -1,0 +1,248 @@
+"""One account for a store's three clients: Hadoop's keys in conf, as delta-rs and fsspec take them.
+
+Hadoop reads `spark.hadoop.fs.…` itself. Here the same keys become delta-rs's and fsspec's options,
+with S3's endpoint from the environment where conf has none. Keys that choose an account in a way
+that only Hadoop knows are refused: the other clients would silently use another account.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipeline.errors import SettingsError
+
+ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+"""The variables that AWS's own clients, and s3fs, take another S3 from; the first one wins."""
+REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
+DEFAULT_REGION = "us-east-1"
+HADOOP = "spark.hadoop."
+"""What Spark's name of a setting of Hadoop begins with."""
+STORE_KEYS = ("fs.s3a.", "fs.gs.", "google.cloud.auth.", "fs.azure.", "hadoop.security.credential.")
+"""What Hadoop's names of the settings of stores begin with."""
+
+_PLAIN_PROVIDERS = frozenset({"SimpleAWSCredentialsProvider", "TemporaryAWSCredentialsProvider"})
+_ENVIRONMENT_PROVIDERS = frozenset(
+    {
+        "EnvironmentVariableCredentialsProvider",
+        "DefaultCredentialsProvider",
+        "DefaultAWSCredentialsProviderChain",
+    }
+)
+_MACHINE_PROVIDERS = frozenset(
+    {
+        *("IAMInstanceCredentialsProvider", "InstanceProfileCredentialsProvider"),
+        *("ContainerCredentialsProvider", "EC2ContainerCredentialsProviderWrapper"),
+        *("WebIdentityTokenFileCredentialsProvider", "WebIdentityTokenCredentialsProvider"),
+        "ProfileCredentialsProvider",
+    }
+)
+_ANONYMOUS = "AnonymousAWSCredentialsProvider"
+_AWS_ENDPOINT = re.compile(r"(?:https?://)?s3(?:[.-]([a-z]+(?:-[a-z]+)+-\d+))?\.amazonaws\.com/?")
+_AZURE_ENDPOINT = re.compile(r"https?://[^/]+/([^/]+)/oauth2(?:/v2\.0)?/token/?")
+
+
+@dataclass(frozen=True, slots=True)
+class StoreOptions:
+    """What delta-rs's `storage_options` and fsspec's keyword arguments are for one place."""
+
+    delta: dict[str, str] = field(default_factory=dict, repr=False)
+    fsspec: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+def store_keys(conf: Mapping[str, str]) -> dict[str, str]:
+    """Those settings of Spark that are Hadoop's of a store, by Hadoop's names."""
+    hadoop = {k.removeprefix(HADOOP): v for k, v in conf.items() if k.startswith(HADOOP)}
+    return {key: value for key, value in hadoop.items() if key.startswith(STORE_KEYS)}
+
+
+def options_of(
+    location: str, keys: Mapping[str, str], environment: Mapping[str, str]
+) -> StoreOptions:
+    """The options for the store of a path or URL; none on a local disk and in unknown stores.
+
+    `keys`: as `store_keys` gives them. Raises SettingsError for keys that only Hadoop knows.
+    """
+    protocol, separator, rest = location.partition("://")
+    made = _STORES.get(protocol) if separator else None
+    if made is None:
+        return StoreOptions()
+    if "hadoop.security.credential.provider.path" in keys:
+        raise _only_hadoop("hadoop.security.credential.provider.path", "a credential store")
+    return made(rest.partition("/")[0], keys, environment)
+
+
+def _s3(bucket: str, keys: Mapping[str, str], environment: Mapping[str, str]) -> StoreOptions:
+    prefix = f"fs.s3a.bucket.{bucket}."
+    every = {k.removeprefix("fs.s3a."): v for k, v in keys.items() if k.startswith("fs.s3a.")}
+    own = {k.removeprefix(prefix): v for k, v in keys.items() if k.startswith(prefix)}
+    found = {key: value.strip() for key, value in {**every, **own}.items()}
+    delta, options = _s3_place(found, environment)
+    for one, other in _s3_account(found, environment):
+        delta |= one
+        options |= other
+    return StoreOptions(delta, options)
+
+
+def _s3_place(
+    found: Mapping[str, str], environment: Mapping[str, str]
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """Where S3 is: nothing for AWS's own, whose region the clients find."""
+    endpoint = found.get("endpoint") or _first(ENDPOINTS, environment)
+    region = found.get("endpoint.region") or _first(REGIONS, environment)
+    if endpoint and (aws := _AWS_ENDPOINT.fullmatch(endpoint)):
+        region = aws[1] or region
+        endpoint = endpoint if aws[1] else None  # any region's, which the clients find
+    if endpoint:
+        region = region or DEFAULT_REGION
+        if "://" not in endpoint:
+            secure = found.get("connection.ssl.enabled", "true").lower() != "false"
+            endpoint = f"{'https' if secure else 'http'}://{endpoint}"
+    delta: dict[str, str] = {}
+    options: dict[str, Any] = {}
+    if region:
+        delta["aws_region"] = region
+        options["client_kwargs"] = {"region_name": region}
+    if endpoint:
+        delta["aws_endpoint_url"] = options["endpoint_url"] = endpoint
+        delta["aws_allow_http"] = str(endpoint.startswith("http://")).lower()
+    if found.get("path.style.access", "").lower() == "true":
+        delta["aws_virtual_hosted_style_request"] = "false"
+        options["config_kwargs"] = {"s3": {"addressing_style": "path"}}
+    return delta, options
+
+
+def _s3_account(
+    found: Mapping[str, str], environment: Mapping[str, str]
+) -> list[tuple[dict[str, str], dict[str, Any]]]:
+    """Whose requests they are: conf's keys, else nothing, so that the environment says it."""
+    for key, about in (
+        ("security.credential.provider.path", "a credential store"),
+        ("assumed.role.arn", "a role that Hadoop assumes"),
+        ("encryption.algorithm", "an encryption that Hadoop asks for"),
+        ("server-side-encryption-algorithm", "an encryption that Hadoop asks for"),
+    ):
+        if found.get(key):
+            raise _only_hadoop(f"fs.s3a.{key}", about)
+    given = found.get("aws.credentials.provider", "")
+    names = [name.strip().rpartition(".")[2] for name in given.split(",") if name.strip()]
+    known = _PLAIN_PROVIDERS | _ENVIRONMENT_PROVIDERS | _MACHINE_PROVIDERS | {_ANONYMOUS}
+    if unknown := [name for name in names if name not in known]:
+        raise _only_hadoop("fs.s3a.aws.credentials.provider", ", ".join(unknown))
+    access, secret = found.get("access.key"), found.get("secret.key")
+    if bool(access) != bool(secret):
+        raise SettingsError(
+            "fs.s3a.access.key and fs.s3a.secret.key are given one without the other.",
+            key="spark.conf",
+            remedy="Give both, or neither and let the environment say who reads and writes.",
+        )
+    if access and secret and (not names or _PLAIN_PROVIDERS & {*names}):
+        return [_s3_keys(access, secret, found.get("session.token"), environment)]
+    if names == [_ANONYMOUS]:
+        return [({"aws_skip_signature": "true"}, {"anon": True})]
+    if (
+        names
+        and not _ENVIRONMENT_PROVIDERS & {*names}
+        and environment.get("AWS_ACCESS_KEY_ID")
+        and not environment.get("AWS_PROFILE")
+    ):
+        raise SettingsError(
+            f"fs.s3a.aws.credentials.provider names {', '.join(names)}, and the environment has"
+            " AWS_ACCESS_KEY_ID: Spark would be another account than the other clients.",
+            key="spark.conf",
+            remedy="Unset AWS_ACCESS_KEY_ID, or leave fs.s3a.aws.credentials.provider out.",
+        )
+    return []
+
+
+def _s3_keys(
+    access: str, secret: str, token: str | None, environment: Mapping[str, str]
+) -> tuple[dict[str, str], dict[str, Any]]:
+    if not token and environment.get("AWS_SESSION_TOKEN"):
+        raise SettingsError(
+            "conf gives fs.s3a.access.key without fs.s3a.session.token, and the environment has"
+            " AWS_SESSION_TOKEN, which belongs to other keys.",
+            key="spark.conf",
+            remedy="Unset AWS_SESSION_TOKEN, or give the keys in one place only.",
+        )
+    delta = {"aws_access_key_id": access, "aws_secret_access_key": secret}
+    options: dict[str, Any] = {"key": access, "secret": secret}
+    if token:
+        delta["aws_session_token"] = options["token"] = token
+    return delta, options
+
+
+def _gs(bucket: str, keys: Mapping[str, str], environment: Mapping[str, str]) -> StoreOptions:
+    kind = keys.get("fs.gs.auth.type", "").upper()
+    names = ("fs.gs.auth", "google.cloud.auth")
+    file = _first([f"{name}.service.account.json.keyfile" for name in names], keys)
+    if kind == "UNAUTHENTICATED":
+        return StoreOptions({"google_skip_signature": "true"}, {"token": "anon"})
+    if kind in ("", "SERVICE_ACCOUNT_JSON_KEYFILE") and file:
+        return StoreOptions({"google_service_account": file}, {"token": file})
+    if kind in ("", "APPLICATION_DEFAULT"):
+        return StoreOptions()
+    if kind == "COMPUTE_ENGINE" and not environment.get("GOOGLE_APPLICATION_CREDENTIALS"):
+        return StoreOptions()
+    raise _only_hadoop("fs.gs.auth.type", kind)
+
+
+def _azure(place: str, keys: Mapping[str, str], environment: Mapping[str, str]) -> StoreOptions:
+    host = place.rpartition("@")[2]
+    if "@" not in place:
+        host = f"{environment.get('AZURE_STORAGE_ACCOUNT_NAME', '')}.dfs.core.windows.net"
+
+    def given(name: str) -> str | None:
+        """A setting of this account, or else of every one."""
+        return keys.get(f"{name}.{host}") or keys.get(name)
+
+    kind = (given("fs.azure.account.auth.type") or "").lower()
+    key, token = given("fs.azure.account.key"), given("fs.azure.sas.fixed.token")
+    client = given("fs.azure.account.oauth2.client.id")
+    if kind == "sharedkey" or (not kind and key):
+        return _azure_options(kind, "fs.azure.account.key", account_key=key)
+    if kind == "sas" or (not kind and token):
+        return _azure_options(kind, "fs.azure.sas.fixed.token", sas_token=token)
+    if kind == "oauth":
+        endpoint = given("fs.azure.account.oauth2.client.endpoint") or ""
+        tenant = _AZURE_ENDPOINT.fullmatch(endpoint)
+        return _azure_options(
+            kind,
+            "fs.azure.account.oauth2.client.id, .secret and .endpoint",
+            client_id=client,
+            client_secret=given("fs.azure.account.oauth2.client.secret"),
+            tenant_id=tenant[1] if tenant else None,
+        )
+    if kind:
+        raise _only_hadoop("fs.azure.account.auth.type", kind)
+    return StoreOptions()
+
+
+def _azure_options(kind: str, names: str, **options: str | None) -> StoreOptions:
+    there = {name: value for name, value in options.items() if value}
+    if len(there) < len(options):
+        raise _only_hadoop(f"fs.azure.account.auth.type {kind} without {names}", "its own way")
+    return StoreOptions({f"azure_storage_{name}": v for name, v in there.items()}, dict(there))
+
+
+def _first(names: tuple[str, ...] | list[str], values: Mapping[str, str]) -> str | None:
+    return next((values[name] for name in names if values.get(name)), None)
+
+
+def _only_hadoop(key: str, value: str) -> SettingsError:
+    return SettingsError(
+        f"{key} ({value}) is known to Hadoop alone: bronze and silver, which Python writes, would"
+        " use another account or way.",
+        key="spark.conf",
+        remedy="Give the store's keys in spark.conf, or the environment a profile or role, and"
+        " leave this setting out (docs/object-stores.md).",
+    )
+
+
+_STORES: dict[str, Callable[[str, Mapping[str, str], Mapping[str, str]], StoreOptions]] = {
+    **dict.fromkeys(("s3", "s3a"), _s3),
+    **dict.fromkeys(("gs", "gcs"), _gs),
+    **dict.fromkeys(("abfs", "abfss", "az"), _azure),
+}
