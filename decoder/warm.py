@@ -1,13 +1,17 @@
 """Compiles every kernel, once per machine and under a lock: whoever comes later only loads them.
 
 Kernels are compiled by use: a small recorded log (`warm.binlog.zst`, of
-`tests/support/record_warm_log.py`) holds a row of every type. It takes some twenty seconds of one
-core; loading what was compiled takes a fraction of one.
+`tests/support/record_warm_log.py`) holds a row of every type. It takes some thirty seconds of one
+core, so a second process begins at the other end, and each loads what the other has compiled.
+Loading everything takes a fraction of a second.
 """
 
 from __future__ import annotations
 
 import fcntl
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.resources import files
@@ -18,11 +22,14 @@ import zstandard
 from numba.core import event
 
 from decoder.columns import HEAD_SLACK, SLACK, Cells
+from decoder.columns.cells import CellError
 from decoder.columns.registry import reader
 from decoder.constants import BINARY_COLLATION, ColumnType, LogicalType
 from decoder.definition import ColumnDefinition
 from decoder.dumped_rows import behind_space, insert_rows, line_rows
 from decoder.dumped_statements import statement_end
+from decoder.events.table_map import TableMapEvent
+from decoder.inspect import events
 from decoder.kernel_cache import WARM, cache_folder
 from decoder.memory import INTERPRETED
 from decoder.options import TypeOptions
@@ -47,6 +54,9 @@ _UNRECORDED = (
 """What today's server does not write: types of before MySQL 5.6.4, text that is not valid, and what
 only MariaDB has."""
 _STOP_LENGTH = 23
+_CELLS = (0, ord("a"), 0xFF)
+"""Bytes by which texts are ASCII, and are not."""
+_SECOND = "from decoder.warm import use_kernels_from_the_end as use; use()"
 
 
 def is_warm() -> bool:
@@ -76,7 +86,7 @@ def warm(progress: Callable[[str], None] | None = None) -> bool:
     with _locked(lock):
         if is_warm():
             return False
-        with _reported(progress):
+        with _reported(progress), _second_process():
             use_every_kernel()
         (folder / WARM).touch()
     return True
@@ -84,7 +94,7 @@ def warm(progress: Callable[[str], None] | None = None) -> bool:
 
 def use_every_kernel() -> None:
     """Decodes the recorded log with all options of types and damaged, and what it cannot hold."""
-    recorded = zstandard.decompress(files("decoder").joinpath("warm.binlog.zst").read_bytes())
+    recorded = _recorded()
     for options in _OPTIONS:
         faults = _faults(recorded, options)
         if faults:
@@ -96,6 +106,50 @@ def use_every_kernel() -> None:
         reader(column, _OPTIONS[0]).read(_one_cell(byte))
     unpack(np.zeros(SLACK, np.uint8), 0, 0, 0, limit=1)
     _read_dumped_rows()
+
+
+def use_kernels_from_the_end() -> None:
+    """Uses kernels in the reverse of that order, without what walks a log: a cell for each column.
+
+    What needs a log, or other cells, is left to `use_every_kernel`.
+    """
+    _read_dumped_rows()
+    for column, byte in reversed(_UNRECORDED):
+        reader(column, _OPTIONS[0]).read(_one_cell(byte))
+    maps = [event for event in events(_recorded()) if isinstance(event, TableMapEvent)]
+    for options in reversed(_OPTIONS):
+        for column in reversed([column for found in maps for column in found.definition.columns]):
+            for byte in _CELLS:
+                with suppress(CellError):
+                    reader(column, options).read(_one_cell(byte))
+
+
+@contextmanager
+def _second_process() -> Iterator[None]:
+    """Has another process compile from the end meanwhile, where there is a core for it.
+
+    It is there for speed alone: whatever becomes of it, this process compiles what is not there.
+    """
+    if (os.cpu_count() or 1) == 1 or not sys.executable:
+        yield
+        return
+    path = os.pathsep.join(filter(None, sys.path))
+    second = subprocess.Popen(
+        [sys.executable, "-c", _SECOND],
+        env={**os.environ, "PYTHONPATH": path},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield
+    finally:
+        second.kill()
+        second.wait()
+
+
+def _recorded() -> bytes:
+    return zstandard.decompress(files("decoder").joinpath("warm.binlog.zst").read_bytes())
 
 
 def _read_dumped_rows() -> None:

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from pipeline.cli_options import settings_of
-from pipeline.errors import DONE, Interrupted, exit_code_of, has_sentence, sentence_of
+from pipeline.errors import Interrupted, exit_code_of, has_sentence, sentence_of
 
 if TYPE_CHECKING:
     from pipeline.progress import Progress
@@ -26,22 +26,17 @@ def carry_out(
     conf: Path | None,
     *,
     change: Callable[[Settings], Settings] | None = None,
-    unneeded: Callable[[Settings], bool] | None = None,
     **options: str | list[str] | None,
 ) -> NoReturn:
     """Carry out a command, record it, and leave with the exit code that tells how it went.
 
-    `change`: what further options make of the settings. `unneeded`: whether there is nothing to do,
-    which is told in the log alone: a record would take Spark.
+    `change`: what further options make of the settings.
     """
     from pipeline.run import exit_code, run_command
     from pipeline.show import show_problems, show_reports
 
     settings, progress, told = set_up_run(conf, **options)
     settings = change(settings) if change else settings
-    if unneeded is not None and unneeded(settings.require("lake")):
-        _tell_unneeded(command, settings)
-        raise typer.Exit(DONE)
     spark, settings = session_for(command, settings)
     try:
         reports = run_command(spark, settings, progress, command)
@@ -54,15 +49,6 @@ def carry_out(
     if not told:
         show_problems(reports, Console(stderr=True))
     raise typer.Exit(exit_code(reports))
-
-
-def _tell_unneeded(command: str, settings: Settings) -> None:
-    from pipeline.log_lines import say
-
-    message = f"{command}: there is nothing to do."
-    say("nothing_to_do", message, command=command, source=settings.source)
-    if settings.log == "text":
-        print(message)
 
 
 def set_up_run(

@@ -44,7 +44,6 @@ def seed(
 ) -> NoReturn:
     """Read tables of a live server, or of a dump, into the lake, for gold to start from."""
     from pipeline.cli_runs import carry_out
-    from pipeline.seed.lacking import lacks_nothing
 
     told = {"tables": table, "dump": dump, "form": form, "create": create, "at": at}
     given = {key: value for key, value in told.items() if value is not None}
@@ -55,4 +54,4 @@ def seed(
         )
 
     options = {"server": server, "source": source, "lake": lake, "log": log}
-    carry_out("seed", conf, change=changed, unneeded=lacks_nothing, **options)
+    carry_out("seed", conf, change=changed, **options)

@@ -18,6 +18,7 @@ from pipeline.seed.server import SourceServer
 from pipeline.seed.source_table import NotSeedableError, SourceTable
 from pipeline.server.create_statements import create_statement
 from pipeline.silver.seeds import Seed
+from pipeline.starting import started
 
 
 @dataclass(frozen=True)
@@ -33,12 +34,13 @@ class ChunkedReader:
         Raises NotSeedableError, ServerError and SettingsError.
         """
         filling, server = self.filling, self.server
-        require_connector(filling.spark)
+        spark = started(filling.spark)
+        require_connector(spark)
         source = JdbcSource(server.login, server.version, server.over_tls)
         begun = self._begun(table)
 
         def read(number: int) -> DataFrame:
-            cells = source.read(filling.spark, table.select(begun.chunks[number]), table.row_bytes)
+            cells = source.read(spark, table.select(begun.chunks[number]), table.row_bytes)
             return typed(cells, table.definition, filling.settings.type_options)
 
         return self._whole(table, begun, filling.fill(table.name, begun, read))

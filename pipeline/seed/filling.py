@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from decoder.definition import TableDefinition
 from pipeline.catalog.effects import TableName
@@ -16,6 +16,7 @@ from pipeline.seed.folder import Begun, SeedFolder
 from pipeline.seed.source_table import NotSeedableError
 from pipeline.settings import Settings
 from pipeline.silver.seeds import staged_schema
+from pipeline.starting import Spark, started
 
 Read = Callable[[int], DataFrame]
 """Gives a chunk's rows, as they are staged."""
@@ -25,7 +26,7 @@ Read = Callable[[int], DataFrame]
 class Filling:
     """Fills folders as settings say."""
 
-    spark: SparkSession
+    spark: Spark
     settings: Settings
     progress: Progress
 
@@ -48,7 +49,7 @@ class Filling:
         """How many rows some parts of a folder have."""
         staged = staged_schema(definition, self.settings.type_options)
         paths = [f"{folder.rows}/{part}" for part in parts]
-        return self.spark.read.schema(staged).parquet(*paths).count()
+        return started(self.spark).read.schema(staged).parquet(*paths).count()
 
 
 def _all(name: TableName, chunks: list[Future[None]]) -> None:

@@ -24,6 +24,7 @@ from pipeline.seed.values.rows import row_reader
 from pipeline.server.version import server_number
 from pipeline.settings import Settings
 from pipeline.silver.seeds import LogPlace, Seed, staged_schema
+from pipeline.starting import started
 
 _GIVEN = {"csv": open_csv, "parquet": open_parquet}
 
@@ -81,7 +82,7 @@ class DumpReader:
 
         def read(number: int) -> DataFrame:
             reading = rows_of(table, table.chunks[number], definition, settings.type_options)
-            once = self.filling.spark.range(0, 1, 1, 1)
+            once = started(self.filling.spark).range(0, 1, 1, 1)
             staged = staged_schema(definition, settings.type_options)
             return once.mapInArrow(warm_first(reading), staged)
 

@@ -9,7 +9,7 @@ to silver or gold: the next runs of these take what is whole (see `pipeline.silv
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -29,23 +29,26 @@ from pipeline.seed.errors import SeedError
 from pipeline.seed.filling import Filling
 from pipeline.seed.from_dump import DumpReader, opened
 from pipeline.seed.jdbc import keeps_whole_values
-from pipeline.seed.lacking import UNSHOWN, standing_still, whole_tables
 from pipeline.seed.server import SourceServer, source_server
 from pipeline.seed.source_table import SourceTable, asked_of, source_table
 from pipeline.server.create_statements import user_tables
 from pipeline.settings import Settings
 from pipeline.silver.seeds import Seed, ids_of, is_refused, put_seed, read_seed
-from pipeline.starting import Spark, started
+from pipeline.starting import Spark
 
 LAYER = "seed"
+UNSHOWN = (
+    "The server shows this account no table that is to be replicated: look at include, and at the"
+    " account's grants (binlake check)."
+)
 
 
 def run(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
-    """Seed the tables that settings name, or those that gold lacks. Raises ServerError, and
-    DumpError for a dump that cannot be opened."""
+    """Seed the tables that settings name, or those that gold lacks: where that is none, Spark does
+    not start. Raises ServerError, and DumpError for a dump that cannot be opened."""
     began = time.monotonic()
     warm_kernels(spark, progress)
-    seeding = _Seeding(Filling(started(spark), settings, progress))
+    seeding = _Seeding(Filling(spark, settings, progress))
     if settings.seed.dump is not None:
         seeding.from_dump(settings.seed.dump)
     else:
@@ -67,6 +70,15 @@ def _told(seed: Seed) -> str:
         f"{seed.name}: {seed.rows:,} rows of {between} of the log. Next: binlake run loads them,"
         " once the log up to there is ingested."
     )
+
+
+def standing_still(state: GoldState, whole: Collection[TableName]) -> Iterator[str]:
+    """Sentences about those of the tables, which gold has in full, with which it does not go on."""
+    for name in sorted(whole):
+        if reason := state.holds(state.tables[name]):
+            yield (
+                f"{name} stands still in gold, and is not seeded unless --table names it: {reason}"
+            )
 
 
 class _Seeding:
@@ -94,8 +106,9 @@ class _Seeding:
         """Tables of a server: by chunks, or at once where only rows of one moment will do."""
         found = [TableName(*n) for n in user_tables(server.connection, self._settings.wanted)]
         self.notes += [] if found else [UNSHOWN]
-        self._keep_statements(server)
         names = self._chosen(found)
+        if names:
+            self._keep_statements(server)
         tables = [table for name in names for table in self._looked_up(server, name)]
         at_once = [table for table in tables if self._needs_one_moment(server, table)]
         chunked = ChunkedReader(self._filling, server)
@@ -120,8 +133,8 @@ class _Seeding:
             return [name for name in found if any(fnmatchcase(str(name), p) for p in patterns)]
         lake, source = self._settings.layout, self._settings.source
         state = GoldState.of(Ledger(self._filling.spark, lake, source))
-        whole = whole_tables(state)
-        self.notes += standing_still(state, found)
+        whole = {name for name, table in state.tables.items() if table.complete}
+        self.notes += standing_still(state, whole.intersection(found))
         return [name for name in found if name not in whole and not self._waits(name)]
 
     def _waits(self, name: TableName) -> bool:

@@ -5,7 +5,6 @@ What gold has then is compared with the server itself.
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,16 +14,14 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from typer.testing import CliRunner
 
-from pipeline import cli_runs
-from pipeline.cli import app
 from pipeline.errors import DONE, DONE_WITH_FAULTS, SettingsError
 from pipeline.progress import QuietProgress
 from pipeline.report import LayerReport
 from pipeline.run import exit_code, run_command, run_layers
 from pipeline.seed import chunked
 from pipeline.settings import Settings
+from pipeline.starting import Spark, StartingSpark
 from pipeline.status import read_status
 from pipeline.verify.run import verify_with_server
 from tests.support.server import Server
@@ -116,7 +113,7 @@ def begun_without_history(server: Server, more: str = "") -> None:
     server.reset_logs()
 
 
-def seeded(spark: SparkSession, settings: Settings) -> LayerReport:
+def seeded(spark: Spark, settings: Settings) -> LayerReport:
     (report,) = run_command(spark, settings, QuietProgress(), "seed")
     return report
 
@@ -151,28 +148,20 @@ def test_gold_equals_a_server_that_was_written_to_while_it_was_seeded(
     assert found.against is not None
     assert (found.against.differences, found.against.compared) == ((), 5)
 
-    monkeypatch.setattr(cli_runs, "session_for", no_session)
-    assert seeded_by_command(settings, tmp_path) == (0, "seed: there is nothing to do.\n")
-    # named or new: then it has to look
-    assert seeded_by_command(settings, tmp_path, "--table", "*.item") == (1, "")
+    # nothing is lacking: nothing of it needs Java
+    idle = StartingSpark(no_java, "local[2]")
+    assert seeded(idle, settings).counts == {"tables": 0, "rows": 0}
+    # named or new: then it is read
+    only_items = settings.with_section("seed", tables=["*.item"])
+    with pytest.raises(ConnectionError):
+        seeded(idle, only_items)
+    # without a key, a table is read at one moment, without Spark
     server.execute(f"CREATE TABLE {SCHEMA}.later (id INT)")
-    assert seeded_by_command(settings, tmp_path) == (1, "")
+    assert seeded(idle, settings).counts == {"tables": 1, "rows": 0}
 
 
-def no_session(command: str, settings: Settings) -> None:
-    raise ConnectionError(f"{command} asks for Spark")
-
-
-def seeded_by_command(settings: Settings, folder: Path, *options: str) -> tuple[int, str]:
-    """The exit code of `binlake seed`, and what it printed."""
-    conf = folder / "seed.yml"
-    told = settings.model_dump(mode="json", include={"source", "lake", "include"})
-    conf.write_text(json.dumps(told))
-    given = ("--conf", str(conf), "--server", str(settings.server.url))
-    found = CliRunner().invoke(app, ["seed", *given, *options])
-    if found.exit_code:
-        assert isinstance(found.exception, ConnectionError)
-    return found.exit_code, found.stdout
+def no_java() -> SparkSession:
+    raise ConnectionError("Spark is asked for")
 
 
 HELD = f"""

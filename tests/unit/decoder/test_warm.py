@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -35,8 +38,29 @@ def test_the_recorded_log_holds_images_and_documents_in_part() -> None:
         assert any(batch[column].null_count < len(batch) for batch in batches)
 
 
-def test_every_kernel_can_be_used() -> None:
-    warm.use_every_kernel()
+@pytest.mark.parametrize("use", [warm.use_every_kernel, warm.use_kernels_from_the_end])
+def test_every_kernel_can_be_used(use: Callable[[], None]) -> None:
+    use()
+
+
+@pytest.mark.skipif(INTERPRETED, reason="nothing is compiled under NUMBA_DISABLE_JIT")
+def test_a_second_process_compiles_into_the_same_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BINLAKE_CACHE", str(tmp_path))
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    with warm._second_process():
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.glob("kernels-*/decoder.dumped_statements/*.nbi")):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+
+def test_no_second_process_is_begun_on_one_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(warm, "_SECOND", None)
+    with warm._second_process():
+        pass
 
 
 @pytest.mark.skipif(INTERPRETED, reason="nothing is compiled under NUMBA_DISABLE_JIT")
