@@ -1,7 +1,8 @@
 """The layers as spark-submit runs them on a cluster: a master, and workers that lack Binlake.
 
 They are given the wheel alone, compile its kernels once for all of them, and one is killed while
-silver decodes on it. Others are killed while they write, whose files are left half-written.
+silver decodes on it. Others are killed while their tasks write, whose files are left half-written:
+no commit names them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 import yaml
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from decoder.kernel_cache import cache_folder
@@ -40,13 +42,12 @@ from tests.support.spark_cluster import (
 
 CONF = {
     "include": ["shop.customers", "shop.orders"],
-    # Of the few logs enough segments for tasks on both workers.
     "segments": {"target": "128 KiB", "limit": "1 MiB"},
 }
 SAVED = re.compile(r"\[cache\] data saved to '(.+)'")
 LOADED = "[cache] data loaded from"
-ROWS, ROW_BYTES = 90, 256 << 10
-"""Of each log that is large enough for files with several row groups, of 8 MiB, in each task."""
+ROWS, ROW_BYTES = 160, 256 << 10
+"""Of each log that is large enough for files with several row groups, of 16 MiB, in each task."""
 LARGE = {"include": ["large.*"], "segments": {"target": "1 MiB", "limit": "4 MiB"}}
 RUNNING = re.compile(r"Running task \d+\.(\d+) in stage (\d+)\.(\d+)")
 
@@ -123,12 +124,12 @@ def plans(lake: Path) -> int:
 
 
 @contextmanager
-def held(file: Path) -> Iterator[Callable[[], int]]:
-    """A lock that others wait for meanwhile; gives how many do."""
+def held(file: Path) -> Iterator[Callable[[], list[int]]]:
+    """A lock that others wait for meanwhile; gives the processes that do."""
     with file.open("w") as opened:
         fcntl.flock(opened, fcntl.LOCK_EX)
-        waits = re.compile(rf"-> FLOCK .*:{file.stat().st_ino} ")
-        yield lambda: len(waits.findall(Path("/proc/locks").read_text()))
+        waits = re.compile(rf"-> FLOCK +ADVISORY +WRITE +(\d+) \S+:{file.stat().st_ino} ")
+        yield lambda: list(map(int, waits.findall(Path("/proc/locks").read_text())))
 
 
 def saved(workers: list[Worker]) -> dict[str, Counter[str]]:
@@ -158,6 +159,7 @@ class Interrupted:
     worker: Worker | None = None
     left: bytes = b""
     """What there was of the file."""
+    name: str = ""
 
     def __call__(self, job: Job) -> None:
         """Once, and bring the cluster another worker."""
@@ -179,7 +181,7 @@ class Interrupted:
         worker.stop()
         found = self._half_written(worker)
         if found:
-            self.left = found[0].read_bytes()
+            self.left, self.name = found[0].read_bytes(), found[0].name
             self.worker = worker
             worker.kill()
         else:
@@ -200,6 +202,13 @@ def require_repeated(cluster: SparkCluster, interrupted: Interrupted) -> None:
     stage, _ = stages(interrupted.worker, app)[-1]
     others = [worker for worker in cluster.workers if worker is not interrupted.worker]
     assert any((stage, False) in stages(worker, app) for worker in others)
+
+
+def require_uncommitted(interrupted: Interrupted) -> None:
+    """The half-written file is there still, and no part of its table."""
+    assert (interrupted.folder / interrupted.name).read_bytes() == interrupted.left
+    added = pa.table(DeltaTable(str(interrupted.folder)).get_add_actions())
+    assert interrupted.name not in added.column("path").to_pylist()
 
 
 def gold(spark: SparkSession, lake: Path, table: str) -> pa.Table:
@@ -224,9 +233,10 @@ def test_the_layers_on_a_cluster_that_loses_a_worker(
     kernels = {path: path.stat().st_ino for path in jobs.compiled().rglob("*.nbc")}
     assert {Path(name) for name in compilations} == kernels.keys()
 
-    lost, other = cluster.workers
+    lost: list[Worker] = []
 
     def kill_a_worker(job: Job) -> None:
+        """The one that decodes: so little is one task."""
         before = jobs.plans()
 
         def wait(found: Callable[[], bool], what: str) -> None:
@@ -241,10 +251,14 @@ def test_the_layers_on_a_cluster_that_loses_a_worker(
             if job.poll() is not None:
                 return  # whose log tells why
             (jobs.compiled() / "warm").unlink()
-            wait(lambda: waiting() == 2, "both workers decode")
-            lost.kill()
+            wait(lambda: bool(waiting()), "a worker decodes")
+            lost.extend(w for w in cluster.workers if any(map(w.has, waiting())))
+            for worker in lost:
+                worker.kill()
 
     jobs.run("silver", meanwhile=kill_a_worker)
+    (killed,) = lost
+    (other,) = (worker for worker in cluster.workers if worker is not killed)
     cluster.add_worker()
     jobs.run("gold")
 
@@ -254,7 +268,7 @@ def test_the_layers_on_a_cluster_that_loses_a_worker(
     assert {path: path.stat().st_ino for path in jobs.compiled().rglob("*.nbc")} == kernels
     silver = later[0][0]
     assert any(LOADED in line for app, line in other.said() if app == silver)
-    interrupted, _ = stages(lost, silver)[-1]
+    interrupted, _ = stages(killed, silver)[-1]
     assert (interrupted, False) in stages(other, silver), "the lost task ran again"
 
     run(DEMO / "binlogs", folder / "local", **CONF)
@@ -296,13 +310,15 @@ def test_workers_that_are_killed_while_they_write_cost_a_retry(
     for layer, interrupted in killed.items():
         jobs.run(layer, meanwhile=interrupted)
         require_repeated(cluster, interrupted)
+        require_uncommitted(interrupted)
     jobs.run("gold")
 
     local = tmp_path / "local"
     run(mysql.binlog_folder, local, **LARGE)
     assert plans(local) == jobs.plans(), "no batch more"
-    segments = (Lake(str(folder)).segments for folder in (jobs.lake, local))
-    assert len({delta.read(spark, path).count() for path in segments}) == 1
+    for table in (Path(lake.segments), killed["silver"].folder):
+        there, here = table, local / table.relative_to(jobs.lake)
+        assert delta.read(spark, str(there)).count() == delta.read(spark, str(here)).count()
     found, expected = (
         delta.read(spark, Lake(str(folder)).gold("large", "files")).orderBy("id").toArrow()
         for folder in (jobs.lake, local)

@@ -15,6 +15,7 @@ import sysconfig
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeAlias, TypeVar
@@ -171,7 +172,7 @@ class Worker:
         self._process = process
 
     def kill(self) -> None:
-        """SIGKILL to it and to its executors, at once."""
+        """SIGKILL to it, its executors and their Pythons, at once."""
         kill(self._process)
 
     @property
@@ -180,22 +181,28 @@ class Worker:
         return self._process.poll() is None
 
     def writing(self, folder: Path) -> list[Path]:
-        """Files in a folder that its executors have open to write to."""
+        """Files in a folder that its executors' Pythons have open to write to."""
         return [
             path
-            for process in _group(self._process.pid)
+            for process in _session(self._process.pid)
             for path in _written(process)
             if path.is_relative_to(folder)
         ]
 
     def stop(self) -> None:
         """Hold it and its executors, until they go on or are killed."""
-        os.killpg(self._process.pid, signal.SIGSTOP)
-        until(lambda: all(map(_is_stopped, _group(self._process.pid))), "the executors stand still")
+        _signal(self._process.pid, signal.SIGSTOP)
+        until(
+            lambda: all(map(_is_stopped, _session(self._process.pid))), "the executors stand still"
+        )
 
     def go_on(self) -> None:
         """The other end of `stop`."""
-        os.killpg(self._process.pid, signal.SIGCONT)
+        _signal(self._process.pid, signal.SIGCONT)
+
+    def has(self, process: int) -> bool:
+        """Whether a process is one of its executors, or of their Pythons."""
+        return Path("/proc", str(process)) in _session(self._process.pid)
 
     def files(self, pattern: str) -> set[tuple[str, str]]:
         """What applications have brought to its executors, each with its application."""
@@ -233,19 +240,25 @@ def finish(job: Job, log: Path, meanwhile: Callable[[Job], None] = lambda _: Non
 def kill(process: subprocess.Popen[bytes]) -> None:
     """SIGKILL to a process that was started here and to those that it has started."""
     if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
+        _signal(process.pid, signal.SIGKILL)
         process.wait()
 
 
-def _group(leader: int) -> list[Path]:
-    """The processes of a group, in /proc."""
+def _signal(leader: int, number: signal.Signals) -> None:
+    for process in _session(leader):
+        with suppress(ProcessLookupError):
+            os.kill(int(process.name), number)
+
+
+def _session(leader: int) -> list[Path]:
+    """The processes of a session, in /proc: Spark gives an executor's Pythons a group of theirs."""
     return [
-        process for process in Path("/proc").glob("[0-9]*") if _stat(process)[2:3] == [str(leader)]
+        process for process in Path("/proc").glob("[0-9]*") if _stat(process)[3:4] == [str(leader)]
     ]
 
 
 def _stat(process: Path) -> list[str]:
-    """What is behind a process's name: its state, its parent, its group, …; nothing of one that has
+    """What follows a process's name: its state, parent, group, session, …; nothing of one that has
     ended. Source: proc_pid_stat(5)."""
     try:
         return (process / "stat").read_text().rpartition(")")[2].split()
