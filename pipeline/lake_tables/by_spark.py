@@ -207,6 +207,8 @@ class SparkTables:
 
         It also names folders whose files are all removed and not old yet, and leaves them.
         """
+        if not self.exists(table):
+            return 0
         session = self._session(table, None)
         paths = session.sql(f"VACUUM {in_sql(table.reference)} DRY RUN")
         return paths.where(sf.col("path").rlike(_FILE)).count()

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Schema, Transaction
-from deltalake.exceptions import DeltaError
+from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import create_table_with_add_actions
 
 from pipeline.errors import ConcurrentRunError
@@ -200,7 +200,10 @@ class NativeTables:
             if opened is None or not old_files(opened):
                 return False
             require_held(table.reference)
-            vacuumed(opened, note)
+            try:
+                vacuumed(opened, note)
+            except CommitFailedError as error:
+                raise _never_let(table, None) from error
             _drop_stale_checksum(table.reference)
             return True
 
