@@ -30,5 +30,5 @@ def refilled_upto(ledger: Ledger) -> tuple[int, int] | None:
 
 
 def _mark(row: Mapping[str, Any]) -> tuple[int, int]:
-    ordinal, pos = row.get("upto", (0, 0))
+    ordinal, pos = row["upto"]
     return ordinal, pos

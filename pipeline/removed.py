@@ -70,9 +70,8 @@ def _finished(ledger: Ledger) -> tuple[int, Removed]:
         return 0, Removed()
     if not record.get(SPARED):
         return last.batch, _of(last.body["removed"])
-    # A record of an older release has none.
-    before = record.get(BEFORE)
-    return (before["batch"], _of(before)) if before else (0, Removed())
+    before = record[BEFORE]
+    return before["batch"], _of(before)
 
 
 def _of(row: Mapping[str, Any]) -> Removed:

@@ -12,6 +12,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from typing import Any, BinaryIO, TextIO
 
 from fsspec.core import url_to_fs
@@ -185,6 +186,20 @@ def remove(folder: str) -> None:
     if filesystem.exists(path):
         with suppress(FileNotFoundError):  # somebody else was quicker
             filesystem.rm(path, recursive=True)
+
+
+def last_modified(folder: str) -> datetime | None:
+    """When the youngest file in a folder was written; None where there is no such folder.
+
+    Of an empty folder, which only disks have, when it was made.
+    """
+    filesystem, path = _fresh(folder)
+    try:
+        files = filesystem.find(path) or [path]
+        times: list[datetime] = [filesystem.modified(file) for file in files]
+    except FileNotFoundError:  # somebody removes it
+        return None
+    return max(times)
 
 
 def move(path: str, to: str) -> None:

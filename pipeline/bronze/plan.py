@@ -226,7 +226,7 @@ def from_body(body: Mapping[str, Any]) -> tuple[list[FilePlan], int, int]:
             tuple(cut_from_json(cut) for cut in file["cuts"]),
             file["tail"],
             file["clear_in_use"],
-            file.get("codec"),  # plans from before compressed files lack it
+            file["codec"],
         )
         for file in body["files"]
     ]

@@ -152,8 +152,8 @@ class TimelineItem:
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> TimelineItem:
-        """The item that `to_dict` gave; an older release gave less. Other keys are passed over."""
-        fields: dict[str, Any] = {f.name: row.get(f.name) for f in dataclass_fields(cls)}
+        """The item that `to_dict` gave. Other keys are passed over."""
+        fields: dict[str, Any] = {f.name: row[f.name] for f in dataclass_fields(cls)}
         for name, read in _READERS.items():
             fields[name] = None if fields[name] is None else read(fields[name])
         return cls(**fields)

@@ -145,23 +145,22 @@ class TableModel:
     def from_json(cls, text: str) -> TableModel:
         """The model that `to_json` wrote."""
         fields = json.loads(text)
-        defaults, keys = fields.get("defaults"), fields.get("keys")
-        sources, partitioning = fields.get("sources"), fields.get("partitioning")
-        # Older releases did not keep all of it.
+        defaults, keys = fields["defaults"], fields["keys"]
+        sources, partitioning = fields["sources"], fields["partitioning"]
         return cls(
             fields["auto_increment"],
             tuple(fields["generated"]),
-            tuple(ForeignKey.from_dict(key) for key in fields.get("foreign_keys", ())),
-            fields.get("engine", ""),
+            tuple(ForeignKey.from_dict(key) for key in fields["foreign_keys"]),
+            fields["engine"],
             None if defaults is None else tuple(ColumnDefault(**one) for one in defaults),
             None if sources is None else tuple(sources),
             Partitioning.from_fields(partitioning) if partitioning else None,
-            fields.get("left_out"),
+            fields["left_out"],
             None if keys is None else tuple(map(_key, keys)),
-            fields.get("charset"),
+            fields["charset"],
         )
 
 
 def _key(fields: Mapping[str, Any]) -> Key:
     columns, prefixes = tuple(fields["columns"]), tuple(fields["prefixes"])
-    return Key(fields["name"], columns, prefixes, fields.get("using_hash", False))
+    return Key(fields["name"], columns, prefixes, fields["using_hash"])

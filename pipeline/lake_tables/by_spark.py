@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
+from datetime import datetime, timezone
+from functools import lru_cache, reduce
 from operator import and_
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, Window, functions as sf
 
 from pipeline import delta, stores
 from pipeline.lake import Lake
+from pipeline.lake_tables.compaction import SMALL_BYTES, TARGET_BYTES
 from pipeline.lake_tables.conditions import Condition
 from pipeline.lake_tables.spark_types import spark_schema, spark_type
-from pipeline.lake_tables.table import DataFile, LakeTable, Step
+from pipeline.lake_tables.table import Commit, DataFile, LakeTable, Step, TableState
 from pipeline.lake_tables.tables import FILE, Change
 from pipeline.sessions import own_session
 from pipeline.sql_text import in_sql, quoted
@@ -42,6 +43,17 @@ WRITING = {
     "parquet.page.row.count.limit": "100000",
 }
 """Settings of the session in which files become part of a table."""
+UPKEEP = {
+    "spark.databricks.delta.optimize.maxFileSize": str(TARGET_BYTES),
+    "spark.databricks.delta.optimize.minFileSize": str(SMALL_BYTES),
+    # The table's history then has what VACUUM removed.
+    "spark.databricks.delta.vacuum.logging.enabled": "true",
+    # VACUUM lists folders in as many tasks, by default 10,000.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
+}
+"""Settings of the session in which tables are looked after."""
+_FILE = r"\.(parquet|bin)$"
+"""Data, and deletion vectors."""
 _RANK = "__rank"
 
 _WALL_CLOCKS = "'delta.feature.timestampNtz' = 'supported'"
@@ -92,6 +104,12 @@ class SparkTables:
         last = ranked.withColumn(_RANK, sf.dense_rank().over(groups)).where(sf.col(_RANK) <= count)
         return last.select(*map(quoted, table.schema.names)).toArrow().cast(table.schema)
 
+    def count(self, table: LakeTable, where: Condition) -> int:
+        """How many rows are meant; see `Tables.count`."""
+        if not self.exists(table):
+            return 0
+        return delta.read(self.spark, table.reference).where(where.sql).count()
+
     def folder(self, table: LakeTable) -> str:
         """A new folder in the lake's scratch space."""
         return f"{self.lake.staging}/{uuid.uuid4().hex}"
@@ -135,6 +153,8 @@ class SparkTables:
 
     def delete(self, table: LakeTable, where: Condition, step: Step) -> bool:
         """Remove rows; see `Tables.delete`."""
+        if not self.count(table, where):
+            return False  # Spark would commit that it found nothing
         return self._execute(f"DELETE FROM {in_sql(table.reference)}", table, where, step)
 
     def update(
@@ -164,12 +184,68 @@ class SparkTables:
         self._append(none, table, step)
         return True
 
-    def history(self, table: LakeTable, limit: int) -> Sequence[Mapping[str, Any]]:
+    def state(self, table: LakeTable) -> TableState | None:
+        """The table as its log has it; see `Tables.state`."""
+        found = delta.found(self.spark, table.reference)
+        if found is None:
+            return None
+        return TableState(found.id, found.properties, found.files, found.bytes, None)
+
+    def history(self, table: LakeTable, limit: int | None) -> Sequence[Commit]:
         """The last commits, the latest first."""
         if not self.exists(table):
             return []
-        commits = delta.history(self.spark, table.reference, limit).collect()
-        return [commit.asDict(recursive=True) for commit in commits]
+        micros = sf.unix_micros("timestamp").alias("at")
+        columns = ("version", micros, "operation", "operationMetrics", "userMetadata")
+        return [
+            Commit(
+                row["version"],
+                datetime.fromtimestamp(row["at"] / 1_000_000, timezone.utc),
+                row["operation"],
+                row["operationMetrics"] or {},
+                row["userMetadata"],
+            )
+            for row in delta.history(self.spark, table.reference, limit).select(*columns).collect()
+        ]
+
+    def old_files(self, table: LakeTable) -> int:
+        """How many files VACUUM would remove.
+
+        It also names folders whose files are all removed and not old yet, and leaves them.
+        """
+        if not self.exists(table):
+            return 0
+        session = self._session(table, None)
+        paths = session.sql(f"VACUUM {in_sql(table.reference)} DRY RUN")
+        return paths.where(sf.col("path").rlike(_FILE)).count()
+
+    def compact(self, table: LakeTable, note: str) -> bool:
+        """Put small files together; see `Tables.compact`."""
+        return self.keep(table, note, f"OPTIMIZE {in_sql(table.reference)}")
+
+    def vacuum(self, table: LakeTable, note: str) -> bool:
+        """Remove old files; see `Tables.vacuum`. VACUUM that finds nothing commits that, too."""
+        return bool(self.old_files(table)) and self.keep(
+            table, note, f"VACUUM {in_sql(table.reference)}"
+        )
+
+    def keep(self, table: LakeTable, note: str, statement: str) -> bool:
+        """Run a statement by which a table is looked after and no row changes, if it is there."""
+        if not self.exists(table):
+            return False
+        session = self._session(table, note)
+        delta.commit(
+            lambda: session.sql(statement).collect(),
+            app=table.reference,
+            version=0,
+            table=table.reference,
+        )
+        return True
+
+    def _session(self, table: LakeTable, note: str | None) -> SparkSession:
+        """A session in which tables are looked after, and whose commits carry a note."""
+        big = any(pa.types.is_binary(field.type) for field in table.schema)
+        return _session(self.spark, note, big_rows=big)
 
     def _allow_wall_clocks(self, table: LakeTable, step: Step) -> None:
         """Of columns that a table gets later, Delta asks for the feature of their types first."""
@@ -196,7 +272,7 @@ class SparkTables:
         if not self.exists(table):
             return False
         delta.execute_once(
-            self.spark,
+            self._session(table, step.note) if step.note else self.spark,
             f"{statement} WHERE {where.sql}",
             table.reference,
             app=step.app,
@@ -207,6 +283,13 @@ class SparkTables:
     def _frame(self, spark: SparkSession, table: LakeTable, rows: pa.Table) -> DataFrame:
         typed = rows.select(table.schema.names).cast(table.schema)
         return spark.createDataFrame(typed, spark_schema(table.schema))
+
+
+@lru_cache(maxsize=4)
+def _session(spark: SparkSession, note: str | None, *, big_rows: bool) -> SparkSession:
+    """Kept: behind Spark Connect each one stays until the program ends."""
+    noted = {} if note is None else {delta.USER_METADATA: note}
+    return own_session(spark, {**UPKEEP, **(BIG_ROWS if big_rows else {}), **noted})
 
 
 def _with_all_columns(rows: DataFrame, schema: pa.Schema) -> DataFrame:

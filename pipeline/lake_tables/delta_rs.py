@@ -61,17 +61,25 @@ def unreachable(reference: str, error: Exception) -> UnreachableError:
 def opened(reference: str, options: Mapping[str, str]) -> DeltaTable | None:
     """The table as it is now; None where nothing was ever committed to it.
 
-    delta-rs takes a folder that it may not look into for one that is not there.
+    Raises AlteredTableError for one that was given features with which it is not written here.
     """
     with errors_of(reference):
-        try:
-            table = _open(reference, options)
-        except TableNotFoundError:
-            if not _has_commits(reference):
-                return None
-            table = _open(reference, options)  # it may have been made since
-    _require_known_features(reference, table)
+        table = opened_as_it_is(reference, options)
+    if table is not None:
+        _require_known_features(reference, table)
     return table
+
+
+def opened_as_it_is(reference: str, options: Mapping[str, str]) -> DeltaTable | None:
+    """The same of a table of any features, gold's too, of which only the log is read.
+
+    delta-rs takes a folder that it may not look into for one that is not there.
+    """
+    try:
+        return _open(reference, options)
+    except TableNotFoundError:
+        # It may have been made since.
+        return _open(reference, options) if _has_commits(reference) else None
 
 
 def place(reference: str) -> str:
@@ -100,10 +108,10 @@ def with_features(table: DeltaTable, schema: pa.Schema) -> bool:
 
 def lacks(table: DeltaTable, schema: pa.Schema) -> list[str]:
     """Columns of a schema that a table does not have, or has of another type."""
-    there = {field.name: field for field in _plain(table.schema())}
+    there = {field.name: field for field in plain(table.schema())}
     return [
         field.name
-        for field in _plain(Schema.from_arrow(schema))
+        for field in plain(Schema.from_arrow(schema))
         if field.name not in there
         or there[field.name].type != field.type
         or (field.nullable and not there[field.name].nullable)
@@ -129,7 +137,8 @@ def _open(reference: str, options: Mapping[str, str]) -> DeltaTable:
     return DeltaTable(place(reference), storage_options=dict(options))
 
 
-def _plain(schema: Schema) -> pa.Schema:
+def plain(schema: Schema) -> pa.Schema:
+    """A table's schema as Arrow has it."""
     return pa.schema(schema.to_arrow())
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import and_
 from typing import Any
 
 import pyarrow as pa
@@ -36,8 +38,10 @@ def last_rows(
         found = fragment.to_table(schema=table.schema, columns=names)
         rows.append(found.append_column(PATH, pa.repeat(pa.scalar(entry["path"]), len(found))))
     keys = pa.concat_tables(rows).filter(where.expression)
-    needed = with_rows(files, keys.take(_last(keys, by, each, count)))
-    whole = scan_files(table, needed, options).dataset.to_table(filter=where.expression)
+    found = keys.take(_last(keys, by, each, count))
+    dataset = scan_files(table, with_rows(files, found), options).dataset
+    # Of a large file, row groups without such rows are passed over.
+    whole = dataset.to_table(filter=where.expression & _same(found.select(names)))
     return whole.take(_last(whole, by, each, count))
 
 
@@ -51,6 +55,14 @@ def _last(rows: pa.Table, by: str, each: Sequence[str], count: int) -> pa.Array:
     numbered = rows.select([*each, by]).append_column(_ROW, pa.array(range(len(rows)), pa.int64()))
     joined = numbered.join(least, list(each), join_type="inner")
     return joined.filter(pc.field(by) >= pc.field(_LEAST)).column(_ROW)
+
+
+def _same(found: pa.Table) -> pc.Expression:
+    """Rows that have the same values as one of these."""
+    alike = pc.scalar(False)
+    for values in found.group_by(found.column_names).aggregate([]).to_pylist():
+        alike |= reduce(and_, (pc.field(name) == value for name, value in values.items()))
+    return alike
 
 
 def _nth(values: pa.Array, count: int) -> Any:

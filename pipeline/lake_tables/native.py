@@ -8,30 +8,36 @@ in one commit. Written for deltalake 1.6.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Schema, Transaction
-from deltalake.exceptions import DeltaError
-from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
+from deltalake.exceptions import CommitFailedError, DeltaError
+from deltalake.transaction import create_table_with_add_actions
 
 from pipeline.errors import ConcurrentRunError
 from pipeline.hold import require_held
 from pipeline.lake import Lake
 from pipeline.lake_tables import delta_rs
+from pipeline.lake_tables.actions import Actions, add_action, remove_action, told
+from pipeline.lake_tables.compaction import put_together
 from pipeline.lake_tables.conditions import Condition
-from pipeline.lake_tables.data_files import partition_values, write_rows
+from pipeline.lake_tables.data_files import write_rows
 from pipeline.lake_tables.delta_rs import schema_to_commit
 from pipeline.lake_tables.last_rows import last_rows
-from pipeline.lake_tables.rewriting import Rewritten, changed, without
-from pipeline.lake_tables.scanning import LogEntry, removable_path, scan
-from pipeline.lake_tables.table import DataFile, LakeTable, Step
+from pipeline.lake_tables.rewriting import Rewritten, changed, count, without
+from pipeline.lake_tables.scanning import Scan, scan
+from pipeline.lake_tables.table import Commit, DataFile, LakeTable, Step, TableState
+from pipeline.lake_tables.table_log import (
+    commits_of,
+    old_files,
+    state_of,
+    vacuumed,
+)
 from pipeline.lake_tables.tables import FILE, Change
 from pipeline.lock import exclusive, local_path
 
@@ -39,20 +45,6 @@ ATTEMPTS = 8
 """How often a step is tried again after losing to another commit of the same table."""
 _STALE = "._last_checkpoint.crc"
 """Hadoop's checksum of a file that delta-rs has written again: Spark would wait for it to agree."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Actions:
-    """What a commit does; `schema`: the table's from then on, where it replaces everything;
-    `claims`: it is done for its step alone."""
-
-    add: Sequence[DataFile] = ()
-    remove: Sequence[LogEntry] = ()
-    schema: pa.Schema | None = None
-    claims: bool = False
-
-    def __bool__(self) -> bool:
-        return bool(self.add or self.remove or self.schema is not None or self.claims)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +90,15 @@ class NativeTables:
         with delta_rs.errors_of(table.reference):
             return last_rows(table, opened, self.options, by, each, count, where)
 
+    def count(self, table: LakeTable, where: Condition) -> int:
+        """How many rows are meant; see `Tables.count`."""
+        opened = self._opened(table)
+        if opened is None:
+            return 0
+        with delta_rs.errors_of(table.reference):
+            files = self._scan(table, opened, where)
+            return sum(count(each, files.table.schema, where) for _, each in files.files(where))
+
     def folder(self, table: LakeTable) -> str:
         """The table's own folder."""
         return table.reference
@@ -116,18 +117,19 @@ class NativeTables:
         """Put rows in the place of others; see `Tables.replace`."""
         written = _written_once(table, rows)
 
-        def actions(opened: DeltaTable | None) -> _Actions:
+        def actions(opened: DeltaTable | None) -> Actions:
             kept = self._without(table, opened, where)
-            return _Actions([*kept.added, *written()], kept.removed)
+            return Actions([*kept.added, *written()], kept.removed)
 
         return self._commit(table, step, actions, creates=True)
 
     def delete(self, table: LakeTable, where: Condition, step: Step) -> bool:
         """Remove rows; see `Tables.delete`."""
 
-        def actions(opened: DeltaTable | None) -> _Actions:
+        def actions(opened: DeltaTable | None) -> Actions:
             kept = self._without(table, opened, where)
-            return _Actions(kept.added, kept.removed)
+            metrics = {"numDeletedRows": kept.rows}
+            return Actions(kept.added, kept.removed, operation="DELETE", metrics=metrics)
 
         return self._commit(table, step, actions, creates=False)
 
@@ -141,31 +143,85 @@ class NativeTables:
             columns = {name: values.get(name, meant.column(name)) for name in meant.column_names}
             return pa.table(columns).cast(meant.schema)
 
-        def actions(opened: DeltaTable | None) -> _Actions:
+        def actions(opened: DeltaTable | None) -> Actions:
             if opened is None:
-                return _Actions()
-            done = changed(scan(table, opened, self.options, where), where, change)
-            return _Actions(done.added, done.removed)
+                return Actions()
+            done = changed(self._scan(table, opened, where), where, change)
+            return Actions(done.added, done.removed)
 
         return self._commit(table, step, actions, creates=False)
 
     def clear(self, table: LakeTable, step: Step) -> bool:
         """Remove all rows; see `Tables.clear`."""
-        return self._commit(table, step, lambda _: _Actions(schema=table.schema), creates=True)
+        return self._commit(table, step, lambda _: Actions(schema=table.schema), creates=True)
 
     def claim(self, table: LakeTable, step: Step) -> bool:
         """Do a step without rows; see `Tables.claim`."""
-        return self._commit(table, step, lambda _: _Actions(claims=True), creates=True)
+        return self._commit(table, step, lambda _: Actions(claims=True), creates=True)
 
-    def history(self, table: LakeTable, limit: int) -> Sequence[Mapping[str, Any]]:
+    def state(self, table: LakeTable) -> TableState | None:
+        """The table as its log has it; see `Tables.state`."""
+        with delta_rs.errors_of(table.reference):
+            opened = delta_rs.opened_as_it_is(table.reference, self.options)
+            return None if opened is None else state_of(opened)
+
+    def history(self, table: LakeTable, limit: int | None) -> Sequence[Commit]:
         """The last commits, the latest first."""
-        opened = self._opened(table)
-        return [] if opened is None else opened.history(limit)
+        with delta_rs.errors_of(table.reference):
+            opened = delta_rs.opened_as_it_is(table.reference, self.options)
+            return [] if opened is None else commits_of(opened, limit)
+
+    def old_files(self, table: LakeTable) -> int:
+        """How many files `vacuum` would remove; of deletion vectors, which gold's tables have,
+        delta-rs does not know which are in use: they go when other files do."""
+        with delta_rs.errors_of(table.reference):
+            opened = delta_rs.opened_as_it_is(table.reference, self.options)
+            return 0 if opened is None else len(old_files(opened))
+
+    def compact(self, table: LakeTable, note: str) -> bool:
+        """Put small files together; see `Tables.compact`."""
+
+        def actions(opened: DeltaTable | None) -> Actions:
+            if opened is None:
+                return Actions()
+            done = put_together(self._scan(table, opened))
+            metrics = {
+                "numRemovedFiles": len(done.removed),
+                "numRemovedBytes": sum(int(entry["size_bytes"]) for entry in done.removed),
+                "numAddedFiles": len(done.added),
+                "numAddedBytes": sum(file.size for file in done.added),
+            }
+            return Actions(
+                done.added, done.removed, operation="OPTIMIZE", metrics=metrics, data_change=False
+            )
+
+        return self._commit(table, None, actions, creates=False, note=note)
+
+    def vacuum(self, table: LakeTable, note: str) -> bool:
+        """Remove old files; see `Tables.vacuum`."""
+        with exclusive(table.reference), delta_rs.errors_of(table.reference):
+            opened = self._opened(table)
+            if opened is None or not old_files(opened):
+                return False
+            require_held(table.reference)
+            try:
+                vacuumed(opened, note)
+            except CommitFailedError as error:
+                raise _never_let(table, None) from error
+            _drop_stale_checksum(table.reference)
+            return True
 
     def _without(self, table: LakeTable, opened: DeltaTable | None, where: Condition) -> Rewritten:
         if opened is None:
             return Rewritten()
-        return without(scan(table, opened, self.options, where), where)
+        return without(self._scan(table, opened, where), where)
+
+    def _scan(self, table: LakeTable, opened: DeltaTable, where: Condition | None = None) -> Scan:
+        """Files that are to be written again: with all columns that the table has."""
+        stored = delta_rs.plain(opened.schema())
+        added = [field for field in table.schema if field.name not in stored.names]
+        whole = replace(table, schema=pa.schema([*stored, *added]))
+        return scan(whole, opened, self.options, where)
 
     def _opened(self, table: LakeTable) -> DeltaTable | None:
         return delta_rs.opened(table.reference, self.options)
@@ -179,10 +235,10 @@ class NativeTables:
     ) -> bool:
         written = _written_once(table, rows)
 
-        def actions(opened: DeltaTable | None) -> _Actions:
+        def actions(opened: DeltaTable | None) -> Actions:
             added = [*files, *written()]
             schema = schema_to_commit(table, opened) if opened is not None and added else None
-            return _Actions(added, schema=schema)
+            return Actions(added, schema=schema)
 
         return self._commit(table, step, actions, creates=True)
 
@@ -190,12 +246,14 @@ class NativeTables:
         self,
         table: LakeTable,
         step: Step | None,
-        actions: Callable[[DeltaTable | None], _Actions],
+        actions: Callable[[DeltaTable | None], Actions],
         *,
         creates: bool,
+        note: str | None = None,
     ) -> bool:
         """Do a step unless it is done: every commit by delta-rs passes here, and nowhere else."""
         lost: DeltaError | None = None
+        note = step.note if step else note
         for attempt in range(ATTEMPTS):
             with exclusive(table.reference), delta_rs.errors_of(table.reference):
                 opened = self._opened(table)
@@ -206,7 +264,7 @@ class NativeTables:
                     return False
                 require_held(table.reference)
                 try:
-                    if self._write(table, opened, chosen, step):
+                    if self._write(table, opened, chosen, step, note):
                         return True
                 except DeltaError as error:
                     if self._has_committed(table, opened, chosen, error):
@@ -222,7 +280,7 @@ class NativeTables:
         self,
         table: LakeTable,
         before: DeltaTable | None,
-        chosen: _Actions,
+        chosen: Actions,
         error: DeltaError,
     ) -> bool:
         """Whether a commit is there that ended in an error, as where a store's answer was lost.
@@ -237,12 +295,19 @@ class NativeTables:
         return not names.isdisjoint(pa.table(now.get_add_actions()).column("path").to_pylist())
 
     def _write(
-        self, table: LakeTable, opened: DeltaTable | None, chosen: _Actions, step: Step | None
+        self,
+        table: LakeTable,
+        opened: DeltaTable | None,
+        chosen: Actions,
+        step: Step | None,
+        note: str | None,
     ) -> bool:
         """Commit; False where the table has another version first, and is to be looked at again."""
         steps = [Transaction(step.app, step.version)] if step else None
-        properties = CommitProperties(app_transactions=steps, max_commit_retries=0)
-        added = [_add_action(file) for file in chosen.add]
+        properties = CommitProperties(
+            app_transactions=steps, max_commit_retries=0, custom_metadata=told(chosen, note)
+        )
+        added = [add_action(file, chosen) for file in chosen.add]
         if opened is None:
             create_table_with_add_actions(
                 delta_rs.place(table.reference),
@@ -258,7 +323,7 @@ class NativeTables:
         if chosen.schema is not None and delta_rs.with_features(opened, chosen.schema):
             return False
         opened.create_write_transaction(
-            [*added, *(_remove_action(table, file) for file in chosen.remove)],
+            [*added, *(remove_action(table, file, chosen) for file in chosen.remove)],
             mode="append" if chosen.schema is None else "overwrite",
             schema=opened.schema() if chosen.schema is None else chosen.schema,
             partition_by=list(table.partition_by),
@@ -283,30 +348,8 @@ def _is_done(opened: DeltaTable, step: Step) -> bool:
     return reached is not None and reached >= step.version
 
 
-def _add_action(file: DataFile) -> AddAction:
-    statistics = {"numRecords": file.rows, **file.statistics}
-    return AddAction(
-        path=file.name,
-        size=file.size,
-        partition_values=dict(file.partition),
-        modification_time=int(time.time() * 1000),
-        data_change=True,
-        stats=json.dumps(statistics),
-    )
-
-
-def _remove_action(table: LakeTable, file: LogEntry) -> RemoveAction:
-    return RemoveAction(
-        path=removable_path(table, file),
-        data_change=True,
-        deletion_timestamp=int(time.time() * 1000),
-        size=file["size_bytes"],
-        partition_values=partition_values(file.get("partition") or {}),
-    )
-
-
 def _never_let(table: LakeTable, step: Step | None) -> ConcurrentRunError:
-    what = f"Step {step.version} of {step.app}" if step else f"A row of {table.reference}"
+    what = f"Step {step.version} of {step.app}" if step else f"A commit of {table.reference}"
     return ConcurrentRunError(
         f"{what} lost {ATTEMPTS} times to other writers.",
         remedy="Run it again once the other run is done.",

@@ -17,10 +17,12 @@ from pipeline.lake_tables.table import DataFile, LakeTable
 
 @dataclass(slots=True)
 class Rewritten:
-    """`removed`: files as the log has them. `added`: what takes their place."""
+    """`removed`: files as the log has them. `added`: what takes their place. `rows`: how many of
+    their rows were meant."""
 
     added: list[DataFile] = field(default_factory=list)
     removed: list[LogEntry] = field(default_factory=list)
+    rows: int = 0
 
 
 def without(files: Scan, where: Condition) -> Rewritten:
@@ -50,16 +52,17 @@ def _rewritten(
     """`whole_files`: nothing is left of a file of which all rows are meant."""
     done = Rewritten()
     for entry, fragment in files.files(where):
-        meant = _count(fragment, files.table.schema, where)
+        meant = count(fragment, files.table.schema, where)
         if not meant:
             continue
         done.removed.append(entry)
+        done.rows += meant
         if not (whole_files and meant == fragment.metadata.num_rows):
             done.added += _written_again(files.table, fragment, entry, change)
     return done
 
 
-def _count(fragment: ds.ParquetFileFragment, schema: pa.Schema, where: Condition) -> int:
+def count(fragment: ds.ParquetFileFragment, schema: pa.Schema, where: Condition) -> int:
     """How many rows of a file are meant; reads the columns of the condition alone.
 
     Not by `count_rows`, which keeps Python's lock: files of a store are opened in Python.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
@@ -28,10 +29,38 @@ class LakeTable:
 @dataclass(frozen=True, slots=True)
 class Step:
     """A commit that may be repeated: `app` is what writes the table (layer, source and table),
-    `version` its batch. A step whose version an app has reached is done, whatever its rows."""
+    `version` its batch. A step whose version an app has reached is done, whatever its rows.
+
+    `note`: what the commit carries as Delta's user metadata, by which `Commit`s are found again."""
 
     app: str
     version: int
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableState:
+    """A table as its log has it now: Delta's `id`, its properties, its files and their bytes.
+
+    `rows`: in these files, with those that deletion vectors strike out; None if not known.
+    """
+
+    id: str
+    properties: Mapping[str, str]
+    files: int
+    bytes: int
+    rows: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit of a table's history; `metrics` and `note` as Delta has them (see `Step`)."""
+
+    version: int
+    at: datetime
+    operation: str
+    metrics: Mapping[str, str] = field(default_factory=dict)
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

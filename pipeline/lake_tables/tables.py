@@ -8,15 +8,15 @@ its step's transaction identifier, which is looked up before: a step is done onc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 
 from pipeline.lake import Lake
 from pipeline.lake_tables.conditions import Condition
-from pipeline.lake_tables.table import DataFile, LakeTable, Step
+from pipeline.lake_tables.table import Commit, DataFile, LakeTable, Step, TableState
 
 FILE = "__filename"
 """The column of `read` with the name of the data file that has the row, in its table's folder."""
@@ -77,6 +77,9 @@ class Tables(Protocol):
         no other rows are read.
         """
 
+    def count(self, table: LakeTable, where: Condition) -> int:
+        """How many rows a condition means; none where there is no table."""
+
     def folder(self, table: LakeTable) -> str:
         """Where tasks write files that `add` is given: the table's own folder, or a new one in the
         lake's scratch space, which `add` removes."""
@@ -115,6 +118,20 @@ class Tables(Protocol):
         """Do a step that commits nothing, so that it is done for whoever comes to it late; creates
         the table where there is none."""
 
-    def history(self, table: LakeTable, limit: int) -> Sequence[Mapping[str, Any]]:
-        """The last commits, the latest first, as Delta's history has them: `version`, `operation`,
-        `operationParameters`, …"""
+    def state(self, table: LakeTable) -> TableState | None:
+        """The table as its log has it; None where there is none. This, `history` and `old_files`
+        are answered for gold's tables, too."""
+
+    def history(self, table: LakeTable, limit: int | None) -> Sequence[Commit]:
+        """The last commits, or all that the log has, the latest first."""
+
+    def old_files(self, table: LakeTable) -> int:
+        """How many files `vacuum` would remove now."""
+
+    def compact(self, table: LakeTable, note: str) -> bool:
+        """Put files together that are smaller than they should be, in bounded memory: rows stay as
+        they are. `note`: see `Step`."""
+
+    def vacuum(self, table: LakeTable, note: str) -> bool:
+        """Remove files that no version within the table's retention has: those that commits have
+        removed, and those that were written and never committed. What is younger stays."""

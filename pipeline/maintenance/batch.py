@@ -7,22 +7,22 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from pyspark.sql import SparkSession
-
-from pipeline.delta import USER_METADATA
+from pipeline.errors import UnreachableError
 from pipeline.gold.damage import met_in
 from pipeline.gold.rebuild import refresh_under_way
+from pipeline.lake_tables.tables import Tables
 from pipeline.ledger import Ledger, Plan
 from pipeline.maintenance.plan import MaintenancePlan
 from pipeline.maintenance.record import Figures, figures, tag
 from pipeline.maintenance.retention import carry_out, runs_before
+from pipeline.maintenance.scratch import remove_abandoned_scratch
 from pipeline.maintenance.seeds import remove_abandoned_seeds
 from pipeline.maintenance.tables import Table, gold_tables, shared_tables, silver_tables
-from pipeline.maintenance.upkeep import SESSION, Keeper, LookedAfter, done, due, look
+from pipeline.maintenance.upkeep import Keeper, LookedAfter, done, due, look
 from pipeline.progress import Progress
 from pipeline.removed import SPARED, spared
-from pipeline.sessions import own_session
 from pipeline.settings import Settings
+from pipeline.starting import Spark
 
 SPARED_FOR = "a full refresh is under way"
 
@@ -37,7 +37,7 @@ class Done:
 
 
 def execute(
-    spark: SparkSession,
+    spark: Spark,
     settings: Settings,
     ledger: Ledger,
     plan: Plan,
@@ -55,22 +55,25 @@ def execute(
     ledger.refresh()
     sparing = spared(ledger, plan) if refresh_under_way(ledger) else {SPARED: False}
     body = body.sparing(SPARED_FOR) if sparing[SPARED] else body
-    session = own_session(spark, {**SESSION, USER_METADATA: tag(settings.source, plan.batch)})
-    silver, common = silver_tables(spark, settings), shared_tables(spark, settings)
+    tables = ledger.tables
+    silver = silver_tables(spark, tables, settings)
+    common = shared_tables(spark, tables, settings)
     old_runs = [runs_before(settings, now)] if shared else []
     with progress.task("maintenance: removing", len(silver) + 6, "tables") as task:
-        removed = carry_out(session, settings, plan, body, silver, old_runs, task)
+        removed = carry_out(spark, tables, settings, plan, body, silver, old_runs, task)
     seeds = remove_abandoned_seeds(settings.layout, settings.source, now)
-    gold = gold_tables(spark, settings)
+    scratch = remove_abandoned_scratch(settings.layout, now) if shared else 0
+    gold = gold_tables(spark, tables, settings)
     kept = [*gold, *silver, *(common if shared else ())]
-    looked = _look_after(session, settings, plan, kept, progress, now)
+    looked = _look_after(spark, tables, settings, plan, kept, progress, now)
     changed = [table for table, after in looked if after.changed]
-    changed += [table for table in (*silver, *common) if table.reference in removed]
-    # What a run did that died, the tables' histories tell.
+    changed += [table for table in (*silver, *common) if table.name in removed]
+    # What a run did that died is in the tables' histories.
     all_of_them = [*gold, *silver, *common]
-    found = _figures(spark, settings, plan, changed if ledger.wrote(plan) else all_of_them)
+    which = changed if ledger.wrote(plan) else all_of_them
+    found = _figures(spark, tables, settings, plan, which)
     left = [sentence for _, after in looked for sentence in after.left]
-    counts = _counts(body, found, seeds)
+    counts = _counts(body, found, seeds, scratch)
     record = {
         "counts": counts,
         "tables": {name: one.to_dict() for name, one in found.items()},
@@ -93,25 +96,29 @@ def limits(body: MaintenancePlan) -> Iterator[str]:
 
 
 def _look_after(
-    spark: SparkSession,
+    spark: Spark,
+    lake_tables: Tables,
     settings: Settings,
     plan: Plan,
     tables: Sequence[Table],
     progress: Progress,
     now: datetime,
 ) -> list[tuple[Table, LookedAfter]]:
-    keeper = Keeper(spark, f"maintenance/{plan.source}", plan.batch)
+    keeper = Keeper(spark, lake_tables, tag(plan.source, plan.batch))
     with progress.task("maintenance: tables", len(tables), "tables") as task:
 
         def keep(table: Table) -> LookedAfter:
             try:
-                what = due(spark, table, look(spark, table), settings.retention.cuts, now)
+                looked = look(table.seen_by(spark, lake_tables), table)
+                if looked is None:
+                    return LookedAfter(False)  # a run of gold says that it is gone
+                what = due(spark, table, looked, settings.retention.cuts, now)
                 return keeper.keep(table, what)
             except Exception as error:
-                damage = met_in(error, table.reference, None) if table.layer == "gold" else None
-                if damage is None:
+                reason = why_left_alone(table, error)
+                if reason is None:
                     raise
-                return LookedAfter(False, (f"{table.name} is left alone: {damage.reason}.",))
+                return LookedAfter(False, (f"{table.name} is left alone: {reason}.",))
             finally:
                 task.advance()
 
@@ -119,18 +126,32 @@ def _look_after(
             return list(zip(tables, pool.map(keep, tables), strict=True))
 
 
+def why_left_alone(table: Table, error: Exception) -> str | None:
+    """Why an error keeps only one gold table from being looked after; None for any other error."""
+    if table.named is None:
+        return None
+    if isinstance(error, UnreachableError):
+        return error.reason.rstrip(".")  # its log cannot be read: others' can
+    damage = met_in(error, table.stored.reference, None)
+    return None if damage is None else damage.reason
+
+
 def _figures(
-    spark: SparkSession, settings: Settings, plan: Plan, tables: Sequence[Table]
+    spark: Spark, lake_tables: Tables, settings: Settings, plan: Plan, tables: Sequence[Table]
 ) -> dict[str, Figures]:
     """What was done to each table of which there is something to tell."""
     mine = tag(settings.source, plan.batch)
     with ThreadPoolExecutor(settings.parallel_tables) as pool:
-        found = pool.map(lambda table: figures(done(spark, table, mine)), tables)
+        found = pool.map(
+            lambda table: figures(done(table.seen_by(spark, lake_tables), table, mine)), tables
+        )
         told = {table.name: one for table, one in zip(tables, found, strict=True)}
     return {name: one for name, one in told.items() if one != Figures()}
 
 
-def _counts(body: MaintenancePlan, found: Mapping[str, Figures], seeds: int) -> dict[str, int]:
+def _counts(
+    body: MaintenancePlan, found: Mapping[str, Figures], seeds: int, scratch: int
+) -> dict[str, int]:
     """The totals, those that are not 0."""
     cuts = found.get("gold/_cuts", Figures()).rows
     silver = sum(one.rows for name, one in found.items() if name.startswith("silver/"))
@@ -139,6 +160,7 @@ def _counts(body: MaintenancePlan, found: Mapping[str, Figures], seeds: int) -> 
         "binlog files removed": body.bronze.files,
         "rows of silver removed": silver,
         "seeds removed": seeds,
+        "scratch folders removed": scratch,
         "records of runs removed": found.get("ledger/runs", Figures()).rows,
         "files put together": sum(one.rewritten_files for one in found.values()),
         "old files deleted": sum(one.vacuumed_files for one in found.values()),

@@ -15,10 +15,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-TARGET_BYTES = 128 << 20
-"""About as large files are to be."""
-SMALL_BYTES = 64 << 20
-"""Files below that are put together."""
+from pipeline.lake_tables.compaction import TARGET_BYTES
+
 LEAST_SPARE = 16
 """Fewer files than that too many are not worth a commit."""
 STRUCK_SHARE = 0.1

@@ -9,8 +9,6 @@ import time
 from collections.abc import Iterator
 from datetime import datetime, timezone
 
-from pyspark.sql import SparkSession
-
 from pipeline.errors import SettingsError
 from pipeline.ledger import Ledger
 from pipeline.ledger_table import Layer
@@ -20,7 +18,7 @@ from pipeline.maintenance.preview import preview
 from pipeline.progress import Progress
 from pipeline.report import LayerReport
 from pipeline.settings import Settings
-from pipeline.starting import Spark, started
+from pipeline.starting import Spark
 
 LAYER: Layer = "maintenance"
 
@@ -44,9 +42,9 @@ def run(
     at = now or datetime.now(timezone.utc)
     ledger = Ledger(spark, settings.layout, settings.source)
     if dry_run:
-        done = [preview(started(spark), settings, ledger, progress, at, shared=shared)]
+        done = [preview(spark, settings, ledger, progress, at, shared=shared)]
     else:
-        done = list(_batches(started(spark), settings, ledger, progress, at, shared=shared))
+        done = list(_batches(spark, settings, ledger, progress, at, shared=shared))
     return LayerReport(
         layer=LAYER,
         batches=tuple(one.batch for one in done if one.batch),
@@ -60,7 +58,7 @@ def run(
 
 
 def _batches(
-    spark: SparkSession,
+    spark: Spark,
     settings: Settings,
     ledger: Ledger,
     progress: Progress,

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from pyspark.sql import SparkSession
-
 from pipeline.bronze.files import FileRow, read_files
 from pipeline.catalog.definitions import read_items
 from pipeline.catalog.items import in_force
@@ -24,6 +22,7 @@ from pipeline.silver.plan import SilverPlan
 from pipeline.silver.quarantine import retryable
 from pipeline.silver.seeding import waiting
 from pipeline.silver.seeds import seed_ids
+from pipeline.starting import Spark
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ class Needs:
 
 
 def find_needs(
-    spark: SparkSession, settings: Settings, ledger: Ledger, finished: Finished, now: datetime
+    spark: Spark, settings: Settings, ledger: Ledger, finished: Finished, now: datetime
 ) -> Needs:
     """Look everything up; `finished`: see `read_finished`."""
     lake = settings.layout
@@ -76,7 +75,7 @@ def gold_needs(ledger: Ledger) -> Iterator[Need]:
 
 
 def seed_needs(
-    spark: SparkSession, settings: Settings, ledger: Ledger, files: Sequence[FileRow]
+    spark: Spark, settings: Settings, ledger: Ledger, files: Sequence[FileRow]
 ) -> Iterator[Need]:
     """What the log says of a seed's rows since, until gold has taken them."""
     lake, source = settings.layout, settings.source
@@ -113,7 +112,7 @@ def decoding_needs(ledger: Ledger) -> Iterator[Need]:
         yield Need(_lsn(min(places)), why)
 
 
-def _names(spark: SparkSession, settings: Settings) -> Iterator[Need]:
+def _names(spark: Spark, settings: Settings) -> Iterator[Need]:
     """Tables that wait for names are taken up from the log's start, where conf defines them."""
     items = in_force(read_items(spark, settings.layout, settings.source))
     for name in sorted(unnamed(items)):

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from pyspark.sql import SparkSession, functions as sf
+import pyarrow.compute as pc
 
-from pipeline import delta
 from pipeline.bronze.files import stored_ordinals
+from pipeline.gold.cut import cuts_table
 from pipeline.lake import Lake
+from pipeline.lake_tables.conditions import compare, equal
+from pipeline.lake_tables.tables import Tables
 from pipeline.ledger import Ledger
 from pipeline.maintenance.limits import PublishedCut, bronze_files, first_kept, limit
 from pipeline.maintenance.needs import Finished, find_needs, read_finished
 from pipeline.maintenance.plan import MaintenancePlan
 from pipeline.removed import Removed, removed
 from pipeline.settings import Settings
+from pipeline.silver.tables import transactions_table
+from pipeline.starting import Spark
 
 
-def plan_next(
-    spark: SparkSession, settings: Settings, ledger: Ledger, now: datetime
-) -> MaintenancePlan:
+def plan_next(spark: Spark, settings: Settings, ledger: Ledger, now: datetime) -> MaintenancePlan:
     """Look at the lake and decide; there may be nothing to remove."""
     lake = settings.layout
     finished = read_finished(ledger)
@@ -27,11 +29,13 @@ def plan_next(
     silver = limit(needs.silver)
     gone = removed(ledger)
     if silver.lsn > gone.lsn:
-        last = _last_commit(spark, lake, settings.source, silver.lsn)
+        last = _last_commit(ledger.tables, lake, settings.source, silver.lsn)
         gone = Removed(silver.lsn, max(gone.committed_at, last))
     state = ledger.last("gold")
     return MaintenancePlan(
-        first_kept(_cuts(spark, lake, settings.source, finished), now, settings.retention.cuts),
+        first_kept(
+            _cuts(ledger.tables, lake, settings.source, finished), now, settings.retention.cuts
+        ),
         bronze_files(
             needs.files,
             needs.bronze,
@@ -44,19 +48,21 @@ def plan_next(
     )
 
 
-def _cuts(spark: SparkSession, lake: Lake, source: str, finished: Finished) -> list[PublishedCut]:
-    if not delta.exists(spark, lake.cuts):
-        return []
-    rows = delta.read(spark, lake.cuts).where(sf.col("source") == source).select("batch").collect()
-    return [PublishedCut(row["batch"], finished.get(("gold", row["batch"]))) for row in rows]
+def _cuts(tables: Tables, lake: Lake, source: str, finished: Finished) -> list[PublishedCut]:
+    rows = tables.read(cuts_table(lake), equal("source", source), ["batch"])
+    return [
+        PublishedCut(batch, finished.get(("gold", batch)))
+        for batch in rows.column("batch").to_pylist()
+    ]
 
 
-def _last_commit(spark: SparkSession, lake: Lake, source: str, before: int) -> int:
-    """When the youngest of the transactions before an LSN was committed first."""
-    if not delta.exists(spark, lake.transactions):
-        return 0
-    rows = delta.read(spark, lake.transactions)
-    within = rows.where((sf.col("source") == source) & (sf.col("__lsn") < before))
-    at = sf.coalesce("original_committed_at", "committed_at")
-    row = within.agg(sf.max(sf.unix_micros(at))).first()
-    return 0 if row is None or row[0] is None else int(row[0])
+def _last_commit(tables: Tables, lake: Lake, source: str, before: int) -> int:
+    """When the youngest of the transactions before an LSN was committed first; 0 if there is none.
+
+    In microseconds since 1970.
+    """
+    within = equal("source", source) & compare("__lsn", "<", before)
+    columns = ["original_committed_at", "committed_at"]
+    rows = tables.read(transactions_table(lake), within, columns)
+    last = pc.max(pc.coalesce(*rows.itercolumns()).cast("int64")).as_py()
+    return last or 0

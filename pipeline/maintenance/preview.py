@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from pyspark.sql import SparkSession
-
-from pipeline import delta
+from pipeline.lake_tables.tables import Tables
 from pipeline.ledger import Ledger
-from pipeline.maintenance.batch import Done, limits
+from pipeline.maintenance.batch import Done, limits, why_left_alone
 from pipeline.maintenance.plan import MaintenancePlan
 from pipeline.maintenance.planning import plan_next
 from pipeline.maintenance.retention import Removal, removals, runs_before
+from pipeline.maintenance.scratch import abandoned_scratch
 from pipeline.maintenance.seeds import abandoned_seeds
 from pipeline.maintenance.tables import Table, gold_tables, shared_tables, silver_tables
-from pipeline.maintenance.upkeep import SESSION, due, look, old_files
+from pipeline.maintenance.upkeep import due, look
 from pipeline.progress import Progress
-from pipeline.sessions import own_session
 from pipeline.settings import Settings
+from pipeline.silver.tables import committer
+from pipeline.starting import Spark
 
 
 def preview(
-    spark: SparkSession,
+    spark: Spark,
     settings: Settings,
     ledger: Ledger,
     progress: Progress,
@@ -33,24 +33,27 @@ def preview(
     """The next batch, or the one that is open; `shared`: see `pipeline.maintenance.batch`."""
     plan = ledger.open("maintenance")
     body = MaintenancePlan.from_body(plan.body) if plan else plan_next(spark, settings, ledger, now)
-    session = own_session(spark, SESSION)
-    silver = silver_tables(spark, settings)
-    common = shared_tables(spark, settings) if shared else []
-    tables = [*gold_tables(spark, settings, first=body.cuts_from or 0), *silver, *common]
+    by = ledger.tables
+    silver = silver_tables(spark, by, settings)
+    common = shared_tables(spark, by, settings) if shared else []
+    tables = [*gold_tables(spark, by, settings, first=body.cuts_from), *silver, *common]
     old_runs = [runs_before(settings, now)] if shared else []
     notes = [] if plan is None else [f"Batch {plan.batch} is open: it is finished first."]
-    notes += _removals(spark, settings, body, silver, old_runs)
+    notes += _removals(spark, by, settings, body, silver, old_runs)
     if seeds := len(list(abandoned_seeds(settings.layout, settings.source, now))):
         notes.append(f"silver/_seeds: remove {seeds:,} that were refused or never finished")
+    if shared and (left := len(list(abandoned_scratch(settings.layout, now)))):
+        notes.append(f"silver/_staging: remove {left:,} folders that runs have left")
     with progress.task("maintenance: looking", len(tables), "tables") as task:
         for table in tables:
-            notes += _upkeep(session, settings, table, now)
+            notes += _upkeep(spark, by, settings, table, now)
             task.advance()
     return Done(plan.batch if plan else 0, {}, (*notes, *limits(body)))
 
 
 def _removals(
-    spark: SparkSession,
+    spark: Spark,
+    tables: Tables,
     settings: Settings,
     body: MaintenancePlan,
     silver: list[Table],
@@ -59,15 +62,24 @@ def _removals(
     if body.bronze.files:
         size = f"{body.bronze.bytes / (1 << 20):,.1f} MiB"
         yield f"bronze/segments: remove {body.bronze.files} files of the log ({size})"
-    for removal in (*removals(spark, settings, body, silver), *common):
-        if removal.name == "bronze/segments" or not delta.exists(spark, removal.table):
+    for removal in (*removals(tables, settings, body, silver), *common):
+        if removal.name == "bronze/segments":
             continue
-        if count := delta.read(spark, removal.table).where(removal.where).count():
+        by = committer(spark, tables, removal.table)
+        if count := by.count(removal.table, removal.where):
             yield f"{removal.name}: remove {count:,} rows"
 
 
-def _upkeep(spark: SparkSession, settings: Settings, table: Table, now: datetime) -> Iterator[str]:
-    looked = look(spark, table)
-    yield from due(spark, table, looked, settings.retention.cuts, now).sentences(table, looked)
-    if old := old_files(spark, table):
-        yield f"{table.name}: delete {old:,} old files"
+def _upkeep(
+    spark: Spark, tables: Tables, settings: Settings, table: Table, now: datetime
+) -> Iterator[str]:
+    try:
+        looked = look(table.seen_by(spark, tables), table)
+        if looked is not None:
+            what = due(spark, table, looked, settings.retention.cuts, now)
+            yield from what.sentences(table, looked)
+    except Exception as error:
+        reason = why_left_alone(table, error)
+        if reason is None:
+            raise
+        yield f"{table.name} is left alone: {reason}."

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 
-from pipeline.maintenance.upkeep import Commit
+from pipeline.lake_tables.table import Commit
 
 
 def tag(source: str, batch: int) -> str:

@@ -13,18 +13,35 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
-from pyspark.sql import SparkSession
-
-from pipeline import delta
+from pipeline.bronze.tables import segments_table
 from pipeline.catalog.consequences import TOLD_BY
-from pipeline.lake_tables.by_spark import BIG_ROWS
+from pipeline.gold.cascade_store import cascades_table
+from pipeline.gold.cut import cuts_table
+from pipeline.lake_tables.conditions import (
+    Condition,
+    among,
+    any_of,
+    compare,
+    equal,
+    matches,
+    missing,
+)
+from pipeline.lake_tables.table import LakeTable, Step
+from pipeline.lake_tables.tables import Tables
 from pipeline.ledger import Ledger, Plan
 from pipeline.maintenance.plan import MaintenancePlan
+from pipeline.maintenance.record import tag
 from pipeline.maintenance.tables import Table
 from pipeline.progress import Task
-from pipeline.sessions import own_session
+from pipeline.runs.store import runs
 from pipeline.settings import Settings
-from pipeline.sql_text import in_sql, literal
+from pipeline.silver.tables import (
+    committer,
+    quarantine_table,
+    statements_table,
+    transactions_table,
+)
+from pipeline.starting import Spark
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,28 +49,31 @@ class Removal:
     """Rows of one table that go; `name` is the table's in the lake, and the step's."""
 
     name: str
-    table: str
-    where: str
+    table: LakeTable
+    where: Condition
 
 
 def carry_out(
-    spark: SparkSession,
+    spark: Spark,
+    tables: Tables,
     settings: Settings,
     plan: Plan,
     body: MaintenancePlan,
-    silver: list[Table],
+    silver: Sequence[Table],
     common: Sequence[Removal],
     task: Task,
 ) -> set[str]:
-    """Do all of it, as far as it is not done; the tables that had something to remove.
+    """Do all of it, as far as it is not done; the names of the tables that lost rows.
 
-    `spark` names the batch in the commits. `common` are removals from what sources share.
+    `common` are removals from what sources share.
     """
     touched: set[str] = set()
 
     def remove(removal: Removal) -> None:
-        if _remove(spark, plan, removal):
-            touched.add(removal.table)
+        note = tag(plan.source, plan.batch)
+        step = Step(f"maintenance/{plan.source}/{removal.name}", plan.batch, note)
+        if committer(spark, tables, removal.table).delete(removal.table, removal.where, step):
+            touched.add(removal.name)
         task.advance()
 
     # Lists, so that the first error of any of them is raised.
@@ -61,7 +81,7 @@ def carry_out(
         remove(removal)
     with ThreadPoolExecutor(settings.parallel_tables) as pool:
         list(pool.map(remove, changes_before(body, silver)))
-    for removal in (*_others(spark, settings, body), *common):
+    for removal in (*_others(tables, settings, body), *common):
         remove(removal)
     return touched
 
@@ -69,91 +89,77 @@ def carry_out(
 def runs_before(settings: Settings, now: datetime) -> Removal:
     """Records of runs, of all sources, that are too old: whole partitions."""
     first = now.astimezone(timezone.utc).date() - timedelta(days=settings.keep_runs)
-    where = f"day < DATE'{first.isoformat()}'"
-    return Removal("ledger/runs", settings.layout.ledger("runs"), where)
+    return Removal("ledger/runs", runs(settings.layout), compare("day", "<", first))
 
 
 def removals(
-    spark: SparkSession, settings: Settings, body: MaintenancePlan, silver: list[Table]
+    tables: Tables, settings: Settings, body: MaintenancePlan, silver: Sequence[Table]
 ) -> Iterator[Removal]:
     """All of them, in order."""
     yield from cuts_before(settings, body)
     yield from changes_before(body, silver)
-    yield from _others(spark, settings, body)
+    yield from _others(tables, settings, body)
 
 
 def cuts_before(settings: Settings, body: MaintenancePlan) -> Iterator[Removal]:
     """Published cuts that are too old."""
     if body.cuts_from:
-        where = f"{_of(settings)} AND batch < {body.cuts_from}"
-        yield Removal("gold/_cuts", settings.layout.cuts, where)
+        old = _of(settings) & compare("batch", "<", body.cuts_from)
+        yield Removal("gold/_cuts", cuts_table(settings.layout), old)
 
 
-def changes_before(body: MaintenancePlan, silver: list[Table]) -> Iterator[Removal]:
+def changes_before(body: MaintenancePlan, silver: Sequence[Table]) -> Iterator[Removal]:
     """Each table's changes before the limit."""
     if body.silver.lsn:
         for table in silver:
-            yield Removal(table.name, table.reference, f"__lsn < {body.silver.lsn}")
+            yield Removal(table.name, table.stored, compare("__lsn", "<", body.silver.lsn))
 
 
-def _others(spark: SparkSession, settings: Settings, body: MaintenancePlan) -> Iterator[Removal]:
-    yield from _of_silver(spark, settings, body)
+def _others(tables: Tables, settings: Settings, body: MaintenancePlan) -> Iterator[Removal]:
+    yield from _of_silver(settings, body)
     yield from _of_bronze(settings, body)
-    if names := _cascades(spark, settings, body):
-        where = f"{_of(settings)} AND name IN ({', '.join(map(literal, names))})"
-        yield Removal("gold/_cascades", settings.layout.cascades, where)
+    if names := _cascades(tables, settings, body):
+        where = _of(settings) & among("name", names)
+        yield Removal("gold/_cascades", cascades_table(settings.layout), where)
 
 
-def _of_silver(spark: SparkSession, settings: Settings, body: MaintenancePlan) -> Iterator[Removal]:
+def _of_silver(settings: Settings, body: MaintenancePlan) -> Iterator[Removal]:
     """Transactions, statements and faults that were taken up, before the limit."""
     lake, before = settings.layout, body.silver.lsn
     if not before:
         return
-    old = f"{_of(settings)} AND __lsn < {before}"
-    if delta.exists(spark, lake.transactions):
-        # Where bronze has the log, decoding it again asks what of it was there before.
-        columns = delta.read(spark, lake.transactions).columns
-        seen = f"coalesce(seen_before, false) AND __lsn >= {body.bronze.need.lsn}"
-        stays = seen if "seen_before" in columns else "false"
-        yield Removal("silver/transactions", lake.transactions, f"{old} AND NOT ({stays})")
-    untold = f"NOT coalesce(query RLIKE {literal(TOLD_BY)}, false)"
-    yield Removal("silver/statements", lake.statements, f"{old} AND {untold}")
-    yield Removal("silver/quarantine", lake.quarantine, f"{old} AND resolved_batch IS NOT NULL")
+    old = _of(settings) & compare("__lsn", "<", before)
+    # Where bronze has the log, decoding it again asks what of it was there before.
+    new = missing("seen_before") | equal("seen_before", False)
+    unasked = new | compare("__lsn", "<", body.bronze.need.lsn)
+    yield Removal("silver/transactions", transactions_table(lake), old & unasked)
+    untold = missing("query") | ~matches("query", TOLD_BY)
+    yield Removal("silver/statements", statements_table(lake), old & untold)
+    taken_up = old & ~missing("resolved_batch")
+    yield Removal("silver/quarantine", quarantine_table(lake), taken_up)
 
 
-def _of(settings: Settings) -> str:
-    return f"source = {literal(settings.source)}"
+def _of(settings: Settings) -> Condition:
+    return equal("source", settings.source)
 
 
 def _of_bronze(settings: Settings, body: MaintenancePlan) -> Iterator[Removal]:
     """The bytes of whole files."""
     if not body.bronze.runs:
         return
-    among = (f"ordinal BETWEEN {first} AND {last}" for first, last in body.bronze.runs)
-    where = f"{_of(settings)} AND ({' OR '.join(among)})"
-    yield Removal("bronze/segments", settings.layout.segments, where)
+    files = [
+        compare("ordinal", ">=", first) & compare("ordinal", "<=", last)
+        for first, last in body.bronze.runs
+    ]
+    where = _of(settings) & any_of(files)
+    yield Removal("bronze/segments", segments_table(settings.layout), where)
 
 
-def _cascades(spark: SparkSession, settings: Settings, body: MaintenancePlan) -> list[str]:
+def _cascades(tables: Tables, settings: Settings, body: MaintenancePlan) -> list[str]:
     """What foreign keys did in batches of gold that are finished, as far as it is still there."""
-    lake = settings.layout
-    if not (body.cascades_upto and delta.exists(spark, lake.cascades)):
+    if not body.cascades_upto:
         return []
-    rows = delta.read(spark, lake.cascades).select("name").distinct().collect()
-    there = {row["name"] for row in rows}
-    plans = Ledger(spark, lake, settings.source).planned("gold", 1, body.cascades_upto)
+    kept = tables.read(cascades_table(settings.layout), columns=["name"]).column("name")
+    there = set(kept.unique().to_pylist())
+    plans = Ledger.of(tables, settings.source).planned("gold", 1, body.cascades_upto)
     return sorted(there.intersection(plan.get("cascades") for plan in plans)) if there else []
-
-
-def _remove(spark: SparkSession, plan: Plan, removal: Removal) -> bool:
-    """Remove the rows; whether there were any: else there is no commit."""
-    if not delta.exists(spark, removal.table):
-        return False
-    if delta.read(spark, removal.table).where(removal.where).isEmpty():
-        return False
-    big = removal.name == "bronze/segments"
-    session = own_session(spark, BIG_ROWS) if big else spark
-    delete = f"DELETE FROM {in_sql(removal.table)} WHERE {removal.where}"
-    app = f"maintenance/{plan.source}/{removal.name}"
-    delta.execute_once(session, delete, removal.table, app=app, version=plan.batch)
-    return True

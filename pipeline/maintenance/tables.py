@@ -2,119 +2,153 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from pyspark.sql import SparkSession, functions as sf
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from pipeline import delta
-from pipeline.catalog.definitions import read_items
-from pipeline.gold.damage import met_in
+from pipeline.bronze.tables import files_table, segments_table
+from pipeline.catalog.definitions import definitions, read_items
+from pipeline.gold.cascade_store import cascades_table
+from pipeline.gold.cut import cuts_table
 from pipeline.gold.names import gold_name
 from pipeline.gold.state import GoldState
 from pipeline.lake import encode_part
+from pipeline.lake_tables.by_spark import SparkTables
+from pipeline.lake_tables.conditions import compare, equal
+from pipeline.lake_tables.table import LakeTable
+from pipeline.lake_tables.tables import Tables
 from pipeline.ledger import Ledger
+from pipeline.ledger_table import batches
+from pipeline.runs.store import runs
 from pipeline.settings import Settings
+from pipeline.silver.tables import (
+    committer,
+    emptied_changes_table,
+    is_mapped,
+    quarantine_table,
+    statements_table,
+    transactions_table,
+)
+from pipeline.sql_text import is_name
+from pipeline.starting import Spark, started
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """`name` is where it is in the lake; `big_rows`: its rows are of many megabytes.
+    """`name` is where it is in the lake.
 
     `named` are the versions that kept cuts name, of the table of that Delta id (`delta_id`); None
-    for tables of which no version is named.
+    for tables of which no version is named: all but gold's.
     """
 
     layer: Literal["gold", "silver", "bronze", "ledger"]
     name: str
-    reference: str
-    big_rows: bool = False
+    stored: LakeTable
     named: tuple[int, ...] | None = None
     delta_id: str | None = None
 
+    def seen_by(self, spark: Spark, tables: Tables) -> Tables:
+        """By which its log is looked at: `tables`, if it is not in a catalog of gold's own."""
+        if is_name(self.stored.reference) and not isinstance(tables, SparkTables):
+            return SparkTables(started(spark), tables.lake)
+        return tables
 
-def silver_tables(spark: SparkSession, settings: Settings) -> list[Table]:
+    def kept_by(self, spark: Spark, tables: Tables) -> Tables:
+        """By which it is looked after: gold's by Spark alone."""
+        if self.named is not None:
+            return spark_tables(spark, tables)
+        return committer(spark, tables, self.stored)
+
+
+def spark_tables(spark: Spark, tables: Tables) -> SparkTables:
+    """The lake's tables by Spark, which starts if need be."""
+    return tables if isinstance(tables, SparkTables) else SparkTables(started(spark), tables.lake)
+
+
+def silver_tables(spark: Spark, tables: Tables, settings: Settings) -> list[Table]:
     """The source's tables of changes, of every definition that its timeline has."""
     lake = settings.layout
     items = read_items(spark, lake, settings.source)
-    known = sorted({(i.schema, i.table, i.version) for i in items if i.version is not None})
-    tables = [
+    known = {(i.schema, i.table, i.version) for i in items if i.version is not None}
+    mapped = {
+        (i.schema, i.table, i.version) for i in items if i.definition and is_mapped(i.definition)
+    }
+    found = [
         Table(
             "silver",
             f"silver/{encode_part(schema)}/{encode_part(table)}/v{version}",
-            lake.changes(schema, table, version),
+            emptied_changes_table(
+                lake, schema, table, version, mapped=(schema, table, version) in mapped
+            ),
         )
-        for schema, table, version in known
+        for schema, table, version in sorted(known)
     ]
-    return _there(spark, settings, tables)
+    return _there(spark, tables, settings, found)
 
 
-def gold_tables(spark: SparkSession, settings: Settings, *, first: int = 0) -> list[Table]:
+def gold_tables(spark: Spark, tables: Tables, settings: Settings, *, first: int = 0) -> list[Table]:
     """The source's gold tables that cuts name, with the versions of those that are there now.
 
     Cuts of batches before `first` do not count. One that is damaged is left as it is.
     """
-    cuts = settings.layout.cuts
-    if not delta.exists(spark, cuts):
-        return []
-    mine = delta.read(spark, cuts).where(
-        (sf.col("source") == settings.source) & (sf.col("batch") >= first)
-    )
-    entries = mine.select("batch", sf.explode("tables").alias("t")).select("batch", "t.*")
-    rows = (
-        entries.where("delta_version IS NOT NULL")
-        .groupBy("schema", "table", "delta_id")
-        .agg(sf.collect_set("delta_version").alias("versions"), sf.max("batch").alias("batch"))
-        .collect()
-    )
-    state = GoldState.of(Ledger(spark, settings.layout, settings.source))
+    mine = equal("source", settings.source) & compare("batch", ">=", first)
+    cuts = tables.read(cuts_table(settings.layout), mine, ["batch", "tables"])
+    state = GoldState.of(Ledger.of(tables, settings.source))
     damaged = {(t.schema, t.table) for t in state.tables.values() if t.damage is not None}
-    # A table that was made anew by hand has another id, and no version of before.
-    latest = {(row["schema"], row["table"]): row for row in sorted(rows, key=lambda r: r["batch"])}
-    tables = [
+    # A table that was made again by hand has another id, and none of the earlier versions.
+    latest = {(row["schema"], row["table"]): row for row in _entries(cuts)}
+    return [
         Table(
             "gold",
             f"gold/{encode_part(schema)}/{encode_part(table)}",
-            gold_name(settings, schema, table),
-            named=tuple(sorted(row["versions"])),
+            LakeTable(gold_name(settings, schema, table), pa.schema([])),
+            named=tuple(sorted(row["delta_version_distinct"])),
             delta_id=row["delta_id"],
         )
         for (schema, table), row in latest.items()
         if (schema, table) not in damaged
     ]
-    return _there(spark, settings, tables)
 
 
-def shared_tables(spark: SparkSession, settings: Settings) -> list[Table]:
+def _entries(cuts: pa.Table) -> Iterator[dict[str, Any]]:
+    """A row for each table and Delta id that cuts name: its versions; in order of the last cut."""
+    named = cuts.column("tables").combine_chunks()
+    entries = pa.Table.from_struct_array(pc.list_flatten(named))
+    of = pc.list_parent_indices(named)
+    entries = entries.append_column("batch", cuts.column("batch").take(of))
+    there = entries.filter(pc.is_valid(pc.field("delta_version")))
+    grouped = there.group_by(["schema", "table", "delta_id"]).aggregate(
+        [("delta_version", "distinct"), ("batch", "max")]
+    )
+    yield from grouped.sort_by("batch_max").to_pylist()
+
+
+def shared_tables(spark: Spark, tables: Tables, settings: Settings) -> list[Table]:
     """Those that have rows of all the lake's sources."""
     lake = settings.layout
-    tables = [
-        Table("bronze", "bronze/segments", lake.segments, big_rows=True),
-        Table("bronze", "bronze/files", lake.files),
-        Table("silver", "silver/transactions", lake.transactions),
-        Table("silver", "silver/statements", lake.statements),
-        Table("silver", "silver/quarantine", lake.quarantine, big_rows=True),
-        Table("gold", "gold/_cuts", lake.cuts),
-        Table("gold", "gold/_cascades", lake.cascades, big_rows=True),
-        *(
-            Table("ledger", f"ledger/{name}", lake.ledger(name))
-            for name in ("batches", "definitions", "runs")
-        ),
+    found = [
+        Table("bronze", "bronze/segments", segments_table(lake)),
+        Table("bronze", "bronze/files", files_table(lake)),
+        Table("silver", "silver/transactions", transactions_table(lake)),
+        Table("silver", "silver/statements", statements_table(lake)),
+        Table("silver", "silver/quarantine", quarantine_table(lake)),
+        Table("gold", "gold/_cuts", cuts_table(lake)),
+        Table("gold", "gold/_cascades", cascades_table(lake)),
+        Table("ledger", "ledger/batches", batches(lake)),
+        Table("ledger", "ledger/definitions", definitions(lake)),
+        Table("ledger", "ledger/runs", runs(lake)),
     ]
-    return _there(spark, settings, tables)
+    return _there(spark, tables, settings, found)
 
 
-def _there(spark: SparkSession, settings: Settings, tables: Sequence[Table]) -> list[Table]:
+def _there(spark: Spark, tables: Tables, settings: Settings, found: Sequence[Table]) -> list[Table]:
     def exists(table: Table) -> bool:
-        try:
-            return delta.exists(spark, table.reference)
-        except Exception as error:
-            if table.layer != "gold" or met_in(error, table.reference, None) is None:
-                raise
-            return False  # a run of gold says what is wrong with it
+        return table.seen_by(spark, tables).state(table.stored) is not None
 
     with ThreadPoolExecutor(settings.parallel_tables) as pool:
-        found: Iterable[bool] = pool.map(exists, tables)
-        return [table for table, there in zip(tables, found, strict=True) if there]
+        exist = pool.map(exists, found)
+        return [table for table, there in zip(found, exist, strict=True) if there]

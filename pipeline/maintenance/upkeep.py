@@ -7,21 +7,18 @@ writers again and again is left for the next time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import partial
-
-from pyspark.sql import SparkSession, functions as sf
 
 from pipeline import delta
 from pipeline.errors import ConcurrentRunError, LakeLostError
-from pipeline.lake_tables.by_spark import BIG_ROWS
+from pipeline.lake_tables.table import Commit, TableState
+from pipeline.lake_tables.tables import Tables
 from pipeline.maintenance.fit import (
     DELETED_DAYS,
     LOG_DAYS,
-    SMALL_BYTES,
-    TARGET_BYTES,
     Kept,
     crowded,
     fitting,
@@ -29,47 +26,25 @@ from pipeline.maintenance.fit import (
     read_days,
     struck_out,
 )
-from pipeline.maintenance.tables import Table
-from pipeline.sessions import own_session
+from pipeline.maintenance.tables import Table, spark_tables
 from pipeline.sql_text import in_sql
+from pipeline.starting import Spark, started
 
-_FILE = r"\.(parquet|bin)$"
-"""Data, and deletion vectors."""
 DELETED, LOG = "delta.deletedFileRetentionDuration", "delta.logRetentionDuration"
 OWN = "binlake.deletedFileRetentionDuration"
 """What maintenance has set for the first: where that is another, somebody else has."""
 PROPERTIES = "its properties"
-SESSION = {
-    "spark.databricks.delta.optimize.maxFileSize": str(TARGET_BYTES),
-    "spark.databricks.delta.optimize.minFileSize": str(SMALL_BYTES),
-    # What VACUUM removed is then told in the table's history.
-    "spark.databricks.delta.vacuum.logging.enabled": "true",
-    # VACUUM lists folders in as many tasks, by default 10,000.
-    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
-}
-"""Settings of the session that tables are looked after in."""
-
-
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """One of a table's commits, from its history."""
-
-    version: int
-    at: datetime
-    operation: str
-    metrics: dict[str, str] = field(default_factory=dict)
-    tag: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What a table looks like; `commits` newest first."""
+    """What a table looks like; `commits` newest first, of tables of which cuts name versions.
+    `old`: files that VACUUM would remove."""
 
-    files: int
-    bytes: int
+    state: TableState
     kept: Kept
     commits: Sequence[Commit]
-    delta_id: str
+    old: int
 
     def reach(self, versions: Sequence[int], now: datetime) -> timedelta:
         """How long ago the oldest of these versions was committed, as far as the log tells."""
@@ -82,67 +57,66 @@ class Looked:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """What is to be done about a table, besides VACUUM."""
+    """What is to be done about a table; `old`: files that are to be removed."""
 
     kept: Kept | None = None
     struck: int = 0
     crowded: bool = False
+    old: int = 0
 
-    def sentences(self, table: Table, looked: Looked) -> list[str]:
+    def __bool__(self) -> bool:
+        return bool(self.kept or self.struck or self.crowded or self.old)
+
+    def sentences(self, table: Table, looked: Looked) -> Iterator[str]:
         """In words, for `--dry-run`."""
-        found = []
         if self.kept:
-            found.append(f"{table.name}: keep removed files for {self.kept.deleted} days")
+            yield f"{table.name}: keep removed files for {self.kept.deleted} days"
         if self.struck:
-            found.append(f"{table.name}: purge {self.struck:,} rows that are struck out")
+            yield f"{table.name}: purge {self.struck:,} rows that are struck out"
         if self.crowded:
-            size = f"{looked.bytes / (1 << 20):,.1f} MiB"
-            found.append(f"{table.name}: put {looked.files:,} files together ({size})")
-        return found
+            size = f"{looked.state.bytes / (1 << 20):,.1f} MiB"
+            yield f"{table.name}: put {looked.state.files:,} files together ({size})"
+        if self.old:
+            yield f"{table.name}: delete {self.old:,} old files"
 
 
-def look(spark: SparkSession, table: Table) -> Looked:
-    """Ask Delta: one look at the table, one at its history."""
-    detail = delta.detail(spark, table.reference)
-    micros = sf.unix_micros("timestamp").alias("at")
-    columns = ("version", micros, "operation", "operationMetrics", "userMetadata")
-    history = delta.history(spark, table.reference, None if table.named is not None else 1)
-    commits = [
-        Commit(
-            row["version"],
-            datetime.fromtimestamp(row["at"] / 1_000_000, timezone.utc),
-            row["operation"],
-            row["operationMetrics"] or {},
-            row["userMetadata"],
-        )
-        for row in history.select(*columns).collect()
-    ]
-    properties = detail.properties
+def look(tables: Tables, table: Table) -> Looked | None:
+    """Look at the table's log and folder; None where it is gone."""
+    state = tables.state(table.stored)
+    if state is None:
+        return None
+    properties = state.properties
     kept = Kept(
         read_days(properties.get(DELETED), DELETED_DAYS),
         read_days(properties.get(LOG), LOG_DAYS),
         asked=DELETED in properties and properties[DELETED] != properties.get(OWN),
     )
-    return Looked(detail.files, detail.bytes, kept, commits, detail.id)
+    commits = [] if table.named is None else tables.history(table.stored, None)
+    return Looked(state, kept, commits, tables.old_files(table.stored))
 
 
-def due(spark: SparkSession, table: Table, looked: Looked, cuts: timedelta, now: datetime) -> Due:
+def due(spark: Spark, table: Table, looked: Looked, cuts: timedelta, now: datetime) -> Due:
     """Decide; `cuts`: for how long they are kept."""
+    much = crowded(looked.state.files, looked.state.bytes)
     if table.named is None:
-        return Due(crowded=crowded(looked.files, looked.bytes))
-    # A table that somebody made anew has none of the versions that cuts name.
-    named = table.named if table.delta_id == looked.delta_id else ()
+        return Due(crowded=much, old=looked.old)
+    # A table that somebody made again has none of the versions that cuts name.
+    named = table.named if table.delta_id == looked.state.id else ()
     struck = struck_out((commit.operation, commit.metrics) for commit in looked.commits)
-    pays = struck > 0 and purge_pays(struck, delta.read(spark, table.reference).count())
+    pays = struck > 0 and purge_pays(struck, _rows(spark, table, looked, struck))
     return Due(
         fitting(looked.kept, cuts, looked.reach(named, now)),
         struck if pays else 0,
-        crowded(looked.files, looked.bytes),
+        much,
+        looked.old,
     )
 
 
-Step = Callable[[SparkSession], bool]
-"""Does something to a table in that session, or finds nothing to do."""
+def _rows(spark: Spark, table: Table, looked: Looked, struck: int) -> int:
+    """How many rows are not struck out."""
+    if looked.state.rows is None:
+        return delta.read(started(spark), table.stored.reference).count()
+    return max(looked.state.rows - struck, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,44 +124,30 @@ class LookedAfter:
     """Whether anything was done to a table; sentences about what other writers kept from it."""
 
     changed: bool
-    left: tuple[str, ...]
+    left: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Keeper:
-    """Carries out what is due; `spark` is a session for it, `app` and `version` name its steps."""
+    """Carries out what is due; `note` is what its commits carry."""
 
-    spark: SparkSession
-    app: str
-    version: int
+    spark: Spark
+    tables: Tables
+    note: str
 
     def keep(self, table: Table, what: Due) -> LookedAfter:
-        """Do it, then remove old files.
+        """Do it, then remove old files; nothing where nothing is due.
 
         The properties come first: what is written next lets the versions that cuts name be read
         only as long as these say.
         """
-        steps: list[tuple[str, Step]] = []
-        if what.kept:
-            steps.append((PROPERTIES, partial(_set, table, what.kept)))
-        if what.struck:
-            steps.append(("its purge", partial(_purge, table)))
-        if what.crowded:
-            steps.append(("OPTIMIZE", partial(_optimize, table)))
-        steps.append(("VACUUM", partial(_vacuum, table)))
-        session = own_session(self.spark, BIG_ROWS) if table.big_rows else self.spark
+        if not what:
+            return LookedAfter(False)
         did: list[bool] = []
         left = []
-
-        def take(step: Step) -> None:
-            did.append(step(session))
-
-        for name, step in steps:
-            app = f"{self.app}/{table.name}"
+        for name, step in self._steps(table, what):
             try:
-                delta.commit(
-                    partial(take, step), app=app, version=self.version, table=table.reference
-                )
+                did.append(step())
             except LakeLostError:
                 raise
             except ConcurrentRunError:
@@ -196,48 +156,29 @@ class Keeper:
                     break  # by the old ones, VACUUM may remove what published cuts need
         return LookedAfter(any(did), tuple(left))
 
+    def _steps(self, table: Table, what: Due) -> Iterator[tuple[str, Callable[[], bool]]]:
+        stored, note = table.stored, self.note
+        if what.kept:
+            yield PROPERTIES, partial(self._by_spark, table, _set(table, what.kept))
+        if what.struck:
+            purge = f"REORG TABLE {in_sql(stored.reference)} APPLY (PURGE)"
+            yield "its purge", partial(self._by_spark, table, purge)
+        by = table.kept_by(self.spark, self.tables)
+        if what.crowded:
+            yield "OPTIMIZE", partial(by.compact, stored, note)
+        yield "VACUUM", partial(by.vacuum, stored, note)
 
-def _set(table: Table, kept: Kept, spark: SparkSession) -> bool:
+    def _by_spark(self, table: Table, statement: str) -> bool:
+        return spark_tables(self.spark, self.tables).keep(table.stored, self.note, statement)
+
+
+def _set(table: Table, kept: Kept) -> str:
     deleted, log = (f"interval {days} days" for days in (kept.deleted, kept.log))
     properties = {DELETED: deleted, LOG: log} | ({} if kept.asked else {OWN: deleted})
     told = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
-    spark.sql(f"ALTER TABLE {in_sql(table.reference)} SET TBLPROPERTIES ({told})")
-    return True
+    return f"ALTER TABLE {in_sql(table.stored.reference)} SET TBLPROPERTIES ({told})"
 
 
-def _purge(table: Table, spark: SparkSession) -> bool:
-    spark.sql(f"REORG TABLE {in_sql(table.reference)} APPLY (PURGE)").collect()
-    return True
-
-
-def _optimize(table: Table, spark: SparkSession) -> bool:
-    spark.sql(f"OPTIMIZE {in_sql(table.reference)}").collect()
-    return True
-
-
-def _vacuum(table: Table, spark: SparkSession) -> bool:
-    """By the properties that the table has by then; what finds nothing would be told there too."""
-    if not old_files(spark, table):
-        return False
-    spark.sql(f"VACUUM {in_sql(table.reference)}").collect()
-    return True
-
-
-def old_files(spark: SparkSession, table: Table) -> int:
-    """How many files VACUUM would remove.
-
-    It also names folders whose files are all removed and not old yet, and leaves them.
-    """
-    paths = spark.sql(f"VACUUM {in_sql(table.reference)} DRY RUN")
-    return paths.where(sf.col("path").rlike(_FILE)).count()
-
-
-def done(spark: SparkSession, table: Table, tag: str) -> list[Commit]:
-    """The commits of a table that have this tag, newest first."""
-    rows = delta.history(spark, table.reference, 100).collect()
-    nothing = datetime.fromtimestamp(0, timezone.utc)
-    return [
-        Commit(row["version"], nothing, row["operation"], row["operationMetrics"] or {}, tag)
-        for row in rows
-        if row["userMetadata"] == tag
-    ]
+def done(tables: Tables, table: Table, note: str) -> list[Commit]:
+    """The commits of a table that carry this note, newest first."""
+    return [commit for commit in tables.history(table.stored, 100) if commit.note == note]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import date, datetime, timezone
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -112,9 +112,6 @@ class Batch:
     planned_by: str | None = None
 
 
-_Part = TypeVar("_Part", Sentence, Batch)
-
-
 @dataclass(frozen=True, slots=True)
 class RunRecord:
     """A run that has ended; the columns are told in `RUNS`."""
@@ -202,20 +199,13 @@ class RunRecord:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> RunRecord:
-        """What `to_row` gave, read from the table; what it has not is as by default.
-
-        What it has more is of a newer release, and left out.
-        """
-        known = {f.name: row[f.name] for f in fields(cls) if row.get(f.name) is not None}
-        for name in ("layer_seconds", *(n for n in known if n.endswith(("_by_type", "_by_table")))):
-            known[name] = dict(known.get(name, ()))
+        """What `to_row` gave, read from the table."""
+        own = {f.name: row[f.name] for f in fields(cls)}
+        for name in own:
+            if name == "layer_seconds" or name.endswith(("_by_type", "_by_table")):
+                own[name] = dict(own[name])
         for name in ("faults", "gaps", "notes"):
-            known[name] = tuple(_known(Sentence, told) for told in known.get(name, ()))
-        known["batches"] = tuple(_known(Batch, batch) for batch in known.get("batches", ()))
-        known["layers"] = tuple(known.get("layers", ()))
-        return cls(**known)
-
-
-def _known(kind: type[_Part], told: Mapping[str, Any]) -> _Part:
-    """Of a struct, the fields that this release knows."""
-    return kind(**{f.name: told[f.name] for f in fields(kind) if f.name in told})
+            own[name] = tuple(Sentence(**told) for told in own[name])
+        own["batches"] = tuple(Batch(**batch) for batch in own["batches"])
+        own["layers"] = tuple(own["layers"])
+        return cls(**own)

@@ -23,6 +23,7 @@ from pipeline.maintenance.job import run
 from pipeline.progress import QuietProgress
 from pipeline.report import LayerReport
 from pipeline.sessions import own_session
+from pipeline.starting import StartingSpark
 from pipeline.status import read_status
 from tests.support.aged import age
 from tests.support.kills import AfterEachCommit, Killed, at_commits
@@ -35,6 +36,10 @@ ENFORCE = "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileReten
 AT_ONCE = {"cuts": "0 days", "silver": "0 days", "bronze": "0 days"}
 
 Rows = list[tuple[Any, ...]]
+
+
+def no_java() -> SparkSession:
+    raise AssertionError("Spark was started.")
 
 
 class Maintained(MadeLake):
@@ -54,10 +59,12 @@ class Maintained(MadeLake):
         self.run()
 
     def maintain(
-        self, *, dry_run: bool = False, shared: bool = False, **retention: str
+        self, *, java: bool = True, dry_run: bool = False, shared: bool = False, **retention: str
     ) -> LayerReport:
+        """`java`: whether Spark may start; a dry run must do without."""
+        spark = self.spark if java and not dry_run else StartingSpark(no_java, "local[1]")
         settings = self.settings(retention=retention)
-        return run(self.spark, settings, QuietProgress(), dry_run=dry_run, shared=shared)
+        return run(spark, settings, QuietProgress(), dry_run=dry_run, shared=shared)
 
     def gold(self, table: str) -> str:
         return Lake(self.root).gold("shop", table)
@@ -115,6 +122,8 @@ def test_kept_cuts_stay_readable_and_old_ones_go_before_their_files(
     lake.change(4)
     with pytest.raises(Exception, match="BEYOND_DELETED_FILE_RETENTION"):
         lake.states()  # a table that rested, as it was until just now
+    planned = "\n".join(lake.maintain(dry_run=True, shared=True, cuts="7 days").notes)
+    assert "gold/shop/u: keep removed files for" in planned
     lake.maintain(cuts="7 days")
     states = lake.states()
     assert {batch: states[batch] for batch in before} == before
@@ -130,7 +139,7 @@ def test_kept_cuts_stay_readable_and_old_ones_go_before_their_files(
     assert report.counts["bytes deleted"] > 1000
     assert lake.count(Lake(lake.root).transactions) == 0
     assert lake.count(Lake(lake.root).changes("shop", "t", 1)) == 0
-    again = lake.maintain(**AT_ONCE).counts
+    again = lake.maintain(java=False, shared=True, **AT_ONCE).counts
     assert not {"cuts removed", "rows of silver removed"} & again.keys()
 
     lake.change(5)

@@ -37,12 +37,17 @@ def at_commits(patch: pytest.MonkeyPatch, killer: Killer) -> None:
         killer(made, app, table)
 
     def write(
-        tables: NativeTables, table: LakeTable, opened: Any, chosen: Any, step: Step | None
+        tables: NativeTables,
+        table: LakeTable,
+        opened: Any,
+        chosen: Any,
+        step: Step | None,
+        note: str | None,
     ) -> Any:
         results: list[Any] = []
 
         def made() -> None:
-            results.append(by_delta_rs(tables, table, opened, chosen, step))
+            results.append(by_delta_rs(tables, table, opened, chosen, step, note))
 
         killer(made, step.app if step else "", table.reference)
         return results[0]

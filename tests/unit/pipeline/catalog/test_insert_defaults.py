@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime, timezone
 from typing import Any
 
@@ -129,13 +128,9 @@ def test_mariadb_s_generated_columns_keep_their_expressions() -> None:
     assert TableModel.from_json(made.to_json()) == made
 
 
-def test_a_model_is_read_back_and_one_of_an_older_release_knows_no_defaults() -> None:
+def test_a_model_is_read_back() -> None:
     made = model(CREATE)
     assert TableModel.from_json(made.to_json()) == made
-    older = {"auto_increment": None, "generated": ["g"]}
-    assert TableModel.from_json(json.dumps(older)) == TableModel(
-        generated=("g",), defaults=None, sources=None
-    )
     assert TableModel().with_defaults([ColumnDefault("a")]).defaults is None
 
 

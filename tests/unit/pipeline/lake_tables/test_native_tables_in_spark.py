@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timezone
 from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 from pyspark.sql import SparkSession, functions as sf
 
 from pipeline import delta
 from pipeline.lake import Lake
 from pipeline.lake_tables.conditions import compare, equal
 from pipeline.lake_tables.data_files import DataFileWriter
+from pipeline.lake_tables.delta_rs import AlteredTableError
 from pipeline.lake_tables.native import NativeTables
 from pipeline.lake_tables.spark_types import spark_schema
 from pipeline.lake_tables.table import LakeTable, Step
 from pipeline.lake_tables.tables import constant
 from pipeline.sessions import own_session
 
+ROW = pa.schema([("n", pa.int64())])
 IMAGE = pa.struct(
     [
         ("id", pa.int64()),
@@ -169,3 +173,39 @@ def test_cells_of_many_megabytes_are_read_by_spark(spark: SparkSession, tmp_path
     whole = delta.read(session, table.reference).where("__lsn = 1").select("cell").collect()
     assert sorted(row[1] for row in found.collect()) == [size] * 3
     assert bytes(whole[0]["cell"]) == bytes([1, 255]) * (size // 2)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')",
+        "SET TBLPROPERTIES ('delta.enableInCommitTimestamps' = 'true')",
+        "SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true')",
+        "SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')",
+        "CLUSTER BY (n)",
+    ],
+)
+def test_a_table_that_somebody_altered_is_named_with_the_way_back(
+    spark: SparkSession, tmp_path: Path, change: str
+) -> None:
+    table = LakeTable(f"{tmp_path}/altered", ROW, statistics=("n",))
+    tables = NativeTables(Lake(str(tmp_path)))
+    row = pa.table({"n": [1]}, schema=ROW)
+    tables.append(table, row, Step("a", 1))
+    tables.append(table, row, Step("a", 2))
+    spark.sql(f"ALTER TABLE delta.`{table.reference}` {change}")
+    asked: list[Callable[[], object]] = [
+        lambda: tables.read(table),
+        lambda: tables.append(table, row, Step("a", 3)),
+        lambda: tables.delete(table, equal("n", 1), Step("d", 1)),
+        lambda: tables.compact(table, "upkeep"),
+        lambda: tables.vacuum(table, "upkeep"),
+    ]
+    for ask in asked:
+        with pytest.raises(AlteredTableError, match=r"was given features of Delta .*DROP FEATURE"):
+            ask()
+    # Its log can be looked at, as gold's are.
+    state = tables.state(table)
+    assert state is not None
+    assert (state.files, state.rows, tables.old_files(table)) == (2, 2, 0)
+    assert tables.history(table, 1)[0].operation in ("SET TBLPROPERTIES", "CLUSTER BY")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timezone
@@ -19,6 +20,7 @@ from pipeline.lake_tables.data_files import DataFileWriter, write_rows
 from pipeline.lake_tables.native import NativeTables
 from pipeline.lake_tables.table import LakeTable, Step
 from pipeline.lake_tables.tables import Change, Tables, constant
+from pipeline.sql_text import in_sql
 
 SCHEMA = pa.schema([("source", pa.string()), ("n", pa.int64()), ("k", pa.int32())])
 NAMESPACE = "`spark_catalog`.`lake_tables_test`"
@@ -34,6 +36,14 @@ class Place:
         lake = self.tables.lake
         name = f"{lake.namespace}.`{name}`" if lake.namespace else f"{lake.root}/a b!C3/{name}"
         return LakeTable(name, schema, **others)
+
+    def folder(self, table: LakeTable) -> str:
+        """Where a table's files are."""
+        if not isinstance(self.tables, SparkTables):
+            return table.reference
+        spark = self.tables.spark
+        (row,) = spark.sql(f"DESCRIBE DETAIL {in_sql(table.reference)}").collect()
+        return str(row["location"]).removeprefix("file:")
 
 
 @pytest.fixture(scope="module", params=["native", "spark", "catalog"])
@@ -83,7 +93,7 @@ def test_a_step_is_done_once_and_versions_only_grow(place: Place) -> None:
     assert not tables.append(table, rows(), Step("c", 1))
     assert numbers(tables, table) == [1, 3, 7, 7]
     history = tables.history(table, 2)
-    assert [commit["version"] for commit in history] == [3, 2]
+    assert [commit.version for commit in history] == [3, 2]
     assert tables.read(table).schema == SCHEMA
 
 
@@ -207,6 +217,71 @@ def test_a_cleared_table_may_get_other_columns_twice(place: Place) -> None:
     assert numbers(tables, wide) == [5]
     tables.clear(wide, Step("c", 2))
     assert tables.read(wide) == wide.schema.empty_table()
+
+
+def test_small_files_are_put_together_and_the_history_says_so(place: Place) -> None:
+    tables = place.tables
+    table = place.table("crowded", partition_by=("source",), statistics=("n",))
+    assert tables.state(table) is None
+    assert not tables.compact(table, "none")
+    for number in (3, 1, 2):
+        tables.append(table, rows(number), None)
+        tables.append(table, rows(number, source="other"), None)
+    tables.append(table, rows(9, source=None), None)
+    before = tables.read(table).sort_by([("source", "ascending"), ("n", "ascending")])
+    state = tables.state(table)
+    assert state is not None
+    assert (state.files, state.rows in (7, None), state.bytes > 1000) == (7, True, True)
+
+    assert tables.compact(table, "upkeep 1")
+    after = tables.state(table)
+    assert after is not None
+    assert (after.id, after.files) == (state.id, 3)
+    assert tables.read(table).sort_by([("source", "ascending"), ("n", "ascending")]) == before
+    assert tables.read(table, equal("n", 2), ["k"]).num_rows == 2
+    (last,) = tables.history(table, 1)
+    assert (last.operation, last.note) == ("OPTIMIZE", "upkeep 1")
+    assert (last.metrics["numRemovedFiles"], last.metrics["numAddedFiles"]) == ("6", "2")
+    tables.compact(table, "upkeep 2")
+    assert commits(tables, table) == last.version + 1
+
+
+def test_how_many_rows_were_deleted_is_in_the_history(place: Place) -> None:
+    tables, table = place.tables, place.table("counted")
+    tables.append(table, rows(1, 2, 3, None), Step("a", 1))
+    assert tables.count(table, compare("n", "<", 3)) == 2
+    assert tables.delete(table, compare("n", "<", 3), Step("d", 1, "upkeep 1"))
+    assert not tables.delete(table, compare("n", "<", 3), Step("d", 2, "upkeep 2"))
+    last, first = tables.history(table, None)
+    assert (last.operation, last.note, last.metrics["numDeletedRows"]) == (
+        "DELETE",
+        "upkeep 1",
+        "2",
+    )
+    assert (first.note, first.at <= last.at) == (None, True)
+
+
+def test_files_that_no_commit_names_go_once_they_are_old(place: Place) -> None:
+    tables, table = place.tables, place.table("littered")
+    assert tables.old_files(table) == 0
+    assert not tables.vacuum(table, "none")
+    tables.append(table, rows(1), Step("a", 1))
+    folder = place.folder(table)
+    old, young = (
+        Path(folder, write_rows(folder, replace(table, reference=folder), rows(n))[0].name)
+        for n in (2, 3)
+    )
+    age = 8 * 24 * 3600
+    os.utime(old, (old.stat().st_atime, old.stat().st_mtime - age))
+    assert tables.old_files(table) == 1
+    assert tables.vacuum(table, "upkeep 1")
+    assert (old.exists(), young.exists(), numbers(tables, table)) == (False, True, [1])
+    end, begin = tables.history(table, 2)
+    assert (begin.operation, end.operation) == ("VACUUM START", "VACUUM END")
+    assert {begin.note, end.note} == {"upkeep 1"}
+    assert end.metrics["numDeletedFiles"] == "1"
+    assert int(begin.metrics["sizeOfDataToDelete"]) > 100
+    assert not tables.vacuum(table, "upkeep 2")
 
 
 TYPES = pa.schema(

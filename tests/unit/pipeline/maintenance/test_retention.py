@@ -22,4 +22,7 @@ EAST = timezone(timedelta(hours=5))
 )
 def test_records_of_runs_go_by_their_day_in_utc(keep: int, now: datetime, first: str) -> None:
     removal = runs_before(Settings(lake="/lake", keep_runs=keep), now)
-    assert (removal.table, removal.where) == ("/lake/ledger/runs", f"day < DATE'{first}'")
+    assert (removal.table.reference, removal.where.sql) == (
+        "/lake/ledger/runs",
+        f"`day` < DATE'{first}'",
+    )

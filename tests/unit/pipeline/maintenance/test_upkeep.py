@@ -4,28 +4,36 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from pipeline import delta
 from pipeline.errors import ConcurrentRunError, LakeLostError
+from pipeline.lake import Lake
+from pipeline.lake_tables.by_spark import SparkTables
+from pipeline.lake_tables.table import LakeTable
 from pipeline.maintenance.tables import Table
 from pipeline.maintenance.upkeep import Due, Keeper
 
 NO_SPARK: Any = None
-TABLE = Table("gold", "gold/shop/t", "s3a://lake/gold/shop/t")
+TABLE = Table("gold", "gold/shop/t", LakeTable("s3a://lake/gold/shop/t", pa.schema([])), named=())
 
 
 def test_a_table_that_is_written_is_left_and_a_lake_that_is_lost_ends_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    keeper = Keeper(NO_SPARK, "maintenance/shop", 1)
+    keeper = Keeper(NO_SPARK, SparkTables(NO_SPARK, Lake("s3a://lake")), "maintain shop 1")
     refusal: ConcurrentRunError = ConcurrentRunError("it lost 8 times to other writers.")
 
     def commit(*_: object, **__: object) -> None:
         raise refusal
 
     monkeypatch.setattr(delta, "commit", commit)
+    monkeypatch.setattr(SparkTables, "exists", lambda *_: True)
+    monkeypatch.setattr(SparkTables, "old_files", lambda *_: 1)
+    monkeypatch.setattr(SparkTables, "_session", lambda *_: NO_SPARK)
     assert len(keeper.keep(TABLE, Due(crowded=True)).left) == 2
+    assert not keeper.keep(TABLE, Due()).changed
     refusal = LakeLostError("another run took the lake over.")
     with pytest.raises(LakeLostError):
         keeper.keep(TABLE, Due(crowded=True))

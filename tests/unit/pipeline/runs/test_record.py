@@ -1,4 +1,4 @@
-"""Records of runs as rows, as JSON, and from an older release's table."""
+"""Records of runs as rows and as JSON."""
 
 from __future__ import annotations
 
@@ -52,23 +52,6 @@ def test_sums_are_columns_of_their_own() -> None:
     assert (row["events"], row["rows_decoded"], row["rows_applied"]) == (7, 9, 4)
     assert (row["seconds"], row["lag_seconds"]) == (4.0, 3603.0)
     assert row["day"].isoformat() == "2026-11-22"
-
-
-def test_a_row_of_an_older_release_lacks_columns() -> None:
-    (row,) = to_arrow(RECORD).to_pylist()
-    for name in ("layer_seconds", "events_by_type", "faults", "retryable", "host"):
-        del row[name]
-    read = RunRecord.from_row(row)
-    assert (read.layer_seconds, read.events_by_type, read.faults) == ({}, {}, ())
-    assert (read.retryable, read.host, read.batches) == (None, "", RECORD.batches)
-
-
-def test_a_row_of_a_newer_release_has_more() -> None:
-    (row,) = to_arrow(RECORD).to_pylist()
-    row["cost"] = 1.5
-    for told in (*row["faults"], *row["batches"]):
-        told["severity"] = "high"
-    assert RunRecord.from_row(row) == RECORD
 
 
 def test_json_is_one_line_with_every_column() -> None:

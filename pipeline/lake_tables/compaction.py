@@ -1,0 +1,106 @@
+"""Small files of a table put together into large ones, a row group in memory at a time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from pipeline.lake_tables.conditions import ALL_ROWS
+from pipeline.lake_tables.data_files import DataFileWriter, partition_values
+from pipeline.lake_tables.rewriting import Rewritten
+from pipeline.lake_tables.scanning import LogEntry, Scan
+from pipeline.lake_tables.table import DataFile, LakeTable
+
+TARGET_BYTES = 128 << 20
+"""About as large files are to be."""
+SMALL_BYTES = 64 << 20
+"""Files below that are put together."""
+GROUP_BYTES = 16 << 20
+GROUP_ROWS = 100_000
+"""Row groups are written when their rows are as large as that, before compression, or as many."""
+
+_File = tuple[LogEntry, ds.ParquetFileFragment]
+
+
+def put_together(files: Scan) -> Rewritten:
+    """Write the small files of each partition again, as few.
+
+    In the order of their least values, so that what is written can be skipped by them as well.
+    """
+    done = Rewritten()
+    for partition, some in _bins(files):
+        done.added.append(_written(files.table, partition, [fragment for _, fragment in some]))
+        done.removed += [entry for entry, _ in some]
+    return done
+
+
+def _bins(files: Scan) -> Iterator[tuple[Mapping[str, str | None], list[_File]]]:
+    """Files that become one, with their partition."""
+    small: dict[tuple[str | None, ...], list[_File]] = defaultdict(list)
+    for entry, fragment in files.files(ALL_ROWS):
+        if entry["size_bytes"] < SMALL_BYTES:
+            values = partition_values(entry.get("partition") or {})
+            small[tuple(values.get(name) for name in files.table.partition_by)].append(
+                (entry, fragment)
+            )
+    for key, found in small.items():
+        found.sort(key=lambda file: _order(files.table, file[0]))
+        partition = dict(zip(files.table.partition_by, key, strict=True))
+        yield from ((partition, some) for some in _packed(found) if len(some) > 1)
+
+
+def _packed(found: Sequence[_File]) -> Iterator[list[_File]]:
+    some: list[_File] = []
+    size = 0
+    for file in found:
+        if some and size + file[0]["size_bytes"] > TARGET_BYTES:
+            yield some
+            some, size = [], 0
+        some.append(file)
+        size += file[0]["size_bytes"]
+    if some:
+        yield some
+
+
+def _order(table: LakeTable, entry: LogEntry) -> list[tuple[bool, Any]]:
+    """By the least values that the log has of a file, what it lacks first."""
+    least = entry.get("min") or {}
+    values = [least.get(name) for name in table.statistics]
+    return [(value is not None, value if value is not None else 0) for value in values]
+
+
+def _written(
+    table: LakeTable,
+    partition: Mapping[str, str | None],
+    fragments: Iterable[ds.ParquetFileFragment],
+) -> DataFile:
+    writer = DataFileWriter(table.reference, table, partition)
+    try:
+        for group in _row_groups(table, fragments):
+            writer.write(group)
+    except BaseException:
+        writer.abandon()
+        raise
+    return writer.close()
+
+
+def _row_groups(
+    table: LakeTable, fragments: Iterable[ds.ParquetFileFragment]
+) -> Iterator[pa.Table]:
+    """All rows, in row groups that are large enough; one that is too large stays as it is."""
+    waiting: list[pa.Table] = []
+    rows = size = 0
+    for fragment in fragments:
+        for part in fragment.split_by_row_group():
+            group = part.to_table(schema=table.schema)
+            if waiting and (size + group.nbytes > GROUP_BYTES or rows + len(group) > GROUP_ROWS):
+                yield pa.concat_tables(waiting)
+                waiting, rows, size = [], 0, 0
+            waiting.append(group)
+            rows, size = rows + len(group), size + group.nbytes
+    if waiting:
+        yield pa.concat_tables(waiting)

@@ -1,0 +1,66 @@
+"""A table's log as delta-rs reads it: state, history, and files that no version needs any more.
+
+All but `vacuumed` is for tables of any features. Source of the names: Delta's PROTOCOL.md, "Commit
+Provenance Information", and what delta-rs and Spark write of VACUUM.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import CommitProperties, DeltaTable
+
+from pipeline.lake_tables.table import Commit, TableState
+
+NOTE = "userMetadata"
+OPERATION = "binlake"
+"""Where a commit by `create_write_transaction`, of which delta-rs says WRITE, has what it was: JSON
+with its `operation` and `metrics`."""
+_DATA = ".parquet"
+
+
+def state_of(table: DeltaTable) -> TableState:
+    """The table now."""
+    metadata, files = table.metadata(), pa.table(table.get_add_actions())
+    records = files.column("num_records")
+    return TableState(
+        str(metadata.id),
+        metadata.configuration,
+        len(files),
+        pc.sum(files.column("size_bytes")).as_py() or 0,
+        None if records.null_count else pc.sum(records).as_py() or 0,
+    )
+
+
+def commits_of(table: DeltaTable, limit: int | None) -> Sequence[Commit]:
+    """The last commits, the latest first."""
+    return [_commit(entry) for entry in table.history(limit)]
+
+
+def old_files(table: DeltaTable) -> list[str]:
+    """Data files that no version within the table's retention has; without deletion vectors, of
+    which delta-rs does not know which are in use."""
+    return [path for path in table.vacuum(dry_run=True, full=True) if path.endswith(_DATA)]
+
+
+def vacuumed(table: DeltaTable, note: str) -> None:
+    """Remove them; of a table without deletion vectors."""
+    properties = CommitProperties(custom_metadata={NOTE: note})
+    table.vacuum(dry_run=False, full=True, commit_properties=properties)
+
+
+def _commit(entry: Mapping[str, Any]) -> Commit:
+    own = json.loads(entry.get(OPERATION) or "{}")
+    metrics = own.get("metrics") or entry.get("operationMetrics") or {}
+    return Commit(
+        entry["version"],
+        datetime.fromtimestamp(entry["timestamp"] / 1000, timezone.utc),
+        own.get("operation") or entry["operation"],
+        {name: str(value) for name, value in metrics.items()},
+        entry.get(NOTE),
+    )
