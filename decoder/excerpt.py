@@ -7,7 +7,8 @@ first event, the first one of its last transaction, and what says how events are
 
 `SegmentDecoder` decodes it as if it were the segment (`content`), and finds the same definitions,
 the same statements that may change tables, and the same last transaction. An excerpt may have more
-than is needed, never less: where that cannot be promised, there is none.
+than is needed, never less: where that cannot be promised, there is none. So it is where
+transactions are compressed, where one was never ended, and where too much would be in it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from decoder.table_maps import TableMaps
 from decoder.transactions import Statement
 
 LIMIT = 1 << 18
-"""Bytes of events from which on there is no excerpt: the segment itself is not much more to read."""
+"""Bytes of events beyond which there is no excerpt: most of the segment would be in it."""
 
 Events = Sequence[tuple[int, bytes]]
 """Whole events, each with its position in the file, in order."""
@@ -75,10 +76,9 @@ class Excerpt:
 
     def add(self, window: Window) -> None:
         """Take in the events that come next."""
-        if not self._possible:
-            return
-        wanted = self._of_interest(window)
-        if not self._possible:
+        self._possible = self._possible and not self._cuts_off(window)
+        wanted = self._of_interest(window) if self._possible else None
+        if wanted is None or not self._possible:
             return
         wanted[0] |= self._empty
         self._empty = False
@@ -93,6 +93,15 @@ class Excerpt:
         self._note_open(window, opening)
         self._owners = owners & {self._open}
         self._possible = self._size <= LIMIT
+
+    def _cuts_off(self, window: Window) -> bool:
+        """Return True where a transaction starts while one is open, which is then never ended.
+
+        Whether it does may depend on any event of the one before (see `decoder.transactions`).
+        """
+        marks = window.marks
+        is_open = np.append(self._open >= 0, (marks.start[:-1] >= 0) & (marks.ends[:-1] == 0))
+        return bool(((marks.starts != 0) & is_open).any())
 
     def _of_interest(self, window: Window) -> npt.NDArray[np.bool_]:
         """Which events show a definition, or may change one."""

@@ -14,8 +14,8 @@ import pyarrow as pa
 from decoder.constants import EventFlag
 from decoder.encryption.stream_cipher import StreamCipher
 from decoder.errors import BinlogError
-from decoder.excerpt import Excerpt
 from decoder.events.format_description import FormatDescriptionEvent
+from decoder.excerpt import Excerpt
 from decoder.framer import FLAGS_POSITION, Framer, has_in_use_flag
 from decoder.head import read_description
 from decoder.segments import Cut
@@ -116,8 +116,8 @@ def masked(content: bytes, position: int, *, in_use: bool = False) -> bytes:
 
 
 class _Tallying:
-    """Counts a segment's events on the way, and keeps its excerpt; a tail that is no whole transaction
-    has neither."""
+    """Counts a segment's events on the way, and keeps its excerpt. A tail that is no whole
+    transaction has neither."""
 
     def __init__(self, stretch: Stretch) -> None:
         self._stretch = stretch
