@@ -36,5 +36,11 @@ def _excerpts(
     rows = tables_of(spark, lake).read(segments_table(lake), where, _COLUMNS)
     for row in rows.to_pylist():
         if row["excerpt"] is not None and (row["ordinal"], row["start_pos"]) in wanted:
-            segment = Segment(*(row[name] for name in _COLUMNS[:-2]), row["preamble"] or b"")
+            segment = Segment(
+                row["file"],
+                row["ordinal"],
+                row["start_pos"],
+                row["transaction_pos"],
+                row["preamble"] or b"",
+            )
             yield segment, [(one["position"], one["event"]) for one in row["excerpt"]]

@@ -36,7 +36,8 @@ def in_bytes(rows: list[Row]) -> list[Row]:
     columns = {name: [row[name] for row in rows] for name in SEGMENT_COLUMNS}
     columns["transaction_pos"] = pa.array(columns["transaction_pos"], pa.int64())
     (found,) = SURVEY([pa.RecordBatch.from_pydict(columns)])
-    return found.to_pylist()
+    listed: list[Row] = found.to_pylist()
+    return listed
 
 
 def in_excerpt(rows: list[Row]) -> list[Row] | None:

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
+from pyspark.sql import SparkSession
 
 from decoder import excerpt
 from decoder.constants import EventType as T
+from pipeline.bronze.tables import SEGMENTS, segments_table
+from pipeline.lake import Lake
+from pipeline.lake_tables.native import NativeTables
+from pipeline.lake_tables.table import Step
+from pipeline.progress import QuietProgress
+from pipeline.settings import Settings
+from pipeline.silver.segment_tasks import Work, results
+from pipeline.silver.segments import SegmentRef, between
+from pipeline.silver.survey import find
+from pipeline.starting import Spark, StartingSpark
 from tests.support.encrypted_log import PLAIN
 from tests.support.event_bytes import DATA, event_bytes, format_description, log_bytes
 from tests.support.excerpted import ONE_SEGMENT, in_bytes, in_excerpt, require_same, segments
@@ -169,3 +183,33 @@ def pieces() -> st.SearchStrategy[bytes]:
 def test_logs_of_any_events(events: list[bytes], target: int, log: Path) -> None:
     log.write_bytes(log_bytes(*events))
     require_same(log, target)
+
+
+def test_only_segments_without_an_excerpt_and_those_seen_before_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never() -> SparkSession:
+        raise AssertionError("Spark is started")
+
+    spark = StartingSpark(never, "local[2]")
+    lake = Lake(str(tmp_path / "lake"))
+    file = ROOT / "demo" / "binlogs" / "binlog.000003"
+    of_segments = list(segments(file, 20_000))
+    batch = pa.Table.from_pylist([row for rows in of_segments for row in rows], SEGMENTS)
+    NativeTables(lake).append(segments_table(lake), batch, Step("bronze", 1))
+    refs = between(spark, lake, "shop", (0, 0), (9, 0))
+    seen = {refs[1].place: ""}
+    read: list[SegmentRef] = []
+
+    def noted(spark: Spark, settings: Settings, work: Work, *more: Any) -> Iterator[Any]:
+        read.extend(work.refs)
+        yield from results(spark, settings, work, *more)
+
+    monkeypatch.setattr("pipeline.silver.survey.results", noted)
+    of_source = Settings(source="shop", lake=lake.root, engine="local")
+    found = find(spark, of_source, refs, QuietProgress(), seen)
+    expected = [row for rows in of_segments for row in in_bytes(rows)]
+    assert sorted(map(repr, found)) == sorted(map(repr, expected))
+    without = [rows[0]["start_pos"] for rows in of_segments if rows[0]["excerpt"] is None]
+    assert [ref.start_pos for ref in read] == sorted([refs[1].start_pos, *without])
+    assert 1 < len(read) < len(refs)
