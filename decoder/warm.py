@@ -23,6 +23,8 @@ from decoder.constants import BINARY_COLLATION, ColumnType, LogicalType
 from decoder.definition import ColumnDefinition
 from decoder.dumped_rows import behind_space, insert_rows, line_rows
 from decoder.dumped_statements import statement_end
+from decoder.excerpt import Excerpt
+from decoder.framer import Framer
 from decoder.kernel_cache import WARM, cache_folder
 from decoder.memory import INTERPRETED
 from decoder.options import TypeOptions
@@ -95,6 +97,9 @@ def use_every_kernel() -> None:
     for column, byte in _UNRECORDED:
         reader(column, _OPTIONS[0]).read(_one_cell(byte))
     unpack(np.zeros(SLACK, np.uint8), 0, 0, 0, limit=1)
+    excerpt = Excerpt()
+    for window in Framer().feed(recorded):
+        excerpt.add(window)
     _read_dumped_rows()
 
 
