@@ -50,7 +50,7 @@ _SHORTEST = len(MAGIC) + HEADER_LENGTH
 
 
 class Window:
-    """Framed events that follow each other; `first` marks where they start.
+    """Framed events that follow each other in `buffer`; `first` marks where they start.
 
     `ends`: file positions behind each event; `boundaries`: those between transactions, and
     `boundary_events`: the events before them. `last` is the mark at the end, where it is known
@@ -62,7 +62,7 @@ class Window:
     ) -> None:
         self.frames = frames
         self.marks = marks
-        self._buffer = buffer
+        self.buffer = buffer
         self._base = first.position - int(frames.offset[0])
         self._known = [first] if last is None else [first, last]
         self.ends: npt.NDArray[np.int64] = self._base + frames.offset + frames.size
@@ -86,7 +86,7 @@ class Window:
         before = self._known[index - 1]
         if before.position == position:
             return before
-        stretch = self._buffer[before.position - self._base : position - self._base]
+        stretch = self.buffer[before.position - self._base : position - self._base]
         mark = Mark(position, zlib.crc32(stretch.data, before.crc))
         self._known.insert(index, mark)
         return mark
@@ -94,7 +94,7 @@ class Window:
     def event(self, index: int) -> bytes:
         """One event's bytes, with header and checksum."""
         offset = int(self.frames.offset[index])
-        return self._buffer[offset : offset + int(self.frames.size[index])].tobytes()
+        return self.buffer[offset : offset + int(self.frames.size[index])].tobytes()
 
     def bytes_at(
         self, events: npt.NDArray[np.int64], at: int | npt.NDArray[np.int64], count: int
@@ -105,7 +105,7 @@ class Window:
         they are any bytes.
         """
         offsets = (self.frames.body[events] + at)[:, None] + np.arange(count)
-        taken: npt.NDArray[np.uint8] = self._buffer[np.minimum(offsets, len(self._buffer) - 1)]
+        taken: npt.NDArray[np.uint8] = self.buffer[np.minimum(offsets, len(self.buffer) - 1)]
         return taken
 
 

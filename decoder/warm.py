@@ -29,6 +29,8 @@ from decoder.definition import ColumnDefinition
 from decoder.dumped_rows import behind_space, insert_rows, line_rows
 from decoder.dumped_statements import statement_end
 from decoder.events.table_map import TableMapEvent
+from decoder.excerpt import Excerpt
+from decoder.framer import Framer
 from decoder.inspect import events
 from decoder.kernel_cache import WARM, cache_folder
 from decoder.memory import INTERPRETED
@@ -105,6 +107,9 @@ def use_every_kernel() -> None:
     for column, byte in _UNRECORDED:
         reader(column, _OPTIONS[0]).read(_one_cell(byte))
     unpack(np.zeros(SLACK, np.uint8), 0, 0, 0, limit=1)
+    excerpt = Excerpt()
+    for window in Framer().feed(recorded):
+        excerpt.add(window)
     _read_dumped_rows()
 
 

@@ -15,6 +15,7 @@ from decoder.constants import EventFlag
 from decoder.encryption.stream_cipher import StreamCipher
 from decoder.errors import BinlogError
 from decoder.events.format_description import FormatDescriptionEvent
+from decoder.excerpt import Excerpt
 from decoder.framer import FLAGS_POSITION, Framer, has_in_use_flag
 from decoder.head import read_description
 from decoder.segments import Cut
@@ -115,11 +116,13 @@ def masked(content: bytes, position: int, *, in_use: bool = False) -> bytes:
 
 
 class _Tallying:
-    """Counts a segment's events on the way; a tail that is no whole transaction is not counted."""
+    """Counts a segment's events on the way, and keeps its excerpt. A tail that is no whole
+    transaction has neither."""
 
     def __init__(self, stretch: Stretch) -> None:
         self._stretch = stretch
         self._tally = Tally()
+        self._excerpt = Excerpt()
         self._framer = Framer(verify=False)
         cut = stretch.cut
         self._description: FormatDescriptionEvent | None = None
@@ -133,8 +136,9 @@ class _Tallying:
         if self._description is None:
             self._description = read_description(content)
         for start in range(0, len(content), WINDOW):
-            windows = self._framer.feed(content[start : start + WINDOW])
-            self._tally.add(windows, self._description)
+            for window in self._framer.feed(content[start : start + WINDOW]):
+                self._tally.add([window], self._description)
+                self._excerpt.add(window)
 
     def values(self) -> dict[str, Any]:
         tally = self._tally
@@ -144,7 +148,15 @@ class _Tallying:
             "first_committed_at": tally.first_committed_at,
             "last_committed_at": tally.last_committed_at,
             "gtids": tally.gtid_text,
+            "excerpt": self._events(),
         }
+
+    def _events(self) -> list[dict[str, Any]] | None:
+        """The excerpt, if all of the segment was framed."""
+        framer, events = self._framer, self._excerpt.events
+        if framer.fault or framer.end.position != self._stretch.cut.end.position or events is None:
+            return None
+        return [{"position": position, "event": event} for position, event in events]
 
 
 def _values(stretch: Stretch, part: int, content: bytes) -> dict[str, Any]:

@@ -32,6 +32,12 @@ SEGMENTS = pa.schema(
         pa.field("first_committed_at", pa.timestamp("us", "UTC")),
         pa.field("last_committed_at", pa.timestamp("us", "UTC")),
         pa.field("gtids", pa.string()),
+        # the events that silver's survey of definitions reads in place of the content (see
+        # `decoder.excerpt`), in the row that is part 0; null: it reads the content
+        pa.field(
+            "excerpt",
+            pa.list_(pa.struct([pa.field("position", pa.int64()), pa.field("event", pa.binary())])),
+        ),
         # bronze's batch that wrote it
         pa.field("batch", pa.int64()),
     ]

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from decoder import schemas
 from decoder.definition import TableDefinition
+from decoder.excerpt import Events, content as excerpt_content
 from decoder.faults import STATEMENT_DML
 from decoder.options import TypeOptions
 from decoder.results import Changes, Definitions, Faults, Result, Statements, Transactions
@@ -27,7 +28,7 @@ from pipeline.catalog.effects import TableName
 from pipeline.silver.lossy import LOSSY, lossy_counts
 from pipeline.silver.server_version import server_version
 from pipeline.silver.statement_faults import NamedTables
-from pipeline.silver.stretches import SEEN_BEFORE, Place, Splitter, marked
+from pipeline.silver.stretches import SEEN_BEFORE, Place, Split, Splitter, marked
 from pipeline.silver.table_names import TableNames
 
 SEGMENT_COLUMNS = (
@@ -181,22 +182,30 @@ class Survey:
         splitter = Splitter(self.seen)
         for segment, parts in _segments(rows):
             split = splitter.split(segment, parts)
-            found = []
-            last = _last_lsn(split.seen)
-            server: str | None = None
-            for stretch, content in split.stretches:
-                for row in self._stretch(stretch, content):
-                    if row["kind"] == "segment":
-                        last = max(filter(None, (last, row["lsn"])), default=None)
-                        server = row["content"]
-                    else:
-                        found.append(row)
-            end = {"kind": "segment", "lsn": last, "pos": segment.start_pos, "content": server}
-            found.append(end)
-            yield pa.RecordBatch.from_pylist(
-                [{"file": segment.file, "ordinal": segment.ordinal, **row} for row in found],
-                schema=FOUND,
-            )
+            yield pa.RecordBatch.from_pylist(self._segment(segment, split), schema=FOUND)
+
+    def of_excerpt(self, segment: Segment, events: Events) -> list[dict[str, Any]]:
+        """The same rows from the segment's excerpt (see `decoder.excerpt`)."""
+        content, places = excerpt_content(events, segment.start_pos)
+        split = Split([(segment, iter([pa.py_buffer(content)]))])
+        found = self._segment(segment, split)
+        for row in found:
+            row["lsn"], row["pos"] = (_placed(row[name], places) for name in ("lsn", "pos"))
+        return found
+
+    def _segment(self, segment: Segment, split: Split) -> list[dict[str, Any]]:
+        found = []
+        last = _last_lsn(split.seen)
+        server: str | None = None
+        for stretch, content in split.stretches:
+            for row in self._stretch(stretch, content):
+                if row["kind"] == "segment":
+                    last = max(filter(None, (last, row["lsn"])), default=None)
+                    server = row["content"]
+                else:
+                    found.append(row)
+        end = {"kind": "segment", "lsn": last, "pos": segment.start_pos, "content": server}
+        return [{"file": segment.file, "ordinal": segment.ordinal, **row} for row in (*found, end)]
 
     def _stretch(self, segment: Segment, parts: Iterator[pa.Buffer]) -> Iterator[dict[str, Any]]:
         first = next(parts)
@@ -215,6 +224,14 @@ class Survey:
             if self.wanted(definition.schema, definition.table):
                 text = definition.to_json()
                 yield {"kind": "definition", "lsn": lsn, "pos": pos, "content": text}
+
+
+def _placed(lsn: int | None, places: Mapping[int, int]) -> int | None:
+    """An LSN (or a position) of an excerpt as the segment has it; before the segment it is one."""
+    if lsn is None:
+        return None
+    position = lsn & ((1 << OFFSET_BITS) - 1)
+    return lsn - position + places.get(position, position)
 
 
 def _last_lsn(transactions: pa.RecordBatch | None) -> int | None:

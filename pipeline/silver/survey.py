@@ -18,6 +18,7 @@ from pipeline.server.version import server_number
 from pipeline.settings import Settings
 from pipeline.silver.beginning import Beginning
 from pipeline.silver.decode import FOUND, OFFSET_BITS, Survey
+from pipeline.silver.excerpts import excerpts
 from pipeline.silver.plan import PlannedTable, planned_tables
 from pipeline.silver.segment_tasks import Work, results
 from pipeline.silver.segments import Mark, SegmentRef
@@ -61,14 +62,24 @@ def find(
     *,
     apart: bool = False,
 ) -> list[Found]:
-    """Read the segments once, without their rows: rows of `FOUND`, in no order.
+    """What the segments show of definitions: rows of `FOUND`, in no order.
 
-    `seen`: see `pipeline.silver.stretches`; `apart`: see `Work`.
+    Bronze has excerpts for that. Only segments without one are read, and those of which something
+    was `seen` before (see `pipeline.silver.stretches`). `apart`: see `Work`.
     """
-    work = Work("read definitions", refs, apart)
-    search = _Search(Survey(settings.type_options, settings.wanted, seen))
-    tasks = results(spark, settings, work, search, progress)
-    return [row for found in tasks for row in found.to_pylist()]
+    survey = Survey(settings.type_options, settings.wanted, seen)
+    found: list[Found] = []
+    surveyed = set()
+    for segment, events in excerpts(spark, settings.layout, settings.source, refs):
+        place = segment.ordinal, segment.start_pos
+        if place not in seen:
+            found += survey.of_excerpt(segment, events)
+            surveyed.add(place)
+    if rest := [ref for ref in refs if ref.place not in surveyed]:
+        work = Work("read definitions", rest, apart or len(rest) < len(refs))
+        for rows in results(spark, settings, work, _Search(survey), progress):
+            found += rows.to_pylist()
+    return found
 
 
 def definitions(rows: Iterable[Found]) -> list[tuple[Position, TableDefinition]]:
