@@ -43,6 +43,7 @@ PIPELINE_ORDER = (
     (
         "errors",
         "lake",
+        "memory",
         "report",
         "progress",
         "time_zone",
