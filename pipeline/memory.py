@@ -22,7 +22,7 @@ _LARGEST = 32 << 20
 def keep_freed() -> None:
     """Have Arrow and Python allocate from one heap that keeps what is freed.
 
-    It holds for threads that begin later: call it first in a program. Without glibc it does nothing.
+    It holds for threads that begin later: a program calls it first. Only glibc can do it.
     """
     if (libc := _glibc()) is None:
         return

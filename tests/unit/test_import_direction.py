@@ -25,6 +25,7 @@ DECODER_ORDER = (
         "kernel_cache",
         "instructions",
         "memory",
+        "dealing",
         "crc32_tables",
         "crc32_folding",
         "crc32_aarch64",
