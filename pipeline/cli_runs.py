@@ -69,12 +69,13 @@ def set_up_run(
     conf: Path | None, **options: str | list[str] | None
 ) -> tuple[Settings, Progress, bool]:
     """The settings, with the log as they ask for it; whether its lines tell everything."""
-    from pipeline.log_lines import set_up
-    from pipeline.log_progress import LogProgress
     from pipeline.memory import keep_freed
-    from pipeline.progress import for_terminal
 
     keep_freed()
+    from pipeline.log_lines import set_up
+    from pipeline.log_progress import LogProgress
+    from pipeline.progress import for_terminal
+
     # Before the settings are read: what is wrong with them is said as it was asked for.
     if options["log"] == "json":
         set_up("json")

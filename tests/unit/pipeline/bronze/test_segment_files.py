@@ -81,7 +81,6 @@ def files(tmp_path: Path) -> list[Path]:
 def test_threads_and_sparks_workers_write_the_same_bytes(
     spark: SparkSession, files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dealing, "LEAST_BYTES", 1)
     monkeypatch.setattr(dealing, "MOST_BYTES", 1_200_000)
     by_spark = written_by(SparkEngine(spark), tmp_path / "spark", files)
     one_by_one = written_by(LocalEngine(1), tmp_path / "one", files)
