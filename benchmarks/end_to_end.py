@@ -19,6 +19,7 @@ from benchmarks.figures import Tables, gold_figures
 from benchmarks.peak import WorkerPeak
 from benchmarks.workload import SCHEMA, TABLES, Recording, workload
 from pipeline.lake import Lake
+from pipeline.memory import keep_freed
 from pipeline.progress import for_terminal
 from pipeline.run import run_layers
 from pipeline.settings import Settings
@@ -71,6 +72,7 @@ def settings_for(
 
 def started(settings: Settings, name: str) -> SparkSession:
     """Spark, once it is up: it has done something."""
+    keep_freed()
     spark = session(settings, name)
     spark.range(1).count()
     return spark

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from decoder import schemas
 from decoder.blocks import MAX_ROWS
-from decoder.columns.arrays import allocate, integers, strings
+from decoder.columns.arrays import allocate, integers, repeated, strings
 from decoder.memory import Array, Bytes, copy_32, inline_kernel, kernel, store_8, store_32, store_64
 from decoder.session import GTID, GTID_LENGTH, SERVER, START
 from decoder.table_reader import Images, TableReader
@@ -31,7 +31,7 @@ OPERATIONS = ("insert", "update", "delete")
 
 _NONE_ABSENT = pa.nulls(MAX_ROWS, pa.list_(pa.string()))
 _NO_DIFFS = pa.nulls(MAX_ROWS, schemas.JSON_DIFF)
-_OPERATION_ARRAYS = [strings([name] * MAX_ROWS) for name in OPERATIONS]
+_OPERATION_ARRAYS = [repeated(name, MAX_ROWS) for name in OPERATIONS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Origin:
     @classmethod
     def of(cls, file: str, ordinal: int) -> Origin:
         """For a file's name and ordinal."""
-        return cls(strings([file] * MAX_ROWS), ordinal)
+        return cls(repeated(file, MAX_ROWS), ordinal)
 
 
 def changes_batch(

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from decoder.columns.arrays import integers, strings
+from decoder.columns.arrays import integers, repeated
 from decoder.columns.cells import CellError, Cells
 from decoder.columns.json_diffs import read_json_diffs
 from decoder.columns.validity import without
@@ -77,7 +77,7 @@ def _maps(found: list[tuple[str, npt.NDArray[np.int64], pa.Array]], rows: int) -
     """The entries of all columns, gathered by row."""
     row_of = np.concatenate([of for _, of, _ in found])
     order = integers(np.argsort(row_of, kind="stable"))
-    names = [strings([column] * len(of)) for column, of, _ in found]
+    names = [repeated(column, len(of)) for column, of, _ in found]
     keys = pa.concat_arrays(names).take(order)
     values = pa.concat_arrays([texts for _, _, texts in found]).take(order)
     entries = pa.StructArray.from_arrays([keys, values], fields=list(_ENTRY))

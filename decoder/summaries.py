@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from decoder import schemas
 from decoder.cascades import cascade_columns
-from decoder.columns.arrays import integers, strings
+from decoder.columns.arrays import integers, repeated, strings
 from decoder.row_spans import RowSpan, spans_by_place
 from decoder.session import (
     BYTES,
@@ -79,7 +79,7 @@ def transactions_batch(
     original = np.where(rows[:, ORIGINAL] >= 0, rows[:, ORIGINAL], committed)
     columns = [
         integers(lsn),
-        strings([file] * len(rows)),
+        repeated(file, len(rows)),
         integers(rows[:, START]),
         _nullable(rows[:, STOP], ended),
         _texts(rows, gtids),

@@ -55,6 +55,9 @@ def set_up_run(
     conf: Path | None, **options: str | list[str] | None
 ) -> tuple[Settings, Progress, bool]:
     """The settings, with the log as they ask for it; whether its lines tell everything."""
+    from pipeline.memory import keep_freed
+
+    keep_freed()
     from pipeline.log_lines import set_up
     from pipeline.log_progress import LogProgress
     from pipeline.progress import for_terminal

@@ -22,6 +22,7 @@ from decoder.warm import warm
 from pipeline.cancellation import heed
 from pipeline.job_progress import following
 from pipeline.kernels import warm_first
+from pipeline.memory import give_back
 from pipeline.progress import Task
 from pipeline.sessions import is_connected, master_of, tasks_of_a_job
 from pipeline.settings import Settings
@@ -122,6 +123,7 @@ class LocalEngine:
                 cancelled.set()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
+        give_back()
         return found
 
 

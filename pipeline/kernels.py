@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 
 from decoder.warm import is_warm, warm
+from pipeline.memory import keep_freed
 from pipeline.progress import Progress
 from pipeline.sessions import is_connected, master_of
 from pipeline.shipping import on_this_machine
@@ -37,6 +38,7 @@ def warm_first(function: Batches) -> Batches:
     """
 
     def on_a_warm_machine(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        keep_freed()
         warm()
         return function(batches)
 

@@ -54,11 +54,23 @@ def nullable_integers(values: Sequence[int | None], kind: pa.DataType) -> pa.Arr
 
 def strings(texts: Sequence[str | None]) -> pa.StringArray:
     """A string array; None is NULL."""
-    encoded = [(text or "").encode() for text in texts]
-    offsets = np.zeros(len(encoded) + 1, np.int32)
-    np.cumsum([len(text) for text in encoded], out=offsets[1:])
-    buffers = [_validity(texts), pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
-    return pa.Array.from_buffers(pa.string(), len(encoded), buffers)
+    present = [text or "" for text in texts]
+    joined = "".join(present)
+    encoded: Sequence[str | bytes] = present
+    if not joined.isascii():
+        encoded = [text.encode() for text in present]
+    offsets = np.zeros(len(texts) + 1, np.int32)
+    np.cumsum(np.fromiter(map(len, encoded), np.int64, len(texts)), out=offsets[1:])
+    buffers = [_validity(texts), pa.py_buffer(offsets), pa.py_buffer(joined.encode())]
+    return pa.Array.from_buffers(pa.string(), len(texts), buffers)
+
+
+def repeated(text: str, length: int) -> pa.StringArray:
+    """A string array that has one text everywhere."""
+    data = text.encode()
+    offsets = np.arange(length + 1, dtype=np.int32) * np.int32(len(data))
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data * length)]
+    return pa.Array.from_buffers(pa.string(), length, buffers)
 
 
 def _validity(values: Sequence[object]) -> pa.Buffer | None:

@@ -19,12 +19,12 @@ from pipeline.bronze.ingest import (
     write_all,
 )
 from pipeline.bronze.plan import FilePlan, from_body
-from pipeline.bronze.segment_files import Written
 from pipeline.bronze.tables import segments_table
 from pipeline.engine import Engine, engine_of
 from pipeline.lake_tables.conditions import equal
 from pipeline.lake_tables.opening import tables_of
 from pipeline.lake_tables.tables import Tables
+from pipeline.lake_tables.target_writer import Written
 from pipeline.ledger import Ledger, Plan
 from pipeline.progress import Progress, Task
 from pipeline.settings import Settings

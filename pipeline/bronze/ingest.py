@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from types import MappingProxyType
 
 import pyarrow as pa
@@ -15,23 +15,23 @@ from decoder.encryption.stream_cipher import StreamCipher
 from decoder.framer import FLAGS_POSITION
 from pipeline.bronze.archive import ArchiveError
 from pipeline.bronze.plan import FilePlan
-from pipeline.bronze.rows import Stretch, masked
-from pipeline.bronze.segment_files import FILE_BYTES, Written, write_segments
+from pipeline.bronze.rows import Stretch, masked, segment_rows
 from pipeline.bronze.storage import opened, read_anew, read_windows
 from pipeline.bronze.tables import segments_table
+from pipeline.dealing import dealt
 from pipeline.engine import Engine
 from pipeline.lake_tables.conditions import among, equal
 from pipeline.lake_tables.table import LakeTable, Step
 from pipeline.lake_tables.tables import Change, Tables
+from pipeline.lake_tables.target_writer import Destination, TargetWriter, Written
 from pipeline.progress import Task
 
 Ciphers = Mapping[str, StreamCipher]
 """What reads encrypted files, by path."""
 _NONE: Ciphers = MappingProxyType({})
 
-TASK_BYTES = FILE_BYTES
-"""At most about as many bytes go through one task, into one Parquet file."""
-_LEAST_TASK_BYTES = 32 << 20
+SEGMENTS = "segments"
+"""The only target of what tasks write."""
 
 
 def write_all(
@@ -45,16 +45,17 @@ def write_all(
 
     Fails as a whole where a file is not any more as it was planned.
     """
-    dealt = list(chunks(stretches, engine.tasks))
-    sizes = [sum(stretch.size for stretch in chunk) for chunk in dealt]
-    written = engine.run(partial(write_segments, folder, table), dealt, progress, sizes)
+    size = attrgetter("size")
+    tasks = list(dealt(list(stretches), size, engine.tasks, _of_one_archive))
+    sizes = [sum(map(size, task)) for task in tasks]
+    written = engine.run(partial(write_segments, folder, table), tasks, progress, sizes)
     return [result for _, result in sorted(written, key=itemgetter(0))]
 
 
 def commit_segments(tables: Tables, source: str, batch: int, written: Sequence[Written]) -> None:
     """Make what tasks have written a part of `bronze/segments`, as one step of the batch."""
-    files = [file for one in written for file in one.files]
-    rests = [one.rest for one in written if one.rest is not None]
+    files = [file for one in written for file in one.files.get(SEGMENTS, ())]
+    rests = [one.rest[SEGMENTS] for one in written if SEGMENTS in one.rest]
     if files or rests:
         rest = pa.concat_tables(rests) if rests else None
         step = Step(f"bronze/{source}/segments", batch)
@@ -74,25 +75,20 @@ def stretches_of(
             yield Stretch(file.row, cut, tail, size, batch, cipher, file.codec)
 
 
-def chunks(stretches: Iterable[Stretch], tasks: int) -> Iterator[list[Stretch]]:
-    """Stretches that follow each other, as many as one of so many tasks is to read.
+def _of_one_archive(before: Stretch, after: Stretch) -> bool:
+    """Each task would have to read a compressed file from its start."""
+    return after.codec is not None and before.row.path == after.row.path
 
-    Those of one compressed file stay together: each task would have to read it from the start.
+
+def write_segments(folder: str, table: LakeTable, stretches: Sequence[Stretch]) -> Written:
+    """Write the segments of one task to files in `folder`; what is too little for one comes back.
+
+    Raises OSError or BinlogError where a file is no longer as it was planned.
     """
-    all_of_them = list(stretches)
-    total = sum(stretch.size for stretch in all_of_them)
-    most = min(max(total // tasks, _LEAST_TASK_BYTES), TASK_BYTES)
-    chunk: list[Stretch] = []
-    size = 0
-    for stretch in all_of_them:
-        same = chunk and stretch.codec and chunk[-1].row.path == stretch.row.path
-        if chunk and not same and size + stretch.size > most:
-            yield chunk
-            chunk, size = [], 0
-        chunk.append(stretch)
-        size += stretch.size
-    if chunk:
-        yield chunk
+    with TargetWriter({SEGMENTS: Destination(folder, table)}) as writer:
+        for row in segment_rows(stretches):
+            writer.add(SEGMENTS, row)
+        return writer.finish()
 
 
 def still_as_planned(

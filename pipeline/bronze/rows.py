@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from decoder.constants import EventFlag
@@ -25,7 +26,7 @@ from pipeline.bronze.resumed_file import ResumedFile
 from pipeline.bronze.storage import WINDOW
 from pipeline.bronze.tables import SEGMENTS
 
-_BATCH_BYTES = 8 << 20
+_CONTENT = SEGMENTS.get_field_index("content")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +47,15 @@ class Stretch:
         return self.cut.end.position - self.cut.start.position
 
 
-def segment_batches(stretches: Iterable[Stretch]) -> Iterator[pa.RecordBatch]:
-    """The rows, as many to a batch as are small together: a large one has a batch of its own."""
-    rows: list[dict[str, Any]] = []
-    size = 0
+def segment_rows(stretches: Iterable[Stretch]) -> Iterator[pa.RecordBatch]:
+    """The rows, each a batch that has its bytes as they were read."""
     for _, of_one_file in groupby(stretches, key=lambda stretch: stretch.row.path):
         for row in _rows_of_file(list(of_one_file)):
-            if rows and size + len(row["content"]) > _BATCH_BYTES:
-                yield pa.RecordBatch.from_pylist(rows, schema=SEGMENTS)
-                rows, size = [], 0
-            rows.append(row)
-            size += len(row["content"])
-    if rows:
-        yield pa.RecordBatch.from_pylist(rows, schema=SEGMENTS)
+            content = pa.py_buffer(row["content"])
+            offsets = pa.py_buffer(np.array([0, content.size], np.int32))
+            cell = pa.Array.from_buffers(pa.binary(), 1, [None, offsets, content])
+            batch = pa.RecordBatch.from_pylist([row | {"content": b""}], schema=SEGMENTS)
+            yield batch.set_column(_CONTENT, SEGMENTS.field(_CONTENT), cell)
 
 
 def _rows_of_file(stretches: Sequence[Stretch]) -> Iterator[dict[str, Any]]:

@@ -11,6 +11,7 @@ from pipeline import stores
 from pipeline.catalog.definitions import append_items
 from pipeline.catalog.effects import TableName
 from pipeline.lake import Lake
+from pipeline.lake_tables.target_writer import Destination
 from pipeline.ledger import Ledger, Plan
 from pipeline.progress import Progress
 from pipeline.settings import Settings
@@ -33,7 +34,6 @@ from pipeline.silver.plan import SilverPlan
 from pipeline.silver.quarantine import append_faults, resolve, still_faulty, supersede
 from pipeline.silver.segment_tasks import Work, results
 from pipeline.silver.segments import SegmentRef
-from pipeline.silver.target_writer import Destination
 from pipeline.silver.views import write_views
 from pipeline.starting import Spark, expected
 

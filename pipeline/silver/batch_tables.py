@@ -13,6 +13,7 @@ from pipeline.lake_tables.data_files import row_groups
 from pipeline.lake_tables.opening import tables_of
 from pipeline.lake_tables.table import LakeTable, Step
 from pipeline.lake_tables.tables import Tables
+from pipeline.lake_tables.target_writer import Destination
 from pipeline.progress import Task
 from pipeline.settings import Settings
 from pipeline.silver.decode import (
@@ -31,7 +32,6 @@ from pipeline.silver.tables import (
     statements_table,
     transactions_table,
 )
-from pipeline.silver.target_writer import Destination
 from pipeline.starting import Spark
 
 

@@ -256,23 +256,32 @@ def _segments(
     rows: Iterable[pa.RecordBatch],
 ) -> Iterator[tuple[Segment, Iterator[pa.Buffer]]]:
     """Each segment with its parts, which must be read before the next segment is asked for."""
-    cells = (
-        {name: batch.column(name)[i] for name in SEGMENT_COLUMNS}
+    keyed = (
+        (_segment_of(batch, i), _cell(batch.column("content"), i))
         for batch in rows
         for i in range(batch.num_rows)
     )
-    keyed = ((_segment_of(row), row["content"].as_buffer()) for row in cells)
     for segment, parts in groupby(keyed, key=lambda pair: pair[0]):
         yield segment, (content for _, content in parts)
 
 
-def _segment_of(row: Mapping[str, Any]) -> Segment:
+def _cell(column: pa.BinaryArray, row: int) -> pa.Buffer:
+    """A cell's bytes as they are in the column: its scalar would be a copy."""
+    _, offsets, data = column.buffers()
+    start, end = np.frombuffer(offsets, np.int32)[column.offset + row :][:2].tolist()
+    return data.slice(start, end - start)
+
+
+def _segment_of(batch: pa.RecordBatch, row: int) -> Segment:
+    def value(name: str) -> Any:
+        return batch.column(name)[row].as_py()
+
     return Segment(
-        file=row["file"].as_py(),
-        ordinal=row["ordinal"].as_py(),
-        start_pos=row["start_pos"].as_py(),
-        transaction_pos=row["transaction_pos"].as_py(),
-        preamble=row["preamble"].as_py() or b"",
+        file=value("file"),
+        ordinal=value("ordinal"),
+        start_pos=value("start_pos"),
+        transaction_pos=value("transaction_pos"),
+        preamble=value("preamble") or b"",
     )
 
 

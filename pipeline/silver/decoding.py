@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from pipeline.lake_tables.table import DataFile
+from pipeline.lake_tables.target_writer import Destination, Limits, TargetWriter, Written
 from pipeline.silver.decode import PARTS, STAGED_TRANSACTIONS, TRANSACTIONS, Decode
 from pipeline.silver.lossy import COUNTS, LOSSY, LossyCounts, summed
-from pipeline.silver.target_writer import Destination, Limits, TargetWriter, Written
 from pipeline.silver.transactions import whole
 
 HELD_BYTES = 64 << 20
@@ -34,7 +34,7 @@ class DecodeAndWrite:
     scratch: str
 
     def __call__(self, rows: Iterator[pa.RecordBatch]) -> Written:
-        """See `pipeline.silver.target_writer`."""
+        """See `pipeline.lake_tables.target_writer`."""
         seen = 0
         with TargetWriter(self.destinations, scratch=self.scratch) as writer:
             for target, batch in self.decode(rows):

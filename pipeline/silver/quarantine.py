@@ -34,6 +34,7 @@ from pipeline.lake_tables.conditions import (
 from pipeline.lake_tables.opening import tables_of
 from pipeline.lake_tables.table import Step
 from pipeline.lake_tables.tables import constant
+from pipeline.lake_tables.target_writer import Destination, TargetWriter
 from pipeline.report import one_for_each_cause
 from pipeline.settings import Settings
 from pipeline.silver.decode import (
@@ -46,7 +47,6 @@ from pipeline.silver.decode import (
 from pipeline.silver.plan import Retried
 from pipeline.silver.segments import SegmentRef
 from pipeline.silver.tables import QUARANTINE, quarantine_table, statements_table
-from pipeline.silver.target_writer import Destination, TargetWriter
 from pipeline.starting import Spark
 
 RETRYABLE = ("undecodable", "unsupported", "lossy_key")

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from decoder.options import TypeOptions
 from decoder.segment import Segment
-from pipeline.bronze.rows import Stretch, segment_batches
+from pipeline.bronze.rows import Stretch, segment_rows
 from pipeline.bronze.scan import ScanTask, scan
 from pipeline.silver.decode import SEGMENT_COLUMNS, Survey
 from tests.support.bronze_rows import file_row
@@ -27,7 +27,7 @@ def segments(file: Path, target: int, part_size: int | None = None) -> Iterator[
     row = file_row(file.name, 3, path=str(file))
     for cut in scanned.cuts:
         stretches = [Stretch(row, cut, False, part_size, 1)]
-        rows = [one for batch in segment_batches(stretches) for one in batch.to_pylist()]
+        rows = [one for batch in segment_rows(stretches) for one in batch.to_pylist()]
         yield sorted(rows, key=lambda one: one["part"])
 
 

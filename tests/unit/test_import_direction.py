@@ -25,6 +25,7 @@ DECODER_ORDER = (
         "kernel_cache",
         "instructions",
         "memory",
+        "dealing",
         "crc32_tables",
         "crc32_folding",
         "crc32_aarch64",
@@ -43,6 +44,7 @@ PIPELINE_ORDER = (
     (
         "errors",
         "lake",
+        "memory",
         "report",
         "progress",
         "time_zone",

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, strategies as st
 
-from decoder.columns.arrays import integers, nullable_integers, strings
+from decoder.columns.arrays import integers, nullable_integers, repeated, strings
 
 RECORDING = Path(__file__).parents[3] / "data" / "plain.binlog"
 INT32 = st.integers(-(1 << 31), (1 << 31) - 1)
@@ -26,6 +26,11 @@ def same(array: pa.Array, expected: pa.Array) -> bool:
 @given(texts=st.lists(st.none() | st.text()))
 def test_strings(texts: list[str | None]) -> None:
     assert same(strings(texts), pa.array(texts, pa.string()))
+
+
+@given(text=st.text(), length=st.integers(0, 5))
+def test_a_repeated_string(text: str, length: int) -> None:
+    assert same(repeated(text, length), pa.array([text] * length, pa.string()))
 
 
 @pytest.mark.parametrize(

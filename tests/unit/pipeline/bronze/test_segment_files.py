@@ -14,16 +14,17 @@ from pyspark.sql import SparkSession
 
 from decoder.large_event import Mark
 from decoder.segments import Cut
-from pipeline.bronze import ingest, rows
-from pipeline.bronze.ingest import stretches_of, write_all
+from pipeline import dealing
+from pipeline.bronze import rows
+from pipeline.bronze.ingest import SEGMENTS as TARGET, stretches_of, write_all, write_segments
 from pipeline.bronze.plan import FilePlan
-from pipeline.bronze.rows import Stretch, segment_batches
+from pipeline.bronze.rows import Stretch
 from pipeline.bronze.scan import ScanTask, scan_all
-from pipeline.bronze.segment_files import Written, write_segments
 from pipeline.bronze.tables import SEGMENTS, segments_table
 from pipeline.engine import Engine, LocalEngine, SparkEngine
 from pipeline.lake import Lake
 from pipeline.lake_tables.native import NativeTables
+from pipeline.lake_tables.target_writer import Written
 from pipeline.progress import QuietProgress
 from tests.support.archives import pack
 from tests.support.bronze_input import FILES, Bronze
@@ -59,9 +60,9 @@ def written_by(engine: Engine, folder: Path, files: Sequence[Path]) -> list[Any]
 def described(written: Written) -> tuple[Any, ...]:
     files = [
         (hashlib.sha256(Path(file.folder, file.name).read_bytes()).digest(), replace(file, name=""))
-        for file in written.files
+        for file in written.files.get(TARGET, ())
     ]
-    return [(digest, replace(file, folder="")) for digest, file in files], written.rest
+    return [(digest, replace(file, folder="")) for digest, file in files], written.rest.get(TARGET)
 
 
 @pytest.fixture
@@ -80,7 +81,7 @@ def files(tmp_path: Path) -> list[Path]:
 def test_threads_and_sparks_workers_write_the_same_bytes(
     spark: SparkSession, files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ingest, "TASK_BYTES", 1_200_000)
+    monkeypatch.setattr(dealing, "MOST_BYTES", 1_200_000)
     by_spark = written_by(SparkEngine(spark), tmp_path / "spark", files)
     one_by_one = written_by(LocalEngine(1), tmp_path / "one", files)
     assert len(one_by_one) > 3
@@ -107,47 +108,27 @@ def test_a_lake_is_the_same_from_both(spark: SparkSession, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("sizes", "groups"),
+    ("sizes", "groups", "rest"),
     [
-        ([3, 3, 3], [2, 1]),  # 8 MiB to a row group
-        ([1, 16, 1, 1], [1, 1, 2]),  # a large one stands alone
-        ([8, 8], [1, 1]),
-        ([20], [1]),
+        ([7, 7, 7], [3], 0),  # 16 MiB to a row group
+        ([20, 1, 1], [1, 2], 0),
+        ([0.25, 0.5], [], 2),  # less than a MiB: the driver writes it
+        ([16, 0.5], [1, 1], 0),
     ],
 )
-def test_a_row_group_has_about_eight_mib_or_one_large_segment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sizes: list[int], groups: list[int]
-) -> None:
-    made_of(monkeypatch, sizes)
-    batches = [len(batch) for batch in segment_batches([stretch()])]
-    assert batches == groups
-    (file,) = write_segments(str(tmp_path), segments_table(Lake("/lake")), [stretch()]).files
-    read = pq.ParquetFile(tmp_path / file.name)
-    found = [read.metadata.row_group(index).num_rows for index in range(read.num_row_groups)]
-    assert found == groups
-
-
-@pytest.mark.parametrize(
-    ("sizes", "files", "rest"),
-    [
-        ([0.5], [], 1),  # less than a MiB: the driver writes it
-        ([0.5, 9], [1], 1),
-        ([60, 60, 60], [2, 1], 0),  # not above 128 MiB
-        ([100, 40, 0.5], [1, 2], 0),
-        ([100, 27.9, 0.5], [2], 1),
-    ],
-)
-def test_a_task_writes_files_of_at_most_128_mib_and_gives_crumbs_back(
+def test_a_task_writes_row_groups_of_16_mib_and_gives_crumbs_back(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     sizes: list[float],
-    files: list[int],
+    groups: list[int],
     rest: int,
 ) -> None:
     made_of(monkeypatch, sizes)
     written = write_segments(str(tmp_path), segments_table(Lake("/lake")), [stretch()])
-    assert [file.rows for file in written.files] == files
-    assert (len(written.rest) if written.rest is not None else 0) == rest
+    files = written.files.get(TARGET, [])
+    read = [pq.ParquetFile(tmp_path / file.name).metadata for file in files]
+    assert [one.row_group(n).num_rows for one in read for n in range(one.num_row_groups)] == groups
+    assert len(written.rest.get(TARGET, ())) == rest
     assert len(list(tmp_path.iterdir())) == len(files)
 
 

@@ -16,6 +16,7 @@ from decoder.options import TypeOptions
 from pipeline.lake import Lake
 from pipeline.lake_tables.data_files import row_groups
 from pipeline.lake_tables.table import LakeTable
+from pipeline.lake_tables.target_writer import Destination, Limits, TargetWriter, Written
 from pipeline.silver.batch import remove_leftovers
 from pipeline.silver.decode import (
     FAULTS,
@@ -31,7 +32,6 @@ from pipeline.silver.decode import (
 from pipeline.silver.decoding import SEEN, DecodeAndWrite, Decoded, together
 from pipeline.silver.lossy import COUNTS, LOSSY
 from pipeline.silver.tables import changes_table, statements_table, transactions_table
-from pipeline.silver.target_writer import Destination, Limits, TargetWriter, Written
 
 Segments = Callable[..., Iterator[pa.RecordBatch]]
 PLACED = {"source": "shop", "batch": 7}

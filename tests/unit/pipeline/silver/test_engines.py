@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from decoder.definition import TableDefinition
 from decoder.segments import Segmenter
+from pipeline import dealing
 from pipeline.bronze.tables import SEGMENTS, segments_table
 from pipeline.lake import Lake
 from pipeline.lake_tables.by_spark import SparkTables
@@ -102,7 +103,7 @@ def texts(decoded: Decoded, target: str) -> list[str]:
 def test_silver_is_the_same_whoever_runs_its_tasks(
     spark: SparkSession, lake: Lake, tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(segment_tasks, "LEAST_BYTES", 1000)
+    monkeypatch.setattr(dealing, "LEAST_BYTES", 1000)
     refs = between(spark, lake, SOURCE, (1, 0), (3, 0))
     assert {ref.parts for ref in refs} == {2}
 

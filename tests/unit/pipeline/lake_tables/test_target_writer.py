@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.lake_tables.data_files import row_groups
 from pipeline.lake_tables.table import LakeTable
-from pipeline.silver.target_writer import Destination, Limits, TargetWriter, Written
+from pipeline.lake_tables.target_writer import Destination, Limits, TargetWriter, Written
 
 SCHEMA = pa.schema([pa.field("__lsn", pa.int64())])
 PLACED = pa.schema([pa.field("source", pa.string()), *SCHEMA])

@@ -1,7 +1,7 @@
-"""Decoded rows to Parquet files of silver's tables, in the task that decodes them.
+"""Rows to Parquet files of bronze's and silver's tables, in the task that makes them.
 
-A task gives rows of many tables at once. Invariant: what is held of all of them together is
-bounded, and a file is begun only for a table that has a row group's worth of rows: what comes
+A task of silver gives rows of many tables at once. Invariant: what is held of all of them together
+is bounded, and a file is begun only for a table that has a row group's worth of rows: what comes
 before that and does not fit is put aside on the local disk, so that neither are a thousand files
 open nor are their row groups small. What is too little for a file at the end comes back as rows: in
 memory, or in one file of the scratch space with those of all tables.
@@ -63,7 +63,7 @@ class Destination:
     constants: Mapping[str, object] = field(default_factory=dict)
 
     def rows(self, batches: list[pa.RecordBatch]) -> pa.Table:
-        """Decoded batches as the table has them."""
+        """Batches as the table has them."""
         rows = pa.Table.from_batches(batches)
         for name, value in self.constants.items():
             kind = self.table.schema.field(name)
