@@ -59,9 +59,9 @@ def settings_of(conf: Path | None, **options: str | list[str] | None) -> Setting
     """The settings, whose secrets nothing shows from now on."""
     from pipeline.redaction import redact
     from pipeline.settings import Settings
-    from pipeline.stores import use_conf
+    from pipeline.submitted import use_stores
 
     settings = Settings.load(conf and conf.expanduser(), **options)
     redact.learn(settings.secrets)
-    use_conf(settings.spark.conf)
+    use_stores(settings.spark.conf)
     return settings

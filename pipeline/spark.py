@@ -149,7 +149,6 @@ def spark_for(settings: Settings, *, connector: bool = False, beside: bool = Fal
     there, or where spark-submit runs this: its Java has started, and YARN takes a driver that never
     begins a session for one that failed.
     """
-    use_stores(settings.spark.conf)
     start = partial(session, settings, connector=connector)
     elsewhere = any(name in os.environ for name in STARTED_ELSEWHERE)
     connected = settings.spark.master.startswith(CONNECT)
@@ -169,6 +168,8 @@ def session(
     Raises MissingRequirementError where there is no JDK, Delta's jars cannot be fetched, or
     spark-submit was not given them.
     """
+    # Before what workers are to know of stores is looked up.
+    use_stores(settings.spark.conf)
     active = SparkSession.getActiveSession() or _given(settings)
     if active is not None:
         return _as_needed(active)
@@ -236,7 +237,7 @@ def configuration(settings: Settings, *, connector: bool = False) -> dict[str, s
         "spark.driver.memory": f"{spark.driver_memory // MIB}m",
         "spark.sql.shuffle.partitions": str(2 * cores(spark.master)),
         "spark.jars": ",".join(map(str, jars)),
-        **hadoop_conf(),
+        **hadoop_conf(workers_elsewhere=not on_this_machine(spark.master)),
         **spark.conf,
         JAVA_OPTIONS: f"{logging} {with_defaults(spark.conf.get(JAVA_OPTIONS, ''))}",
     }

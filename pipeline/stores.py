@@ -18,6 +18,7 @@ from typing import Any, BinaryIO, TextIO
 from fsspec.core import url_to_fs
 
 from pipeline.errors import SettingsError, UnreachableError
+from pipeline.redaction import is_secret, redact
 from pipeline.store_options import (
     DEFAULT_REGION,
     ENDPOINTS,
@@ -230,6 +231,7 @@ def use_conf(conf: Mapping[str, str]) -> None:
     children and workers have it without a plan or a record that would keep it.
     """
     keys = store_keys(conf)
+    redact.learn(value for name, value in keys.items() if is_secret(name))
     if keys:
         os.environ[VARIABLE] = json.dumps(keys, sort_keys=True)
     else:
@@ -250,14 +252,17 @@ def fsspec_of(location: str) -> tuple[Any, str]:
     return filesystem, path
 
 
-def hadoop_conf(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+def hadoop_conf(
+    environment: Mapping[str, str] = os.environ, *, workers_elsewhere: bool = True
+) -> dict[str, str]:
     """What Spark needs so that it finds the stores that the other clients find.
 
     Nothing where S3 is AWS's own and conf says nothing of stores: what is in conf Hadoop reads.
+    Workers on this machine have this process's environment: no command line needs to show keys.
     """
-    told = (
-        {f"spark.executorEnv.{VARIABLE}": environment[VARIABLE]} if VARIABLE in environment else {}
-    )
+    told: dict[str, str] = {}
+    if workers_elsewhere and VARIABLE in environment:
+        told[f"spark.executorEnv.{VARIABLE}"] = environment[VARIABLE]
     endpoints = {name: environment[name] for name in ENDPOINTS if environment.get(name)}
     if not endpoints:
         return told

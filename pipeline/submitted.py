@@ -7,13 +7,14 @@ import sys
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
-
-from pyspark import SparkConf, SparkContext
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING
 
 from pipeline.errors import MissingRequirementError
 from pipeline.jars import delta_package
 from pipeline.stores import use_conf
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 NAME = "spark.app.name"
 """Without --name it is that of the program's file, `job.py`, which tells nobody anything."""
@@ -28,6 +29,8 @@ def is_submitted() -> bool:
 
 def given_conf() -> dict[str, str]:
     """What spark-submit's options and its defaults file say."""
+    from pyspark import SparkConf, SparkContext
+
     SparkContext._ensure_initialized()
     return dict(SparkConf().getAll())
 

@@ -80,10 +80,11 @@ def _are_of(
     """Whether GTIDs' numbers are in one of the runs of their series (series, first, last)."""
     parts = pc.extract_regex(written, pattern)
     series, number = pc.struct_field(parts, "series"), pc.struct_field(parts, "number")
-    number = number.cast(pa.int64())
+    number = number.cast(pa.uint64())
     found = pc.is_null(written)
     for name, first, last in runs:
-        within = pc.and_(pc.greater_equal(number, first), pc.less_equal(number, last))
+        least, most = pa.scalar(first, pa.uint64()), pa.scalar(last, pa.uint64())
+        within = pc.and_(pc.greater_equal(number, least), pc.less_equal(number, most))
         found = pc.or_(found, pc.fill_null(pc.and_(pc.equal(series, name), within), False))
     return found
 

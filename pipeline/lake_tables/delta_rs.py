@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -27,6 +28,13 @@ _NTZ = '"timestamp_ntz"'
 _FIRST_WITH_FEATURES = 7
 _LAST_WITHOUT = 2
 """Of the protocol's versions for writers: those between have features that it does not list."""
+
+
+_RETENTION = "delta.deletedFileRetentionDuration"
+_INTERVAL = re.compile(
+    r"interval \d+ (nanosecond|microsecond|millisecond|second|minute|hour|day|week)s?"
+)
+"""What delta-rs reads (`parse_interval` of its table/config.rs)."""
 
 
 class AlteredTableError(BinlakeError):
@@ -80,6 +88,18 @@ def opened_as_it_is(reference: str, options: Mapping[str, str]) -> DeltaTable | 
     except TableNotFoundError:
         # It may have been made since.
         return _open(reference, options) if _has_commits(reference) else None
+
+
+def require_read_retention(reference: str, table: DeltaTable) -> None:
+    """Raise AlteredTableError where somebody set how long removed files stay, in a form that Spark
+    reads and delta-rs does not: it would keep them for a week."""
+    kept = table.metadata().configuration.get(_RETENTION, "")
+    if kept and not _INTERVAL.fullmatch(kept):
+        raise AlteredTableError(
+            reference,
+            f"has {_RETENTION} set to {kept!r}, which is not of the form `interval 30 days`",
+            remedy="Set it in that form, or unset it.",
+        )
 
 
 def place(reference: str) -> str:

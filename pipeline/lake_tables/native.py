@@ -203,6 +203,7 @@ class NativeTables:
             opened = self._opened(table)
             if opened is None or not old_files(opened):
                 return False
+            delta_rs.require_read_retention(table.reference, opened)
             require_held(table.reference)
             try:
                 vacuumed(opened, note)
@@ -253,12 +254,13 @@ class NativeTables:
     ) -> bool:
         """Do a step unless it is done: every commit by delta-rs passes here, and nowhere else."""
         lost: DeltaError | None = None
+        unsure = False
         note = step.note if step else note
         for attempt in range(ATTEMPTS):
             with exclusive(table.reference), delta_rs.errors_of(table.reference):
                 opened = self._opened(table)
                 if opened is not None and step is not None and _is_done(opened, step):
-                    return False
+                    return unsure
                 chosen = actions(opened)
                 if not chosen and not (creates and opened is None):
                     return False
@@ -270,6 +272,8 @@ class NativeTables:
                     if self._has_committed(table, opened, chosen, error):
                         return True
                     lost = error
+                    # A commit that adds no file cannot be told from another writer's.
+                    unsure = not chosen.add
                 else:
                     continue
             if attempt < ATTEMPTS - 1:

@@ -55,12 +55,21 @@ def vacuumed(table: DeltaTable, note: str) -> None:
 
 
 def _commit(entry: Mapping[str, Any]) -> Commit:
-    own = json.loads(entry.get(OPERATION) or "{}")
+    own = _own(entry.get(OPERATION))
     metrics = own.get("metrics") or entry.get("operationMetrics") or {}
     return Commit(
         entry["version"],
-        datetime.fromtimestamp(entry["timestamp"] / 1000, timezone.utc),
-        own.get("operation") or entry["operation"],
+        datetime.fromtimestamp((entry.get("timestamp") or 0) / 1000, timezone.utc),
+        own.get("operation") or entry.get("operation") or "",
         {name: str(value) for name, value in metrics.items()},
         entry.get(NOTE),
     )
+
+
+def _own(told: str | None) -> dict[str, Any]:
+    """What a commit of ours says it was; nothing where somebody else wrote it."""
+    try:
+        found = json.loads(told or "{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

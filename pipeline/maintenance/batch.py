@@ -141,10 +141,17 @@ def _figures(
 ) -> dict[str, Figures]:
     """What was done to each table of which there is something to tell."""
     mine = tag(settings.source, plan.batch)
+
+    def figures_of(table: Table) -> Figures:
+        try:
+            return figures(done(table.seen_by(spark, lake_tables), table, mine))
+        except Exception as error:
+            if why_left_alone(table, error) is None:
+                raise
+            return Figures()
+
     with ThreadPoolExecutor(settings.parallel_tables) as pool:
-        found = pool.map(
-            lambda table: figures(done(table.seen_by(spark, lake_tables), table, mine)), tables
-        )
+        found = pool.map(figures_of, tables)
         told = {table.name: one for table, one in zip(tables, found, strict=True)}
     return {name: one for name, one in told.items() if one != Figures()}
 

@@ -10,7 +10,7 @@ import logging
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from importlib import metadata
 from types import MappingProxyType
@@ -112,6 +112,9 @@ class Recorder:
             if self._failed:
                 return
             self._failed = True
+            if self._known["spark_version"] is None:
+                with suppress(Exception):  # it may have ended since
+                    self._known |= self._spark_known()
             ending = self._failure.say(error)
             with self._bearing_all():
                 self._write(self._record(**ending))

@@ -107,7 +107,8 @@ class _Seeding:
         found = [TableName(*n) for n in user_tables(server.connection, self._settings.wanted)]
         self.notes += [] if found else [UNSHOWN]
         names = self._chosen(found)
-        if names:
+        if names or self.notes:
+            # A table that stands still may be waiting for its definition.
             self._keep_statements(server)
         tables = [table for name in names for table in self._looked_up(server, name)]
         at_once = [table for table in tables if self._needs_one_moment(server, table)]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipeline.errors import SettingsError
-from pipeline.redaction import is_secret
+from pipeline.redaction import is_secret, redact
 from pipeline.store_options import options_of, store_keys
 from pipeline.stores import VARIABLE, hadoop_conf, options_for, use_conf
 
@@ -204,8 +204,15 @@ def test_workers_get_confs_settings_under_a_name_that_hides_them(
     assert is_secret(VARIABLE)
     assert "secret" in VARIABLE.lower(), "which Spark's own pages hide"
     assert "secret" not in repr(options_for("s3a://lake", worker))
+    assert hadoop_conf(os.environ, workers_elsewhere=False) == {}, "no command line shows keys"
     use_conf({"spark.ui.enabled": "false"})
     assert VARIABLE not in os.environ
+
+
+def test_keys_are_masked_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", {**os.environ})
+    use_conf({"spark.hadoop.fs.s3a.secret.key": "wJalrXUtnFEMI"})
+    assert redact("denied to wJalrXUtnFEMI") == "denied to ***"
 
 
 def test_settings_of_other_things_are_not_passed_on() -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from pipeline.bronze.files import FileRow
+from pipeline.bronze.gtids import GtidSet
 from pipeline.errors import SettingsError
-from pipeline.gold import job
+from pipeline.gold import job, until as until_module
 from pipeline.gold.state import GoldState
 from pipeline.gold.until import require_in_log
 from pipeline.progress import QuietProgress
@@ -92,3 +94,10 @@ def test_gold_is_not_begun_anew_for_a_place_that_is_not_there(
     last = ledger.last("gold")
     assert last is not None
     assert (last.batch, ledger.open("gold")) == (1, None)
+
+
+def test_numbers_of_64_bits_are_compared_as_they_are() -> None:
+    """A sequence number of MariaDB's may be that large."""
+    written = pa.chunked_array([["0-1-18446744073709551615", "0-1-9", "1-1-3", None]])
+    gtids = GtidSet.of("0-1-18446744073709551614,1-1-3")
+    assert until_module._among(written, gtids).to_pylist() == [False, True, True, True]

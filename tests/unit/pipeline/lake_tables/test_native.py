@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -278,3 +279,32 @@ def test_references_are_taken_as_the_lock_takes_them(tmp_path: Path) -> None:
     assert delta_rs.place(f"file:{tmp_path}/t") == f"{tmp_path}/t"
     assert delta_rs.place("gcs://bucket/t") == "gs://bucket/t"
     assert delta_rs.place("s3a://bucket/t") == "s3a://bucket/t"
+
+
+def test_a_delete_whose_answer_is_lost_says_that_it_may_have_removed_rows(
+    tables: NativeTables, table: LakeTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables.append(table, rows(1), Step("a", 1))
+    commit = DeltaTable.create_write_transaction
+
+    def lost(*given: Any, **told: Any) -> None:
+        commit(*given, **told)
+        raise CommitFailedError("the answer was lost")
+
+    monkeypatch.setattr(DeltaTable, "create_write_transaction", lost)
+    assert tables.delete(table, equal("n", 1), Step("b", 1))
+    assert numbers(tables, table) == []
+
+
+@pytest.mark.parametrize("kept", ["INTERVAL 30 DAYS", "30 days", "interval 1 month"])
+def test_a_retention_that_only_spark_reads_is_named_before_anything_goes(
+    tables: NativeTables, table: LakeTable, kept: str
+) -> None:
+    name = "delta.deletedFileRetentionDuration"
+    tables.append(replace(table, properties={name: kept}), rows(1), Step("a", 1))
+    orphan = Path(table.reference, "never-committed.parquet")
+    orphan.write_bytes(b"PAR1")
+    os.utime(orphan, (0, 0))
+    with pytest.raises(AlteredTableError, match=r"interval 30 days"):
+        tables.vacuum(table, "maintenance")
+    assert orphan.exists()

@@ -19,6 +19,7 @@ from pipeline.run import run_command
 from pipeline.runs import recorder, store
 from pipeline.runs.record import RunRecord
 from pipeline.settings import Settings
+from pipeline.starting import StartingSpark, started
 from pipeline.under_way import FinishedBatch, under_way
 from tests.support.said_lines import Said, listening
 
@@ -92,6 +93,22 @@ def test_a_run_is_told_from_start_to_end(said: Said, kept: list[RunRecord], jobs
     (end,) = said.of("run_finished")
     assert (end["outcome"], end["bytes"], end["note_count"]) == ("done", 9, 1)
     assert under_way() is None
+
+
+def test_a_run_that_fails_once_spark_has_started_names_it(
+    said: Said, kept: list[RunRecord], jobs: Any
+) -> None:
+    spark = StartingSpark(lambda: SPARK, "local[2]")
+
+    def gold(*_: object) -> LayerReport:
+        started(spark)
+        raise BinlogError("it is damaged")
+
+    jobs["gold"] = gold
+    with pytest.raises(BinlogError):
+        run_command(spark, SETTINGS, QuietProgress(), "run")
+    assert (kept[0].spark_version, kept[0].spark_application) == ("4.2.0", "app-1")
+    assert "spark_version" not in said.of("run_started")[0]
 
 
 def test_a_layer_alone_that_has_nothing_to_do_is_a_run(
