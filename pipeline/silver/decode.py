@@ -31,6 +31,7 @@ from pipeline.silver.statement_faults import NamedTables
 from pipeline.silver.stretches import SEEN_BEFORE, Place, Split, Splitter, marked
 from pipeline.silver.table_names import TableNames
 
+_OFFSETS = {pa.binary(): np.int32, pa.large_binary(): np.int64}
 SEGMENT_COLUMNS = (
     "file",
     "ordinal",
@@ -265,10 +266,13 @@ def _segments(
         yield segment, (content for _, content in parts)
 
 
-def _cell(column: pa.BinaryArray, row: int) -> pa.Buffer:
-    """A cell's bytes as they are in the column: its scalar would be a copy."""
+def _cell(column: pa.Array, row: int) -> pa.Buffer:
+    """A cell's bytes as they are in the column: its scalar would be a copy.
+
+    Spark has offsets of eight bytes where `spark.sql.execution.arrow.useLargeVarTypes` is set.
+    """
     _, offsets, data = column.buffers()
-    start, end = np.frombuffer(offsets, np.int32)[column.offset + row :][:2].tolist()
+    start, end = np.frombuffer(offsets, _OFFSETS[column.type])[column.offset + row :][:2].tolist()
     return data.slice(start, end - start)
 
 

@@ -30,9 +30,14 @@ def _excerpts(
     spark: Spark, lake: Lake, source: str, refs: Sequence[SegmentRef]
 ) -> Iterator[tuple[Segment, Events]]:
     wanted = {ref.place for ref in refs}
-    ordinals = [ordinal for ordinal, _ in wanted]
+    (first, begin), (last, end) = min(wanted), max(wanted)
     where = equal("source", source) & equal("part", 0)
-    where &= compare("ordinal", ">=", min(ordinals)) & compare("ordinal", "<=", max(ordinals))
+    where &= compare("ordinal", ">", first) | (
+        equal("ordinal", first) & compare("start_pos", ">=", begin)
+    )
+    where &= compare("ordinal", "<", last) | (
+        equal("ordinal", last) & compare("start_pos", "<=", end)
+    )
     rows = tables_of(spark, lake).read(segments_table(lake), where, _COLUMNS)
     for row in rows.to_pylist():
         if row["excerpt"] is not None and (row["ordinal"], row["start_pos"]) in wanted:

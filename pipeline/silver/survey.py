@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from decoder.definition import TableDefinition
+from decoder.warm import warm
 from pipeline.catalog.items import Position, TimelineItem
 from pipeline.catalog.timeline import CatalogOptions, LoggedStatement, Timeline
 from pipeline.progress import Progress
@@ -67,6 +68,7 @@ def find(
     Bronze has excerpts for that. Only segments without one are read, and those of which something
     was `seen` before (see `pipeline.silver.stretches`). `apart`: see `Work`.
     """
+    warm()
     survey = Survey(settings.type_options, settings.wanted, seen)
     found: list[Found] = []
     surveyed = set()

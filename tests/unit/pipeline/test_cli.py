@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pipeline import cli, cli_runs, spark as starting
-from pipeline.errors import INTERRUPTED_SENTENCE, MissingRequirementError
+from pipeline.errors import DONE_WITH_FAULTS, INTERRUPTED_SENTENCE, MissingRequirementError
 from pipeline.report import LayerReport
 from pipeline.run import COMMANDS
 from pipeline.settings import Settings
@@ -319,7 +319,7 @@ def test_a_folder_whose_logs_are_damaged_is_no_wrong_folder(
     damaged.mkdir()
     (damaged / name).write_bytes(b"\0" * 100)
     conf.write_text(f"lake: {tmp_path}/new\nbinlogs: {damaged}\n")
-    assert ended(monkeypatch, "run", "--conf", str(conf)) == 1
+    assert ended(monkeypatch, "run", "--conf", str(conf)) == DONE_WITH_FAULTS
 
 
 def test_config_shows_what_counts_as_a_file_of_settings_without_secrets(

@@ -73,6 +73,20 @@ def test_a_segment_in_parts_decodes_as_it_does_whole(segments: Segments, parts: 
     assert len(found[STATEMENTS]) == 1
 
 
+def test_a_content_with_offsets_of_eight_bytes_is_the_same(segments: Segments) -> None:
+    """Spark gives it so where `spark.sql.execution.arrow.useLargeVarTypes` is set."""
+
+    def large(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in rows:
+            index = batch.schema.get_field_index("content")
+            content = batch.column("content").cast(pa.large_binary())
+            yield batch.set_column(index, "content", content)
+
+    ids = table_ids(large(segments("plain")))
+    decode = Decode(TypeOptions(), everything, ids)
+    assert decoded(decode, large(segments("plain"))) == decoded(decode, segments("plain"))
+
+
 def test_segments_follow_each_other(segments: Segments) -> None:
     ids = table_ids(segments("plain"))
     rows = chain(segments("plain", ordinal=1), segments("plain", ordinal=2, parts=2))

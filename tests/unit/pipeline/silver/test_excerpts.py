@@ -207,9 +207,20 @@ def test_only_segments_without_an_excerpt_and_those_seen_before_are_read(
 
     monkeypatch.setattr("pipeline.silver.survey.results", noted)
     of_source = Settings(source="shop", lake=lake.root, engine="local")
+    looked_up: list[int] = []
+    whole = NativeTables.read
+
+    def counted(tables: NativeTables, *given: Any) -> pa.Table:
+        rows = whole(tables, *given)
+        looked_up.append(len(rows))
+        return rows
+
+    monkeypatch.setattr(NativeTables, "read", counted)
+    monkeypatch.setattr("pipeline.silver.excerpts._AT_ONCE", 3)
     found = find(spark, of_source, refs, QuietProgress(), seen)
     expected = [row for rows in of_segments for row in in_bytes(rows)]
     assert sorted(map(repr, found)) == sorted(map(repr, expected))
     without = [rows[0]["start_pos"] for rows in of_segments if rows[0]["excerpt"] is None]
     assert [ref.start_pos for ref in read] == sorted([refs[1].start_pos, *without])
     assert 1 < len(read) < len(refs)
+    assert max(looked_up) <= 3 * max(map(len, of_segments)), "more is in memory than is asked for"
