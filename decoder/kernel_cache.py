@@ -8,16 +8,18 @@ from by a digest of the decoder's whole source, which is the same in a folder an
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from stat import S_ISDIR
-from typing import Any
+from typing import Any, TextIO
 
 import numba
 import numpy as np
@@ -90,6 +92,31 @@ def _of_this_user_alone(folder: Path, *, forbidden: int = 0o022) -> Path:
     if not S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & forbidden:
         raise PermissionError(f"{folder} is not of this user alone")
     return folder
+
+
+@contextmanager
+def locked(file: TextIO) -> Iterator[None]:
+    """Hold a file alone, and close it."""
+    with file:
+        # Some shared homes know no locks: two may do the same there, which costs time alone.
+        with suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def add_one_at_a_time(forms: Any) -> None:
+    """Let one process at a time add to the compiled forms of a function (an `IndexDataCacheFile`).
+
+    Numba reads the index of forms and writes it with one more: two processes at that would give
+    two forms the same file, and who loads one by its signature would find the other.
+    """
+    add, lock = forms.save, Path(forms._cache_path) / "lock"
+
+    def save(key: object, data: object) -> None:
+        with locked(lock.open("w")):
+            add(key, data)
+
+    forms.save = save
 
 
 class Locator:

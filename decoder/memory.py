@@ -35,7 +35,7 @@ from decoder.instructions import (
     store_instruction,
     trailing_zeros_instruction,
 )
-from decoder.kernel_cache import Locator
+from decoder.kernel_cache import Locator, add_one_at_a_time
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Bytes = npt.NDArray[np.uint8]
@@ -64,7 +64,10 @@ def _compile(function: Callable[..., Any], **options: Any) -> Any:
     before = numba.config.CACHE_LOCATOR_CLASSES
     numba.config.CACHE_LOCATOR_CLASSES = f"{Locator.__module__}.{Locator.__name__}"
     try:
-        return numba.njit(cache=True, **options)(function)
+        compiled = numba.njit(cache=True, **options)(function)
+        if not INTERPRETED:
+            add_one_at_a_time(compiled._cache._cache_file)
+        return compiled
     except OSError:  # no place to keep it
         return numba.njit(**options)(function)
     finally:

@@ -8,14 +8,13 @@ Loading everything takes a fraction of a second.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.resources import files
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 import zstandard
@@ -32,7 +31,7 @@ from decoder.events.table_map import TableMapEvent
 from decoder.excerpt import Excerpt
 from decoder.framer import Framer
 from decoder.inspect import events
-from decoder.kernel_cache import WARM, cache_folder
+from decoder.kernel_cache import WARM, cache_folder, locked
 from decoder.memory import INTERPRETED
 from decoder.options import TypeOptions
 from decoder.packets import unpack
@@ -85,7 +84,7 @@ def warm(progress: Callable[[str], None] | None = None) -> bool:
         lock = (folder / "lock").open("w")
     except OSError:  # no place to keep them: each process compiles what it uses
         return False
-    with _locked(lock):
+    with locked(lock):
         if is_warm():
             return False
         with _reported(progress), _second_process():
@@ -178,15 +177,6 @@ def _faults(log: bytes, options: TypeOptions) -> list[str]:
     decoder = SegmentDecoder(Segment("warm", 1), options)
     results = [result for result in decoder.decode([log]) if isinstance(result, Faults)]
     return [str(fault) for result in results for fault in result.batch.to_pylist()]
-
-
-@contextmanager
-def _locked(file: TextIO) -> Iterator[None]:
-    with file:
-        # Some shared homes know no locks: two may compile the same there, which costs time alone.
-        with suppress(OSError):
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _listener(progress: Callable[[str], None]) -> Any:

@@ -7,14 +7,16 @@ import os
 import subprocess
 import sys
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from numba.core.caching import IndexDataCacheFile
 
 import decoder
 from decoder import kernel_cache, warm
-from decoder.kernel_cache import cache_folder
+from decoder.kernel_cache import add_one_at_a_time, cache_folder
 from decoder.memory import INTERPRETED
 
 COMPILED = """
@@ -117,3 +119,19 @@ def test_a_home_that_others_can_write_is_not_loaded_from(
     assert asked().parent == folder
     folder.chmod(0o777)
     assert asked().parent == without_home / f"binlake-{os.getuid()}"
+
+
+def test_who_compiles_other_forms_at_the_same_time_keeps_all_of_them(tmp_path: Path) -> None:
+    """Numba alone gives two of them one file: it loses forms, or finds one under another's name."""
+
+    def add(number: int) -> None:
+        forms = IndexDataCacheFile(str(tmp_path), "kernel", "stamp")
+        add_one_at_a_time(forms)
+        for form in range(20):
+            forms.save((number, form), f"{number} {form}")
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(add, range(4)))
+    kept = IndexDataCacheFile(str(tmp_path), "kernel", "stamp")
+    added = [(number, form) for number in range(4) for form in range(20)]
+    assert [kept.load(form) for form in added] == [f"{n} {form}" for n, form in added]

@@ -68,6 +68,7 @@ def run(script: str, *arguments: str, **environment: str) -> Any:
 
 WARM = """
 import json
+from pathlib import Path
 from decoder import warm
 from decoder.kernel_cache import cache_folder
 from decoder.processor import processor
@@ -77,7 +78,12 @@ warm.warm()
 print(json.dumps({
     "folder": cache_folder().name,
     "processor": processor(),
-    "unused": [name for _, name, kernel in kernels() if not kernel.signatures],
+    "unused": [
+        name
+        for _, name, kernel in kernels()
+        # another process may have compiled it, for a kernel that this one loads with all it calls
+        if not (kernel.signatures or Path(kernel._cache._cache_file._index_path).exists())
+    ],
 }))
 """
 DECODED = """
