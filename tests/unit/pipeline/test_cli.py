@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from pipeline import cli, cli_runs, spark as starting
 from pipeline.errors import DONE_WITH_FAULTS, INTERRUPTED_SENTENCE, MissingRequirementError
@@ -58,6 +59,8 @@ def not_starting(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def session(*_: object, **__: object) -> Any:
         raise error
 
+    # as in a process of its own, whatever other tests have started
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
     monkeypatch.setattr(starting, "session", session)
 
 
