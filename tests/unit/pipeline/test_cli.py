@@ -110,7 +110,7 @@ def test_in_text_what_is_odd_has_its_stack_trace_without_secrets(
 def test_a_lake_with_nothing_in_it_is_none_and_one_whose_first_run_failed_has_that(
     conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(starting, "session", lambda *_: None)
+    not_starting(monkeypatch, AssertionError("status starts Spark"))
     monkeypatch.setattr("pipeline.status.read_status", lambda *_: Status("/lake", (), (), ()))
     assert ended(monkeypatch, "status", "--conf", str(conf)) == 2
     assert "there is no lake in " in capsys.readouterr().err
