@@ -11,20 +11,16 @@ from pipeline.memory import keep_freed
 from pipeline.progress import Progress
 from pipeline.sessions import is_connected, master_of
 from pipeline.shipping import on_this_machine
-from pipeline.starting import Spark, expected
+from pipeline.starting import Spark
 
 Batches = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """A function for `mapInArrow`."""
 
 
 def warm_kernels(spark: Spark, progress: Progress) -> None:
-    """Compile them, if the workers are on this machine and nobody has: some 20 seconds, shown.
-
-    Meanwhile Spark may start: where nobody has decoded yet, there is something new.
-    """
+    """Compile them, if the workers are on this machine and nobody has: some 20 seconds, shown."""
     if is_connected(spark) or is_warm() or not on_this_machine(master_of(spark)):
         return
-    expected(spark)
     with progress.task("compile the decoder for this machine, once", unit="kernels") as task:
         warm(lambda _: task.advance())
 

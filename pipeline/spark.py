@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-from functools import partial
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -82,6 +81,9 @@ COMPILER = (
     " -XX:Tier4CompileThreshold=60000 -XX:Tier4BackEdgeThreshold=160000"
 )
 
+QUICK = "-XX:TieredStopAtLevel=1"
+"""Instead, where there is little to do: the compiler that compiles quickly alone."""
+
 _DEFAULTS = (
     (COLLECTOR, r"-XX:\+Use\w+GC\b"),
     (CODE_CACHE, r"ReservedCodeCache"),
@@ -149,21 +151,29 @@ def spark_for(settings: Settings, *, connector: bool = False, beside: bool = Fal
     there, or where spark-submit runs this: its Java has started, and YARN takes a driver that never
     begins a session for one that failed.
     """
-    start = partial(session, settings, connector=connector)
     elsewhere = any(name in os.environ for name in STARTED_ELSEWHERE)
     connected = settings.spark.master.startswith(CONNECT)
     if is_submitted() or elsewhere or connected or SparkSession.getActiveSession() is not None:
-        return start()
+        return session(settings, connector=connector)
+
+    def start() -> SparkSession:
+        return session(settings, connector=connector, little=starting.little)
+
     master = settings.spark.conf.get(MASTER, settings.spark.master)
-    return StartingSpark(start, master, beside=beside)
+    starting = StartingSpark(start, master, beside=beside)
+    return starting
 
 
 def session(
-    settings: Settings, app_name: str = "binlake", *, connector: bool = False
+    settings: Settings,
+    app_name: str = "binlake",
+    *,
+    connector: bool = False,
+    little: bool = False,
 ) -> SparkSession:
     """The session that there is (Databricks', Spark Connect's, a test's), or a new one.
 
-    `connector`: a new one is to have MariaDB's connector too.
+    `connector`: a new one is to have MariaDB's connector too. `little`: it has little to do.
 
     Raises MissingRequirementError where there is no JDK, Delta's jars cannot be fetched, or
     spark-submit was not given them.
@@ -174,7 +184,7 @@ def session(
     if active is not None:
         return _as_needed(active)
     builder = SparkSession.builder.appName(app_name)
-    for key, value in configuration(settings, connector=connector).items():
+    for key, value in configuration(settings, connector=connector, little=little).items():
         builder = builder.config(key, value)
     started = builder.getOrCreate()
     watch(started)
@@ -212,7 +222,9 @@ def _as_needed(active: SparkSession) -> SparkSession:
     return own
 
 
-def configuration(settings: Settings, *, connector: bool = False) -> dict[str, str]:
+def configuration(
+    settings: Settings, *, connector: bool = False, little: bool = False
+) -> dict[str, str]:
     """Everything that a new session is built with; the user's own settings win.
 
     `connector`: MariaDB's too.
@@ -239,20 +251,23 @@ def configuration(settings: Settings, *, connector: bool = False) -> dict[str, s
         "spark.jars": ",".join(map(str, jars)),
         **hadoop_conf(workers_elsewhere=not on_this_machine(spark.master)),
         **spark.conf,
-        JAVA_OPTIONS: f"{logging} {with_defaults(spark.conf.get(JAVA_OPTIONS, ''))}",
+        JAVA_OPTIONS: f"{logging} {with_defaults(spark.conf.get(JAVA_OPTIONS, ''), little)}",
     }
 
 
-def with_defaults(options: str) -> str:
+def with_defaults(options: str, little: bool = False) -> str:
     """Java's options, with what they do not choose themselves.
 
     A garbage collector: rows of many megabytes fit no region of Java's default one, and nobody
     waits for a batch's pauses; files to gold take a tenth less time with this one
     (docs/benchmarks.md). Room for compiled code: what Spark generates fills Java's default in a run
     of hundreds of tables, and then nothing more is compiled. Less that is compiled a second time,
-    better: a scheduled run is over before that has paid, and it takes a third of two cores.
+    better: a scheduled run is over before that has paid, and it takes a third of two cores. With
+    `little` to do, nothing is.
     """
     chosen = [default for default, sets in _DEFAULTS if not re.search(sets, options)]
+    if little:
+        chosen = [QUICK if option == COMPILER else option for option in chosen]
     return " ".join([*chosen, options]).strip()
 
 

@@ -17,12 +17,17 @@ from pyspark.sql import SparkSession
 
 from pipeline.interruption import end_java
 
+LITTLE = 256 << 20
+"""Bytes of the log up to which Java takes longer to compile well than that saves: files to gold
+took a fifth less time at 1 MB, a tenth at 241 MB (docs/benchmarks.md)."""
+
 
 class StartingSpark:
     """A Spark of our own, which `start` starts; `master`: where its tasks run.
 
     `beside`: the command goes on to work that needs it, once there is something new: see
-    `expected`. `running`: the session, once it was needed. Safe to use from several threads.
+    `expected`. `running`: the session, once it was needed. `little`: whether it is known that
+    there is little to do. Safe to use from several threads.
     """
 
     def __init__(
@@ -30,18 +35,21 @@ class StartingSpark:
     ) -> None:
         self.master = master
         self._start = start
+        self.little = False
         self._beside = beside
         self._starting: Future[SparkSession] | None = None
         self.running: SparkSession | None = None
         self._lock = threading.Lock()
 
-    def expect(self) -> None:
+    def expect(self, size: int | None) -> None:
         """Begin to start it in a thread of its own, if the command goes on to what needs it.
 
+        `size`: how many bytes of the log are new, None if it is not known how much there is to do.
         A command that fails meanwhile does not wait for it: its Java is ended with the program.
         """
         with self._lock:
             if self._beside and self._starting is None and self.running is None:
+                self.little = size is not None and size <= LITTLE
                 self._starting = Future()
                 atexit.register(_abandon, self._starting)
                 arguments = (self._starting, self._start)
@@ -86,7 +94,8 @@ def running(spark: Spark) -> SparkSession | None:
     return spark.running if isinstance(spark, StartingSpark) else spark
 
 
-def expected(spark: Spark) -> None:
-    """Say that there is something new: what follows in this command will need the session."""
+def expected(spark: Spark, size: int | None) -> None:
+    """Say that there is something new, and how much: what follows in this command will need the
+    session. See `StartingSpark.expect`."""
     if isinstance(spark, StartingSpark):
-        spark.expect()
+        spark.expect(size)

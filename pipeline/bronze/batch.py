@@ -28,7 +28,7 @@ from pipeline.lake_tables.target_writer import Written
 from pipeline.ledger import Ledger, Plan
 from pipeline.progress import Progress, Task
 from pipeline.settings import Settings
-from pipeline.starting import Spark, expected
+from pipeline.starting import Spark
 
 Identity = tuple[str, str]
 """A file's name and incarnation."""
@@ -58,7 +58,6 @@ def carry_out(
     spark: Spark, settings: Settings, ledger: Ledger, plan: Plan, progress: Progress
 ) -> Done:
     """Do what the plan says, as far as it is not done, and finish it."""
-    expected(spark)
     files, part_size, limit = from_body(plan.body)
     lake = settings.layout
     tables = tables_of(spark, lake)

@@ -14,7 +14,7 @@ from pipeline.engine import engine_of
 from pipeline.ledger import Plan
 from pipeline.progress import Progress
 from pipeline.settings import Settings
-from pipeline.starting import Spark, expected
+from pipeline.starting import Spark
 
 
 def next_body(
@@ -37,8 +37,6 @@ def next_body(
         for file in placed
     }
     to_read, more = tasks(placed, settings.segments, succeeded=set(successors))
-    if to_read:
-        expected(spark)
     engine = engine_of(spark, settings, sum(expected_size(file) for file, _ in to_read))
     with progress.task("bronze: reading files", len(to_read), "files") as task:
         scans = scan_all(engine, [scan_task for _, scan_task in to_read], task)

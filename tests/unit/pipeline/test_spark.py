@@ -14,6 +14,7 @@ from pipeline.spark import (
     CODE_CACHE,
     COLLECTOR,
     COMPILER,
+    QUICK,
     RELIED_ON,
     configuration,
     cores,
@@ -41,6 +42,7 @@ from pipeline.spark import (
 )
 def test_java_gets_what_its_options_do_not_choose(given: str, started_with: str) -> None:
     assert with_defaults(given) == started_with
+    assert with_defaults(given, little=True) == started_with.replace(COMPILER, QUICK)
 
 
 def test_spark_says_its_errors_as_json_with_the_names_of_our_own_lines() -> None:

@@ -16,7 +16,7 @@ from pipeline.lake_tables.opening import tables_of
 from pipeline.sessions import is_connected, master_of
 from pipeline.settings import Settings
 from pipeline.spark import spark_for
-from pipeline.starting import StartingSpark, expected, started
+from pipeline.starting import LITTLE, StartingSpark, expected, started
 
 
 class Starts:
@@ -54,16 +54,27 @@ def test_it_starts_once_for_all_threads() -> None:
 def test_where_work_follows_that_needs_it_it_starts_in_the_background() -> None:
     starts = Starts()
     spark = StartingSpark(starts, "local[2]", beside=True)
-    expected(spark)
-    expected(spark)
+    expected(spark, 1)
+    expected(spark, 2)
     assert started(spark) is starts.session
     assert len(starts.threads) == 1
     assert starts.threads != [threading.current_thread().name]
 
 
+@pytest.mark.parametrize(
+    ("size", "little"), [(0, True), (LITTLE, True), (LITTLE + 1, False), (None, False)]
+)
+def test_it_starts_for_as_much_as_there_is_to_do(size: int | None, little: bool) -> None:
+    starts = Starts()
+    spark = StartingSpark(starts, "local[2]", beside=True)
+    expected(spark, size)
+    started(spark)
+    assert spark.little is little
+
+
 def test_where_nothing_follows_that_needs_it_work_does_not_start_it() -> None:
     starts = Starts()
-    expected(StartingSpark(starts, "local[2]"))
+    expected(StartingSpark(starts, "local[2]"), 1)
     assert starts.threads == []
 
 
@@ -71,14 +82,14 @@ def test_where_nothing_follows_that_needs_it_work_does_not_start_it() -> None:
 def test_what_keeps_it_from_starting_is_raised_where_it_is_needed(beside: bool) -> None:
     error = MissingRequirementError("there is no JDK.", remedy="Install one.")
     spark = StartingSpark(Starts(error), "local[2]", beside=beside)
-    expected(spark)
+    expected(spark, 1)
     with pytest.raises(MissingRequirementError, match="no JDK"):
         started(spark)
 
 
 def test_a_session_that_is_there_is_itself(spark: SparkSession) -> None:
     assert started(spark) is spark
-    expected(spark)
+    expected(spark, 1)
     assert spark_for(Settings.load(None)) is spark
 
 
