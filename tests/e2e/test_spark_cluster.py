@@ -231,7 +231,8 @@ def test_the_layers_on_a_cluster_that_loses_a_worker(
     (compilations,) = saved(cluster.workers).values()
     assert set(compilations.values()) == {1}, "each kernel is compiled once for both workers"
     kernels = {path: path.stat().st_ino for path in jobs.compiled().rglob("*.nbc")}
-    assert {Path(name) for name in compilations} == kernels.keys()
+    # Of the process beside the worker, which compiles from the other end, nothing is said.
+    assert {Path(name) for name in compilations} < kernels.keys()
 
     lost: list[Worker] = []
 
