@@ -1,8 +1,8 @@
-"""A batch's bytes dealt out to tasks."""
+"""Items put together by size: a batch's bytes for its tasks, small files for larger ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -24,6 +24,19 @@ def dealt(
     `inseparable`: whether two of them must be of one task.
     """
     most = min(max(sum(map(size, items)) // tasks, LEAST_BYTES), MOST_BYTES)
+    return packed(items, size, most, inseparable)
+
+
+def packed(
+    items: Iterable[T],
+    size: Callable[[T], int],
+    most: int,
+    inseparable: Callable[[T, T], bool] = lambda before, after: False,
+) -> Iterator[list[T]]:
+    """Runs of items that are no larger than `most` together, or one that is by itself.
+
+    `inseparable`: see `dealt`.
+    """
     run: list[T] = []
     held = 0
     for item in items:

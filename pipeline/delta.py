@@ -98,8 +98,8 @@ def commit(action: Callable[[], object], *, app: str, version: int, table: str =
 
 def exists(spark: Spark, table: str) -> bool:
     """Whether there is a Delta table (a folder without a commit is none)."""
-    told = _has_log(spark, table) and delta_log.version_of(table) is not None
-    return told or _is_known(spark, table)
+    has_commits = _has_log(spark, table) and delta_log.version_of(table) is not None
+    return has_commits or _is_known(spark, table)
 
 
 def _told(spark: Spark, table: str) -> Detail | None:

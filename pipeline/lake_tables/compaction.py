@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 
+from pipeline.dealing import packed
 from pipeline.lake_tables.conditions import ALL_ROWS
-from pipeline.lake_tables.data_files import DataFileWriter, partition_values
+from pipeline.lake_tables.data_files import partition_values, write_groups
 from pipeline.lake_tables.rewriting import Rewritten
 from pipeline.lake_tables.scanning import LogEntry, Scan
-from pipeline.lake_tables.table import DataFile, LakeTable
+from pipeline.lake_tables.table import LakeTable
 
 TARGET_BYTES = 128 << 20
 """About as large files are to be."""
@@ -33,7 +34,8 @@ def put_together(files: Scan) -> Rewritten:
     """
     done = Rewritten()
     for partition, some in _bins(files):
-        done.added.append(_written(files.table, partition, [fragment for _, fragment in some]))
+        groups = _row_groups(files.table, [fragment for _, fragment in some])
+        done.added += write_groups(files.table.reference, files.table, partition, groups)
         done.removed += [entry for entry, _ in some]
     return done
 
@@ -50,20 +52,13 @@ def _bins(files: Scan) -> Iterator[tuple[Mapping[str, str | None], list[_File]]]
     for key, found in small.items():
         found.sort(key=lambda file: _order(files.table, file[0]))
         partition = dict(zip(files.table.partition_by, key, strict=True))
-        yield from ((partition, some) for some in _packed(found) if len(some) > 1)
+        runs = packed(found, _size, TARGET_BYTES)
+        yield from ((partition, some) for some in runs if len(some) > 1)
 
 
-def _packed(found: Sequence[_File]) -> Iterator[list[_File]]:
-    some: list[_File] = []
-    size = 0
-    for file in found:
-        if some and size + file[0]["size_bytes"] > TARGET_BYTES:
-            yield some
-            some, size = [], 0
-        some.append(file)
-        size += file[0]["size_bytes"]
-    if some:
-        yield some
+def _size(file: _File) -> int:
+    size: int = file[0]["size_bytes"]
+    return size
 
 
 def _order(table: LakeTable, entry: LogEntry) -> list[tuple[bool, Any]]:
@@ -71,21 +66,6 @@ def _order(table: LakeTable, entry: LogEntry) -> list[tuple[bool, Any]]:
     least = entry.get("min") or {}
     values = [least.get(name) for name in table.statistics]
     return [(value is not None, value if value is not None else 0) for value in values]
-
-
-def _written(
-    table: LakeTable,
-    partition: Mapping[str, str | None],
-    fragments: Iterable[ds.ParquetFileFragment],
-) -> DataFile:
-    writer = DataFileWriter(table.reference, table, partition)
-    try:
-        for group in _row_groups(table, fragments):
-            writer.write(group)
-    except BaseException:
-        writer.abandon()
-        raise
-    return writer.close()
 
 
 def _row_groups(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -137,10 +137,22 @@ def write_rows(folder: str, table: LakeTable, rows: pa.Table) -> list[DataFile]:
     """Write rows that are in memory: one file for each of their partitions, none without rows."""
     written = []
     for partition, part in _partitions(table, rows):
-        writer = DataFileWriter(folder, table, partition)
-        writer.write(part)
-        written.append(writer.close())
+        written += write_groups(folder, table, partition, [part])
     return written
+
+
+def write_groups(
+    folder: str, table: LakeTable, partition: Mapping[str, str | None], groups: Iterable[pa.Table]
+) -> list[DataFile]:
+    """Write row groups to one file; none without rows. What was begun when it fails is ended."""
+    writer = DataFileWriter(folder, table, partition)
+    try:
+        for group in groups:
+            writer.write(group)
+    except BaseException:
+        writer.abandon()
+        raise
+    return [writer.close()] if writer.rows else []
 
 
 def _partitions(

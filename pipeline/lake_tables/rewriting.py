@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from pipeline.lake_tables.conditions import Condition
-from pipeline.lake_tables.data_files import DataFileWriter, partition_values
+from pipeline.lake_tables.data_files import partition_values, write_groups
 from pipeline.lake_tables.scanning import LogEntry, Scan
 from pipeline.lake_tables.table import DataFile, LakeTable
 
@@ -76,18 +76,12 @@ def _written_again(
     fragment: ds.ParquetFileFragment,
     entry: LogEntry,
     change: Callable[[pa.Table], pa.Table],
-) -> Iterator[DataFile]:
+) -> list[DataFile]:
     """A file with what is left of another, a row group at a time; none where nothing is left."""
     partition = partition_values(entry.get("partition") or {})
-    writer = DataFileWriter(table.reference, table, partition)
-    try:
-        for group in fragment.split_by_row_group():
-            writer.write(change(group.to_table(schema=table.schema)))
-    except BaseException:
-        writer.abandon()
-        raise
-    if writer.rows:
-        yield writer.close()
+    groups = fragment.split_by_row_group()
+    changed_groups = (change(group.to_table(schema=table.schema)) for group in groups)
+    return write_groups(table.reference, table, partition, changed_groups)
 
 
 def _not(where: Condition) -> pc.Expression:

@@ -53,9 +53,7 @@ class Table:
 
     def seen_by(self, spark: Spark, tables: Tables) -> Tables:
         """By which its log is looked at: `tables`, if it is not in a catalog of gold's own."""
-        if is_name(self.stored.reference) and not isinstance(tables, SparkTables):
-            return SparkTables(started(spark), tables.lake)
-        return tables
+        return spark_tables(spark, tables) if is_name(self.stored.reference) else tables
 
     def kept_by(self, spark: Spark, tables: Tables) -> Tables:
         """By which it is looked after: gold's by Spark alone."""
