@@ -7,8 +7,8 @@ first event, the first one of its last transaction, and what says how events are
 
 `SegmentDecoder` decodes it as if it were the segment (`content`), and finds the same definitions,
 the same statements that may change tables, and the same last transaction. An excerpt may have more
-than is needed, never less: where that cannot be promised, there is none. So it is where
-transactions are compressed, where one was never ended, and where too much would be in it.
+than is needed, never less: where that cannot be promised, there is none, as where transactions are
+compressed, where one was never ended, and where too much would be in it.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from decoder.errors import UnsupportedError
 from decoder.framer import Window
 from decoder.framing import table_id_size
 from decoder.grouping import Maps, find_map
-from decoder.memory import Array, Bytes, kernel, load_u8, load_u16
+from decoder.memory import Array, Bytes, kernel, load_u8
 from decoder.table_maps import TableMaps
-from decoder.transactions import Statement
+from decoder.transactions import Statement, text_of_query
 
 LIMIT = 1 << 18
 """Bytes of events beyond which there is no excerpt: most of the segment would be in it."""
@@ -47,7 +47,6 @@ _WORD_TABLE: npt.NDArray[np.uint8] = np.zeros((len(_WORDS), 9), np.uint8)
 for _row, _text in enumerate(_WORDS):
     _WORD_TABLE[_row, 0] = len(_text)
     _WORD_TABLE[_row, 1 : 1 + len(_text)] = np.frombuffer(_text, np.uint8)
-_SHORTEST_QUERY, _USUAL_QUERY = 11, 13
 _SIZE = slice(9, 13)
 """Of an event, in its header."""
 
@@ -218,15 +217,10 @@ def _may_change_tables(buffer: Bytes, body: int, end: int, post_header: int, wor
     """Return False where the text begins with a word after which no table is changed.
 
     It is compared as bytes: in every charset that a client may have, letters of ASCII are
-    themselves. What begins with anything else (a comment, white space) may change tables. Layout:
-    see `decoder.transactions.classify_query`.
+    themselves. What begins with anything else (a comment, white space) may change tables.
     """
-    if post_header < _SHORTEST_QUERY or body + post_header > end:
-        return True
-    text = body + post_header + load_u8(buffer, body + 8) + 1
-    if post_header >= _USUAL_QUERY:
-        text += load_u16(buffer, body + 11)
-    if text >= end:
+    text = text_of_query(buffer, body, end, post_header)
+    if text < 0 or text >= end:
         return True
     first = load_u8(buffer, text) & 0xDF
     if first < 65 or first > 90:

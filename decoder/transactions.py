@@ -262,18 +262,25 @@ def _class_of_statement(statement: int, mode: int) -> int:
 
 @kernel
 def classify_query(buffer: Bytes, body: int, end: int, post_header: int, words: Array) -> int:
-    """The `Statement` of a QUERY whose body is `buffer[body:end]` (`words`: `WORDS`).
+    """The `Statement` of a QUERY whose body is `buffer[body:end]` (`words`: `WORDS`)."""
+    text = text_of_query(buffer, body, end, post_header)
+    return Statement.OTHER.value if text < 0 else classify_text(buffer, text, end, words)
+
+
+@kernel
+def text_of_query(buffer: Bytes, body: int, end: int, post_header: int) -> int:
+    """Where the text of a QUERY begins whose body is `buffer[body:end]`; -1 if it is too short.
 
     Layout: thread id 4, execution time 4, length of the schema's name 1, error code 2, and from 5.0
     on the length of the status variables 2, all of it `post_header` bytes; then the status
     variables, the name, a zero byte, the text.
     """
     if post_header < _QUERY_POST_HEADER_BEFORE_V4 or body + post_header > end:
-        return Statement.OTHER.value
+        return -1
     text = body + post_header + load_u8(buffer, body + 8) + 1
     if post_header >= _QUERY_POST_HEADER:
         text += load_u16(buffer, body + 11)
-    return classify_text(buffer, text, end, words)
+    return text
 
 
 @kernel
