@@ -60,6 +60,11 @@ def local_path(table: str) -> str | None:
     return os.path.realpath(table)
 
 
+def absolute(place: str) -> str:
+    """A relative path as one from the root; any other path, URI or name as it is."""
+    return place if not place or _OTHER_STORE.match(place) else os.path.join(os.getcwd(), place)
+
+
 def _lock_file(path: str) -> Path:
     """Outside the lake, whose folders hold Delta tables only; shared by the machine's users."""
     folder = Path(tempfile.gettempdir()) / "binlake-locks"

@@ -31,6 +31,7 @@ from pipeline.settings_values import (
     FileNumbers,
     FilePassword,
     Keys,
+    LakeRoot,
     LetterCase,
     Location,
     Locations,
@@ -151,7 +152,7 @@ class Settings(Model):
     capture: CaptureSettings = CaptureSettings()
     seed: SeedSettings = SeedSettings()
     binlogs: Locations = ""
-    lake: Location = ""
+    lake: LakeRoot = ""
     catalog: str | None = None
     lake_schema: str | None = None
     include: TablePatterns = ()

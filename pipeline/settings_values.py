@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from decoder.charsets.collations import COLLATIONS
+from pipeline.lock import absolute
 from pipeline.time_zone import zone
 from pipeline.until import FORMS, Until
 
@@ -149,6 +150,13 @@ Location = Annotated[
     Field(description="a path or URL", examples=["/data/lake or s3a://bucket/lake"]),
 ]
 """A path, in which `~` is the user's home, or a URL that fsspec knows."""
+
+LakeRoot = Annotated[
+    Location,
+    AfterValidator(absolute),
+    Field(description="a path or URL", examples=["/data/lake or s3a://bucket/lake"]),
+]
+"""A lake's place: a relative path is one from the current folder, which SQL on Delta refuses."""
 
 Locations = Annotated[
     Location | tuple[Location, ...],

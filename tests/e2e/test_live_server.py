@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -46,7 +47,8 @@ def test_gold_follows_a_server_by_the_commands_alone(
     server.reset_logs()
     url, logs = f"{kind}://root@127.0.0.1:{server.port}", tmp_path / "logs"
     conf = tmp_path / "binlake.yml"
-    conf.write_text(f"source: {kind}\nlake: {tmp_path}/lake\ninclude: [{SCHEMA}.*]\n")
+    lake = os.path.relpath(tmp_path / "lake")
+    conf.write_text(f"source: {kind}\nlake: {lake}\ninclude: [{SCHEMA}.*]\n")
     given = ("--conf", str(conf))
     server.execute(CREATED)
     code, told = binlake("check", *given, "--server", url, "--json")

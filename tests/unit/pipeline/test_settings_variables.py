@@ -104,3 +104,21 @@ def test_home_is_meant_by_its_sign_in_every_path(
     assert paths == [made] * len(paths)
     assert Settings.load(binlogs=given).binlogs == made
     assert Settings.load().with_section("capture", to=given).capture.to == made
+
+
+@pytest.mark.parametrize(
+    ("given", "root"),
+    [
+        ("lake", "/here/lake"),
+        ("../lake", "/here/../lake"),
+        ("/lake", "/lake"),
+        ("s3a://bucket/lake", "s3a://bucket/lake"),
+        ("file:/lake", "file:/lake"),
+        ("", ""),
+    ],
+)
+def test_a_relative_lake_is_in_the_current_folder(
+    given: str, root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.getcwd", lambda: "/here")
+    assert Settings.load(lake=given).layout.root == root
