@@ -106,6 +106,20 @@ PROVIDER = "fs.s3a.aws.credentials.provider"
             {"anon": True},
         ),
         (
+            "s3a://lake",
+            {"fs.s3a.encryption.algorithm": "SSE-KMS", "fs.s3a.encryption.key": "arn:k"},
+            {},
+            {"aws_server_side_encryption": "aws:kms", "aws_sse_kms_key_id": "arn:k"},
+            {"s3_additional_kwargs": {"ServerSideEncryption": "aws:kms", "SSEKMSKeyId": "arn:k"}},
+        ),
+        (
+            "s3a://lake",
+            {"fs.s3a.server-side-encryption-algorithm": "AES256"},
+            {},
+            {"aws_server_side_encryption": "AES256"},
+            {"s3_additional_kwargs": {"ServerSideEncryption": "AES256"}},
+        ),
+        (
             "gs://lake",
             {"google.cloud.auth.service.account.json.keyfile": "/k.json"},
             {},
@@ -168,7 +182,8 @@ def test_all_clients_are_the_same_account_at_the_same_store(
     [
         ("s3a://x", {PROVIDER: "com.corp.Vault"}, {}, r"provider \(Vault\) is known to Hadoop"),
         ("s3a://x", {"fs.s3a.assumed.role.arn": "arn:x"}, {}, "role that Hadoop assumes"),
-        ("s3a://x", {"fs.s3a.encryption.algorithm": "SSE-C"}, {}, "encryption"),
+        ("s3a://x", {"fs.s3a.encryption.algorithm": "SSE-C"}, {}, r"algorithm \(SSE-C\)"),
+        ("s3a://x", {"fs.s3a.encryption.algorithm": "CSE-KMS"}, {}, r"algorithm \(CSE-KMS\)"),
         ("s3a://x", {"hadoop.security.credential.provider.path": "j"}, {}, "credential store"),
         ("s3a://x", {"fs.s3a.access.key": "id"}, {}, "one without the other"),
         ("s3a://x", KEYS, {"AWS_SESSION_TOKEN": "t"}, "belongs to other keys"),

@@ -76,6 +76,23 @@ def test_a_table_lives_in_a_store(protocol: str, store: ObjectStore) -> None:
     assert commits(store, table) == 6
 
 
+def test_what_is_written_is_encrypted_by_the_key_in_conf(
+    store: ObjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = {"fs.s3a.encryption.algorithm": "SSE-KMS", "fs.s3a.encryption.key": "a-key"}
+    monkeypatch.setenv(VARIABLE, json.dumps({**store_keys(store.conf), **asked}))
+    tables, table = lake_table("s3a", "encrypted")
+    assert tables.append(table, rows(1), Step("a", 1))
+    assert tables.add(table, write_rows(tables.folder(table), table, rows(2)), None, Step("a", 2))
+    assert numbers(tables, table) == [1, 2]
+    folder = table.reference.partition("://")[2]
+    files = store.files.find(folder)
+    assert {path.rpartition(".")[2] for path in files} == {"json", "parquet"}
+    for path in files:
+        head = store.files.call_s3("head_object", Bucket="bucket", Key=path.partition("/")[2])
+        assert (head["ServerSideEncryption"], head["SSEKMSKeyId"]) == ("aws:kms", "a-key"), path
+
+
 @pytest.mark.parametrize("protocol", ["s3", "s3a"])
 def test_a_lake_that_was_lost_is_not_written(protocol: str, store: ObjectStore) -> None:
     tables, table = lake_table(protocol, f"lost-{protocol}")
