@@ -15,7 +15,7 @@ SECONDS ?= 120
 SEED ?= 1
 COUNT ?= 100
 
-.PHONY: help demo airflow test test-long lint types format fuzz bench bench-gold bench-small bench-peers bench-scaling bench-capture bench-seed bench-verify bench-debezium soak soak-sizes soak-histories wheel lock setup clean distclean
+.PHONY: help demo airflow test test-long lint types format fuzz bench bench-gold bench-small bench-peers bench-scaling bench-capture bench-seed bench-verify bench-suite bench-debezium soak soak-sizes soak-histories wheel lock setup clean distclean
 
 help:  ## list the targets
 	@echo "make TARGET, where TARGET is one of"
@@ -74,6 +74,9 @@ bench-seed: $(READY)  ## read a table of a real server, against Spark's JDBC sou
 
 bench-verify: $(READY)  ## compare a table of a real server with gold, equal and not (ARGS="--rows 1000000")
 	$(BIN)/python -m benchmarks.verify $(ARGS)
+
+bench-suite: $(READY)  ## time the tests, and write where the time goes to docs/testing.md
+	$(BIN)/python -m benchmarks.suite $(ARGS)
 
 bench-debezium: $(READY)  ## time files to gold against Debezium capturing the same load from the server (two hours, 45 GB of disk)
 	$(BIN)/python -m benchmarks.debezium $(ARGS)

@@ -1,0 +1,125 @@
+"""How long the whole suite takes, and which files and tests take most of it.
+
+Runs what `make test` runs, and writes what it finds to docs/testing.md. Exit code 1 if a test
+fails, or if the suite takes longer than `LIMIT`. Run: `make bench-suite` on a machine with nothing
+else to do; a file of pytest's `--junitxml` as an argument is read instead of running anything.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ET
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.markdown import Markdown
+
+from benchmarks.marked import Marks, table
+from benchmarks.peers.machine import load, machine
+
+LIMIT = 15 * 60
+"""Seconds that the suite may take on two cores, without what is installed first."""
+SHOWN = 25
+DOCUMENT = Path(__file__).parents[1] / "docs" / "testing.md"
+MARKS = Marks("bench-suite")
+COMMAND = (
+    *(sys.executable, "-m", "pytest", "--numprocesses", "2"),
+    *("--dist", "loadfile", "--no-loadscope-reorder", "-q"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A test: its file, its name and the seconds that it took, with what was set up for it."""
+
+    file: str
+    name: str
+    seconds: float
+
+
+def main() -> int:
+    """Run the suite, or read of a run, and write where its time went."""
+    screen = Console()
+    if len(sys.argv) > 1:
+        tests = read_results(Path(sys.argv[1]))
+        screen.print(Markdown(tables_of(tests)))
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        results = Path(folder) / "results.xml"
+        before, began = load(), time.monotonic()
+        failed = subprocess.run([*COMMAND, f"--junitxml={results}"], check=False).returncode
+        took = time.monotonic() - began
+        tests = read_results(results)
+    conditions = f"{machine()}; load {before} before and {load()} after."
+    block = f"{conditions}\n\n{summary(tests, took)}\n\n{tables_of(tests)}"
+    screen.print(Markdown(block))
+    DOCUMENT.write_text(MARKS.replaced(DOCUMENT.read_text(), block))
+    return 1 if failed or took > LIMIT else 0
+
+
+def read_results(results: Path) -> list[Timed]:
+    """The tests of a run, from the file that pytest's `--junitxml` wrote."""
+    cases = ET.parse(results).getroot().iter("testcase")
+    return [
+        Timed(
+            f"{case.attrib['classname'].replace('.', '/')}.py",
+            case.attrib["name"],
+            float(case.attrib["time"]),
+        )
+        for case in cases
+    ]
+
+
+def summary(tests: Sequence[Timed], took: float) -> str:
+    """How long it took, and whether that is too long."""
+    verdict = "within" if took <= LIMIT else "longer than"
+    return (
+        f"{len(tests):,} tests in {took / 60:.1f} minutes of two processes: "
+        f"{verdict} the {LIMIT // 60} minutes that it may take."
+    )
+
+
+def tables_of(tests: Sequence[Timed]) -> str:
+    """Seconds by folder, of the slowest files and of the slowest tests, as Markdown."""
+    files, folders = defaultdict[str, float](float), defaultdict[str, float](float)
+    counts = Counter(_folder(test) for test in tests)
+    for test in tests:
+        files[test.file] += test.seconds
+        folders[_folder(test)] += test.seconds
+    slowest = sorted(tests, key=lambda test: -test.seconds)[:SHOWN]
+    return "\n\n".join(
+        (
+            table(
+                ("folder", "tests", "seconds"),
+                [(name, f"{counts[name]:,}", took) for name, took in _longest(folders)],
+            ),
+            table(
+                ("file", "seconds"),
+                [(f"`{name}`", took) for name, took in _longest(files)[:SHOWN]],
+            ),
+            table(
+                ("test", "seconds"),
+                [(f"`{Path(t.file).name}::{t.name}`", f"{t.seconds:.0f}") for t in slowest],
+            ),
+        )
+    )
+
+
+def _folder(test: Timed) -> str:
+    return "/".join(test.file.split("/")[:2])
+
+
+def _longest(seconds: Mapping[str, float]) -> list[tuple[str, str]]:
+    """Names with their seconds, the longest first."""
+    ranked = sorted(seconds.items(), key=lambda item: -item[1])
+    return [(name, f"{took:.0f}") for name, took in ranked]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
