@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
-from typing import Any
+
+from pipeline.lake_tables.table import Commit
 
 _NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -54,14 +55,14 @@ def written(commits: Iterable[Mapping[str, str]]) -> Written:
     return Written(commits=len(metrics), **sums)
 
 
-def written_since(commits: Sequence[Mapping[str, Any]], before: int | None) -> Written | None:
+def written_since(commits: Sequence[Commit], before: int | None) -> Written | None:
     """What was written in those commits that are behind version `before`, or ever.
 
     None where the table was only looked after.
     """
     own = [
-        row["operationMetrics"] or {}
-        for row in commits
-        if (before is None or row["version"] > before) and row["operation"] not in UPKEEP
+        commit.metrics
+        for commit in commits
+        if (before is None or commit.version > before) and commit.operation not in UPKEEP
     ]
     return written(own) if own else None
