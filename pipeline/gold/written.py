@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from pipeline.lake_tables.table import Commit
@@ -39,10 +39,6 @@ class Written:
     bytes_added: int = 0
     deletion_vectors: int = 0
     rows_copied: int = 0
-
-    def to_dict(self) -> dict[str, int]:
-        """As a run's record has it."""
-        return asdict(self)
 
 
 def written(commits: Iterable[Mapping[str, str]]) -> Written:
