@@ -14,7 +14,6 @@ from contextlib import suppress
 from datetime import datetime, timezone
 
 from deltalake import DeltaTable
-from pyspark.sql import functions as sf
 
 from pipeline import delta, stores
 from pipeline.lake_tables.delta_rs import opened_as_it_is
@@ -70,7 +69,7 @@ def commits_since(spark: Spark, table: str, before: int | None) -> Sequence[Comm
 def history(spark: Spark, table: str, limit: int | None) -> Sequence[Commit]:
     """The last commits, or all, the newest first, as Spark has them."""
     columns = ("version", "operation", "operationParameters", "operationMetrics", "userMetadata")
-    at = sf.unix_micros("timestamp").alias("at")
+    rows = delta.history(started(spark), table, limit)
     return [
         Commit(
             row["version"],
@@ -80,7 +79,7 @@ def history(spark: Spark, table: str, limit: int | None) -> Sequence[Commit]:
             row["userMetadata"],
             row["operationParameters"] or {},
         )
-        for row in delta.history(started(spark), table, limit).select(at, *columns).collect()
+        for row in rows.selectExpr("unix_micros(timestamp) AS at", *columns).collect()
     ]
 
 
