@@ -23,8 +23,6 @@ from decoder.errors import UnsupportedError
 
 Integers = npt.NDArray[np.int64]
 
-MAX_COLUMNS = 4096
-"""MySQL's own limit."""
 MAX_RUN_COLUMNS = 56
 """So that the NULL bits of a run, at any bit offset, are inside one unaligned load of 8 bytes."""
 

@@ -20,7 +20,6 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import (
@@ -28,19 +27,17 @@ from pyspark.sql import (
     DataFrame,
     DataFrameWriter,
     MergeIntoWriter,
+    Row,
     SparkSession,
     functions as sf,
 )
 
-from pipeline import delta_checksum, delta_log
-from pipeline.delta_checksum import Detail
 from pipeline.delta_conflicts import is_conflict
 from pipeline.errors import ConcurrentRunError
 from pipeline.hold import require_held
 from pipeline.lock import exclusive
 from pipeline.sessions import condition, is_connected, let_go, own_session, set_if_allowed
-from pipeline.sql_text import in_sql, is_name, quoted, unquoted
-from pipeline.starting import Spark, started
+from pipeline.sql_text import in_sql, is_name, quoted
 
 ATTEMPTS = 8
 """How often a step is tried again after losing to another commit of the same table."""
@@ -96,29 +93,10 @@ def commit(action: Callable[[], object], *, app: str, version: int, table: str =
             return
 
 
-def exists(spark: Spark, table: str) -> bool:
-    """Whether there is a Delta table (a folder without a commit is none)."""
-    has_commits = _has_log(spark, table) and delta_log.version_of(table) is not None
-    return has_commits or _is_known(spark, table)
-
-
-def _told(spark: Spark, table: str) -> Detail | None:
-    """What the table's files tell."""
-    return delta_checksum.told(table) if _has_log(spark, table) else None
-
-
-def _has_log(spark: Spark, table: str) -> bool:
-    """Whether this process may find the files of its log: a catalog knows where some tables are,
-    and a path without a scheme is another place for Spark elsewhere."""
-    return not is_name(table) and not (is_connected(spark) and "://" not in table)
-
-
-def _is_known(spark: Spark, table: str) -> bool:
-    """Whether Spark finds the table, which is not asked where there is nothing at all."""
-    if _has_log(spark, table) and delta_log.is_absent(table):
-        return False
+def exists(spark: SparkSession, table: str) -> bool:
+    """Whether Spark finds a Delta table (a folder without a commit is none)."""
     try:
-        return bool(read(started(spark), table).schema)
+        return bool(read(spark, table).schema)
     except AnalysisException as error:
         if condition(error) not in NO_TABLE_CONDITIONS:
             raise
@@ -133,24 +111,11 @@ def read(spark: SparkSession, table: str, *, version: int | None = None) -> Data
     return reader.table(table) if is_name(table) else reader.load(table)
 
 
-def detail(spark: Spark, table: str) -> Detail:
-    """A table that is there, as it is now: by the files of its log, or else by the command."""
-    return _told(spark, table) or described(started(spark), table)
-
-
-def found(spark: Spark, table: str) -> Detail | None:
-    """The same of a table that may not be there."""
-    if detail := _told(spark, table):
-        return detail
-    return described(started(spark), table) if _is_known(spark, table) else None
-
-
-def described(spark: SparkSession, table: str) -> Detail:
+def described(spark: SparkSession, table: str) -> Row:
     """What DESCRIBE DETAIL says, as it gives it: a choice of its columns would be planned, and be
     a job more."""
     (row,) = spark.sql(f"DESCRIBE DETAIL {in_sql(table)}").collect()
-    clustered = tuple(map(unquoted, row["clusteringColumns"] or ()))
-    return Detail(row["id"], row["properties"], clustered, row["numFiles"], row["sizeInBytes"])
+    return row
 
 
 def history(spark: SparkSession, table: str, limit: int | None = None) -> DataFrame:
@@ -160,19 +125,6 @@ def history(spark: SparkSession, table: str, limit: int | None = None) -> DataFr
     """
     last = "" if limit is None else f" LIMIT {limit}"
     return spark.sql(f"DESCRIBE HISTORY {in_sql(table)}{last}")
-
-
-def commits_since(spark: Spark, table: str, before: int | None) -> Sequence[Mapping[str, Any]]:
-    """A table's commits behind version `before`, or all, the newest first: at least that one,
-    whatever its version is. As `history` has them: by the files of the log, or else by Spark."""
-    found = delta_log.commits_since(table, before) if _has_log(spark, table) else None
-    if found is not None:
-        return found
-    last = None if before is None else 1
-    rows = history(started(spark), table, last).collect()
-    if before is not None and rows[0]["version"] - before > 1:
-        rows = history(started(spark), table, rows[0]["version"] - before).collect()
-    return [row.asDict() for row in rows]
 
 
 def append_once(

@@ -27,7 +27,6 @@ from pipeline.lake_tables.conditions import ALL_ROWS, Condition, compare, equal,
 from pipeline.lake_tables.opening import tables_of
 from pipeline.lake_tables.table import Step
 from pipeline.lake_tables.tables import Tables
-from pipeline.ledger_entries import Entry, entries, last_entries
 from pipeline.ledger_table import FINISHED, FORMAT, PLANNED, Layer, batches, require_format
 from pipeline.log_lines import say
 from pipeline.starting import Spark
@@ -42,6 +41,18 @@ _WINDOWS = (10, 1000, None)
 """How many batches are looked through for what a record has: the last ones first."""
 _AT_ONCE = 100
 """Bodies that are read together: one may tell of a thousand tables."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A row of the ledger: one planned or finished batch of a layer."""
+
+    source: str
+    layer: str
+    batch: int
+    state: str
+    run_id: str
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,11 +225,12 @@ class Ledger:
 
         This, and the next two, are of all sources if the ledger was opened with an empty one.
         """
-        return entries(self._read(ALL_ROWS if layer is None else _of(layer), _ENTRY))
+        return _entries(self._read(ALL_ROWS if layer is None else _of(layer), _ENTRY))
 
     def last_entries(self) -> list[Entry]:
         """The last batch of each source and layer."""
-        return last_entries(self._last(1))
+        last = {(entry.source, entry.layer): entry for entry in _entries(self._last(1))}
+        return sorted(last.values(), key=_when)
 
     def sources(self) -> list[str]:
         """The sources of which anything was ever planned."""
@@ -321,6 +333,15 @@ class Ledger:
         table = batches(self.lake)
         rows = pa.Table.from_pylist([row], schema=table.schema)
         self.tables.append(table, rows, Step(written_as(self.source, layer, state), batch))
+
+
+def _entries(rows: pa.Table) -> list[Entry]:
+    """All of some rows, in order of time."""
+    return sorted((Entry(**row) for row in rows.select(_ENTRY).to_pylist()), key=_when)
+
+
+def _when(entry: Entry) -> tuple[datetime, int]:
+    return entry.at, entry.batch
 
 
 def _of(layer: Layer) -> Condition:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextvars
 import threading
 import time
-from types import TracebackType
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from pipeline.log_lines import say
 from pipeline.progress import Task
@@ -24,9 +25,17 @@ class LogProgress:
     def __init__(self, interval: float = INTERVAL) -> None:
         self._interval = interval
 
-    def task(self, name: str, total: int | None = None, unit: str = "") -> Task:
+    @contextmanager
+    def task(self, name: str, total: int | None = None, unit: str = "") -> Iterator[Task]:
         """Begins now."""
-        return _LoggedTask(name, total, unit, self._interval)
+        task = _LoggedTask(name, total, unit, self._interval)
+        task.thread.start()
+        try:
+            yield task
+        finally:
+            task.over.set()
+            task.thread.join()
+        task.end()
 
 
 class _LoggedTask:
@@ -41,32 +50,22 @@ class _LoggedTask:
         self._began = time.monotonic()
         self._told = False
         self._lock = threading.Lock()
-        self._over = threading.Event()
+        self.over = threading.Event()
         # Its lines are of the run that began the task.
         context = contextvars.copy_context()
-        self._thread = threading.Thread(target=context.run, args=(self._tell,), daemon=True)
+        self.thread = threading.Thread(target=context.run, args=(self._tell,), daemon=True)
 
     def advance(self, amount: int = 1) -> None:
         with self._lock:
             self._done += amount
 
-    def __enter__(self) -> _LoggedTask:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._over.set()
-        self._thread.join()
-        if self._told and error is None:
+    def end(self) -> None:
+        """Say so, if anything was said of it."""
+        if self._told:
             self._say("is done")
 
     def _tell(self) -> None:
-        while not self._over.wait(self._interval):
+        while not self.over.wait(self._interval):
             self._told = True
             self._say("is under way")
 

@@ -7,7 +7,9 @@ standard error is a terminal, and silence elsewhere.
 from __future__ import annotations
 
 import sys
-from types import TracebackType
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import Protocol
 
 from rich.console import Console
@@ -18,6 +20,7 @@ from rich.progress import (
     ProgressColumn,
     SpinnerColumn,
     Task as RichTask,
+    TaskID,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -26,50 +29,35 @@ from rich.text import Text
 
 
 class Task(Protocol):
-    """One piece of work under way; a context manager whose end completes it."""
+    """One piece of work under way."""
 
     def advance(self, amount: int = 1) -> None:
         """Count `amount` more units as done; may be called from any thread."""
-
-    def __enter__(self) -> Task: ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
 
 
 class Progress(Protocol):
     """Where work reports to."""
 
-    def task(self, name: str, total: int | None = None, unit: str = "") -> Task:
-        """Begin work of `total` units (None: not known); unit `bytes` is shown as MB."""
+    def task(
+        self, name: str, total: int | None = None, unit: str = ""
+    ) -> AbstractContextManager[Task]:
+        """Begin work of `total` units (None: not known), which the block's end completes; unit
+        `bytes` is shown as MB."""
 
 
 class _Silent:
     def advance(self, amount: int = 1) -> None:
         """Nothing is shown."""
 
-    def __enter__(self) -> _Silent:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Nothing is shown."""
-
 
 class QuietProgress:
     """Shows nothing: for logs, pipes and tests."""
 
-    def task(self, name: str, total: int | None = None, unit: str = "") -> Task:
+    def task(
+        self, name: str, total: int | None = None, unit: str = ""
+    ) -> AbstractContextManager[Task]:
         """A task that nobody sees."""
-        return _Silent()
+        return nullcontext(_Silent())
 
 
 class _CountColumn(ProgressColumn):
@@ -92,28 +80,15 @@ class _CountColumn(ProgressColumn):
         return Text(f"{count} {unit}{rate}".strip())
 
 
+@dataclass(frozen=True, slots=True)
 class _Bar:
-    """A line of the display; leaves it when done, so that only work under way is shown."""
+    """A line of the display."""
 
-    def __init__(self, progress: RichProgress, name: str, total: int | None, unit: str) -> None:
-        self._progress = progress
-        self._id = progress.add_task(name, total=total, unit=unit)
+    progress: RichProgress
+    line: TaskID
 
     def advance(self, amount: int = 1) -> None:
-        self._progress.advance(self._id, amount)
-
-    def __enter__(self) -> _Bar:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._progress.remove_task(self._id)
-        if not self._progress.tasks:
-            self._progress.stop()
+        self.progress.advance(self.line, amount)
 
 
 class TerminalProgress:
@@ -132,10 +107,17 @@ class TerminalProgress:
             transient=True,
         )
 
-    def task(self, name: str, total: int | None = None, unit: str = "") -> Task:
-        """A new line of the display."""
+    @contextmanager
+    def task(self, name: str, total: int | None = None, unit: str = "") -> Iterator[Task]:
+        """A line of the display; it goes when it is done, so that only work under way is shown."""
         self._progress.start()
-        return _Bar(self._progress, name, total, unit)
+        line = self._progress.add_task(name, total=total, unit=unit)
+        try:
+            yield _Bar(self._progress, line)
+        finally:
+            self._progress.remove_task(line)
+            if not self._progress.tasks:
+                self._progress.stop()
 
     def refresh(self) -> None:
         """Draw now, if anything is under way, instead of at the next tenth of a second."""

@@ -24,8 +24,7 @@ from pipeline.gold.names import gold_name
 from pipeline.gold.rebuild import BEING_BUILT, GONE, progress
 from pipeline.gold.state import GoldState
 from pipeline.lake import Lake
-from pipeline.ledger import Ledger
-from pipeline.ledger_entries import Entry
+from pipeline.ledger import Entry, Ledger
 from pipeline.redaction import redact
 from pipeline.runs.store import last_runs
 from pipeline.settings import Settings

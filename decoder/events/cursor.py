@@ -83,10 +83,6 @@ class Cursor:
         """A 2-byte integer."""
         return self.uint(2)
 
-    def u24(self) -> int:
-        """A 3-byte integer."""
-        return self.uint(3)
-
     def u32(self) -> int:
         """A 4-byte integer."""
         return self.uint(4)

@@ -61,7 +61,6 @@ class LandedFolder:
         self.path = path
         self._write = write
         self._file: LandedFile | None = None
-        self._last_event = 0
         self._ended = False
 
     def names(self) -> list[str]:

@@ -11,6 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -195,7 +196,7 @@ class Capture:
         return state
 
     def _connect_and_follow(self) -> None:
-        with Source(self._login, self._stop) as source:
+        with closing(Source(self._login, self._stop)) as source:
             self._forget_where_nothing_is_landed()
             if is_another(self._checkpoints.state, source.identity):
                 self._take_over(source)

@@ -7,12 +7,10 @@ before, and on MariaDB).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 import pymysql
 from pymysql.connections import Connection
-from typing_extensions import Self
 
 from decoder.encryption.header import HEADER_LENGTH as ENCRYPTION_HEADER_LENGTH
 from pipeline.bronze.gtids import NO_GTIDS, GtidSet
@@ -78,7 +76,7 @@ class LogEnd:
 
 
 class Source:
-    """A connection to ask with: `with Source(login) as source`.
+    """A connection to ask with: `with closing(Source(login)) as source`.
 
     Every question raises LostConnectionError where the connection breaks, AccessDeniedError where
     the user may not ask it; the one behind it connects anew, and raises what that raises, or
@@ -165,17 +163,6 @@ class Source:
         """End the connection."""
         if self._connection.open:
             self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _identity(self) -> Identity:
         ((text, server_id),) = self._rows("SELECT VERSION(), @@global.server_id")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from pipeline.catalog.cursor import Cursor, ReadError, split
 from pipeline.catalog.lexer import Token
@@ -41,12 +40,6 @@ class ForeignKey:
     def cascades(self) -> bool:
         """Whether it ever changes rows by itself."""
         return bool(self.on_delete or self.on_update)
-
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> ForeignKey:
-        """What `asdict` gave, after JSON."""
-        lists = {name: tuple(fields[name]) for name in ("columns", "parent", "parent_columns")}
-        return cls(**{**fields, **lists})
 
 
 def read_foreign_key(part: Sequence[Token]) -> tuple[ForeignKey, bool] | None:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields as dataclass_fields
 from typing import Any, Literal
 
+from pydantic import TypeAdapter
+
 from decoder.definition import TableDefinition
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.model import TableModel
@@ -146,7 +148,7 @@ class TimelineItem:
             "columns": json.dumps([asdict(c) for c in self.columns]) if self.columns else None,
             "model": self.model.to_json() if self.model else None,
             "other": None if self.other is None else json.dumps(asdict(self.other)),
-            "rows": None if self.rows is None else json.dumps(self.rows.to_fields()),
+            "rows": None if self.rows is None else json.dumps(asdict(self.rows)),
             "seed": None if self.seed is None else json.dumps(asdict(self.seed)),
         }
 
@@ -173,10 +175,10 @@ def in_force(items: Iterable[TimelineItem]) -> list[TimelineItem]:
 _READERS: dict[str, Callable[[str], Any]] = {
     "definition": TableDefinition.from_json,
     "defaults": json.loads,
-    "columns": lambda text: tuple(ColumnStep(**step) for step in json.loads(text)),
+    "columns": TypeAdapter(tuple[ColumnStep, ...]).validate_json,
     "model": TableModel.from_json,
-    "other": lambda text: TableName(**json.loads(text)),
-    "rows": lambda text: PartitionRows.from_fields(json.loads(text)),
-    "seed": lambda text: SeededFrom(**json.loads(text)),
+    "other": TypeAdapter(TableName).validate_json,
+    "rows": TypeAdapter(PartitionRows).validate_json,
+    "seed": TypeAdapter(SeededFrom).validate_json,
 }
 """From the text of `to_dict`."""

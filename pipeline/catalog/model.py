@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+
+from pydantic import TypeAdapter
 
 from pipeline.catalog.actions import NewColumn
 from pipeline.catalog.foreign_key import ForeignKey, renamed_columns
 from pipeline.catalog.kept_expression import renamed_expression
-from pipeline.catalog.keys import Key, Keys
+from pipeline.catalog.keys import Keys
 from pipeline.catalog.partitions import Partitioning
 
 
@@ -144,23 +145,7 @@ class TableModel:
     @classmethod
     def from_json(cls, text: str) -> TableModel:
         """The model that `to_json` wrote."""
-        fields = json.loads(text)
-        defaults, keys = fields["defaults"], fields["keys"]
-        sources, partitioning = fields["sources"], fields["partitioning"]
-        return cls(
-            fields["auto_increment"],
-            tuple(fields["generated"]),
-            tuple(ForeignKey.from_dict(key) for key in fields["foreign_keys"]),
-            fields["engine"],
-            None if defaults is None else tuple(ColumnDefault(**one) for one in defaults),
-            None if sources is None else tuple(sources),
-            Partitioning.from_fields(partitioning) if partitioning else None,
-            fields["left_out"],
-            None if keys is None else tuple(map(_key, keys)),
-            fields["charset"],
-        )
+        return _FORM.validate_json(text)
 
 
-def _key(fields: Mapping[str, Any]) -> Key:
-    columns, prefixes = tuple(fields["columns"]), tuple(fields["prefixes"])
-    return Key(fields["name"], columns, prefixes, fields["using_hash"])
+_FORM = TypeAdapter(TableModel)

@@ -8,8 +8,8 @@ sub-partitions are not told: such a table has no `Partitioning` here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from decoder.constants import ColumnType
 from decoder.definition import TableDefinition
@@ -46,16 +46,6 @@ class PartitionRows:
     function: Function
     ranges: tuple[tuple[int | None, int | None], ...]
     null: bool = False
-
-    def to_fields(self) -> dict[str, Any]:
-        """As JSON takes it."""
-        return asdict(self)
-
-    @classmethod
-    def from_fields(cls, fields: dict[str, Any]) -> PartitionRows:
-        """What `to_fields` gave, after JSON."""
-        ranges = tuple((low, high) for low, high in fields["ranges"])
-        return cls(fields["column"], fields["function"], ranges, fields["null"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +132,3 @@ class Partitioning:
     def renamed(self, column: str) -> Partitioning:
         """Over a column that has another name now."""
         return replace(self, column=column)
-
-    @classmethod
-    def from_fields(cls, fields: dict[str, Any]) -> Partitioning:
-        """What `asdict` gave, after JSON."""
-        partitions = (
-            Partition(**{**p, "values": tuple(p["values"])}) for p in fields["partitions"]
-        )
-        return cls(fields["method"], fields["column"], fields["function"], tuple(partitions))

@@ -29,6 +29,7 @@ from pipeline.gold.gold_table import (
 from pipeline.gold.names import COMMITTED_AT, LSN, OWN_COLUMNS
 from pipeline.gold.parts import Evolve
 from pipeline.gold.refuse import write_values
+from pipeline.lake_tables.spark_written import clustered_by
 from pipeline.sql_text import in_sql, literal, quoted
 
 
@@ -141,7 +142,7 @@ def _next(
     if now is None or now.reached >= item.position:
         return None
     present = [n for n in delta.read(spark, table.reference).columns if n not in OWN_COLUMNS]
-    return next_change(present, now.clustered, steps, schema)
+    return next_change(present, clustered_by(spark, table.reference), steps, schema)
 
 
 def next_change(

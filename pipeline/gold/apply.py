@@ -11,7 +11,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
-from pipeline.delta_log import version_of
 from pipeline.gold.cascade_store import Changes
 from pipeline.gold.changes import Skipped, read_changes
 from pipeline.gold.damage import REFUSED, Damage, met_in
@@ -33,6 +32,7 @@ from pipeline.gold.table_refresh import make_ready
 from pipeline.gold.write import Write
 from pipeline.gold.xa import Prepared
 from pipeline.interpreted import staying_active
+from pipeline.lake_tables.spark_written import version_of
 from pipeline.settings import Settings
 
 STEPS = 1_000_000

@@ -159,7 +159,7 @@ def _execute(
             record, max(before.cut_lsn, before.rebuild.upto), state.cut_lsn, facts
         ),
         "drift": in_all((record or {}).get("drift"), watching.found if watching else {}),
-        "written": {name: figures.to_dict() for name, figures in published.written.items()},
+        "written": {name: asdict(figures) for name, figures in published.written.items()},
     }
     if state.rebuild.under_way:
         done["published"] = published_before(record)

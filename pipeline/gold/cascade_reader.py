@@ -12,7 +12,6 @@ from pyspark.sql import DataFrame, functions as sf
 
 from pipeline import delta
 from pipeline.catalog.effects import TableName
-from pipeline.delta_log import version_of
 from pipeline.errors import BinlakeError
 from pipeline.gold.cascade_links import Items
 from pipeline.gold.cascade_replay import Event, Identity, Link, Values
@@ -28,6 +27,7 @@ from pipeline.gold.damage import Damage, met_in
 from pipeline.gold.facts import Facts
 from pipeline.gold.faults import TakenUp, taken_up
 from pipeline.gold.names import gold_name
+from pipeline.lake_tables.spark_written import version_of
 from pipeline.settings import Settings
 from pipeline.starting import Spark, started
 

@@ -15,19 +15,18 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from pipeline import delta
 from pipeline.bronze.gtids import GtidSet
 from pipeline.catalog.effects import TableName
-from pipeline.delta_log import version_of
 from pipeline.gold.damage import Damage, gone, met_in
 from pipeline.gold.facts import Facts
-from pipeline.gold.foreign_commits import by_others, commit_of, signs
+from pipeline.gold.foreign_commits import by_others, is_own, signs
 from pipeline.gold.names import gold_name
 from pipeline.gold.state import GoldState, TableState
 from pipeline.gold.written import Written, written_since
 from pipeline.lake import Lake
 from pipeline.lake_tables.opening import tables_of
-from pipeline.lake_tables.table import LakeTable, Step
+from pipeline.lake_tables.spark_written import commits_since, state as state_of, version_of
+from pipeline.lake_tables.table import Commit, LakeTable, Step
 from pipeline.settings import Settings
 
 TABLES = pa.list_(
@@ -200,12 +199,12 @@ def _looked(
             return as_it_was
         path = gold_name(settings, table.schema, table.table)
         try:
-            found = delta.found(spark, path)
+            found = state_of(spark, path)
             if found is None and (table.dropped or not delta_id):
                 return _Looked(table, None, None)
             if found is None:
                 return replace(as_it_was, damage=table.damage or gone(path))
-            commits = delta.commits_since(spark, path, since)
+            commits = commits_since(spark, path, since)
         except Exception as error:
             damage = met_in(error, path, version_of(path))
             if damage is None:
@@ -221,7 +220,7 @@ def _looked(
             table,
             delta_id if delta_id and not again else found.id,
             # What somebody else has written is no state of the source's.
-            since if kept else commits[0]["version"],
+            since if kept else commits[0].version,
             written_since(commits, since),
             damage,
         )
@@ -235,14 +234,14 @@ def _damage(
     spark: SparkSession,
     table: TableState,
     path: str,
-    commits: Sequence[Mapping[str, Any]],
+    commits: Sequence[Commit],
     since: int,
 ) -> Damage | None:
     """What a table's commits since the cut before tell."""
-    found = [commit_of(row) for row in reversed(commits) if row["version"] > since]
+    found = [commit for commit in reversed(commits) if commit.version > since]
     if damage := by_others(spark, path, found, since):
         return damage
-    if table.damage and table.damage.final and not any(commit.is_own for commit in found):
+    if table.damage and table.damage.final and not any(map(is_own, found)):
         return replace(table.damage, final=False)
     return None
 

@@ -65,13 +65,9 @@ class Drift:
         """How many changes did not find the row that they should have."""
         return self.missing + self.extra + self.different
 
-    def to_dict(self) -> dict[str, int]:
-        """As a run's record has it."""
-        return asdict(self)
-
     @classmethod
     def of(cls, record: Mapping[str, Any] | None) -> Drift:
-        """What `to_dict` gave."""
+        """What `asdict` gave."""
         return cls(**(record or {}))
 
 
@@ -131,7 +127,7 @@ def in_all(before: Mapping[str, Any] | None, found: Mapping[str, Drift]) -> dict
     drifts = {table: Drift.of(entry) for table, entry in (before or {}).items()}
     for table, more in found.items():
         drifts[table] = drifts.get(table, Drift()) + more
-    return {table: drifts[table].to_dict() for table in sorted(drifts)}
+    return {table: asdict(drifts[table]) for table in sorted(drifts)}
 
 
 def sentences(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> list[str]:

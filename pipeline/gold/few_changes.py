@@ -15,9 +15,9 @@ from pyspark.sql import Column, DataFrame, SparkSession, functions as sf, types 
 
 from decoder.constants import ColumnType
 from decoder.definition import ColumnDefinition, TableDefinition
-from pipeline import delta
 from pipeline.gold.facts import Facts
 from pipeline.interpreted import FEW, INTERPRETED, staying_active
+from pipeline.lake_tables.spark_written import state
 from pipeline.sessions import is_connected, own_session
 from pipeline.settings import MIB
 
@@ -133,7 +133,8 @@ def session_for(spark: SparkSession, table: str, looking: SparkSession) -> Spark
     """
     if is_connected(spark):
         return spark  # a session more costs more there
-    if delta.detail(looking, table).bytes > SMALL_BYTES:
+    now = state(looking, table)
+    if now is None or now.bytes > SMALL_BYTES:
         return spark
     return own_session(spark, ON_SMALL_TABLES)
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pipeline import delta
 from pipeline.gold.damage import Damage
 from pipeline.gold.written import UPKEEP
+from pipeline.lake_tables.table import Commit
 from pipeline.sessions import setting
 from pipeline.sql_text import in_sql
 from pipeline.starting import Spark, running, started
@@ -47,29 +47,6 @@ _OF_COLUMNS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Commit:
-    """A commit of a gold table, as its history has it: `mark` is its user metadata, `restored` the
-    version that a RESTORE names; `wrote`: it tells how much it wrote or removed."""
-
-    version: int
-    operation: str
-    mark: str | None = None
-    restored: int | None = None
-    wrote: bool = True
-
-    @property
-    def is_own(self) -> bool:
-        """Whether gold's job made it."""
-        return MARK in (self.mark or "")
-
-    @property
-    def is_unknown(self) -> bool:
-        """Whether it is of an operation of another release, or of Databricks' own, that tells of no
-        rows."""
-        return not self.wrote and self.operation not in (*_WITHOUT_ROWS, *_OF_ROWS)
-
-
-@dataclass(frozen=True, slots=True)
 class Judged:
     """What commits behind the version that gold left tell.
 
@@ -90,11 +67,11 @@ def judge(commits: Sequence[Commit], before: int) -> Judged:
     """
     sound, foreign, columns = [before], None, None
     for commit in commits:
-        if commit.is_own:
+        if is_own(commit):
             sound = [] if foreign or columns else [commit.version]
-        elif commit.operation == "RESTORE" and commit.restored in sound:
+        elif _restored(commit) in sound:
             foreign = columns = None
-        elif commit.operation in _OF_COLUMNS or commit.is_unknown:
+        elif commit.operation in _OF_COLUMNS or _is_unknown(commit):
             columns = columns or commit
         elif commit.operation not in _WITHOUT_ROWS:
             foreign = foreign or commit
@@ -130,12 +107,21 @@ def _columns(spark: Spark, table: str, version: int | None = None) -> list[tuple
     return [(one.name, one.dataType.simpleString()) for one in schema]
 
 
-def commit_of(row: Any) -> Commit:
-    """A commit, of a row of a table's history."""
-    told = (row["operationParameters"] or {}).get("version") or ""
-    restored = int(told) if row["operation"] == "RESTORE" and told.isdecimal() else None
-    wrote = bool(row["operationMetrics"])
-    return Commit(row["version"], row["operation"], row["userMetadata"], restored, wrote)
+def is_own(commit: Commit) -> bool:
+    """Whether gold's job made it."""
+    return MARK in (commit.note or "")
+
+
+def _is_unknown(commit: Commit) -> bool:
+    """Whether it is of an operation of another release, or of Databricks' own, that tells of no
+    rows."""
+    return not commit.metrics and commit.operation not in (*_WITHOUT_ROWS, *_OF_ROWS)
+
+
+def _restored(commit: Commit) -> int | None:
+    """The version that a RESTORE names, if it is one and names any."""
+    version = str(commit.parameters.get("version"))
+    return int(version) if commit.operation == "RESTORE" and version.isdecimal() else None
 
 
 def signs(spark: Spark) -> bool:

@@ -14,6 +14,7 @@ from pipeline import delta
 from pipeline.catalog.items import Position, TimelineItem
 from pipeline.gold.names import COMMITTED_AT, LSN
 from pipeline.lake_tables.spark_types import spark_schema
+from pipeline.lake_tables.spark_written import clustered_by, history, state
 from pipeline.sql_text import in_sql, quoted
 from pipeline.starting import Spark
 
@@ -58,13 +59,12 @@ class GoldTable:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a gold table is: its properties and the columns that it is clustered by.
+    """Where a gold table is, by its properties.
 
     `refresh`: the full refresh that it is looked at in, as `GoldTable` has it.
     """
 
     properties: Mapping[str, str]
-    clustered: tuple[str, ...] = ()
     refresh: int = 0
 
     def is_of(self, source: str) -> bool:
@@ -99,8 +99,8 @@ class Standing:
 
 def standing(spark: Spark, reference: str, refresh: int = 0) -> Standing | None:
     """Where the table is in a full refresh, or None where there is none."""
-    found = delta.found(spark, reference)
-    return None if found is None else Standing(found.properties, found.clustered, refresh)
+    found = state(spark, reference)
+    return None if found is None else Standing(found.properties, refresh)
 
 
 def _refresh_of(place: str) -> int:
@@ -173,8 +173,7 @@ def cluster(
     version: int,
 ) -> None:
     """Cluster by these columns, if the table is not yet."""
-    now = standing(spark, table.reference, table.refresh)
-    if now is None or now.clustered != tuple(columns):
+    if clustered_by(spark, table.reference) != tuple(columns):
         by = f"({', '.join(map(quoted, columns))})" if columns else "NONE"
         alter(spark, table, item, f"CLUSTER BY {by}", version)
 
@@ -191,8 +190,8 @@ def keep_base(
         now = standing(spark, table.reference, table.refresh)
         if now is None or now.reached >= item.position or now.base(item) is not None:
             return
-        (latest,) = delta.history(spark, table.reference, 1).collect()
-        place = f"{place_of(item, table.refresh)}@{latest['version']}"
+        (latest,) = history(spark, table.reference, 1)
+        place = f"{place_of(item, table.refresh)}@{latest.version}"
         base = properties_in_sql({BASE: place})
         spark.sql(f"ALTER TABLE {in_sql(table.reference)} SET TBLPROPERTIES ({base})")
 

@@ -16,16 +16,20 @@ from pyspark.sql import SparkSession
 
 from pipeline import delta, stores
 from pipeline.catalog.effects import TableName
-from pipeline.delta_log import commit_file, is_latest, version_of
 from pipeline.gold.cut import Cut
 from pipeline.gold.damage import Damage, gone, met_in
-from pipeline.gold.foreign_commits import MARK, by_others, commit_of, signs
+from pipeline.gold.foreign_commits import MARK, by_others, signs
 from pipeline.gold.names import gold_name
 from pipeline.gold.state import GoldState
 from pipeline.interpreted import staying_active
+from pipeline.lake_tables.spark_written import (
+    commits_since,
+    has_log,
+    state as state_of,
+    version_of,
+)
 from pipeline.sessions import is_connected, let_go, own_session
 from pipeline.settings import Settings
-from pipeline.sql_text import is_name
 from pipeline.starting import Spark, StartingSpark, running, started
 
 
@@ -101,9 +105,7 @@ def _look(spark: Spark, table: str, delta_id: str, before: int) -> Damage | int 
     Of one that a catalog has, or that only Spark can see, nothing is asked here: what a batch
     meets, and the history that is read behind it, tell.
     """
-    if is_name(table) or (is_connected(spark) and "://" not in table):
-        return None
-    if _is_as_left(table, before):
+    if not has_log(spark, table) or _is_as_left(table, before):
         return None
     try:
         return _looked(spark, table, delta_id, before)
@@ -118,24 +120,28 @@ def _is_as_left(table: str, before: int) -> bool:
     """Whether the version is there and the latest; False where this process cannot tell: each
     store's client has errors of its own, and Spark, which looks then, may know the way."""
     try:
-        return is_latest(table, before) and stores.exists(commit_file(table, before))
+        return _has_commit(table, before) and not _has_commit(table, before + 1)
     except Exception:
         return False
 
 
+def _has_commit(table: str, version: int) -> bool:
+    return stores.exists(f"{table}/_delta_log/{version:020d}.json")
+
+
 def _looked(spark: Spark, table: str, delta_id: str, before: int) -> Damage | int | None:
-    found = delta.found(spark, table)
+    found = state_of(spark, table)
     if found is None:
         return gone(table)
     if found.id != delta_id:
         return Damage(f"another table is at {table}, in the place of its gold table")
-    history = delta.commits_since(spark, table, before)
-    latest: int = history[0]["version"]
+    history = commits_since(spark, table, before)
+    latest: int = history[0].version
     if latest < before:
         return Damage(
             f"the log of its gold table {table} ends at version {latest}, and Binlake has written"
             f" version {before}: files of its log are gone"
         )
-    commits = [commit_of(row) for row in reversed(history) if row["version"] > before]
+    commits = [commit for commit in reversed(history) if commit.version > before]
     damage = by_others(spark, table, commits, before) if signs(spark) else None
     return damage or latest

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from pipeline.catalog.effects import TableName
 from pipeline.gold.damage import Damage
 from pipeline.gold.refusal import Refusal
@@ -132,18 +134,8 @@ class GoldState:
 
     def to_body(self) -> dict[str, Any]:
         """As a plan's body, which is JSON."""
-        return {
-            "silver_batch": self.silver_batch,
-            "cut_lsn": self.cut_lsn,
-            "cut_held": self.cut_held,
-            "drop_rows": self.drop_rows,
-            "xa_from": self.xa_from,
-            "mark_faults": self.mark_faults,
-            "cascades": self.cascades,
-            "rebuild": asdict(self.rebuild),
-            "signed": self.signed,
-            "tables": [asdict(self.tables[name]) for name in sorted(self.tables)],
-        }
+        tables = [asdict(self.tables[name]) for name in sorted(self.tables)]
+        return {**asdict(replace(self, tables={})), "tables": tables}
 
     def standing(self) -> dict[str, Any]:
         """What a record has of tables that are not where the plan wants them."""
@@ -153,20 +145,8 @@ class GoldState:
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> GoldState:
         """What `to_body` wrote."""
-        tables = [_table(entry) for entry in body["tables"]]
-        return cls(
-            body["silver_batch"],
-            body["cut_lsn"],
-            body["cut_held"],
-            body["drop_rows"],
-            {table.name: table for table in tables},
-            # Plans from before XA transactions were read have none.
-            body.get("xa_from", NO_LSN),
-            body.get("mark_faults", False),
-            body.get("cascades"),
-            Rebuild(**body.get("rebuild", {})),
-            body.get("signed", False),
-        )
+        tables = {table.name: table for table in _TABLES.validate_python(body["tables"])}
+        return replace(_STATE.validate_python({**body, "tables": {}}), tables=tables)
 
     @classmethod
     def of(cls, ledger: Ledger) -> GoldState:
@@ -208,12 +188,5 @@ def _is_final(table: TableState) -> bool:
     return table.damage is not None and table.damage.final
 
 
-def _table(entry: Mapping[str, Any]) -> TableState:
-    """What `asdict` gave, after JSON; a plan of an older release lacks fields."""
-    read: dict[str, Any] = {name: tuple(entry.get(name, ())) for name in ("key", "marked")}
-    read["taken_over"] = tuple((lsn, whole) for lsn, whole in entry.get("taken_over", ()))
-    if refused := entry.get("refused"):
-        read["refused"] = Refusal(**refused)
-    if damage := entry.get("damage"):
-        read["damage"] = Damage(**damage)
-    return TableState(**{**entry, **read})
+_STATE = TypeAdapter(GoldState)
+_TABLES = TypeAdapter(list[TableState])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+
+from pipeline.lake_tables.table import Commit
 
 _NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -39,10 +40,6 @@ class Written:
     deletion_vectors: int = 0
     rows_copied: int = 0
 
-    def to_dict(self) -> dict[str, int]:
-        """As a run's record has it."""
-        return asdict(self)
-
 
 def written(commits: Iterable[Mapping[str, str]]) -> Written:
     """The sums of the `operationMetrics` of commits."""
@@ -54,14 +51,14 @@ def written(commits: Iterable[Mapping[str, str]]) -> Written:
     return Written(commits=len(metrics), **sums)
 
 
-def written_since(commits: Sequence[Mapping[str, Any]], before: int | None) -> Written | None:
+def written_since(commits: Sequence[Commit], before: int | None) -> Written | None:
     """What was written in those commits that are behind version `before`, or ever.
 
     None where the table was only looked after.
     """
     own = [
-        row["operationMetrics"] or {}
-        for row in commits
-        if (before is None or row["version"] > before) and row["operation"] not in UPKEEP
+        commit.metrics
+        for commit in commits
+        if (before is None or commit.version > before) and commit.operation not in UPKEEP
     ]
     return written(own) if own else None

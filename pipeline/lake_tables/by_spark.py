@@ -10,7 +10,6 @@ import uuid
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from functools import lru_cache, reduce
 from operator import and_
 
@@ -19,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession, Window, functions as sf
 
 from pipeline import delta, stores
 from pipeline.lake import Lake
+from pipeline.lake_tables import spark_written
 from pipeline.lake_tables.compaction import SMALL_BYTES, TARGET_BYTES
 from pipeline.lake_tables.conditions import Condition
 from pipeline.lake_tables.spark_types import spark_schema, spark_type
@@ -186,27 +186,13 @@ class SparkTables:
 
     def state(self, table: LakeTable) -> TableState | None:
         """The table as its log has it; see `Tables.state`."""
-        found = delta.found(self.spark, table.reference)
-        if found is None:
-            return None
-        return TableState(found.id, found.properties, found.files, found.bytes, None)
+        return spark_written.state(self.spark, table.reference)
 
     def history(self, table: LakeTable, limit: int | None) -> Sequence[Commit]:
         """The last commits, the latest first."""
         if not self.exists(table):
             return []
-        micros = sf.unix_micros("timestamp").alias("at")
-        columns = ("version", micros, "operation", "operationMetrics", "userMetadata")
-        return [
-            Commit(
-                row["version"],
-                datetime.fromtimestamp(row["at"] / 1_000_000, timezone.utc),
-                row["operation"],
-                row["operationMetrics"] or {},
-                row["userMetadata"],
-            )
-            for row in delta.history(self.spark, table.reference, limit).select(*columns).collect()
-        ]
+        return spark_written.history(self.spark, table.reference, limit)
 
     def old_files(self, table: LakeTable) -> int:
         """How many files VACUUM would remove.

@@ -54,13 +54,15 @@ class TableState:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit of a table's history; `metrics` and `note` as Delta has them (see `Step`)."""
+    """A commit of a table's history; `metrics`, `note` (see `Step`) and `parameters` of its
+    operation as Delta has them."""
 
     version: int
     at: datetime
     operation: str
     metrics: Mapping[str, str] = field(default_factory=dict)
     note: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

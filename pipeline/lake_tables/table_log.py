@@ -63,6 +63,7 @@ def _commit(entry: Mapping[str, Any]) -> Commit:
         own.get("operation") or entry.get("operation") or "",
         {name: str(value) for name, value in metrics.items()},
         entry.get(NOTE),
+        entry.get("operationParameters") or {},
     )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from datetime import date, datetime, timezone
 from typing import Any, Literal
 
@@ -119,7 +119,7 @@ class RunRecord:
     run_id: str
     source: str
     command: str
-    layers: Sequence[str]
+    layers: tuple[str, ...]
     started_at: datetime
     finished_at: datetime
     outcome: Outcome
@@ -128,7 +128,7 @@ class RunRecord:
     error: str | None = None
     error_type: str | None = None
     retryable: bool | None = None
-    batches: Sequence[Batch] = ()
+    batches: tuple[Batch, ...] = ()
     files: int = 0
     bytes: int = 0
     segments: int = 0
@@ -141,11 +141,11 @@ class RunRecord:
     cut_committed_at: datetime | None = None
     published_at: datetime | None = None
     fault_count: int = 0
-    faults: Sequence[Sentence] = ()
+    faults: tuple[Sentence, ...] = ()
     gap_count: int = 0
-    gaps: Sequence[Sentence] = ()
+    gaps: tuple[Sentence, ...] = ()
     note_count: int = 0
-    notes: Sequence[Sentence] = ()
+    notes: tuple[Sentence, ...] = ()
     binlake_version: str = ""
     spark_version: str | None = None
     spark_application: str | None = None
@@ -196,16 +196,3 @@ class RunRecord:
         """The single values that tell how it went, for a line of the log."""
         row = self.to_row()
         return {name: row[name] for name in _FIGURES}
-
-    @classmethod
-    def from_row(cls, row: Mapping[str, Any]) -> RunRecord:
-        """What `to_row` gave, read from the table."""
-        own = {f.name: row[f.name] for f in fields(cls)}
-        for name in own:
-            if name == "layer_seconds" or name.endswith(("_by_type", "_by_table")):
-                own[name] = dict(own[name])
-        for name in ("faults", "gaps", "notes"):
-            own[name] = tuple(Sentence(**told) for told in own[name])
-        own["batches"] = tuple(Batch(**batch) for batch in own["batches"])
-        own["layers"] = tuple(own["layers"])
-        return cls(**own)

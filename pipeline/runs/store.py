@@ -12,6 +12,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pyarrow as pa
+from pydantic import TypeAdapter
 
 from pipeline.lake import Lake
 from pipeline.lake_tables.conditions import ALL_ROWS, Condition, among, compare, equal
@@ -52,7 +53,7 @@ def read_runs(
     found: list[RunRecord] = []
     for days in WINDOWS:
         rows = tables.read(runs(lake), own & _since(days))
-        found = _records(rows.sort_by([("started_at", "descending")]).slice(0, last))
+        found = from_arrow(rows.sort_by([("started_at", "descending")]).slice(0, last))
         if len(found) == last:
             break
     return found
@@ -62,7 +63,7 @@ def last_runs(spark: Spark, lake: Lake) -> dict[str, RunRecord]:
     """The last run of each source that looked for changes, however long ago it was."""
     each = ("source", "command")
     rows = tables_of(spark, lake).last(runs(lake), "day", each, 1, _LOOKS_FOR_CHANGES)
-    return {record.source: record for record in _records(rows.sort_by("started_at"))}
+    return {record.source: record for record in from_arrow(rows.sort_by("started_at"))}
 
 
 def _since(days: int | None) -> Condition:
@@ -72,8 +73,12 @@ def _since(days: int | None) -> Condition:
     return compare("day", ">", today - timedelta(days=days))
 
 
-def _records(rows: pa.Table) -> list[RunRecord]:
-    return [RunRecord.from_row(row) for row in rows.to_pylist()]
+def from_arrow(rows: pa.Table) -> list[RunRecord]:
+    """What `to_arrow` gave."""
+    return [_RECORD.validate_python(row) for row in rows.to_pylist(maps_as_pydicts="strict")]
+
+
+_RECORD = TypeAdapter(RunRecord)
 
 
 def _as_arrow(value: Any) -> Any:

@@ -34,14 +34,14 @@ class Filling:
         """Put every chunk there that is not yet. Raises NotSeedableError."""
         folder = SeedFolder(self.settings.layout, self.settings.source, begun.id)
         left = [n for n in range(len(begun.chunks)) if folder.done(n) is None]
-        task = self.progress.task(f"seed {name}", len(left), "chunks")
 
         def put(number: int) -> None:
             rows = read(number).write.option("compression", "zstd")
             rows.parquet(folder.attempt(number))
             task.advance()
 
-        with task, ThreadPoolExecutor(self.settings.seed.parallel) as pool:
+        tasks = self.progress.task(f"seed {name}", len(left), "chunks")
+        with tasks as task, ThreadPoolExecutor(self.settings.seed.parallel) as pool:
             _all(name, [pool.submit(put, number) for number in left])
         return folder
 

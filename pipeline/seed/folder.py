@@ -15,6 +15,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pydantic import TypeAdapter
 
 from pipeline import stores
 from pipeline.catalog.effects import TableName
@@ -55,10 +56,12 @@ class Begun:
     def from_json(cls, text: bytes) -> Begun | None:
         """What `to_json` gave; None for what cannot be read: then all is read anew."""
         try:
-            fields = json.loads(text)
-            return cls(**{**fields, "chunks": tuple(fields["chunks"])})
-        except (ValueError, KeyError, TypeError):
+            return _FORM.validate_json(text)
+        except ValueError:
             return None
+
+
+_FORM = TypeAdapter(Begun)
 
 
 @dataclass(frozen=True, slots=True)

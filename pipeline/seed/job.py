@@ -167,8 +167,8 @@ class _Seeding:
 
     def _seed_at_once(self, server: SourceServer, tables: Sequence[SourceTable]) -> None:
         options = self._settings.type_options
-        task = self._filling.progress.task("seed at one moment", len(tables), "tables")
-        with task, snapshot(server.login, server.version, options) as found:
+        seeding = self._filling.progress.task("seed at one moment", len(tables), "tables")
+        with seeding as task, snapshot(server.login, server.version, options) as found:
             for table in tables:
                 with self._telling(), asked_of(table.name):
                     # As it is now: others may have been read for hours.

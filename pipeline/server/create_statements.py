@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pydantic import TypeAdapter
+
 from pipeline.server.connection import BROKEN_OFF
 from pipeline.server.log_place import LogPlace, Places
 from pipeline.server.version import ServerVersion
@@ -69,15 +71,7 @@ class CreateStatements:
         """Read what `to_dict` gave. Raises ValueError, KeyError or TypeError for anything else."""
         if (found := fields["format"]) != FORMAT:
             raise ValueError(f"its format is {found}, and this release knows {FORMAT}")
-        return cls(
-            server=str(fields["server"]),
-            server_id=int(fields["server_id"]),
-            at=int(fields["at"]),
-            first=LogPlace(str(fields["first"][0]), int(fields["first"][1])),
-            last=LogPlace(str(fields["last"][0]), int(fields["last"][1])),
-            tables=tuple(ServerTable(*map(str, table)) for table in fields["tables"]),
-            gtids=str(fields["gtids"]),
-        )
+        return _FORM.validate_python(fields)
 
     def to_json(self) -> str:
         """One JSON object."""
@@ -87,6 +81,9 @@ class CreateStatements:
     def from_json(cls, text: str) -> CreateStatements:
         """Read what `to_json` gave. Raises ValueError, KeyError or TypeError for anything else."""
         return cls.from_dict(json.loads(text))
+
+
+_FORM = TypeAdapter(CreateStatements)
 
 
 def read_create_statements(

@@ -6,13 +6,12 @@ again; until then the batch that began that tells.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from pipeline.catalog.definitions import no_own_table, require_own_tables
 from pipeline.catalog.effects import TableName
 from pipeline.ledger import Ledger
-from pipeline.silver.refresh import Begins, Refresh
+from pipeline.silver.refresh import BEGINS, Begins, Refresh
 from pipeline.silver.standing import silver_to_be
 from pipeline.starting import Spark
 
@@ -50,6 +49,6 @@ def begun_by_others(ledger: Ledger) -> Mapping[str, Sequence[Begins]]:
     """The full refreshes that other sources have ever begun: looked up anew."""
     ledger.refresh()
     return {
-        source: [Begins.from_dict(json.loads(text)) for text in texts]
+        source: [BEGINS.validate_json(text) for text in texts]
         for source, texts in ledger.begun_by_others().items()
     }

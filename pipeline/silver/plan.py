@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from decoder.definition import TableDefinition
 from pipeline.bronze.executed import Executed
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import NOBODYS, TimelineItem
-from pipeline.silver.refresh import Begins, Refresh
+from pipeline.silver.refresh import BEGINS, REFRESH, Begins, Refresh
 from pipeline.silver.segments import Mark
 from pipeline.silver.table_names import TableNames
 
@@ -94,8 +94,8 @@ class SilverPlan:
             "conf": dict(self.conf),
             "seen": [[*place, gtids] for place, gtids in self.seen.items()],
             "executed": self.executed.to_dict(),
-            "refresh": self.refresh.to_dict(),
-            "begins": self.begins and self.begins.to_dict(),
+            "refresh": asdict(self.refresh),
+            "begins": self.begins and asdict(self.begins),
         }
 
     @classmethod
@@ -118,8 +118,8 @@ class SilverPlan:
             conf=body["conf"],
             seen={(ordinal, start): gtids for ordinal, start, gtids in body["seen"]},
             executed=Executed.from_dict(body["executed"]),
-            refresh=Refresh.from_dict(body["refresh"]),
-            begins=Begins.from_dict(begins) if (begins := body["begins"]) else None,
+            refresh=REFRESH.validate_python(body["refresh"]),
+            begins=BEGINS.validate_python(begins) if (begins := body["begins"]) else None,
         )
 
     def at_its_end(self) -> SilverPlan:

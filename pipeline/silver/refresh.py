@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from pipeline.catalog.start import text_of
 from pipeline.settings import Settings
@@ -46,15 +48,6 @@ class Refresh:
         """
         return replace(self, under_way=self.under_way and (more or end < self.upto))
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
-        return {**asdict(self), "upto": list(self.upto)}
-
-    @classmethod
-    def from_dict(cls, row: Mapping[str, Any]) -> Refresh:
-        """What `to_dict` gave."""
-        return cls(**{**row, "upto": _mark(row)})
-
 
 @dataclass(frozen=True, slots=True)
 class Begins:
@@ -70,21 +63,10 @@ class Begins:
     conf: Mapping[str, Any] = field(default_factory=dict)
     upto: Mark = FROM_START
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
-        tables = [list(table) for table in self.tables]
-        return {**asdict(self), "tables": tables, "upto": list(self.upto)}
 
-    @classmethod
-    def from_dict(cls, row: Mapping[str, Any]) -> Begins:
-        """What `to_dict` gave."""
-        tables = tuple((schema, table, version) for schema, table, version in row["tables"])
-        return cls(row["asked"], row["maintained"], tables, row["conf"], _mark(row))
-
-
-def _mark(row: Mapping[str, Any]) -> Mark:
-    ordinal, pos = row["upto"]
-    return ordinal, pos
+REFRESH = TypeAdapter(Refresh)
+BEGINS = TypeAdapter(Begins)
+"""Read what `asdict` gave, after JSON."""
 
 
 def asked(settings: Settings) -> str:

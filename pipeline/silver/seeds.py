@@ -15,6 +15,7 @@ from itertools import takewhile
 from typing import Any
 from uuid import uuid4
 
+from pydantic import TypeAdapter
 from pyspark.sql import types as st
 
 from decoder.columns.registry import row_type
@@ -87,11 +88,10 @@ class Seed:
         fields: dict[str, Any] = json.loads(text)
         if (found := fields.pop("format")) != FORMAT:
             raise ValueError(f"its format is {found}, and this release knows {FORMAT}")
-        for place in ("first", "last"):
-            file, position = fields[place]
-            fields[place] = (str(file), int(position))
-        fields["parts"] = tuple(fields["parts"])
-        return cls(**fields)
+        return _FORM.validate_python(fields)
+
+
+_FORM = TypeAdapter(Seed)
 
 
 def new_id(name: TableName) -> str:

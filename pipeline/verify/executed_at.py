@@ -10,15 +10,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import itemgetter
 
-from pyspark.sql import SparkSession, functions as sf
+from pyspark.sql import SparkSession
 
-from pipeline import delta
 from pipeline.bronze.executed import last_begun_anew
 from pipeline.bronze.files import FileRow, read_files
 from pipeline.bronze.gtids import NO_GTIDS, GtidSet
-from pipeline.gold.cut import Cut, gtids_at
+from pipeline.gold.cut import Cut, cuts_table, gtids_at
 from pipeline.gold.facts import gather
 from pipeline.lake import Lake
+from pipeline.lake_tables.conditions import compare, equal
+from pipeline.lake_tables.opening import tables_of
 from pipeline.silver.decode import OFFSET_BITS
 
 
@@ -81,8 +82,7 @@ def cuts_since(
     spark: SparkSession, lake: Lake, source: str, lsn: int
 ) -> list[tuple[int, int, str | None]]:
     """The published cuts from an LSN on: batch, LSN and what they record, in order."""
-    rows = delta.read(spark, lake.cuts).where(sf.col("source") == source)
-    rows = rows.where(sf.col("lsn") >= lsn)
-    found = rows.select("batch", "lsn", "gtid_set").collect()
-    told = ((row["batch"], row["lsn"], row["gtid_set"]) for row in found)
-    return sorted(told, key=itemgetter(0))
+    where = equal("source", source) & compare("lsn", ">=", lsn)
+    columns = ("batch", "lsn", "gtid_set")
+    found = tables_of(spark, lake).read(cuts_table(lake), where, columns).to_pylist()
+    return sorted((tuple(map(row.get, columns)) for row in found), key=itemgetter(0))

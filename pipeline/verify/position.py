@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from pyspark.sql import SparkSession, functions as sf
+from pyspark.sql import SparkSession
 
-from pipeline import delta
 from pipeline.bronze.files import read_files
 from pipeline.bronze.gtids import GtidSet
 from pipeline.lake import Lake
+from pipeline.lake_tables.conditions import compare, equal
+from pipeline.lake_tables.opening import tables_of
 from pipeline.ledger import Ledger
 from pipeline.silver import segments
 from pipeline.silver.decode import OFFSET_BITS
 from pipeline.silver.segments import Mark
 from pipeline.silver.standing import silver_standing
+from pipeline.silver.tables import transactions_table
 from pipeline.verify.checksums import PublishedCut
 from pipeline.verify.executed_at import GoldGtids, executed_at, known_in
 from pipeline.verify.server_file import ServerFile
@@ -97,7 +99,6 @@ def is_in_silver(spark: SparkSession, lake: Lake, source: str, place: Mark) -> b
 
 def _transactions(spark: SparkSession, lake: Lake, cut: PublishedCut, lsn: int) -> int:
     """How many transactions there are after the cut and before an LSN."""
-    if not delta.exists(spark, lake.transactions):
-        return 0
-    rows = delta.read(spark, lake.transactions).where(sf.col("source") == cut.source)
-    return rows.where((sf.col("__lsn") > cut.lsn) & (sf.col("__lsn") < lsn)).count()
+    between = compare("__lsn", ">", cut.lsn) & compare("__lsn", "<", lsn)
+    where = equal("source", cut.source) & between
+    return tables_of(spark, lake).count(transactions_table(lake), where)

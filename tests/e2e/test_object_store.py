@@ -14,11 +14,12 @@ import yaml
 from pyspark.sql import SparkSession
 
 from pipeline import delta
-from pipeline.delta_checksum import told
 from pipeline.lake import Lake
+from pipeline.lake_tables.spark_written import clustered_by, state
 from tests.support.archives import pack
 from tests.support.compare import assert_gold_equals_source
 from tests.support.mysql import MySQLFactory
+from tests.support.no_spark import NO_SPARK
 from tests.support.object_store import CREDENTIALS, ObjectStore, object_store, spark_conf
 
 TABLE = "CREATE TABLE orders (id INT PRIMARY KEY, total DECIMAL(10, 2), note VARCHAR(40));"
@@ -92,7 +93,10 @@ def test_from_archives_in_one_bucket_to_a_table_in_another(
     assert assert_gold_equals_source(spark, server, str(local), "shop", "orders") == 500
     for name, value in store.environment.items():
         monkeypatch.setenv(name, value)
-    assert told(f"{LAKE}/gold/shop/orders") == delta.described(spark, f"{local}/gold/shop/orders")
+    for look in (state, clustered_by):
+        assert look(NO_SPARK, f"{LAKE}/gold/shop/orders") == look(
+            spark, f"{local}/gold/shop/orders"
+        )
     left = [
         *store.files.find("lake/shop/silver/_staging"),
         *store.files.find("lake/shop/ledger/_run"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -182,7 +183,7 @@ def test_a_dump_that_is_refused_says_its_cause(
     server: Server, file: str, position: int, said: str
 ) -> None:
     place = LogPosition(file or server.binlogs()[-1].name, position)
-    with Source(login_of(server)) as source:
+    with closing(Source(login_of(server))) as source:
         dump = DumpConnection(
             login_of(server),
             Replica.new(),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pipeline.progress import QuietProgress
-
 
 class CountedTask:
     """Keeps each amount that it is advanced by."""
@@ -13,6 +11,3 @@ class CountedTask:
 
     def advance(self, amount: int = 1) -> None:
         self.amounts.append(amount)
-
-    __enter__ = QuietProgress().task("").__enter__
-    __exit__ = QuietProgress().task("").__exit__

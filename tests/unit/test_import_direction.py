@@ -62,8 +62,6 @@ PIPELINE_ORDER = (
         "settings_shown",
         "sessions",
         "spark",
-        "delta_log",
-        "delta_checksum",
         "delta_conflicts",
         "delta",
         "lake_tables",

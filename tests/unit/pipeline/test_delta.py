@@ -245,7 +245,7 @@ def test_a_name_in_a_catalog_is_written_like_a_path(spark: SparkSession) -> None
         delta.overwrite_once(rows(spark, 7).withColumn("m", sf.lit("x")), name, app="o", version=1)
         assert [tuple(row) for row in delta.read(spark, name).collect()] == [(7, "x")]
         assert len(delta.history(spark, name, 100).collect()) == 4
-        assert delta.detail(spark, name).files > 0
+        assert delta.described(spark, name)["numFiles"] > 0
         files = "`spark_catalog`.`delta_test`.`files`"
         for version in (1, 1, 2, 3, 3):
             part = rows(spark, version).withColumn("source", sf.lit("s"))

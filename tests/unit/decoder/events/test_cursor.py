@@ -22,7 +22,6 @@ def cursor(data: bytes) -> Cursor:
     [
         (Cursor.u8, 1),
         (Cursor.u16, 2),
-        (Cursor.u24, 3),
         (Cursor.u32, 4),
         (Cursor.u48, 6),
         (Cursor.u64, 8),

@@ -53,7 +53,8 @@ def written_by(engine: Engine, folder: Path, files: Sequence[Path]) -> list[Any]
         plans.append(FilePlan(row, scans[index].cuts, False, False, codec_of(file)))
     stretches = stretches_of(plans, 1, 90_000, 40_000, {})
     table = segments_table(Lake(str(folder)))
-    written = write_all(engine, table.reference, table, stretches, QuietProgress().task(""))
+    with QuietProgress().task("") as task:
+        written = write_all(engine, table.reference, table, stretches, task)
     return [scans, *map(described, written)]
 
 

@@ -22,6 +22,6 @@ def test_a_store_that_this_process_cannot_read_is_looked_at_by_spark(
         raise PermissionError("access denied")
 
     monkeypatch.setattr(stores, "exists", refuses)
-    monkeypatch.setattr(inspection.delta, "found", lambda spark, table: None)
+    monkeypatch.setattr(inspection, "state_of", lambda spark, table: None)
     found = _look(NO_SPARK, "s3://bucket/lake/gold/shop/orders", "an-id", 3)
     assert isinstance(found, Damage)

@@ -13,6 +13,7 @@ from pipeline.gold.written import (
     written,
     written_since,
 )
+from pipeline.lake_tables.spark_written import commits_since
 from pipeline.sql_text import in_sql
 
 APPENDS = 12
@@ -56,8 +57,8 @@ def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_only_what_was_written_behind_a_version_counts(
     spark: SparkSession, table: str, before: int | None, commits: int
 ) -> None:
-    found = written_since(history := delta.commits_since(spark, table, before), before)
-    assert history[0]["version"] == APPENDS - 1
+    found = written_since(history := commits_since(spark, table, before), before)
+    assert history[0].version == APPENDS - 1
     assert (found.commits, found.files_added) == (commits, commits) if found else commits == 0
 
 
@@ -65,10 +66,10 @@ def test_what_looks_after_a_table_moves_its_version_and_writes_nothing(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path = appended(spark, tmp_path / "table", 2)
-    assert written_since(delta.commits_since(spark, path, 1), 1) is None
+    assert written_since(commits_since(spark, path, 1), 1) is None
     spark.sql(f"OPTIMIZE {in_sql(path)}")
-    moved = delta.commits_since(spark, path, 1)
-    assert (moved[0]["version"], written_since(moved, 1)) == (2, None)
-    found = written_since(delta.commits_since(spark, path, 0), 0)
+    moved = commits_since(spark, path, 1)
+    assert (moved[0].version, written_since(moved, 1)) == (2, None)
+    found = written_since(commits_since(spark, path, 0), 0)
     assert found is not None
     assert found.commits == 1

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from pipeline.runs.record import RUNS, Batch, RunRecord, Sentence
-from pipeline.runs.store import to_arrow
+from pipeline.runs.store import from_arrow, to_arrow
 
 START = datetime(2026, 11, 22, 23, 59, 58, 250_000, timezone.utc)
 RECORD = RunRecord(
@@ -43,8 +43,7 @@ RECORD = RunRecord(
 
 
 def test_a_record_comes_back_as_it_was_written() -> None:
-    (row,) = to_arrow(RECORD).to_pylist()
-    assert RunRecord.from_row(row) == RECORD
+    assert from_arrow(to_arrow(RECORD)) == [RECORD]
 
 
 def test_sums_are_columns_of_their_own() -> None:
