@@ -80,6 +80,8 @@ def spark() -> Iterator[SparkSession]:
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         # No table is met again in another test: what is known of it is let go.
         "spark.databricks.delta.delta.log.cacheSize": "32",
+        # By default Delta's VACUUM makes 10,000 tasks of the files of any table.
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
     }
     options = {"master": "local[2]", "conf": conf}
     started = session(Settings.load(None, spark=options), "binlake tests", connector=True)

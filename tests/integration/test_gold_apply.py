@@ -7,7 +7,6 @@ Lakes are slow to make, so only what concerns all tables has a lake of its own.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -287,12 +286,27 @@ def test_a_table_that_does_not_change_keeps_its_version(story: Story) -> None:
     assert {row["version"] for row in history.collect()} == {0, *versions}
 
 
-def test_rows_of_a_dropped_table_go_if_conf_says_so(lake: GoldLake) -> None:
-    lake.silver.batch([Tx(1).insert(PLAIN, 1, "a")], [item("create", 1, PLAIN)])
-    lake.run(on_drop="drop")
-    lake.silver.batch([Tx(2).insert(PLAIN, 2, "b"), Tx(3)], [item("drop", 3, PLAIN)])
-    lake.run(on_drop="drop")
-    assert lake.rows(PLAIN) == []
+def test_conf_says_what_becomes_of_faults_and_of_dropped_tables(lake: GoldLake) -> None:
+    """A key that comes back after a DELETE that is missing is one row."""
+    conf = {"on_fault": "mark", "on_drop": "drop"}
+    tables = (PLAIN, AGAIN, DROPPED)
+    lake.silver.batch(
+        [
+            Tx(1).insert(PLAIN, 1, "a").insert(AGAIN, 1, "a").insert(DROPPED, 1, "a"),
+            Tx(3).insert(PLAIN, 3, "c").insert(AGAIN, 1, "b"),
+        ],
+        [item("create", 1, table) for table in tables],
+        [(2, ["shop.plain", "shop.again"])],
+    )
+    assert lake.run(**conf).faults == ()
+    assert [lake.rows(table) for table in tables] == [[(1, "a"), (3, "c")], [(1, "b")], [(1, "a")]]
+    (cut,) = lake.cuts()
+    assert cut["lsn"] == lsn(3)
+    for name, complete in {"plain": False, "again": False, "dropped": True}.items():
+        assert (cut["tables"][name]["complete"], cut["tables"][name]["held"]) == (complete, False)
+    lake.silver.batch([Tx(4).insert(DROPPED, 2, "b"), Tx(5)], [item("drop", 5, DROPPED)])
+    lake.run(**conf)
+    assert lake.rows(DROPPED) == []
 
 
 def test_a_foreign_table_at_the_place_of_one_stops_no_other(lake: GoldLake) -> None:
@@ -330,35 +344,14 @@ def test_a_foreign_table_that_comes_after_the_plan_lets_the_others_finish(
     assert lake.rows(QUIET) == [(1, "a")]
 
 
-OUTCOMES: dict[str, tuple[str, list[str] | None, int, Callable[[LayerReport], bool]]] = {
-    "held": ("hold", None, 1, lambda report: "Every table is held" in report.faults[0]),
-    "marked": ("mark", ["shop.plain"], 2, lambda report: report.faults == ()),
-}
-
-
-@pytest.mark.parametrize("case", OUTCOMES)
-def test_a_fault_of_unknown_tables_holds_all_and_a_marked_one_none(
-    lake: GoldLake, case: str
-) -> None:
-    on_fault, tables, rows, told = OUTCOMES[case]
+def test_a_fault_of_unknown_tables_holds_all(lake: GoldLake) -> None:
     lake.silver.batch(
         [Tx(1).insert(PLAIN, 1, "a"), Tx(3).insert(PLAIN, 3, "c")],
         [item("create", 1, PLAIN)],
-        [(2, tables)],
+        [(2, None)],
     )
-    assert told(lake.run(on_fault=on_fault))
-    assert len(lake.rows(PLAIN)) == rows
+    assert "Every table is held" in lake.run().faults[0]
+    assert lake.rows(PLAIN) == [(1, "a")]
     (cut,) = lake.cuts()
-    assert cut["lsn"] == (lsn(2) - 1 if case == "held" else lsn(3))
-    assert cut["tables"]["plain"]["complete"] == (case == "held")
-    assert cut["tables"]["plain"]["held"] == (case == "held")
-
-
-def test_a_key_that_comes_back_after_a_delete_that_is_missing_is_one_row(lake: GoldLake) -> None:
-    lake.silver.batch(
-        [Tx(1).insert(PLAIN, 1, "a"), Tx(3).insert(PLAIN, 1, "b")],
-        [item("create", 1, PLAIN)],
-        [(2, ["shop.plain"])],
-    )
-    lake.run(on_fault="mark")
-    assert lake.rows(PLAIN) == [(1, "b")]
+    assert cut["lsn"] == lsn(2) - 1
+    assert (cut["tables"]["plain"]["complete"], cut["tables"]["plain"]["held"]) == (True, True)

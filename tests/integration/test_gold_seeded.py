@@ -33,7 +33,8 @@ from tests.support.made_silver import (
     lsn,
 )
 
-T, BAG = definition("t"), definition("bag", key=())
+T, BAG, NEW = definition("t"), definition("bag", key=()), definition("new")
+SEEDED = {table.table: table for table in (T, BAG, NEW)}
 Row = tuple[int, str]
 
 
@@ -66,7 +67,7 @@ def seed(
     parts = folder.parts(TableName("shop", table), 2)
     told = Seed(name, "shop", table, "", place, place, exact, len(found), parts=parts)
     put_seed(Lake(str(lake)), SOURCE, told)
-    bare = item("seeded", at, T if table == "t" else BAG)
+    bare = item("seeded", at, SEEDED[table])
     return replace(bare, pos=BEHIND_ALL + since, seed=SeededFrom(name, lsn(since), exact))
 
 
@@ -132,48 +133,46 @@ def test_a_run_killed_after_each_commit_in_turn_takes_them_once(
     ]
 
 
-def test_images_that_leave_columns_out_hold_a_table_that_was_read_while_others_wrote(
+def test_a_seed_that_cannot_be_brought_up_to_date_is_refused_until_the_next_one(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    silver = MadeSilver(spark, str(tmp_path))
-    silver.batch(
-        [
-            Tx(1).insert(T, 1, "a"),
-            Tx(2).update(T, (1, None), (1, "b")).partly(before=["v"]),
-        ],
-        [item("observed", 1, T), seed(tmp_path, "t", 1, 2, [(1, "a")])],
-    )
-    gold_run(spark, tmp_path)
-    found = state(spark, tmp_path, "t")
-    assert (found.complete, found.to_lsn) == (False, lsn(2) - 1)
-    assert found.held is not None
-    assert "--consistent" in found.held
-    # another one, of one moment, does
-    silver.batch([Tx(3)], [seed(tmp_path, "t", 2, 3, [(1, "b"), (9, "z")], exact=True)])
-    gold_run(spark, tmp_path)
-    found = state(spark, tmp_path, "t")
-    assert (found.complete, found.held) == (True, None)
-    assert rows(spark, tmp_path, "t") == [(1, "b"), (9, "z")]
-
-
-def test_a_seed_that_is_refused_leaves_the_rows_of_before(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+    """Images that leave columns out hold a table that was read while others wrote; what it had
+    before stays."""
     silver = MadeSilver(spark, str(tmp_path))
     silver.batch([Tx(1).insert(T, 1, "a")], [item("create", 1, T)])
     gold_run(spark, tmp_path)
+    torn = Tx(3).update(NEW, (1, None), (1, "b")).partly(before=["v"])
+    torn.update(T, (1, None), (1, "b")).partly(before=["v"])
     silver.batch(
-        [Tx(2).update(T, (1, None), (1, "b")).partly(before=["v"])],
-        [seed(tmp_path, "t", 1, 2, [(1, "other"), (2, "torn")])],
+        [Tx(2).insert(NEW, 1, "a"), torn],
+        [
+            item("observed", 2, NEW),
+            seed(tmp_path, "new", 2, 3, [(1, "a")]),
+            seed(tmp_path, "t", 2, 3, [(1, "other"), (2, "torn")]),
+        ],
     )
     gold_run(spark, tmp_path)
-    found = state(spark, tmp_path, "t")
-    assert (found.complete, found.to_lsn) == (True, lsn(2) - 1)
+    for table, complete in (("new", False), ("t", True)):
+        found = state(spark, tmp_path, table)
+        assert (found.complete, found.to_lsn) == (complete, lsn(3) - 1)
+        assert found.held is not None
+        assert "--consistent" in found.held
     assert rows(spark, tmp_path, "t") == [(1, "a")]
-    # the next one is right behind what gold has
-    silver.batch([Tx(3)], [seed(tmp_path, "t", 2, 3, [(1, "b")], exact=True)])
+    # others, of one moment, do: right behind what gold has
+    silver.batch(
+        [Tx(4)],
+        [
+            seed(tmp_path, "new", 3, 4, [(1, "b"), (9, "z")], exact=True),
+            seed(tmp_path, "t", 3, 4, [(1, "b")], exact=True),
+        ],
+    )
     gold_run(spark, tmp_path)
-    silver.batch([], [seed(tmp_path, "t", 3, 3, [(1, "B")], exact=True)], cut=3)
+    for table in ("new", "t"):
+        found = state(spark, tmp_path, table)
+        assert (found.complete, found.held) == (True, None)
+    assert rows(spark, tmp_path, "new") == [(1, "b"), (9, "z")]
+    assert rows(spark, tmp_path, "t") == [(1, "b")]
+    silver.batch([], [seed(tmp_path, "t", 4, 4, [(1, "B")], exact=True)], cut=4)
     gold_run(spark, tmp_path)
     assert rows(spark, tmp_path, "t") == [(1, "B")]
     assert state(spark, tmp_path, "t").complete

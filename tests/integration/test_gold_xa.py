@@ -17,6 +17,7 @@ from tests.support.made_lake import MadeLake
 from tests.support.made_silver import SOURCE, MadeTransaction as Tx, definition, item, lsn
 
 T, U = definition("t"), definition("u")
+HELD, PARTLY = definition("held"), definition("partly")
 
 
 def xa(n: int, name: str, end: str) -> Tx:
@@ -33,12 +34,14 @@ def rows(lake: MadeLake, table: str = "t") -> list[tuple[Any, ...]]:
     return sorted(tuple(row) for row in frame.select("id", "v", "__lsn").collect())
 
 
-def begin(lake: MadeLake) -> None:
+def begin(lake: MadeLake, *others: Tx) -> None:
+    """`others`: more transactions, on tables of which nothing else is told."""
     prepared = xa(2, "a", "prepare").update(T, (1, "one"), (1, "late")).insert(T, 2, "two")
     rolled_back = xa(3, "b", "prepare").insert(T, 3, "never").delete(U, 1, "u")
+    first = Tx(1).insert(T, 1, "one").insert(U, 1, "u").insert(HELD, 1, "one")
     lake.silver.batch(
-        [Tx(1).insert(T, 1, "one").insert(U, 1, "u"), prepared, rolled_back],
-        [item("create", 1, T), item("create", 1, U)],
+        [first, prepared, rolled_back, *others],
+        [item("create", 1, table) for table in (T, U, HELD, PARTLY)],
     )
 
 
@@ -49,48 +52,51 @@ def state(lake: MadeLake) -> GoldState:
 
 
 def test_what_is_prepared_shows_once_it_is_committed_and_not_before(lake: MadeLake) -> None:
-    begin(lake)
+    """A table that is held in between takes it in later; what was rolled back to a savepoint of it
+    stays out."""
+    partly = xa(4, "s", "prepare").insert(PARTLY, 1, "kept").insert(PARTLY, 2, "no")
+    partly.insert(PARTLY, 3, "kept").rolled_back = [(200, 300)]
+    held = xa(5, "c", "prepare").update(HELD, (1, "one"), (1, "late")).insert(HELD, 2, "two")
+    begin(lake, partly, held)
     lake.run()
-    assert rows(lake) == [(1, "one", lsn(1))]
+    assert rows(lake) == rows(lake, "held") == [(1, "one", lsn(1))]
+    assert rows(lake, "partly") == []
     assert (state(lake).held(), state(lake).xa_from) == ([], lsn(2))
-    lake.silver.batch([xa(10, "b", "rollback"), Tx(11).insert(T, 9, "nine")])
+
+    lake.silver.batch(
+        [
+            *(xa(10, "b", "rollback"), Tx(11).insert(T, 9, "nine")),
+            *(Tx(12).insert(HELD, 9, "nine"), xa(13, "c", "commit")),
+        ],
+        faults=[(12, ["shop.held"])],
+    )
     lake.run()
     assert rows(lake) == [(1, "one", lsn(1)), (9, "nine", lsn(11))]
-    lake.silver.batch([xa(20, "a", "commit"), Tx(21).update(T, (2, "two"), (2, "after"))])
+    assert rows(lake, "held") == [(1, "one", lsn(1))]
+    assert state(lake).xa_from == lsn(2)
+
+    lake.silver.batch(
+        [
+            *(xa(20, "a", "commit"), Tx(21).update(T, (2, "two"), (2, "after"))),
+            # Neither the name's next transaction nor its end are those of the first.
+            *(xa(22, "c", "prepare").insert(HELD, 4, "no"), xa(23, "c", "rollback")),
+            xa(24, "s", "commit"),
+        ]
+    )
     lake.run()
     assert rows(lake) == [(1, "late", lsn(20)), (2, "after", lsn(21)), (9, "nine", lsn(11))]
     assert rows(lake, "u") == [(1, "u", lsn(1))]
-    assert state(lake).xa_from == lsn(21) + 1
+    assert rows(lake, "partly") == [(1, "kept", lsn(24)), (3, "kept", lsn(24))]
+    assert rows(lake, "held") == [(1, "one", lsn(1))]
+    # the table that is held stands before all of these decisions
+    assert state(lake).xa_from == lsn(2)
+
+    lake.silver.resolve()
     lake.silver.batch([Tx(30).insert(T, 30, "x")])
     lake.run()
     assert len(rows(lake)) == 4
-
-
-def test_a_table_that_is_held_in_between_takes_it_in_later(lake: MadeLake) -> None:
-    begin(lake)
-    lake.run()
-    lake.silver.batch(
-        [Tx(10).insert(T, 9, "nine"), xa(11, "a", "commit")], faults=[(10, ["shop.t"])]
-    )
-    lake.run()
-    assert rows(lake) == [(1, "one", lsn(1))]
-    assert state(lake).xa_from == lsn(2)
-    # Neither the name's next transaction nor its end are those of the first.
-    lake.silver.batch([xa(20, "a", "prepare").insert(T, 4, "no"), xa(21, "a", "rollback")])
-    lake.run()
-    lake.silver.resolve()
-    lake.run()
-    assert rows(lake) == [(1, "late", lsn(11)), (2, "two", lsn(11)), (9, "nine", lsn(10))]
-
-
-def test_rows_that_were_rolled_back_to_a_savepoint_stay_out(lake: MadeLake) -> None:
-    prepared = xa(2, "a", "prepare").insert(T, 1, "kept").insert(T, 2, "no").insert(T, 3, "kept")
-    prepared.rolled_back = [(200, 300)]
-    lake.silver.batch([Tx(1), prepared], [item("create", 1, T)])
-    lake.run()
-    lake.silver.batch([xa(10, "a", "commit")])
-    lake.run()
-    assert rows(lake) == [(1, "kept", lsn(10)), (3, "kept", lsn(10))]
+    assert rows(lake, "held") == [(1, "late", lsn(13)), (2, "two", lsn(13)), (9, "nine", lsn(12))]
+    assert state(lake).xa_from == lsn(30) + 1
 
 
 @pytest.mark.long

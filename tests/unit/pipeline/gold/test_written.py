@@ -16,7 +16,8 @@ from pipeline.gold.written import (
 from pipeline.lake_tables.spark_written import commits_since
 from pipeline.sql_text import in_sql
 
-APPENDS = 12
+CHECKPOINT = {"delta.checkpointInterval": "3"}
+APPENDS = 5
 """More than Delta keeps without a checkpoint."""
 
 
@@ -24,7 +25,7 @@ def appended(spark: SparkSession, path: Path, commits: int) -> str:
     """A table with so many commits of a file each."""
     for version in range(commits):
         rows = spark.range(version, version + 1).coalesce(1)
-        delta.append_once(rows, str(path), app="test", version=version)
+        delta.append_once(rows, str(path), app="test", version=version, options=CHECKPOINT)
     return str(path)
 
 
@@ -46,7 +47,9 @@ def test_commits_of_all_kinds_are_summed() -> None:
 
 @pytest.fixture(scope="module")
 def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
-    return appended(spark, tmp_path_factory.mktemp("written") / "table", APPENDS)
+    made = appended(spark, tmp_path_factory.mktemp("written") / "table", APPENDS)
+    assert list(Path(made, "_delta_log").glob("*.checkpoint*"))
+    return made
 
 
 @pytest.mark.parametrize(
