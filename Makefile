@@ -10,6 +10,10 @@ SOURCES := decoder pipeline dags demo benchmarks tests
 # What can be made again: Delta's jars, compiled kernels, MySQL's programs, the demo's lake.
 export BINLAKE_CACHE := $(CURDIR)/.cache/binlake
 
+# Where Python keeps no bytecode, pytest rewrites each module's asserts at each start, and each process that a
+# test starts compiles Binlake's sources.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 SECONDS ?= 120
 SEED ?= 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 from typing import Any
 
 from tests.support.type_zoo import SESSION, Table, fixed_point, literal, random_document, table
@@ -79,6 +80,7 @@ class Chance:
         ]
 
 
+@cache
 def random_table(rows: int) -> Table:
     """`random_rows`, inserted in one transaction."""
     chance = Chance(99)

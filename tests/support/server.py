@@ -11,6 +11,7 @@ import tempfile
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Generic, TypeVar
@@ -202,7 +203,7 @@ class Server(ABC):
                 self.connect().close()
                 return
             except pymysql.err.OperationalError:
-                time.sleep(0.1)
+                time.sleep(0.02)
         log = self.folder / "error.log"
         self.kill()
         tail = log.read_text(errors="replace").splitlines()[-20:] if log.exists() else []
@@ -236,13 +237,7 @@ class Server(ABC):
 
     def _initialised(self) -> Path:
         """A data folder that is initialised, to be copied: made once per server version."""
-        told = subprocess.run(
-            [*self.programs.command("mysqld"), "--no-defaults", "--version"],
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        version = told.split("Ver ")[-1].split()[0]
+        version = version_of(tuple(self.programs.command("mysqld")))
         template = self.cache / f"initialised-{version}"
         with lock(template):
             if not template.exists():
@@ -289,6 +284,15 @@ class ServerFactory(Generic[AnyServer]):
         for server in self._servers:
             server.kill()
             server.remove_data()  # of no use to anyone any more, and 200 MB each
+
+
+@cache
+def version_of(program: tuple[str, ...]) -> str:
+    """The version that a server's program reports."""
+    told = subprocess.run(
+        [*program, "--no-defaults", "--version"], capture_output=True, text=True, check=True
+    ).stdout
+    return told.split("Ver ")[-1].split()[0]
 
 
 def free_port() -> int:
