@@ -29,17 +29,24 @@ def reconnects(landed: Path) -> int:
     return 0 if state is None else state.reconnects
 
 
-def make_table(server: Server) -> None:
+def prepared(factory: MySQLFactory | MariaDBFactory) -> Server:
+    """The module's server of a kind, with nothing in its log but an empty table."""
+    server, was_there = factory.running()
+    for thread in dumps(server):
+        server.execute(f"KILL {thread}")
+    eventually(lambda: not dumps(server))
+    if was_there:
+        server.execute("DROP DATABASE shop; DROP USER IF EXISTS reader")
+        server.reset_logs()
     server.execute("CREATE DATABASE shop; CREATE TABLE shop.t (b LONGBLOB)")
+    return server
 
 
 @pytest.mark.parametrize("fixture", ["mysql_factory", "mariadb_factory"])
 def test_one_that_is_for_ever_goes_on_behind_an_ended_dump(
     fixture: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    factory: MySQLFactory | MariaDBFactory = request.getfixturevalue(fixture)
-    server: Server = factory()
-    make_table(server)
+    server = prepared(request.getfixturevalue(fixture))
     server.execute("CREATE USER reader IDENTIFIED BY ''; GRANT ALL ON *.* TO reader")
     login = Login("127.0.0.1", "reader", port=server.port)
     with capturing(server, tmp_path, login, retry={"longest": 0.1}):
@@ -54,16 +61,13 @@ def test_one_that_is_for_ever_goes_on_behind_an_ended_dump(
         server.execute("INSERT INTO shop.t VALUES ('y')")
         eventually(lambda: not differing(server, tmp_path))
     assert reconnects(tmp_path) >= 2
-    server.stop()
 
 
 @pytest.mark.parametrize("fixture", ["mysql_factory", "mariadb_factory"])
 def test_one_whose_dump_is_ended_has_not_caught_up(
     fixture: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    factory: MySQLFactory | MariaDBFactory = request.getfixturevalue(fixture)
-    server: Server = factory()
-    make_table(server)
+    server = prepared(request.getfixturevalue(fixture))
     for _ in range(40):
         server.execute("INSERT INTO shop.t VALUES (REPEAT('x', 1000000))")
     ended: list[int] = []
@@ -83,21 +87,18 @@ def test_one_whose_dump_is_ended_has_not_caught_up(
     assert ended
     assert not differing(server, tmp_path)
     assert reconnects(tmp_path) >= 1
-    server.stop()
 
 
 def test_a_dump_from_a_far_position_is_asked_for_by_the_other_command(
     mysql_factory: MySQLFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dump_connection, "LAST_POSITION_OF_DUMP", 100)
-    server = mysql_factory("--gtid-mode=ON", "--enforce-gtid-consistency=ON")
-    make_table(server)
+    server = prepared(mysql_factory)
     capture(server, tmp_path)
     server.execute("INSERT INTO shop.t VALUES ('x')")
     capture(server, tmp_path)
     assert not differing(server, tmp_path)
     assert reconnects(tmp_path) == 0
-    server.stop()
 
 
 def test_a_folder_of_other_files_is_refused_each_time_and_left_as_it_is(

@@ -316,6 +316,8 @@ def test_a_server_of_which_gtids_tell_nothing_is_refused(
         capture(stranger, tmp_path)
     assert state_of(tmp_path).turn == 1
     assert not [path for path in tmp_path.iterdir() if path.is_dir()]
+    for mode in ("OFF_PERMISSIVE", "ON_PERMISSIVE", "ON"):
+        stranger.execute(f"SET GLOBAL gtid_mode = {mode}")
 
 
 def test_a_takeover_that_is_cut_short_is_gone_on_with(

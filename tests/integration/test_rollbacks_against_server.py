@@ -8,21 +8,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from pyspark.sql import SparkSession
 
 from pipeline import delta
 from pipeline.lake import Lake
 from tests.support.compare import assert_gold_equals_source
 from tests.support.history.apply import lake_of, run
-from tests.support.mariadb import MariaDBFactory, MariaDBServer
+from tests.support.mariadb import MariaDBServer
 from tests.support.mysql import MySQLFactory, MySQLServer
 from tests.support.server import Server
 
 SCHEMA = "taken_back"
+BEGIN = f"DROP DATABASE IF EXISTS {SCHEMA}; CREATE DATABASE {SCHEMA}"
 CREATE = f"""
-    DROP DATABASE IF EXISTS {SCHEMA};
-    CREATE DATABASE {SCHEMA};
     CREATE TABLE {SCHEMA}.t (id INT NOT NULL PRIMARY KEY, v VARCHAR(40));
     CREATE TABLE {SCHEMA}.stays (id INT NOT NULL PRIMARY KEY, v VARCHAR(40)) ENGINE=MyISAM;
     CREATE TABLE {SCHEMA}.told (id INT NOT NULL PRIMARY KEY, v VARCHAR(40));
@@ -47,9 +45,9 @@ MIXED = f"""
 """Rolled back, with tables of an engine that rolls nothing back: directly and by a trigger."""
 
 
-def session(between: str) -> str:
-    """`between` is done behind the savepoint."""
-    insert = f"INSERT INTO {SCHEMA}.t VALUES"
+def session(table: str, between: str) -> str:
+    """Leaves two rows in the table; `between` is done behind the savepoint."""
+    insert = f"INSERT INTO {SCHEMA}.{table} VALUES"
     return f"""
         BEGIN;
         {insert} (1, 'a');
@@ -66,48 +64,56 @@ def session(between: str) -> str:
     """
 
 
-def rows_in_silver(spark: SparkSession, server: Server, folder: Path) -> int:
-    """Runs, compares gold, and counts what the log had."""
+def run_without_faults(spark: SparkSession, server: Server, folder: Path) -> str:
+    """Runs all layers, into the lake that it gives."""
     reports = run(spark, server.binlog_folder, lake_of(folder))
     assert [(report.faults, report.gaps) for report in reports] == [((), ())] * 3
-    lake = str(lake_of(folder))
-    assert assert_gold_equals_source(spark, server, lake, SCHEMA, "t") == 2
-    return delta.read(spark, Lake(lake).changes(SCHEMA, "t", 1)).count()
+    return str(lake_of(folder))
 
 
-@pytest.mark.parametrize("compression", ["OFF", "ON"])
-def test_on_mysql(
-    spark: SparkSession, mysql: MySQLServer, tmp_path: Path, compression: str
-) -> None:
+def rows_in_silver(spark: SparkSession, lake: str, table: str) -> int:
+    """Counts what the log had."""
+    return delta.read(spark, Lake(lake).changes(SCHEMA, table, 1)).count()
+
+
+def test_on_mysql(spark: SparkSession, mysql: MySQLServer, tmp_path: Path) -> None:
     mysql.reset_logs()
-    mysql.execute(CREATE)
-    setting = f"SET SESSION binlog_transaction_compression = {compression};"
-    mysql.execute(setting + session(f"INSERT INTO {SCHEMA}.t VALUES (7, 'g')"))
-    assert rows_in_silver(spark, mysql, tmp_path) == 2
+    mysql.execute(BEGIN)
+    for compression in ("OFF", "ON"):
+        name = f"t_{compression}"
+        mysql.execute(f"CREATE TABLE {SCHEMA}.{name} (id INT PRIMARY KEY, v VARCHAR(40))")
+        setting = f"SET SESSION binlog_transaction_compression = {compression};"
+        between = f"INSERT INTO {SCHEMA}.{name} VALUES (7, 'g')"
+        mysql.execute(setting + session(name, between))
+    lake = run_without_faults(spark, mysql, tmp_path)
+    for name in ("t_OFF", "t_ON"):
+        assert assert_gold_equals_source(spark, mysql, lake, SCHEMA, name) == 2
+        assert rows_in_silver(spark, lake, name) == 2
 
 
-def test_on_mariadb(spark: SparkSession, mariadb: MariaDBServer, tmp_path: Path) -> None:
-    mariadb.reset_logs()
-    mariadb.execute(CREATE)
-    mariadb.execute(session(f"INSERT INTO {SCHEMA}.stays VALUES (1, 'stays')"))
-    assert rows_in_silver(spark, mariadb, tmp_path) > 2
-    assert assert_gold_equals_source(spark, mariadb, str(lake_of(tmp_path)), SCHEMA, "stays") == 1
-
-
-@pytest.mark.parametrize("fixture", ["mysql_factory", "mariadb_factory"])
 def test_what_an_engine_without_transactions_keeps_is_in_gold(
-    spark: SparkSession, fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+    spark: SparkSession, mysql_factory: MySQLFactory, tmp_path: Path
 ) -> None:
     """MySQL allows such transactions only where GTIDs need not be consistent."""
-    factory: MySQLFactory | MariaDBFactory = request.getfixturevalue(fixture)
-    loose = ("--gtid-mode=OFF", "--enforce-gtid-consistency=OFF")
-    server = factory(*loose) if isinstance(factory, MySQLFactory) else factory()
-    server.reset_logs()
+    server = mysql_factory("--gtid-mode=OFF", "--enforce-gtid-consistency=OFF")
+    server.execute(BEGIN)
     server.execute(CREATE)
     server.execute(MIXED)
-    reports = run(spark, server.binlog_folder, lake_of(tmp_path))
-    assert [(report.faults, report.gaps) for report in reports] == [((), ())] * 3
-    lake = str(lake_of(tmp_path))
+    lake = run_without_faults(spark, server, tmp_path)
     rows = {"t": 0, "stays": 2, "told": 1, "audit": 3}
     for table, count in rows.items():
         assert assert_gold_equals_source(spark, server, lake, SCHEMA, table) == count
+
+
+def test_on_mariadb(spark: SparkSession, mariadb: MariaDBServer, tmp_path: Path) -> None:
+    """Savepoints, and what an engine without transactions keeps."""
+    mariadb.reset_logs()
+    mariadb.execute(BEGIN)
+    mariadb.execute(CREATE)
+    mariadb.execute(session("t", f"INSERT INTO {SCHEMA}.stays VALUES (1, 'stays')"))
+    mariadb.execute(MIXED)
+    lake = run_without_faults(spark, mariadb, tmp_path)
+    rows = {"t": 2, "stays": 3, "told": 1, "audit": 3}
+    for table, count in rows.items():
+        assert assert_gold_equals_source(spark, mariadb, lake, SCHEMA, table) == count
+    assert rows_in_silver(spark, lake, "t") > 2

@@ -88,7 +88,7 @@ def written(server: Server) -> Iterator[None]:
                 for statement in WRITES:
                     cursor.execute(statement.format(number))
                 begun.set()
-                done.wait(0.002)
+                done.wait(0.02)
 
     with ThreadPoolExecutor(1) as pool:
         writer = pool.submit(write)

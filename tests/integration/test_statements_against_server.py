@@ -18,6 +18,7 @@ from tests.support.compare import assert_gold_equals_source
 from tests.support.history.apply import SOURCE, lake_of, run
 from tests.support.mariadb import MariaDBServer
 from tests.support.mysql import MySQLServer
+from tests.support.server import Server
 
 SCHEMA = "mix"
 CREATE = f"""
@@ -52,14 +53,6 @@ BACK = f"""
 """
 
 
-@pytest.fixture
-def server(mysql: MySQLServer) -> MySQLServer:
-    mysql.execute(f"DROP DATABASE IF EXISTS {SCHEMA}")
-    mysql.reset_logs()
-    mysql.execute(CREATE)
-    return mysql
-
-
 def held(spark: SparkSession, folder: Path) -> set[str]:
     plan = Ledger(spark, Lake(str(lake_of(folder))), SOURCE).last("gold")
     assert plan is not None
@@ -68,70 +61,57 @@ def held(spark: SparkSession, folder: Path) -> set[str]:
     return {table.table for table in state.tables.values() if table.held}
 
 
-def test_the_tables_that_it_changes_are_held_and_no_others(
-    spark: SparkSession, server: MySQLServer, tmp_path: Path
-) -> None:
+def begin(server: Server) -> None:
+    """A log with statements and rows."""
+    server.execute(f"DROP DATABASE IF EXISTS {SCHEMA}")
+    server.reset_logs()
+    server.execute(CREATE)
     server.execute(MIXED)
-    run(spark, server.binlog_folder, lake_of(tmp_path))
+
+
+def hold_and_come_back(spark: SparkSession, server: Server, folder: Path) -> None:
+    """Only the tables are held that it changes, and the way back that status tells is one."""
+    lake = lake_of(folder)
+    run(spark, server.binlog_folder, lake)
     # `fired` by the trigger on `named`, which may have fired.
-    assert held(spark, tmp_path) == {"named", "fired"}
+    assert held(spark, folder) == {"named", "fired"}
     for table in ("beside", "apart"):
-        assert_gold_equals_source(spark, server, str(lake_of(tmp_path)), SCHEMA, table)
-    settings = Settings.load(None, source=SOURCE, lake=str(lake_of(tmp_path)))
+        assert_gold_equals_source(spark, server, str(lake), SCHEMA, table)
+    settings = Settings.load(None, source=SOURCE, lake=str(lake))
     (named,) = [t for t in read_status(spark, settings).tables if t.table == "named"]
     assert named.reason is not None
     assert "INSERT INTO t SELECT * FROM t_old" in named.reason
-
-
-@pytest.mark.long
-def test_so_it_is_on_mariadb_and_so_is_the_way_back(
-    spark: SparkSession, mariadb: MariaDBServer, tmp_path: Path
-) -> None:
-    mariadb.execute(f"DROP DATABASE IF EXISTS {SCHEMA}")
-    mariadb.reset_logs()
-    mariadb.execute(CREATE)
-    mariadb.execute(MIXED)
-    run(spark, mariadb.binlog_folder, lake_of(tmp_path))
-    assert held(spark, tmp_path) == {"named", "fired"}
-    for table in ("beside", "apart"):
-        assert_gold_equals_source(spark, mariadb, str(lake_of(tmp_path)), SCHEMA, table)
-    mariadb.execute(BACK)
-    run(spark, mariadb.binlog_folder, lake_of(tmp_path))
-    assert "named" not in held(spark, tmp_path)
-    assert_gold_equals_source(spark, mariadb, str(lake_of(tmp_path)), SCHEMA, "named")
-
-
-def test_the_way_back_that_status_tells_is_one(
-    spark: SparkSession, server: MySQLServer, tmp_path: Path
-) -> None:
-    server.execute(MIXED)
-    run(spark, server.binlog_folder, lake_of(tmp_path))
     server.execute(BACK)
-    run(spark, server.binlog_folder, lake_of(tmp_path))
-    assert "named" not in held(spark, tmp_path)
-    assert_gold_equals_source(spark, server, str(lake_of(tmp_path)), SCHEMA, "named")
+    run(spark, server.binlog_folder, lake)
+    assert "named" not in held(spark, folder)
+    assert_gold_equals_source(spark, server, str(lake), SCHEMA, "named")
 
 
-def test_what_a_table_that_is_left_out_changes_is_held(
-    spark: SparkSession, server: MySQLServer, tmp_path: Path
+def test_the_tables_that_it_changes_are_held_and_no_others(
+    spark: SparkSession, mysql: MySQLServer, tmp_path: Path
 ) -> None:
-    server.execute(MIXED)
-    options = {"binlogs": str(server.binlog_folder), "lake": str(lake_of(tmp_path))}
-    settings = Settings.load(None, source=SOURCE, exclude=[f"{SCHEMA}.named"], **options)
+    begin(mysql)
+    options = {"source": SOURCE, "binlogs": str(mysql.binlog_folder)}
+    # marked tables keep the rows that the log has
+    marked = lake_of(tmp_path / "marked")
+    settings = Settings.load(None, **options, lake=str(marked), on_fault="mark")
     run_layers(spark, settings, QuietProgress())
-    assert held(spark, tmp_path) == {"fired"}
-
-
-def test_marked_tables_keep_the_rows_that_the_log_has(
-    spark: SparkSession, server: MySQLServer, tmp_path: Path
-) -> None:
-    server.execute(MIXED)
-    lake = lake_of(tmp_path)
-    options = {"source": SOURCE, "binlogs": str(server.binlog_folder), "lake": str(lake)}
-    run_layers(spark, Settings.load(None, **options, on_fault="mark"), QuietProgress())
-    plan = Ledger(spark, Lake(str(lake)), SOURCE).last("gold")
+    plan = Ledger(spark, Lake(str(marked)), SOURCE).last("gold")
     assert plan is not None
     tables = {t.table: t for t in GoldState.from_body(plan.body).tables.values()}
     assert {name for name, t in tables.items() if not t.complete} == {"named", "fired"}
     for table in ("beside", "apart"):
-        assert_gold_equals_source(spark, server, str(lake), SCHEMA, table)
+        assert_gold_equals_source(spark, mysql, str(marked), SCHEMA, table)
+    # what a table that is left out changes is held
+    without = tmp_path / "without"
+    exclude = [f"{SCHEMA}.{table}" for table in ("named", "beside", "apart")]
+    settings = Settings.load(None, **options, lake=str(lake_of(without)), exclude=exclude)
+    run_layers(spark, settings, QuietProgress())
+    assert held(spark, without) == {"fired"}
+    hold_and_come_back(spark, mysql, tmp_path)
+
+
+@pytest.mark.long
+def test_so_it_is_on_mariadb(spark: SparkSession, mariadb: MariaDBServer, tmp_path: Path) -> None:
+    begin(mariadb)
+    hold_and_come_back(spark, mariadb, tmp_path)

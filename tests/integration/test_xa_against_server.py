@@ -34,12 +34,17 @@ def group(xid: str, *statements: str, end: str = "PREPARE") -> str:
 
 STORY: tuple[tuple[str, ...], ...] = (
     (CREATE, group("'x'", f"UPDATE {SCHEMA}.a SET v = 'late' WHERE id = 1")),
-    (f"UPDATE {SCHEMA}.a SET v = 'other' WHERE id = 2", f"INSERT INTO {SCHEMA}.b VALUES (1, 'b')"),
-    ("FLUSH BINARY LOGS", group("'y','q',7", f"DELETE FROM {SCHEMA}.a WHERE id = 3")),
-    ("XA COMMIT 'x'", f"UPDATE {SCHEMA}.a SET v = CONCAT(v, '!') WHERE id = 1"),
-    ("FLUSH BINARY LOGS", "XA ROLLBACK 'y','q',7"),
-    # The name comes again, twice in one run: it is committed, then rolled back.
     (
+        f"UPDATE {SCHEMA}.a SET v = 'other' WHERE id = 2",
+        f"INSERT INTO {SCHEMA}.b VALUES (1, 'b')",
+        "FLUSH BINARY LOGS",
+        group("'y','q',7", f"DELETE FROM {SCHEMA}.a WHERE id = 3"),
+    ),
+    ("XA COMMIT 'x'", f"UPDATE {SCHEMA}.a SET v = CONCAT(v, '!') WHERE id = 1"),
+    (
+        "FLUSH BINARY LOGS",
+        "XA ROLLBACK 'y','q',7",
+        # The name comes again, twice in one run: it is committed, then rolled back.
         group("'x'", f"INSERT INTO {SCHEMA}.b VALUES (2, 'again')"),
         "XA COMMIT 'x'",
         group("'x'", f"INSERT INTO {SCHEMA}.b VALUES (3, 'never')"),

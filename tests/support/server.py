@@ -114,6 +114,11 @@ class Server(ABC):
         self._wait_until_it_answers()
         return self
 
+    @property
+    def runs(self) -> bool:
+        """Whether it was started and not ended since."""
+        return self._process is not None
+
     def stop(self) -> None:
         """Shut it down in order: the last binary log gets its STOP event."""
         self._end(subprocess.Popen.terminate)
@@ -144,6 +149,8 @@ class Server(ABC):
                 "charset": "utf8mb4",
                 "autocommit": True,
                 "local_infile": True,
+                # By a socket; a context for TLS takes PyMySQL longer than most statements.
+                "ssl_disabled": True,
                 "client_flag": CLIENT.MULTI_STATEMENTS,
                 **options,
             }
@@ -185,7 +192,7 @@ class Server(ABC):
         return subprocess.run(command, capture_output=True, check=True).stdout
 
     def __enter__(self) -> Self:
-        return self if self._process is not None else self.start()
+        return self if self.runs else self.start()
 
     def __exit__(
         self,
@@ -271,6 +278,15 @@ class ServerFactory(Generic[AnyServer]):
         server = self._kind(self._folder / f"server{len(self._servers)}", *options, **settings)
         self._servers.append(server)
         return server.start()
+
+    def running(self, *options: str) -> tuple[AnyServer, bool]:
+        """A server with just these options that an earlier test left, started again where it has
+        ended, and True; where there is none, a new one and False.
+        """
+        for server in self._servers:
+            if server.options == options:
+                return (server if server.runs else server.start()), True
+        return self(*options), False
 
     def __enter__(self) -> Self:
         return self
