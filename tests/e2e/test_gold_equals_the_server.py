@@ -2,59 +2,76 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+import decoder
 from tests.e2e.conftest import Run
 from tests.support import traffic, type_zoo
 from tests.support.compare import assert_gold_equals_source
 from tests.support.mysql import MySQLFactory, MySQLServer
 
-SERVERS = {
-    "defaults": (),
-    "compressed transactions": ("--binlog-transaction-compression=ON",),
-    "checksums and GTIDs off": (
-        "--binlog-checksum=NONE",
-        "--gtid-mode=OFF",
-        "--enforce-gtid-consistency=OFF",
-    ),
-    "many small files": ("--max-binlog-size=4096",),
-}
 ZOO = "zoo"
 TABLES = [(traffic.SCHEMA, name) for name in ("account", "line", "word", "digest")]
-
-
-PARTS = {
-    "defaults": (10_000, 1_000),
-    # A file of 4096 bytes each few transactions: as many files as ten thousand would need of them
-    # take minutes to write alone.
-    "many small files": (1_000,),
+MANY = "defaults"
+"""The setting whose changes are applied in the way of a batch of many."""
+SETTINGS: dict[str, tuple[Sequence[str], int]] = {
+    MANY: ((), 600),
+    "defaults still": ((), 100),
+    "compressed transactions": (("binlog_transaction_compression = ON",), 200),
+    "many small files": (("binlog_transaction_compression = OFF", "max_binlog_size = 4096"), 100),
+    "checksums and GTIDs off": (
+        (
+            "max_binlog_size = DEFAULT",
+            "binlog_checksum = NONE",
+            "gtid_mode = ON_PERMISSIVE",
+            "gtid_mode = OFF_PERMISSIVE",
+            "gtid_mode = OFF",
+            "enforce_gtid_consistency = OFF",
+        ),
+        200,
+    ),
 }
-"""How many transactions come before each run; one run after 3,000 where nothing is said."""
+"""What a server is set to, one after the other, and how many transactions it commits then."""
+SMALL_SEGMENTS = {"target": 64 * 1024, "batch": 256 * 1024}
 
 
-@pytest.mark.parametrize(
-    ("options", "parts"),
-    [(options, PARTS.get(name, (3_000,))) for name, options in SERVERS.items()],
-    ids=list(SERVERS),
-)
-def test_after_a_mixed_workload(
+def is_logged_so(name: str, logs: Sequence[Path]) -> bool:
+    """Whether the logs of a setting's transactions show it."""
+    found = [event.header.name for file in logs for event in decoder.events(file.read_bytes())]
+    shown = {
+        "compressed transactions": "TRANSACTION_PAYLOAD" in found,
+        "many small files": len(logs) > 10,
+        "checksums and GTIDs off": "GTID" not in found and "ANONYMOUS_GTID" in found,
+    }
+    return shown.get(name, "GTID" in found and "TRANSACTION_PAYLOAD" not in found)
+
+
+def test_after_a_mixed_workload_under_one_setting_after_the_other(
     spark: SparkSession,
     mysql_factory: MySQLFactory,
     run: Run,
     tmp_path: Path,
-    options: tuple[str, ...],
-    parts: tuple[int, ...],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    server = mysql_factory(*options)
-    lake = tmp_path / "lake"
-    for number, count in enumerate(parts):
+    server, lake = mysql_factory(), tmp_path / "lake"
+    for number, (name, (variables, count)) in enumerate(SETTINGS.items()):
+        for variable in variables:
+            server.execute(f"SET GLOBAL {variable}")
+        server.flush_logs()
+        before = server.binlogs()[:-1]
         with server.connect() as connection:
             traffic.run(connection, count, seed=20261121 + number, create=number == 0)
-        reports = run(server.binlog_folder, lake)
-        assert [(report.faults, report.gaps) for report in reports] == [((), ())] * 3
+        server.flush_logs()
+        assert is_logged_so(name, server.binlogs()[len(before) : -1]), name
+        with monkeypatch.context() as patched:
+            if name == MANY:
+                patched.setattr("pipeline.gold.few_changes.FEW", -1)
+            reports = run(server.binlog_folder, lake, segments=SMALL_SEGMENTS)
+        assert [(report.faults, report.gaps) for report in reports] == [((), ())] * 3, name
         for schema, table in TABLES:
             assert_gold_equals_source(spark, server, str(lake), schema, table)
 

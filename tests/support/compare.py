@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoder.constants import BINARY_COLLATION, ColumnType
 from decoder.definition import ColumnDefinition
+from tests.support.gold_rows import read_gold
 from tests.support.server import Server
 from tests.support.server_values import decoded_value, expression, python_value
 
@@ -109,16 +110,15 @@ def assert_gold_equals_source(
     version: int | None = None,
 ) -> int:
     """Fail, with the first differences, unless gold is what SELECT gives; how many rows that is."""
-    from pipeline import delta
     from pipeline.lake import Lake
 
     columns = source_columns(server, schema, table)
-    frame = delta.read(spark, Lake(lake).gold(schema, table), version=version)
-    found = [(field.name, field.dataType.simpleString()) for field in frame.schema]
+    kept, gold = read_gold(Lake(lake).gold(schema, table), version)
+    found = [(field.name, field.dataType.simpleString()) for field in kept]
     expected = [(column.name, column.spark_type) for column in columns]
     own = [("__lsn", "bigint"), ("__committed_at", "timestamp")]
     assert found == [*expected, *own], f"columns of {schema}.{table}"
-    gold = frame.drop("__lsn", "__committed_at").toArrow()
+    gold = gold.drop_columns([name for name, _ in own])
     rows = source_rows(server, schema, table, columns)
     key = primary_key(server, schema, table) or [column.name for column in columns]
     places = [n for n, column in enumerate(columns) if column.name in key]
