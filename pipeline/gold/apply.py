@@ -16,7 +16,7 @@ from pipeline.gold.changes import Skipped, read_changes
 from pipeline.gold.damage import REFUSED, Damage, met_in
 from pipeline.gold.drift import Look, Watch
 from pipeline.gold.facts import Facts
-from pipeline.gold.few_changes import Few, few_of
+from pipeline.gold.few_changes import Few, few_of, rows_here
 from pipeline.gold.fold import shape_of
 from pipeline.gold.gold_table import GoldTable, standing
 from pipeline.gold.insert_defaults import left_out
@@ -239,11 +239,12 @@ def _taking(
 ) -> Take:
     cascaded = batch.cascades.get((state.name, part.version))
     lake = settings.layout
+    skipped, prepared = batch.skipped, batch.prepared
 
     def take(session: SparkSession) -> DataFrame | None:
-        skipped, prepared = batch.skipped, batch.prepared
+        here = rows_here(lake, part, settings.type_options) if batch.few else None
         with nullcontext() if session is spark else staying_active(spark):
-            return read_changes(session, lake, state.name, part, skipped, prepared, cascaded)
+            return read_changes(session, lake, state.name, part, skipped, prepared, cascaded, here)
 
     return take
 

@@ -65,13 +65,15 @@ def read_changes(
     skip: Sequence[Skipped],
     prepared: Sequence[Prepared] = (),
     cascaded: pa.Table | None = None,
+    here: pa.Table | None = None,
 ) -> DataFrame | None:
     """One table's changes in one part, or None where silver has no table of that version.
 
     Those of a prepared transaction are among them in the part where it is committed, with the LSN
-    and the time of that. `cascaded`: what foreign keys did besides (see `cascade_store`).
+    and the time of that. `cascaded`: what foreign keys did besides (see `cascade_store`). `here`:
+    the rows between the part's LSNs, where they have been read (see `few_changes.rows_here`).
     """
-    found = _logged(spark, lake, name, rows, skip, prepared)
+    found = _logged(spark, lake, name, rows, skip, prepared, here)
     if cascaded is None:
         return found
     # Without the schema, times without a zone would become times of the session's zone.
@@ -89,11 +91,17 @@ def _logged(
     rows: Rows,
     skip: Sequence[Skipped],
     prepared: Sequence[Prepared],
+    here: pa.Table | None,
 ) -> DataFrame | None:
-    path = lake.changes(name.schema, name.table, rows.version)
-    if not delta.exists(spark, path):
-        return None
-    changes = delta.read(spark, path)
+    due = [p for p in prepared if p.committed and rows.start <= (p.end_lsn or 0, 0) < rows.stop]
+    # What is due was logged before the part.
+    if here is not None and not due:
+        changes = spark.createDataFrame(here, spark_schema(here.schema))
+    else:
+        path = lake.changes(name.schema, name.table, rows.version)
+        if not delta.exists(spark, path):
+            return None
+        changes = delta.read(spark, path)
     if "after" not in changes.columns:
         return None  # of before a full refresh, which has brought no row of it
     # Also those that are not known to be of this table: of one with a fault the log's counts are
@@ -102,7 +110,6 @@ def _logged(
     waiting = [Skipped(p.lsn, 0, _END) for p in prepared if first <= p.lsn <= last]
     skipped = [s for s in skip if first <= s.lsn <= last]
     found = without(changes.where(_between(rows)), [*skipped, *waiting])
-    due = [p for p in prepared if p.committed and rows.start <= (p.end_lsn or 0, 0) < rows.stop]
     return found.unionByName(_at_their_commits(changes, due, skip)) if due else found
 
 

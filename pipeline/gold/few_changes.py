@@ -15,11 +15,17 @@ from pyspark.sql import Column, DataFrame, SparkSession, functions as sf, types 
 
 from decoder.constants import ColumnType
 from decoder.definition import ColumnDefinition, TableDefinition
+from decoder.options import TypeOptions
 from pipeline.gold.facts import Facts
+from pipeline.gold.parts import Rows
 from pipeline.interpreted import FEW, INTERPRETED, staying_active
+from pipeline.lake import Lake
+from pipeline.lake_tables.conditions import compare
+from pipeline.lake_tables.opening import native_tables
 from pipeline.lake_tables.spark_written import state
 from pipeline.sessions import is_connected, own_session
 from pipeline.settings import MIB
+from pipeline.silver.tables import changes_table, is_mapped
 
 FEW_BYTES = 4 * MIB
 """Of the log, where they may be compressed."""
@@ -68,10 +74,14 @@ def few_of(few: Few | None, definition: TableDefinition) -> Few | None:
     """What is few in a batch, of a table's part with these columns."""
     if few is None:
         return None
+    return replace(few, sized=can_be_held(definition, few.changes))
+
+
+def can_be_held(definition: TableDefinition, changes: int) -> bool:
+    """Whether the types of a table tell that so many changes of it take few bytes."""
     sizes = [_most_bytes(column) for column in definition.columns]
     known = [size for size in sizes if size is not None]
-    most = 2 * few.changes * sum(known)
-    return replace(few, sized=len(known) == len(sizes) and most <= HELD_BYTES)
+    return len(known) == len(sizes) and 2 * changes * sum(known) <= HELD_BYTES
 
 
 def _most_bytes(column: ColumnDefinition) -> int | None:
@@ -85,6 +95,20 @@ def _most_bytes(column: ColumnDefinition) -> int | None:
     return (
         None if column.length_bytes > 2 else VALUE_BYTES + LETTER_BYTES * 256**column.length_bytes
     )
+
+
+def rows_here(lake: Lake, rows: Rows, types: TypeOptions) -> pa.Table | None:
+    """What silver has between a part's LSNs, read without Spark, which takes longer to look at a
+    table than to read few rows of it. None where they are not few, or only Spark reads them."""
+    tables = native_tables(lake)
+    if tables is None or is_mapped(rows.definition):
+        return None
+    table = changes_table(lake, rows.definition, rows.version, types)
+    where = compare("__lsn", ">=", rows.start[0]) & compare("__lsn", "<=", rows.stop[0])
+    count = tables.count(table, where)
+    if count > FEW or not can_be_held(rows.definition, count):
+        return None
+    return tables.read(table, where)
 
 
 def fit(changes: DataFrame, count: int, size: int) -> bool:
