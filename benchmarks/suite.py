@@ -1,8 +1,8 @@
 """How long the whole suite takes, and which files and tests take most of it.
 
-Runs what `make test` runs, and writes what it finds to docs/testing.md. Exit code 1 if a test
-fails, or if the suite takes longer than `LIMIT`. Run: `make bench-suite` on a machine with nothing
-else to do; a file of pytest's `--junitxml` as an argument is read instead of running anything.
+Runs what `make test` runs, and writes what it finds to docs/testing.md unless a test fails. Exit
+code 1 if one does, or if the suite takes longer than `LIMIT`. Run: `make bench-suite` on a machine
+with nothing else to do; a file of pytest's `--junitxml` as an argument is read instead.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ def main() -> int:
     conditions = f"{machine()}; load {before} before and {load()} after."
     block = f"{conditions}\n\n{summary(tests, took)}\n\n{tables_of(tests)}"
     screen.print(Markdown(block))
-    DOCUMENT.write_text(MARKS.replaced(DOCUMENT.read_text(), block))
+    if not failed:
+        DOCUMENT.write_text(MARKS.replaced(DOCUMENT.read_text(), block))
     return 1 if failed or took > LIMIT else 0
 
 

@@ -62,7 +62,7 @@ def local_path(table: str) -> str | None:
 
 def absolute(place: str) -> str:
     """A relative path as one from the root; any other path, URI or name as it is."""
-    return place if not place or _OTHER_STORE.match(place) else os.path.join(os.getcwd(), place)
+    return place if not place or _OTHER_STORE.match(place) else os.path.abspath(place)
 
 
 def _lock_file(path: str) -> Path:

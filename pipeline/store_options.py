@@ -43,7 +43,7 @@ _ANONYMOUS = "AnonymousAWSCredentialsProvider"
 _KMS = "aws:kms"
 _ENCRYPTION = ("encryption.algorithm", "server-side-encryption-algorithm")
 _ENCRYPTION_KEY = ("encryption.key", "server-side-encryption.key")
-_ENCRYPTION_ALGORITHMS = {"AES256": "AES256", "SSE-S3": "AES256", "SSE-KMS": _KMS}
+_ENCRYPTION_ALGORITHMS = {"AES256": "AES256", "SSE-KMS": _KMS}
 _AWS_ENDPOINT = re.compile(r"(?:https?://)?s3(?:[.-]([a-z]+(?:-[a-z]+)+-\d+))?\.amazonaws\.com/?")
 _AZURE_ENDPOINT = re.compile(r"https?://[^/]+/([^/]+)/oauth2(?:/v2\.0)?/token/?")
 
@@ -84,20 +84,21 @@ def _s3(bucket: str, keys: Mapping[str, str], environment: Mapping[str, str]) ->
     own = {k.removeprefix(prefix): v for k, v in keys.items() if k.startswith(prefix)}
     found = {key: value.strip() for key, value in {**every, **own}.items()}
     delta, options = _s3_place(found, environment)
-    for one, other in (_s3_encryption(found), *_s3_account(found, environment)):
+    encryption = _s3_encryption(own) or _s3_encryption(every)
+    for one, other in (*encryption, *_s3_account(found, environment)):
         delta |= one
         options |= other
     return StoreOptions(delta, options)
 
 
-def _s3_encryption(found: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Any]]:
-    """How S3 encrypts what is written: nothing where the bucket's own settings decide.
+def _s3_encryption(found: Mapping[str, str]) -> list[tuple[dict[str, str], dict[str, Any]]]:
+    """How S3 encrypts what is written: nothing where the bucket itself decides.
 
     Hadoop's "Working with Encrypted S3 Data" has the names of both algorithms.
     """
     given = _first(_ENCRYPTION, found)
     if given is None:
-        return {}, {}
+        return []
     algorithm = _ENCRYPTION_ALGORITHMS.get(given.upper())
     if algorithm is None:
         raise _only_hadoop("fs.s3a.encryption.algorithm", given)
@@ -105,7 +106,7 @@ def _s3_encryption(found: Mapping[str, str]) -> tuple[dict[str, str], dict[str, 
     key = _first(_ENCRYPTION_KEY, found)
     if key and algorithm == _KMS:
         delta["aws_sse_kms_key_id"] = options["SSEKMSKeyId"] = key
-    return delta, {"s3_additional_kwargs": options}
+    return [(delta, {"s3_additional_kwargs": options})]
 
 
 def _s3_place(

@@ -242,7 +242,7 @@ def _taking(
     skipped, prepared = batch.skipped, batch.prepared
 
     def take(session: SparkSession) -> DataFrame | None:
-        here = rows_here(lake, part, settings.type_options) if batch.few else None
+        here = rows_here(spark, lake, part, settings.type_options) if batch.few else None
         with nullcontext() if session is spark else staying_active(spark):
             return read_changes(session, lake, state.name, part, skipped, prepared, cascaded, here)
 

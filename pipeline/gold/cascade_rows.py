@@ -18,7 +18,7 @@ from pipeline.catalog.model import TableModel
 from pipeline.gold.cascade_replay import Event, Identity, Link, Values
 from pipeline.gold.changes import Skipped, read_changes
 from pipeline.gold.facts import Facts
-from pipeline.gold.few_changes import rows_here
+from pipeline.gold.few_changes import are_few, rows_here
 from pipeline.gold.images import LeftOut, is_left_out, whole_after
 from pipeline.gold.insert_defaults import left_out
 from pipeline.gold.loose_text import loose
@@ -103,7 +103,7 @@ def events(
     """A table's changes, in no order. Raises TooManyRowsError."""
     found: list[Event] = []
     for rows in rows_between(items, wish.low, wish.high):
-        here = rows_here(lake, rows, types)
+        here = rows_here(spark, lake, rows, types) if are_few(facts) else None
         changes = read_changes(
             spark, lake, wish.name, rows, facts.skipped, facts.prepared, here=here
         )

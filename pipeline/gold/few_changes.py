@@ -21,11 +21,14 @@ from pipeline.gold.parts import Rows
 from pipeline.interpreted import FEW, INTERPRETED, staying_active
 from pipeline.lake import Lake
 from pipeline.lake_tables.conditions import compare
-from pipeline.lake_tables.opening import native_tables
+from pipeline.lake_tables.delta_rs import AlteredTableError
+from pipeline.lake_tables.native import NativeTables
+from pipeline.lake_tables.opening import tables_of
 from pipeline.lake_tables.spark_written import state
 from pipeline.sessions import is_connected, own_session
 from pipeline.settings import MIB
 from pipeline.silver.tables import changes_table, is_mapped
+from pipeline.starting import Spark
 
 FEW_BYTES = 4 * MIB
 """Of the log, where they may be compressed."""
@@ -97,12 +100,21 @@ def _most_bytes(column: ColumnDefinition) -> int | None:
     )
 
 
-def rows_here(lake: Lake, rows: Rows, types: TypeOptions) -> pa.Table | None:
+def rows_here(spark: Spark, lake: Lake, rows: Rows, types: TypeOptions) -> pa.Table | None:
     """What silver has between a part's LSNs, read without Spark, which takes longer to look at a
     table than to read few rows of it. None where they are not few, or only Spark reads them."""
-    tables = native_tables(lake)
-    if tables is None or is_mapped(rows.definition):
+    tables = tables_of(spark, lake)
+    if not isinstance(tables, NativeTables) or is_mapped(rows.definition):
         return None
+    if not can_be_held(rows.definition, 1):
+        return None  # of any number of bytes: they need not be counted
+    try:
+        return _counted(tables, lake, rows, types)
+    except AlteredTableError:
+        return None  # delta-rs does not know a feature that it was given
+
+
+def _counted(tables: NativeTables, lake: Lake, rows: Rows, types: TypeOptions) -> pa.Table | None:
     table = changes_table(lake, rows.definition, rows.version, types)
     where = compare("__lsn", ">=", rows.start[0]) & compare("__lsn", "<=", rows.stop[0])
     count = tables.count(table, where)

@@ -14,7 +14,7 @@ from pipeline import delta
 from pipeline.catalog.items import Position, TimelineItem
 from pipeline.gold.names import COMMITTED_AT, LSN
 from pipeline.lake_tables.spark_types import spark_schema
-from pipeline.lake_tables.spark_written import clustered_by, history, state
+from pipeline.lake_tables.spark_written import clustered_by, history, properties
 from pipeline.sql_text import in_sql, quoted
 from pipeline.starting import Spark
 
@@ -99,8 +99,8 @@ class Standing:
 
 def standing(spark: Spark, reference: str, refresh: int = 0) -> Standing | None:
     """Where the table is in a full refresh, or None where there is none."""
-    found = state(spark, reference)
-    return None if found is None else Standing(found.properties, refresh)
+    found = properties(spark, reference)
+    return None if found is None else Standing(found, refresh)
 
 
 def _refresh_of(place: str) -> int:

@@ -78,7 +78,8 @@ class NativeTables:
             found: pa.Table = scan(table, opened, self.options, where).dataset.to_table(
                 columns=names, filter=None if where is None else where.expression
             )
-        return found
+        # Where no file has rows, Arrow gives columns without a chunk, which PySpark cannot read.
+        return pa.concat_tables([found.schema.empty_table(), found])
 
     def last(
         self, table: LakeTable, by: str, each: Sequence[str], count: int, where: Condition

@@ -9,7 +9,7 @@ damaged. Source of the checksum file, which tells by what a table is clustered: 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
 
@@ -43,6 +43,16 @@ def state(spark: Spark, table: str) -> TableState | None:
         return None
     row = delta.described(started(spark), table)
     return TableState(row["id"], row["properties"], row["numFiles"], row["sizeInBytes"], None)
+
+
+def properties(spark: Spark, table: str) -> Mapping[str, str] | None:
+    """The table's properties now; None where there is none. Without a look at its files."""
+    if has_log(spark, table):
+        with suppress(Exception):  # Spark may know the way
+            opened = _opened(table)
+            return None if opened is None else opened.metadata().configuration
+    found = state(spark, table)
+    return None if found is None else found.properties
 
 
 def clustered_by(spark: Spark, table: str) -> tuple[str, ...]:

@@ -64,7 +64,8 @@ class Tables(Protocol):
         with_file: bool = False,
     ) -> pa.Table:
         """Its rows now, in no order, with its schema's columns or some of them, and `FILE` if asked
-        for; none where there is no table. What files' statistics exclude is not read."""
+        for; none where there is no table. What files' statistics exclude is not read. Each column
+        has a chunk, be it an empty one."""
 
     def last(
         self, table: LakeTable, by: str, each: Sequence[str], count: int, where: Condition

@@ -131,10 +131,14 @@ KEPT = """
     UPDATE texts SET id = id + {0} WHERE id < 100;
     UPDATE times SET id = id + {0} WHERE id < 100;
     UPDATE hashed SET id = id + {0}, note = CONCAT(note, {0}) WHERE id < 100;
-    UPDATE hashed SET n = 6 WHERE id > {0}
+    UPDATE numbers SET a = 4, d = 2.5 WHERE id > {0};
+    UPDATE texts SET first = 'Dä', last = 'Roy', note = 'z' WHERE id > {0};
+    UPDATE times SET at = '2030-01-02 03:04:05.6', day = '2001-01-01' WHERE id > {0};
+    UPDATE hashed SET n = 6 WHERE id > {0};
+    UPDATE hashed SET note = 'd' WHERE id = {0} + 1
 """
-"""What makes room for the same statements under the next image, which change no row of before:
-each image's rows are compared as they were logged under it."""
+"""What makes room for the same statements under the next image, which change no row of before.
+Each image's rows end with a change of what columns are generated from, and are compared so."""
 
 
 def split(script: str) -> list[str]:

@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.capture.run import Capture
 from pipeline.capture.state import read_state
-from pipeline.capture_settings import CaptureSettings
-from tests.support.capturing import capture, capturing, differing, eventually, login_of
+from tests.support.capturing import capture, capturing, differing, eventually
 from tests.support.mariadb import MariaDBFactory
 from tests.support.mysql import MySQLFactory
 from tests.support.server import Server
@@ -60,6 +58,7 @@ def waiting(kind: Kind, request: pytest.FixtureRequest) -> Server:
     server.execute(
         f"SET GLOBAL {kind.variables}_timeout = {PATIENCE}; SET GLOBAL {kind.variables}_enabled = 1"
     )
+    eventually(lambda: status(server, f"{kind.variables}_clients") == 0)
     return server
 
 
@@ -95,6 +94,6 @@ def test_a_server_that_waits_need_not_be_answered(
     server.execute(f"SET GLOBAL {kind.variables}_timeout = 1")
     capture(server, tmp_path)
     server.execute("INSERT INTO shop.t VALUES ()")
-    Capture(CaptureSettings(to=str(tmp_path)), login_of(server)).run()
-    assert not differing(server, tmp_path)
-    eventually(lambda: status(server, f"{kind.variables}_clients") == 0)
+    with capturing(server, tmp_path):
+        eventually(lambda: not differing(server, tmp_path))
+        assert status(server, f"{kind.variables}_clients") == 0

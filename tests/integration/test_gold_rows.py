@@ -48,5 +48,5 @@ def test_deleted_rows_and_columns_that_changed(spark: SparkSession, tmp_path: Pa
         assert schema.simpleString() == expected.schema.simpleString()
         rows, theirs = rows.sort_by("id"), expected.toArrow().sort_by("id")
         assert rows["id"].to_pylist() == ids
-        assert rows.to_pylist() == theirs.to_pylist()
+        assert repr(rows.to_pylist()) == repr(theirs.to_pylist())
         assert rows.schema.types == theirs.schema.types

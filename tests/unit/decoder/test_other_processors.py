@@ -2,14 +2,17 @@
 
 An older one is run here, by numba's own settings. For ARM kernels are compiled by numba as it would
 do there, and their assembly is read. Each has a folder of its own in the suite's cache, which is
-empty whenever the decoder has changed: what compiled once is loaded as long as it stays the same.
+empty whenever the decoder, or the log that it is warmed by, has changed: what compiled once is
+loaded as long as they stay the same.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +30,7 @@ from tests.support.kernels import kernels
 pytestmark = pytest.mark.skipif(INTERPRETED or CHECKED, reason="nothing is compiled as it is used")
 
 HERE = Path(__file__).parent
+RECORDED = Path(warm.__file__).parent / "warm.binlog.zst"
 RECORDINGS = HERE.parent.parent / "data"
 GENERIC = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
 OF_OTHER_PROCESSORS = {"crc32_by_folding", "crc32_by_instructions"}
@@ -46,8 +50,7 @@ def rows(data: bytes) -> list[Any]:
 def logs() -> dict[str, bytes]:
     """The recordings and the log by which kernels are warmed; one with a damaged checksum."""
     found = {path.name: path.read_bytes() for path in sorted(RECORDINGS.glob("*.binlog"))}
-    recorded = Path(warm.__file__).parent / "warm.binlog.zst"
-    found["warm"] = zstandard.decompress(recorded.read_bytes())
+    found["warm"] = zstandard.decompress(RECORDED.read_bytes())
     damaged = bytearray(found["warm"])
     damaged[len(damaged) // 2] ^= 1
     found["damaged"] = bytes(damaged)
@@ -96,9 +99,16 @@ print(json.dumps({name: repr(rows(log)) for name, log in logs().items()}))
 
 
 @pytest.fixture(scope="module")
-def warmed() -> dict[str, Any]:
+def cache() -> str:
+    """Of this log that kernels are warmed by; nothing but warming writes there."""
+    log = hashlib.sha256(RECORDED.read_bytes()).hexdigest()[:16]
+    return str(Path(os.environ["BINLAKE_CACHE"], f"warmed-{log}"))
+
+
+@pytest.fixture(scope="module")
+def warmed(cache: str) -> dict[str, Any]:
     """What became of warming on x86 without PCLMULQDQ."""
-    found: dict[str, Any] = run(WARM, **GENERIC)
+    found: dict[str, Any] = run(WARM, BINLAKE_CACHE=cache, **GENERIC)
     return found
 
 
@@ -112,10 +122,11 @@ def test_each_processor_has_a_cache_of_its_own(warmed: dict[str, Any]) -> None:
 
 
 @pytest.mark.usefixtures("warmed")
-def test_rows_are_the_same_without_any_special_instruction() -> None:
+def test_rows_are_the_same_without_any_special_instruction(cache: str, tmp_path: Path) -> None:
+    copied = str(shutil.copytree(cache, tmp_path / "cache"))
     expected = {name: repr(rows(log)) for name, log in logs().items()}
     assert "checksum" in expected["damaged"].lower()
-    assert run(DECODED, **GENERIC) == expected
+    assert run(DECODED, BINLAKE_CACHE=copied, **GENERIC) == expected
 
 
 ARM = """

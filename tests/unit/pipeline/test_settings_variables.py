@@ -110,7 +110,8 @@ def test_home_is_meant_by_its_sign_in_every_path(
     ("given", "root"),
     [
         ("lake", "/here/lake"),
-        ("../lake", "/here/../lake"),
+        ("../lake", "/lake"),
+        ("./lake/", "/here/lake"),
         ("/lake", "/lake"),
         ("s3a://bucket/lake", "s3a://bucket/lake"),
         ("file:/lake", "file:/lake"),

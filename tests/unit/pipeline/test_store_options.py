@@ -114,7 +114,10 @@ PROVIDER = "fs.s3a.aws.credentials.provider"
         ),
         (
             "s3a://lake",
-            {"fs.s3a.server-side-encryption-algorithm": "AES256"},
+            {
+                "fs.s3a.encryption.algorithm": "SSE-KMS",
+                "fs.s3a.bucket.lake.server-side-encryption-algorithm": "AES256",
+            },
             {},
             {"aws_server_side_encryption": "AES256"},
             {"s3_additional_kwargs": {"ServerSideEncryption": "AES256"}},
