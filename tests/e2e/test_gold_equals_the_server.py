@@ -21,7 +21,7 @@ from tests.support.mysql import MySQLFactory, MySQLServer
 ZOO = "zoo"
 TABLES = [(traffic.SCHEMA, name) for name in ("account", "line", "word", "digest")]
 MANY = ("defaults", "defaults still")
-"""The settings whose changes are applied in the way of a batch of many: to new tables, and to tables
+"""The settings whose changes are applied in the way of a batch of many: to new tables, and to those
 that are there."""
 SETTINGS: dict[str, tuple[Sequence[str], int]] = {
     MANY[0]: ((), 600),
