@@ -96,6 +96,12 @@ def is_connected(spark: Spark) -> bool:
     return not isinstance(spark, StartingSpark) and not hasattr(spark, "_jsparkSession")
 
 
+def is_elsewhere(spark: Spark, path: str) -> bool:
+    """Whether a path is another place for Spark than for this process: one without a scheme, which
+    Spark Connect's server takes for a folder of its own."""
+    return is_connected(spark) and "://" not in path
+
+
 def master_of(spark: Spark) -> str:
     """Where Spark's tasks run, as it names it; empty where it does not tell."""
     return spark.master if isinstance(spark, StartingSpark) else setting(spark, _MASTER) or ""

@@ -41,8 +41,10 @@ _MACHINE_PROVIDERS = frozenset(
 )
 _ANONYMOUS = "AnonymousAWSCredentialsProvider"
 _KMS = "aws:kms"
-_ENCRYPTION = ("encryption.algorithm", "server-side-encryption-algorithm")
-_ENCRYPTION_KEY = ("encryption.key", "server-side-encryption.key")
+_NEW_NAMES = {
+    "server-side-encryption-algorithm": "encryption.algorithm",
+    "server-side-encryption.key": "encryption.key",
+}
 _ENCRYPTION_ALGORITHMS = {"AES256": "AES256", "SSE-KMS": _KMS}
 _AWS_ENDPOINT = re.compile(r"(?:https?://)?s3(?:[.-]([a-z]+(?:-[a-z]+)+-\d+))?\.amazonaws\.com/?")
 _AZURE_ENDPOINT = re.compile(r"https?://[^/]+/([^/]+)/oauth2(?:/v2\.0)?/token/?")
@@ -82,31 +84,35 @@ def _s3(bucket: str, keys: Mapping[str, str], environment: Mapping[str, str]) ->
     prefix = f"fs.s3a.bucket.{bucket}."
     every = {k.removeprefix("fs.s3a."): v for k, v in keys.items() if k.startswith("fs.s3a.")}
     own = {k.removeprefix(prefix): v for k, v in keys.items() if k.startswith(prefix)}
-    found = {key: value.strip() for key, value in {**every, **own}.items()}
+    found = {key: value.strip() for key, value in {**_spelled(every), **_spelled(own)}.items()}
     delta, options = _s3_place(found, environment)
-    encryption = _s3_encryption(own) or _s3_encryption(every)
-    for one, other in (*encryption, *_s3_account(found, environment)):
+    for one, other in (_s3_encryption(found), *_s3_account(found, environment)):
         delta |= one
         options |= other
     return StoreOptions(delta, options)
 
 
-def _s3_encryption(found: Mapping[str, str]) -> list[tuple[dict[str, str], dict[str, Any]]]:
+def _spelled(keys: Mapping[str, str]) -> dict[str, str]:
+    """Settings of S3 under the names that Hadoop has for them now; where both are given, these."""
+    return {**{_NEW_NAMES.get(name, name): value for name, value in keys.items()}, **keys}
+
+
+def _s3_encryption(found: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Any]]:
     """How S3 encrypts what is written: nothing where the bucket itself decides.
 
     Hadoop's "Working with Encrypted S3 Data" has the names of both algorithms.
     """
-    given = _first(_ENCRYPTION, found)
-    if given is None:
-        return []
+    given = found.get("encryption.algorithm")
+    if not given:
+        return {}, {}
     algorithm = _ENCRYPTION_ALGORITHMS.get(given.upper())
     if algorithm is None:
         raise _only_hadoop("fs.s3a.encryption.algorithm", given)
     delta, options = {"aws_server_side_encryption": algorithm}, {"ServerSideEncryption": algorithm}
-    key = _first(_ENCRYPTION_KEY, found)
+    key = found.get("encryption.key")
     if key and algorithm == _KMS:
         delta["aws_sse_kms_key_id"] = options["SSEKMSKeyId"] = key
-    return [(delta, {"s3_additional_kwargs": options})]
+    return delta, {"s3_additional_kwargs": options}
 
 
 def _s3_place(

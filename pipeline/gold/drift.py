@@ -67,7 +67,7 @@ class Drift:
 
     @classmethod
     def of(cls, record: Mapping[str, Any] | None) -> Drift:
-        """What `asdict` gave."""
+        """Read a drift back from `asdict`'s form."""
         return cls(**(record or {}))
 
 

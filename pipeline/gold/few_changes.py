@@ -101,8 +101,8 @@ def _most_bytes(column: ColumnDefinition) -> int | None:
 
 
 def rows_here(spark: Spark, lake: Lake, rows: Rows, types: TypeOptions) -> pa.Table | None:
-    """What silver has between a part's LSNs, read without Spark, which takes longer to look at a
-    table than to read few rows of it. None where they are not few, or only Spark reads them."""
+    """Read silver's rows between a part's LSNs without Spark, which takes longer to look at a table
+    than to read few rows of it. None where they are not few, or only Spark reads them."""
     tables = tables_of(spark, lake)
     if not isinstance(tables, NativeTables) or is_mapped(rows.definition):
         return None

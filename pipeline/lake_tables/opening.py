@@ -7,7 +7,7 @@ from pipeline.lake_tables.by_spark import SparkTables
 from pipeline.lake_tables.native import NativeTables
 from pipeline.lake_tables.tables import Tables
 from pipeline.lock import local_path
-from pipeline.sessions import is_connected
+from pipeline.sessions import is_elsewhere
 from pipeline.starting import Spark, started
 from pipeline.stores import is_known, options_for
 
@@ -15,8 +15,7 @@ from pipeline.stores import is_known, options_for
 def tables_of(spark: Spark, lake: Lake) -> Tables:
     """By delta-rs where this process reaches the lake's folder; by Spark where a catalog has the
     tables, where Spark is elsewhere with a folder of its own, and in stores that only it knows."""
-    elsewhere = is_connected(spark) and "://" not in lake.root
-    native = None if elsewhere else native_tables(lake)
+    native = None if is_elsewhere(spark, lake.root) else native_tables(lake)
     return native or SparkTables(started(spark), lake)
 
 

@@ -19,7 +19,7 @@ from pipeline import delta, stores
 from pipeline.lake_tables.delta_rs import opened_as_it_is
 from pipeline.lake_tables.table import Commit, TableState
 from pipeline.lake_tables.table_log import commits_of, state_of
-from pipeline.sessions import is_connected
+from pipeline.sessions import is_elsewhere
 from pipeline.sql_text import is_name, unquoted
 from pipeline.starting import Spark, started
 
@@ -29,8 +29,8 @@ _PHYSICAL = "delta.columnMapping.physicalName"
 
 def has_log(spark: Spark, table: str) -> bool:
     """Whether this process may find the files of its log: a catalog knows where some tables are,
-    and a path without a scheme is another place for Spark elsewhere."""
-    return not is_name(table) and not (is_connected(spark) and "://" not in table)
+    and some paths are another place for Spark."""
+    return not is_name(table) and not is_elsewhere(spark, table)
 
 
 def state(spark: Spark, table: str) -> TableState | None:

@@ -74,7 +74,7 @@ def _since(days: int | None) -> Condition:
 
 
 def from_arrow(rows: pa.Table) -> list[RunRecord]:
-    """What `to_arrow` gave."""
+    """Read records back from the table's rows."""
     return [_RECORD.validate_python(row) for row in rows.to_pylist(maps_as_pydicts="strict")]
 
 

@@ -123,6 +123,16 @@ PROVIDER = "fs.s3a.aws.credentials.provider"
             {"s3_additional_kwargs": {"ServerSideEncryption": "AES256"}},
         ),
         (
+            "s3a://lake",
+            {
+                "fs.s3a.server-side-encryption.key": "arn:k",
+                "fs.s3a.bucket.lake.encryption.algorithm": "SSE-KMS",
+            },
+            {},
+            {"aws_server_side_encryption": "aws:kms", "aws_sse_kms_key_id": "arn:k"},
+            {"s3_additional_kwargs": {"ServerSideEncryption": "aws:kms", "SSEKMSKeyId": "arn:k"}},
+        ),
+        (
             "gs://lake",
             {"google.cloud.auth.service.account.json.keyfile": "/k.json"},
             {},

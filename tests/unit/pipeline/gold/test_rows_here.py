@@ -85,6 +85,6 @@ def test_a_table_with_a_feature_that_delta_rs_does_not_know_is_left_to_spark(
 def test_a_path_of_another_machine_is_read_by_its_spark(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.lake_tables.opening.is_connected", lambda spark: True)
+    monkeypatch.setattr("pipeline.sessions.is_connected", lambda spark: True)
     monkeypatch.setattr("pipeline.lake_tables.opening.started", lambda spark: spark)
     assert rows_here(NO_SPARK, lake, part(1, 4), TypeOptions()) is None
