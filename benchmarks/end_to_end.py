@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 
 from benchmarks.figures import Tables, gold_figures
-from benchmarks.peak import WorkerPeak
+from benchmarks.peak import Peaks, sampled
 from benchmarks.workload import SCHEMA, TABLES, Recording, workload
 from pipeline.lake import Lake
 from pipeline.memory import keep_freed
@@ -42,12 +42,16 @@ def measure(
     tables: Tables,
     screen: Console,
     conf: Mapping[str, str] = MappingProxyType({}),
+    most: Peaks | None = None,
 ) -> int:
-    """One recording through all layers into a fresh lake; prints a line per layer."""
+    """One recording through all layers into a fresh lake; prints a line per layer.
+
+    Returns 1 if gold is not the source's, or if a process takes more memory than `most`.
+    """
     with tempfile.TemporaryDirectory() as folder:
         settings = settings_for(str(recording.folder / "binlogs"), folder, conf)
         spark = started(settings, f"binlake {name}")
-        with WorkerPeak() as peak:
+        with sampled() as peaks:
             reports = run_layers(spark, settings, for_terminal())
         screen.print(f"{name}: {recording.size / 1e6:.0f} MB on {MASTER}")
         for report in reports:
@@ -55,11 +59,14 @@ def measure(
             for line in (*report.faults, *report.gaps):
                 screen.print(f"  {report.layer}: {line}")
         seconds = sum(report.seconds for report in reports)
-        screen.print(f"  files to gold: {seconds:.1f} s; worker peak {peak.bytes / 1e6:.0f} MB")
+        screen.print(f"  files to gold: {seconds:.1f} s; at most {peaks}")
         gold = gold_figures(spark, Lake(folder), schema, tables)
     wrong = differing(recording, gold)
     screen.print(f"  differs from the source: {', '.join(wrong)}" if wrong else "  gold is right")
-    return 1 if wrong else 0
+    larger = most is not None and (peaks.own > most.own or peaks.worker > most.worker)
+    if larger:
+        screen.print(f"  more memory than the bound: {most}")
+    return 1 if wrong or larger else 0
 
 
 def settings_for(

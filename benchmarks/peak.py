@@ -1,46 +1,65 @@
-"""The largest resident set of any Python worker of this process, sampled while work goes on."""
+"""The largest resident sets of this process and of its Python workers, while work goes on."""
 
 from __future__ import annotations
 
+import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 PAGE = 4096
 INTERVAL = 0.1
 
 
-class WorkerPeak:
-    """`with WorkerPeak() as peak: …`, then `peak.bytes`; Linux only, as it reads /proc."""
+@dataclass(slots=True)
+class Peaks:
+    """Bytes: of this process without its children, and of the largest of Spark's Python workers."""
 
-    def __init__(self) -> None:
-        self.bytes = 0
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._sample, daemon=True)
+    own: int = 0
+    worker: int = 0
 
-    def __enter__(self) -> WorkerPeak:
-        self._thread.start()
-        return self
+    @property
+    def largest(self) -> int:
+        """The larger of the two: where tasks run here, the process has all of a machine's."""
+        return max(self.own, self.worker)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def _sample(self) -> None:
-        while not self._over.wait(INTERVAL):
-            for process in Path("/proc").glob("[0-9]*"):
-                self.bytes = max(self.bytes, _worker_memory(process))
+    def __str__(self) -> str:
+        return f"{self.own / 1e6:,.0f} MB in this process, {self.worker / 1e6:,.0f} MB in a worker"
 
 
-def _worker_memory(process: Path) -> int:
+@contextmanager
+def sampled() -> Iterator[Peaks]:
+    """Sample both until the block ends; Linux only, as it reads /proc."""
+    peaks, ended = Peaks(), threading.Event()
+    thread = threading.Thread(target=_sample, args=(peaks, ended), daemon=True)
+    thread.start()
     try:
-        if b"pyspark.daemon" not in (process / "cmdline").read_bytes():
-            return 0
-        return int((process / "statm").read_text().split()[1]) * PAGE
+        yield peaks
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _sample(peaks: Peaks, ended: threading.Event) -> None:
+    own = Path("/proc", str(os.getpid()))
+    while not ended.wait(INTERVAL):
+        peaks.own = max(peaks.own, _resident(own))
+        for process in Path("/proc").glob("[0-9]*"):
+            if _is_worker(process):
+                peaks.worker = max(peaks.worker, _resident(process))
+
+
+def _is_worker(process: Path) -> bool:
+    try:
+        return b"pyspark.daemon" in (process / "cmdline").read_bytes()
     except OSError:  # it ended between being listed and being read
+        return False
+
+
+def _resident(process: Path) -> int:
+    try:
+        return int((process / "statm").read_text().split()[1]) * PAGE
+    except OSError:  # as above
         return 0

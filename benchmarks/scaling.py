@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.figures import gold_figures
-from benchmarks.peak import WorkerPeak
+from benchmarks.peak import sampled
 from benchmarks.workload import SCHEMA, TABLES, Recording, workload
 from pipeline import delta
 from pipeline.lake import Lake
@@ -54,7 +54,7 @@ class Cost:
     segments: int
     seconds: Mapping[str, float]
     nothing_new: float
-    worker_peak: int
+    peak: int
     equal: bool
 
 
@@ -109,7 +109,7 @@ def measure(load: Load) -> Cost:
         run_layers(spark, settings_of(workload(WARM_UP), f"{folder}/warm", load), QuietProgress())
         log, lake = recording(load), f"{folder}/lake"
         settings = settings_of(log, lake, load)
-        with WorkerPeak() as peak:
+        with sampled() as peaks:
             reports = run_layers(spark, settings, QuietProgress())
         again = run_layers(spark, settings, QuietProgress())
         return Cost(
@@ -118,7 +118,7 @@ def measure(load: Load) -> Cost:
             segments=delta.read(spark, settings.layout.segments).count(),
             seconds={report.layer: report.seconds for report in reports},
             nothing_new=sum(report.seconds for report in again),
-            worker_peak=peak.bytes,
+            peak=peaks.largest,
             equal=gold_figures(spark, Lake(lake), SCHEMA, TABLES) == log.figures,
         )
 
@@ -139,7 +139,7 @@ def table(name: str, costs: Mapping[Load, Cost]) -> Table:
         *("MB", "files", "segments", "tasks"),
         *(f"{layer}: s" for layer in layers),
         *(f"{layer}: s/GB" for layer in layers),
-        *("nothing new: s", "worker peak: MB", "gold"),
+        *("nothing new: s", "peak: MB", "gold"),
     ):
         shown.add_column(head, justify="right")
     for load, cost in costs.items():
@@ -147,7 +147,7 @@ def table(name: str, costs: Mapping[Load, Cost]) -> Table:
             *(f"{cost.size / 1e6:.0f}", str(cost.files), str(cost.segments), str(load.tasks)),
             *(f"{cost.seconds[layer]:.1f}" for layer in layers),
             *(f"{cost.seconds[layer] / (cost.size / GB):.0f}" for layer in layers),
-            *(f"{cost.nothing_new:.1f}", f"{cost.worker_peak / 1e6:.0f}"),
+            *(f"{cost.nothing_new:.1f}", f"{cost.peak / 1e6:.0f}"),
             "equal" if cost.equal else "DIFFERS",
         )
     return shown

@@ -7,7 +7,7 @@ to the session, the log of statements, and as faults to its caller.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -74,18 +74,6 @@ class Attention:
         self._next_row = next_row
         self.lacks_statement_cache = False
         self._savepoints = Savepoints()
-        self._handlers: dict[int, Callable[[Window, int], None]] = {
-            **dict.fromkeys(DESCRIPTORS, self._describe),
-            _T.QUERY: self._query,
-            _T.MARIADB_QUERY_COMPRESSED: self._query_compressed,
-            _T.GTID: self._short_gtid,
-            _T.ANONYMOUS_GTID: self._short_gtid,
-            _T.MARIADB_GTID: self._short_gtid,
-            _T.GTID_TAGGED: self._tagged_gtid,
-            _T.XA_PREPARE: self._xa_prepare,
-            _T.INCIDENT: self._incident,
-            **dict.fromkeys(_LOADS, self._load),
-        }
 
     def look(self, window: Window, event: int) -> None:
         """Deals with one event; whatever is wrong with it is reported."""
@@ -95,7 +83,7 @@ class Attention:
             self._report(window, event, UNDECODABLE, error, code in _ROWS)
             return
         try:
-            self._handlers.get(code, self._unsupported)(window, event)
+            _HANDLERS.get(code, Attention._unsupported)(self, window, event)
         except BinlogError as error:
             self._report(window, event, kind_of(error), error, False)
 
@@ -257,3 +245,18 @@ class Attention:
 def _server_number(version: str) -> tuple[int, ...]:
     """The first two numbers of a server's version."""
     return tuple(int(number) for number in re.findall(r"\d+", version)[:2])
+
+
+_HANDLERS: Mapping[int, Callable[[Attention, Window, int], None]] = {
+    **dict.fromkeys(DESCRIPTORS, Attention._describe),
+    _T.QUERY: Attention._query,
+    _T.MARIADB_QUERY_COMPRESSED: Attention._query_compressed,
+    _T.GTID: Attention._short_gtid,
+    _T.ANONYMOUS_GTID: Attention._short_gtid,
+    _T.MARIADB_GTID: Attention._short_gtid,
+    _T.GTID_TAGGED: Attention._tagged_gtid,
+    _T.XA_PREPARE: Attention._xa_prepare,
+    _T.INCIDENT: Attention._incident,
+    **dict.fromkeys(_LOADS, Attention._load),
+}
+"""The handler of each event type. Functions, since bound methods would make a reference cycle."""

@@ -46,6 +46,14 @@ class BinlogError(Exception):
         self.table = self.table if self.table is not None else table
         return self
 
+    def kept(self) -> BinlogError:
+        """Return the same error without its traceback, to be stored after it was caught.
+
+        The traceback's frames hold the buffers that were being read, and often the error itself: a
+        reference cycle, which only the garbage collector would free.
+        """
+        return self.with_traceback(None)
+
     def __str__(self) -> str:
         where = [
             text

@@ -83,7 +83,7 @@ class FaultLog:
             self._open[transaction].tables_are_known = False
 
     def _note(self, fault: Fault) -> None:
-        fault.error.at(file=self._file or None)
+        fault.error.at(file=self._file or None).kept()
         if self.first is None:
             self.first = fault.error
 

@@ -230,7 +230,7 @@ class Framer:
         try:
             descriptor_of(start[len(MAGIC) :], len(MAGIC))
         except BinlogError as error:
-            self.fault = error
+            self.fault = error.kept()
             return
         self._layout = first_layout(start[len(MAGIC) :])
         if has_in_use_flag(start):

@@ -227,7 +227,7 @@ class RowDecoder:
             if slot.wanted and index not in self._readers:
                 self._readers[index] = TableReader(slot.definition, self._options)
         except UnsupportedError as found:
-            error = found.at(table=str(slot.definition))
+            error = found.at(table=str(slot.definition)).kept()
             plans = ()
             use = t.UNUSABLE if slot.wanted else t.SKIP
         group = self._blocks.add(

@@ -124,11 +124,16 @@ class SegmentDecoder:
         `parts`: the segment's content, in pieces of any size (bytes, or what has a buffer). Bytes
         that cannot be decoded are yielded as `Faults`; nothing is raised for them.
         """
-        if self._enter_preamble():
-            self._feed = Feed(parts, self._segment.start_pos)
-            if self._begin(self._feed):
-                yield from self._decode_feed(self._feed)
-        yield from self._release(final=True)
+        try:
+            if self._enter_preamble():
+                self._feed = Feed(parts, self._segment.start_pos)
+                if self._begin(self._feed):
+                    yield from self._decode_feed(self._feed)
+            yield from self._release(final=True)
+        finally:
+            # They call back into this decoder: a reference cycle, which would keep their buffers
+            # until the next garbage collection.
+            del self._rows, self._attention, self._payloads, self._feed, self._window
 
     # --- windows ----------------------------------------------------------------------------------
 

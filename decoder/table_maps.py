@@ -146,7 +146,7 @@ class TableMaps:
             try:
                 self._read_by_bytes[content] = parse()
             except BinlogError as error:
-                self._read_by_bytes[content] = error
+                self._read_by_bytes[content] = error.kept()
         return self._read_by_bytes[content]
 
     def _is_wanted(self, definition: TableDefinition) -> bool:
