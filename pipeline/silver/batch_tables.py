@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from decoder.errors import UnsupportedError
 from pipeline.lake_tables.data_files import row_groups
 from pipeline.lake_tables.opening import tables_of
 from pipeline.lake_tables.table import LakeTable, Step
@@ -48,7 +49,10 @@ def targets_of(
     spark: Spark, settings: Settings, plan: SilverPlan, batch: int, scratch: str
 ) -> Mapping[str, Target]:
     """The tables of a plan, by target. Files that Spark appends are written to the batch's
-    `scratch` folder, which a later run clears if this one dies."""
+    `scratch` folder, which a later run clears if this one dies.
+
+    A table with a column that cannot be decoded has none: all of its changes are faults.
+    """
     lake, source = settings.layout, settings.source
     tables = tables_of(spark, lake)
     placed = {"source": source, "batch": batch}
@@ -66,15 +70,17 @@ def targets_of(
     for table_id, planned in by_table_id(plan.tables).items():
         definition, version = planned.definition, planned.version
         app = changes_app(source, definition.schema, definition.table, version)
-        table = changes_table(lake, definition, version, settings.type_options)
+        try:
+            table = changes_table(lake, definition, version, settings.type_options)
+        except UnsupportedError:
+            continue
         found[table_target(table_id)] = target(app, table, {})
     return found
 
 
 def destinations(targets: Mapping[str, Target], scratch: str) -> Mapping[str, Destination]:
     """Where tasks write; faults are `scratch`: the whole batch tells which tables they hold."""
-    staged = pa.schema([field.with_nullable(True) for field in STAGED_FAULTS])
-    faults = Destination(scratch, LakeTable(scratch, staged))
+    faults = Destination(scratch, LakeTable(scratch, STAGED_FAULTS))
     return {name: target.destination for name, target in targets.items()} | {FAULTS: faults}
 
 

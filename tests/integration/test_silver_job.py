@@ -312,3 +312,28 @@ def test_retry_takes_up_what_a_fault_held_and_nothing_twice(lake: LakeUnderTest)
     assert row["resolved_batch"] == report.batches[0]
     again = silver.retry(lake.spark, lake.settings(**without), QuietProgress())
     assert again.batches == ()
+
+
+def test_a_table_whose_labels_the_log_does_not_hold_is_a_fault_and_others_go_on(
+    lake: LakeUnderTest,
+) -> None:
+    run = lake.server.execute
+    run("USE shop; CREATE TABLE lost (id int PRIMARY KEY, e enum('p', 'q'))")
+    lake.server.reset_logs()
+    run("SET GLOBAL binlog_row_metadata = MINIMAL")
+    try:
+        run("""
+            USE shop;
+            CREATE TABLE t (id int PRIMARY KEY, v varchar(9));
+            INSERT INTO lost VALUES (1, 'q');
+            INSERT INTO t VALUES (1, 'a');
+        """)
+    finally:
+        run("SET GLOBAL binlog_row_metadata = FULL")
+    lake.ingest()
+    report = lake.decode()
+    assert report.counts["rows"] == 1
+    assert lake.images("t") == [("insert", None, 1)]
+    # One that the timeline found when the batch was planned, one of its decoding.
+    assert all("shop.lost" in fault for fault in report.faults)
+    assert any("labels of ENUM" in fault for fault in report.faults)
