@@ -7,6 +7,7 @@ failure, so that nothing goes untested unseen. Only files beside the repository 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +26,36 @@ os.environ.setdefault("BINLAKE_CACHE", str(REPOSITORY / ".cache" / "binlake"))
 MYSQL_FIXTURES = {"mysql", "mysql_factory"}
 MARIADB_FIXTURES = {"mariadb", "mariadb_factory"}
 NEWEST_MARIADB_FIXTURES = {"newest_mariadb"}
+
+MEMORY = Path("/dev/shm")
+"""A file system in memory: a server's ALTER TABLE takes a half to a seventh of the time there."""
+ROOM = 8 << 30
+"""Bytes that must be free: the whole suite uses some 2 GB at a time."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Put temporary folders in memory if enough is free and `--basetemp` is not given."""
+    if config.option.basetemp is None and MEMORY.is_dir():
+        for left in MEMORY.glob("binlake-tests.*"):
+            if not Path("/proc", left.suffix[1:]).exists():
+                shutil.rmtree(left, ignore_errors=True)
+        if shutil.disk_usage(MEMORY).free > ROOM and _available() > 2 * ROOM:
+            config.option.basetemp = str(MEMORY / f"binlake-tests.{os.getpid()}")
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Remove the folders in memory, unless a test failed: the next run does then."""
+    folder = session.config.option.basetemp
+    ours = folder is not None and Path(folder).name == f"binlake-tests.{os.getpid()}"
+    if ours and exitstatus == pytest.ExitCode.OK:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _available() -> int:
+    """Return the bytes of memory that are available."""
+    lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
 
 
 @pytest.hookimpl(wrapper=True)

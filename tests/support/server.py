@@ -177,11 +177,12 @@ class Server(ABC):
     def reset_logs(self) -> None:
         """Forget all binary logs and GTIDs, and begin again at number 1.
 
-        Not in the second in which the first log was begun: the two would have the same
-        FORMAT_DESCRIPTION, which tells time in seconds, and with it the same incarnation.
+        Not in the second in which a log was begun: a log of the same number could be begun in it
+        again, with the same FORMAT_DESCRIPTION, which tells time in seconds, and so with the same
+        incarnation.
         """
         logs = self.binlogs()
-        begun = int.from_bytes(logs[0].read_bytes()[TIMESTAMP], "little") if logs else 0
+        begun = int.from_bytes(logs[-1].read_bytes()[TIMESTAMP], "little") if logs else 0
         while begun == int(time.time()):
             time.sleep(0.05)
         self.execute(self.RESET)

@@ -87,7 +87,11 @@ def test_what_keeps_it_from_starting_is_raised_where_it_is_needed(beside: bool) 
         started(spark)
 
 
-def test_a_session_that_is_there_is_itself(spark: SparkSession) -> None:
+def test_a_session_that_is_there_is_itself(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Whichever session earlier tests used last: PySpark takes that for the active one.
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: spark)
     assert started(spark) is spark
     expected(spark, 1)
     assert spark_for(Settings.load(None)) is spark
