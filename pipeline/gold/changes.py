@@ -17,6 +17,7 @@ from pipeline.gold.parts import Rows
 from pipeline.gold.xa import Prepared
 from pipeline.lake import Lake
 from pipeline.lake_tables.spark_types import spark_schema
+from pipeline.lake_tables.spark_written import properties
 
 CHANGE_COLUMNS = ("__op", "__lsn", "__pos", "__row", "__committed_at", "before", "after")
 PARTIAL_COLUMNS = ("__absent_before", "__absent_after", "__json_diff")
@@ -99,7 +100,7 @@ def _logged(
         changes = spark.createDataFrame(here, spark_schema(here.schema))
     else:
         path = lake.changes(name.schema, name.table, rows.version)
-        if not delta.exists(spark, path):
+        if properties(spark, path) is None:
             return None
         changes = delta.read(spark, path)
     if "after" not in changes.columns:

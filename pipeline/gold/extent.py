@@ -103,11 +103,6 @@ def within(
     return conditions
 
 
-def nothing_in(target: DataFrame, found: Extent) -> bool:
-    """Whether no row is in the ranges. Statistics answer, or the first file that has one."""
-    return target.where(all_of(within(found, target.schema))).isEmpty()
-
-
 def all_of(conditions: Iterable[Column]) -> Column:
     """That all of them hold."""
     return reduce(Column.__and__, conditions, sf.lit(True))

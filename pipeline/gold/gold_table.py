@@ -14,7 +14,7 @@ from pipeline import delta
 from pipeline.catalog.items import Position, TimelineItem
 from pipeline.gold.names import COMMITTED_AT, LSN
 from pipeline.lake_tables.spark_types import spark_schema
-from pipeline.lake_tables.spark_written import clustered_by, history, properties
+from pipeline.lake_tables.spark_written import clustered_by, latest_version, properties
 from pipeline.sql_text import in_sql, quoted
 from pipeline.starting import Spark
 
@@ -190,8 +190,8 @@ def keep_base(
         now = standing(spark, table.reference, table.refresh)
         if now is None or now.reached >= item.position or now.base(item) is not None:
             return
-        (latest,) = history(spark, table.reference, 1)
-        place = f"{place_of(item, table.refresh)}@{latest.version}"
+        latest = latest_version(spark, table.reference)
+        place = f"{place_of(item, table.refresh)}@{latest}"
         base = properties_in_sql({BASE: place})
         spark.sql(f"ALTER TABLE {in_sql(table.reference)} SET TBLPROPERTIES ({base})")
 

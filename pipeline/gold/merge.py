@@ -17,7 +17,7 @@ from pyspark.sql import Column, DataFrame, MergeIntoWriter, SparkSession, functi
 from pipeline import delta
 from pipeline.gold.bags import bag_misfits, put_bag
 from pipeline.gold.drift import Look
-from pipeline.gold.extent import Extent, all_of, extent, first_lsn, nothing_in, within
+from pipeline.gold.extent import Extent, all_of, extent, first_lsn, within
 from pipeline.gold.few_changes import Few, at_driver, fit, local, session_for
 from pipeline.gold.fold import DELETE, Shape, fold, outcomes
 from pipeline.gold.images import LeftOut
@@ -36,6 +36,7 @@ from pipeline.gold.refuse import (
 )
 from pipeline.gold.unlogged import completed
 from pipeline.gold.write import Write
+from pipeline.lake_tables.spark_written import has_none_within
 from pipeline.sql_text import quoted
 
 Take = Callable[[SparkSession], DataFrame | None]
@@ -162,9 +163,7 @@ def _put_whole(
     """Put what changes with whole images were folded to; `seen` is shown gold's rows before."""
     shape, write = part.shape, part.write
     gold = delta.read(spark, write.table)
-    # A look at gold costs as much as a MERGE of a few rows, unless nothing is there.
-    may_be_new = found.only_inserts if at_hand else found.inserts > 0
-    is_new = may_be_new and nothing_in(gold, found)
+    is_new = found.inserts > 0 and has_none_within(spark, write.table, found.ranges)
     if seen and not (is_new and found.only_inserts):
         seen(gold.where(all_of(within(found, gold.schema))))
     if is_new:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from pipeline.lake_tables.conditions import Condition
 from pipeline.lake_tables.table import LakeTable
+from pipeline.lake_tables.table_log import statistic
 
 PATH = "__path"
 """The column of `only_rows` that says which file has the row."""
@@ -47,25 +48,16 @@ def _single_rows(files: pa.Table, table: LakeTable) -> pa.Table:
     for name in {*table.statistics, *table.partition_by}:
         kind = table.schema.field(name).type
         if name in table.partition_by:
-            columns[name] = _inside(files, "partition", name, kind)
+            columns[name] = statistic(files, "partition", name).cast(kind)
             continue
-        least, greatest = (_inside(files, end, name, kind) for end in ("min", "max"))
-        nulls = _inside(files, "null_count", name, pa.int64())
+        least, greatest = (statistic(files, end, name).cast(kind) for end in ("min", "max"))
+        nulls = statistic(files, "null_count", name).cast(pa.int64())
         # Of a text that was shortened the two ends differ.
         one = pc.or_kleene(pc.equal(least, greatest), pc.equal(nulls, 1))
         known = pc.and_(known, pc.fill_null(one, fill_value=False))
         columns[name] = least
     path = pc.if_else(pc.fill_null(known, fill_value=False), files.column("path"), None)
     return pa.table({**columns, PATH: path})
-
-
-def _inside(files: pa.Table, struct: str, name: str, kind: pa.DataType) -> pa.ChunkedArray:
-    """A statistic of a column, of every file; null where the log has none."""
-    if struct in files.column_names:
-        at = files.schema.field(struct).type.get_field_index(name)
-        if at >= 0:
-            return pc.struct_field(files.column(struct), at).cast(kind)
-    return pa.chunked_array([pa.nulls(len(files), kind)])
 
 
 def _known(rows: pa.Table) -> pa.Table:

@@ -12,19 +12,19 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
+from typing import Any
 
 from deltalake import DeltaTable
 
 from pipeline import delta, stores
 from pipeline.lake_tables.delta_rs import opened_as_it_is
 from pipeline.lake_tables.table import Commit, TableState
-from pipeline.lake_tables.table_log import commits_of, state_of
+from pipeline.lake_tables.table_log import PHYSICAL, commits_of, may_have_rows, state_of
 from pipeline.sessions import is_elsewhere
 from pipeline.sql_text import is_name, unquoted
 from pipeline.starting import Spark, started
 
 _CLUSTERING = "delta.clustering"
-_PHYSICAL = "delta.columnMapping.physicalName"
 
 
 def has_log(spark: Spark, table: str) -> bool:
@@ -53,6 +53,18 @@ def properties(spark: Spark, table: str) -> Mapping[str, str] | None:
             return None if opened is None else opened.metadata().configuration
     found = state(spark, table)
     return None if found is None else found.properties
+
+
+def has_none_within(spark: Spark, table: str, ranges: Mapping[str, tuple[Any, Any]]) -> bool:
+    """Return True if no row has its columns within `ranges` (see `may_have_rows`) for certain.
+
+    Where this process cannot read the log, that is so of a table without files alone.
+    """
+    if has_log(spark, table):
+        with suppress(Exception):  # Spark may know the way
+            return not may_have_rows(_there(table), ranges)
+    found = state(spark, table)
+    return found is not None and found.files == 0
 
 
 def clustered_by(spark: Spark, table: str) -> tuple[str, ...]:
@@ -93,6 +105,12 @@ def history(spark: Spark, table: str, limit: int | None) -> Sequence[Commit]:
     ]
 
 
+def latest_version(spark: Spark, table: str) -> int:
+    """Return the version of a table that is there."""
+    found = version_of(table) if has_log(spark, table) else None
+    return history(spark, table, 1)[0].version if found is None else found
+
+
 def version_of(table: str) -> int | None:
     """The table's version now; None where there is none, or where this process cannot tell."""
     with suppress(Exception):  # each store's client has errors of its own
@@ -129,7 +147,7 @@ def _clustering(table: str) -> tuple[str, ...]:
     content = stores.content(f"{table}/_delta_log/{opened.version():020d}.crc")
     domains = json.loads(content or b"")["domainMetadata"]
     names = {
-        field.metadata.get(_PHYSICAL, field.name): field.name for field in opened.schema().fields
+        field.metadata.get(PHYSICAL, field.name): field.name for field in opened.schema().fields
     }
     paths = [
         path

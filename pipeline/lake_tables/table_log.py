@@ -21,6 +21,8 @@ NOTE = "userMetadata"
 OPERATION = "binlake"
 """Where a commit by `create_write_transaction`, of which delta-rs says WRITE, has what it was: JSON
 with its `operation` and `metrics`."""
+PHYSICAL = "delta.columnMapping.physicalName"
+"""A field's metadata that has its column's name in files and statistics, if it has another."""
 _DATA = ".parquet"
 
 
@@ -35,6 +37,32 @@ def state_of(table: DeltaTable) -> TableState:
         pc.sum(files.column("size_bytes")).as_py() or 0,
         None if records.null_count else pc.sum(records).as_py() or 0,
     )
+
+
+def may_have_rows(table: DeltaTable, ranges: Mapping[str, tuple[Any, Any]]) -> bool:
+    """Return whether a file may have a row whose columns are all within `ranges` (least and
+    greatest value by column, both included), as far as the log's statistics tell."""
+    files = pa.table(table.get_add_actions())
+    names = {
+        field.name: field.metadata.get(PHYSICAL, field.name) for field in table.schema().fields
+    }
+    found = pa.chunked_array([pa.repeat(pa.scalar(True), len(files))])
+    for name, (low, high) in ranges.items():
+        least, greatest = (statistic(files, end, names[name]) for end in ("min", "max"))
+        within = pc.and_(pc.less_equal(least, high), pc.greater_equal(greatest, low))
+        found = pc.and_(found, pc.fill_null(within, fill_value=True))
+    return bool(pc.any(found).as_py())
+
+
+def statistic(files: pa.Table, struct: str, name: str) -> pa.ChunkedArray:
+    """Return a statistic of a column, by its name in the files, of every file: null where the log
+    has none. `files`: as `DeltaTable.get_add_actions` has them; `struct`: `min`, `max`,
+    `null_count` or `partition`."""
+    if struct in files.column_names:
+        at = files.schema.field(struct).type.get_field_index(name)
+        if at >= 0:
+            return pc.struct_field(files.column(struct), at)
+    return pa.chunked_array([pa.nulls(len(files))])
 
 
 def commits_of(table: DeltaTable, limit: int | None) -> Sequence[Commit]:
