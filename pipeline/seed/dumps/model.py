@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from decoder.constants import ColumnType
+from decoder.constants import INSTANT_TYPES, ColumnType
 from decoder.definition import ColumnDefinition
 from pipeline.catalog.ddl import Session, effects
 from pipeline.catalog.effects import CreateTable
@@ -16,7 +16,6 @@ from pipeline.seed.errors import DumpError
 UTC = "+00:00"
 _CHARSETS = ("utf8mb4", "binary")
 """In which text is in a dump: as it is stored, where it is `binary`."""
-_INSTANTS = (ColumnType.TIMESTAMP, ColumnType.TIMESTAMP2)
 _WITHOUT_CHARSET = "its text is in {0}, which may have lost characters of the table's"
 
 
@@ -80,7 +79,7 @@ class DumpedTable:
             return
         if lacks := self.lacks(columns):
             raise lacking(self.path, str(self), lacks)
-        instants = [column.name for column in columns if column.type in _INSTANTS]
+        instants = [column.name for column in columns if column.type in INSTANT_TYPES]
         if instants and self.time_zone != UTC:
             raise DumpError(
                 self.path,
