@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from decoder.constants import INSTANT_TYPES, ColumnType
+from decoder.constants import INSTANT_TYPES
 from decoder.definition import ColumnDefinition
 from pipeline.catalog.ddl import Session, effects
 from pipeline.catalog.effects import CreateTable
@@ -42,8 +42,7 @@ class DumpedTable:
 
     `statement` is its CREATE TABLE, read with `sql_mode`. `columns` are those that the rows hold,
     in their order (None: all of the table). `time_zone` is the session's that its TIMESTAMPs are
-    printed in, `charset` the one that its text is in. `exact`: FLOATs are there with all digits,
-    which no server prints by itself.
+    printed in, `charset` the one that its text is in.
     """
 
     schema: str
@@ -55,7 +54,6 @@ class DumpedTable:
     columns: tuple[str, ...] | None = None
     chunks: Sequence[Chunk] = field(default=(), repr=False)
     path: str = ""
-    exact: bool = False
 
     def __str__(self) -> str:
         return f"{self.schema}.{self.table}"
@@ -66,12 +64,6 @@ class DumpedTable:
             return ()
         held = {name.casefold() for name in self.columns}
         return tuple(column.name for column in columns if column.name.casefold() not in held)
-
-    def rounds(self, columns: Sequence[ColumnDefinition]) -> tuple[str, ...]:
-        """Those of the columns that the rows hold with six digits only, as servers print FLOAT."""
-        if self.exact:
-            return ()
-        return tuple(column.name for column in columns if column.type == ColumnType.FLOAT)
 
     def require_readable(self, columns: Sequence[ColumnDefinition]) -> None:
         """DumpError where the rows do not tell these columns' values."""
