@@ -63,6 +63,11 @@ class SegmentRef:
         """Where it begins."""
         return self.ordinal, self.start_pos
 
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.end_pos - self.start_pos
+
 
 @dataclass(frozen=True, slots=True)
 class Pending:
