@@ -16,7 +16,6 @@ identifier of a DataFrame write and session settings that of MERGE, UPDATE and D
 from __future__ import annotations
 
 import hashlib
-import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,15 +31,11 @@ from pyspark.sql import (
     functions as sf,
 )
 
-from pipeline.delta_conflicts import is_conflict
-from pipeline.errors import ConcurrentRunError
+from pipeline.delta_conflicts import ATTEMPTS, is_conflict, never_let, wait_after
 from pipeline.hold import require_held
 from pipeline.lock import exclusive
 from pipeline.sessions import condition, is_connected, let_go, own_session, set_if_allowed
 from pipeline.sql_text import in_sql, is_name, quoted
-
-ATTEMPTS = 8
-"""How often a step is tried again after losing to another commit of the same table."""
 
 NO_TABLE_CONDITIONS = frozenset(
     {
@@ -84,11 +79,8 @@ def commit(action: Callable[[], object], *, app: str, version: int, table: str =
             if not is_conflict(conflict):
                 raise
             if attempt == ATTEMPTS - 1:
-                raise ConcurrentRunError(
-                    f"Step {version} of {app} lost {ATTEMPTS} times to other writers.",
-                    remedy="Run it again once the other run is done.",
-                ) from conflict
-            time.sleep(0.1 * 2**attempt)
+                raise never_let(f"Step {version} of {app}") from conflict
+            wait_after(attempt)
         else:
             return
 
