@@ -131,6 +131,19 @@ class ColumnType(IntEnum):
     GEOMETRY = 255
 
 
+INTEGER_BITS = {
+    ColumnType.TINY: 8,
+    ColumnType.SHORT: 16,
+    ColumnType.INT24: 24,
+    ColumnType.LONG: 32,
+    ColumnType.LONGLONG: 64,
+}
+INSTANT_TYPES = (ColumnType.TIMESTAMP, ColumnType.TIMESTAMP2)
+DATE_TYPES = (ColumnType.DATE, ColumnType.NEWDATE, ColumnType.DATETIME, ColumnType.DATETIME2)
+ZERO_DATE_TYPES = (*DATE_TYPES, *INSTANT_TYPES)
+"""Those that have zero dates."""
+
+
 class LogicalType(str, Enum):
     """Types of MariaDB that it logs as another one: as BINARY, and a VECTOR as VARBINARY.
 

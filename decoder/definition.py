@@ -103,19 +103,12 @@ class TableDefinition:
 
     def to_json(self) -> str:
         """A JSON object that `from_json` reads back, with keys in a fixed order."""
-        fields = asdict(self)
-        for column in (*fields["columns"], *(column for _, column in fields["hidden"])):
-            # What has none has the text, and so the fingerprint, that older releases gave it.
-            if column["logical"] is None:
-                del column["logical"]
-        return json.dumps(fields, sort_keys=True, ensure_ascii=False)
+        return json.dumps(asdict(self), sort_keys=True, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> TableDefinition:
         """The definition that `to_json` wrote."""
         fields = json.loads(text)
-        # What older releases wrote has fewer fields.
-        fields = {"hidden": (), "named": fields["complete_metadata"], **fields}
         return cls(
             **{
                 **fields,
@@ -133,5 +126,5 @@ class TableDefinition:
 
 def _column(fields: dict[str, Any]) -> ColumnDefinition:
     kind, labels = ColumnType(fields["type"]), tuple(fields["labels"])
-    logical = LogicalType(fields["logical"]) if fields.get("logical") else None
+    logical = None if fields["logical"] is None else LogicalType(fields["logical"])
     return ColumnDefinition(**{**fields, "type": kind, "labels": labels, "logical": logical})

@@ -16,7 +16,6 @@ identifier of a DataFrame write and session settings that of MERGE, UPDATE and D
 from __future__ import annotations
 
 import hashlib
-import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,15 +31,11 @@ from pyspark.sql import (
     functions as sf,
 )
 
-from pipeline.delta_conflicts import is_conflict
-from pipeline.errors import ConcurrentRunError
+from pipeline.delta_conflicts import ATTEMPTS, is_conflict, never_let, wait_after
 from pipeline.hold import require_held
 from pipeline.lock import exclusive
 from pipeline.sessions import condition, is_connected, let_go, own_session, set_if_allowed
 from pipeline.sql_text import in_sql, is_name, quoted
-
-ATTEMPTS = 8
-"""How often a step is tried again after losing to another commit of the same table."""
 
 NO_TABLE_CONDITIONS = frozenset(
     {
@@ -84,11 +79,8 @@ def commit(action: Callable[[], object], *, app: str, version: int, table: str =
             if not is_conflict(conflict):
                 raise
             if attempt == ATTEMPTS - 1:
-                raise ConcurrentRunError(
-                    f"Step {version} of {app} lost {ATTEMPTS} times to other writers.",
-                    remedy="Run it again once the other run is done.",
-                ) from conflict
-            time.sleep(0.1 * 2**attempt)
+                raise never_let(f"Step {version} of {app}") from conflict
+            wait_after(attempt)
         else:
             return
 
@@ -140,10 +132,8 @@ def append_once(
 
     A step that is done costs no job: `rows` is not evaluated.
     """
-    writer = rows.write.format("delta").mode("append").options(**(options or {}))
-    _write_once(
-        writer, table, spark=rows.sparkSession, app=app, version=version, partition_by=partition_by
-    )
+    writer = _writer(rows, "append", partition_by, options)
+    _write_once(writer, table, rows.sparkSession, app=app, version=version)
 
 
 def append(
@@ -159,10 +149,8 @@ def append(
     Without an identifier: rows of runs at the same time must not displace each other, and none is
     kept for each row for ever. Rows should have an identity of their own.
     """
-    writer = rows.write.format("delta").mode("append").options(**(options or {}))
-    writer = writer.partitionBy(*partition_by) if partition_by else writer
-    spark = rows.sparkSession
-    commit(lambda: _save(writer, table, spark), app=app, version=0, table=table)
+    writer = _writer(rows, "append", partition_by, options)
+    commit(lambda: _save(writer, table, rows.sparkSession), app=app, version=0, table=table)
 
 
 def overwrite_once(
@@ -175,11 +163,8 @@ def overwrite_once(
     options: Mapping[str, str] | None = None,
 ) -> None:
     """Replace rows and schema of the table by `rows` as one step (its older versions stay)."""
-    writer = rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
-    writer = writer.options(**(options or {}))
-    _write_once(
-        writer, table, spark=rows.sparkSession, app=app, version=version, partition_by=partition_by
-    )
+    writer = _writer(rows, "overwrite", partition_by, options).option("overwriteSchema", "true")
+    _write_once(writer, table, rows.sparkSession, app=app, version=version)
 
 
 def replace_once(
@@ -197,7 +182,7 @@ def replace_once(
     Cheap where the condition names partitions: then no row is read.
     """
     if is_name(table):
-        writer = rows.write.format("delta").partitionBy(*partition_by).options(**(options or {}))
+        writer = _writer(rows, "error", partition_by, options)
         commit(
             lambda: _replace_named(rows, writer, table, where, app, version),
             app=app,
@@ -205,11 +190,8 @@ def replace_once(
             table=table,
         )
         return
-    writer = rows.write.format("delta").mode("overwrite").option("replaceWhere", where)
-    writer = writer.options(**(options or {}))
-    _write_once(
-        writer, table, spark=rows.sparkSession, app=app, version=version, partition_by=partition_by
-    )
+    writer = _writer(rows, "overwrite", partition_by, options).option("replaceWhere", where)
+    _write_once(writer, table, rows.sparkSession, app=app, version=version)
 
 
 def merge_once(
@@ -302,9 +284,8 @@ def _replace_named(
     """DataFrameWriter's overwriting would replace the table by another one of its name."""
     spark = rows.sparkSession
     if not exists(spark, table):
-        writer = creating.mode("error").option("txnAppId", app).option("txnVersion", version)
         try:
-            _save(writer, table, spark)
+            _save(_as_step(creating, app, version), table, spark)
         except AnalysisException as error:
             if not condition(error).endswith("TABLE_ALREADY_EXISTS"):
                 raise
@@ -314,19 +295,22 @@ def _replace_named(
     named.overwrite(sf.expr(where))
 
 
+def _writer(
+    rows: DataFrame, mode: str, partition_by: Sequence[str], options: Mapping[str, str] | None
+) -> DataFrameWriter:
+    writer = rows.write.format("delta").mode(mode).options(**(options or {}))
+    return writer.partitionBy(*partition_by) if partition_by else writer
+
+
+def _as_step(writer: DataFrameWriter, app: str, version: int) -> DataFrameWriter:
+    return writer.option("txnAppId", app).option("txnVersion", version)
+
+
 def _write_once(
-    writer: DataFrameWriter,
-    table: str,
-    *,
-    spark: SparkSession,
-    app: str,
-    version: int,
-    partition_by: Sequence[str],
+    writer: DataFrameWriter, table: str, spark: SparkSession, *, app: str, version: int
 ) -> None:
-    writer = writer.option("txnAppId", app).option("txnVersion", version)
-    if partition_by:
-        writer = writer.partitionBy(*partition_by)
-    commit(lambda: _save(writer, table, spark), app=app, version=version, table=table)
+    step = _as_step(writer, app, version)
+    commit(lambda: _save(step, table, spark), app=app, version=version, table=table)
 
 
 def _save(writer: DataFrameWriter, table: str, spark: SparkSession) -> None:

@@ -1,10 +1,16 @@
-"""Which errors of Delta's say that another writer came first: the same step may be tried again."""
+"""Another writer came first: which errors say so, and how often the same step is tried again."""
 
 from __future__ import annotations
 
+import time
+
 from pyspark.errors import PySparkException
 
+from pipeline.errors import ConcurrentRunError
 from pipeline.sessions import condition
+
+ATTEMPTS = 8
+"""How often a step is tried again after losing to another commit of the same table."""
 
 
 def _classes() -> tuple[type[Exception], ...]:
@@ -43,3 +49,16 @@ CONFLICT_CONDITIONS = frozenset(
 def is_conflict(error: PySparkException) -> bool:
     """Whether a commit lost to another one of the same table."""
     return isinstance(error, CONFLICTS) or condition(error) in CONFLICT_CONDITIONS
+
+
+def wait_after(attempt: int) -> None:
+    """Give the other writers time: the longer, the more attempts were lost."""
+    time.sleep(0.1 * 2**attempt)
+
+
+def never_let(what: str) -> ConcurrentRunError:
+    """The error for a commit that lost each time."""
+    return ConcurrentRunError(
+        f"{what} lost {ATTEMPTS} times to other writers.",
+        remedy="Run it again once the other run is done.",
+    )

@@ -16,7 +16,7 @@ Layer = Literal["bronze", "silver", "gold", "maintenance"]
 PLANNED = "planned"
 FINISHED = "finished"
 
-FORMAT = 3
+FORMAT = 4
 """Of the lakes that this release makes and reads: another number, or none, is another release's."""
 
 _SCHEMA = pa.schema(

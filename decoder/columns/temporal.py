@@ -43,7 +43,7 @@ from decoder.columns.temporal_values import (
     pack_instants,
 )
 from decoder.columns.validity import validity, without
-from decoder.constants import ColumnType
+from decoder.constants import INSTANT_TYPES, ColumnType
 from decoder.definition import ColumnDefinition
 from decoder.memory import Bytes
 from decoder.options import TypeOptions
@@ -158,7 +158,6 @@ _OLD_FORMS: dict[ColumnType, Any] = {
     ColumnType.TIME: unpack_old_times,
     ColumnType.TIMESTAMP: unpack_old_timestamps,
 }
-_INSTANTS = (ColumnType.TIMESTAMP, ColumnType.TIMESTAMP2)
 _FORMS: dict[ColumnType, Any] = {
     ColumnType.DATETIME2: unpack_datetimes,
     ColumnType.TIME2: unpack_times,
@@ -177,9 +176,9 @@ def temporal_reader(column: ColumnDefinition, options: TypeOptions) -> ColumnRea
         unpack = _unpack(_OLD_FORMS[column.type])
     else:
         unpack = _unpack(_FORMS[column.type], (digits + 1) // 2)
-    if not text and column.type in _INSTANTS:
+    if not text and column.type in INSTANT_TYPES:
         return DateReader(pa.timestamp("us", "UTC"), unpack, instants)
-    instant = column.type in _INSTANTS
+    instant = column.type in INSTANT_TYPES
     return fields_reader(column, options, _unpack_instants_to_fields(unpack) if instant else unpack)
 
 
@@ -194,7 +193,7 @@ def fields_reader(column: ColumnDefinition, options: TypeOptions, fields: Unpack
     if text:
         write = _with_digits(datetimes_text, column.fraction)
         return TemporalTextReader(pa.string(), fields, write, LONGEST_DATETIME)
-    kind = pa.timestamp("us", "UTC") if column.type in _INSTANTS else pa.timestamp("us")
+    kind = pa.timestamp("us", "UTC") if column.type in INSTANT_TYPES else pa.timestamp("us")
     return DateReader(kind, fields, _in_calendar(micros))
 
 

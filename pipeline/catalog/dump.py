@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from pipeline.catalog.lexer import SqlMode
+from pipeline.sql_text import unquoted
 
 _HEAD = re.compile(r"^-- Host: .*?Database: (\S.*?)\s*$", re.MULTILINE)
 _PLACE = re.compile(
@@ -42,7 +43,7 @@ def dumped_statements(text: str) -> Iterator[DumpedStatement]:
     sql_mode, time_zone = 0, None
     for query in _cut(text):
         if use := _USE.match(query):
-            schema = _unquoted(use[1])
+            schema = unquoted(use[1])
         elif _SET.match(query):
             if zone := _TIME_ZONE.search(query):
                 time_zone = zone[1]
@@ -66,10 +67,6 @@ def dumped_at(text: str) -> tuple[str, int] | None:
     """The file of the log and the position in it that the dump was taken at, if it tells."""
     found = _PLACE.search(text)
     return (found[1], int(found[2])) if found else None
-
-
-def _unquoted(name: str) -> str:
-    return name[1:-1].replace("``", "`") if name.startswith("`") else name
 
 
 def _cut(text: str) -> Iterator[str]:

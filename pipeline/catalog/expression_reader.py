@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from decoder.constants import BINARY_COLLATION, ColumnType
+from decoder.constants import BINARY_COLLATION, DATE_TYPES, INSTANT_TYPES, ColumnType
 from decoder.definition import ColumnDefinition
 from pipeline.catalog.charsets import charset_in
 from pipeline.catalog.conversion_mode import ConversionMode, UnknownConversionError
@@ -36,9 +36,7 @@ INTEGER_DIGITS = {
     ColumnType.LONGLONG: 20,
 }
 TEXT_TYPES = (ColumnType.STRING, ColumnType.VARCHAR, ColumnType.VAR_STRING, ColumnType.BLOB)
-DATE_TYPES = (ColumnType.DATE, ColumnType.NEWDATE, ColumnType.DATETIME, ColumnType.DATETIME2)
 _LABELS = (ColumnType.ENUM, ColumnType.SET)
-_INSTANTS = (ColumnType.TIMESTAMP, ColumnType.TIMESTAMP2)
 _COMPARISONS = ("<=", ">=", "<>", "!=", "=", "<", ">")
 _CONSTANTS = {
     "NULL": NULL,
@@ -201,7 +199,7 @@ class _Reader:
             raise UnknownExpressionError("a CHAR that is read with its padding")
         is_text = column.type in TEXT_TYPES and column.collation != BINARY_COLLATION
         if not is_text and column.type not in _LABELS:
-            lossy = column.type in _INSTANTS and self.mode.options.zero_dates != "string"
+            lossy = column.type in INSTANT_TYPES and self.mode.options.zero_dates != "string"
             tree = ["no_date" if lossy else "no_value", column.name]
             return Expression(tree, "other", type=column.type.name)
         charsets = frozenset({charset_in(column.collation)})

@@ -14,7 +14,6 @@ from pipeline.catalog.cursor import Cursor, ReadError, split
 from pipeline.catalog.lexer import Token
 
 CASCADE, SET_NULL = "CASCADE", "SET NULL"
-ACTIONS = (CASCADE, SET_NULL)
 """What a foreign key does to rows of its own table when the parent's row goes or changes its key;
 any other leaves them as they are."""
 _GENERATED = "_ibfk_"
@@ -24,8 +23,8 @@ _GENERATED = "_ibfk_"
 class ForeignKey:
     """`columns` refer to `parent_columns` (empty: its primary key) of `parent`: schema and table.
 
-    `on_delete` and `on_update` are of `ACTIONS`, or empty. `name` is empty until the server gives
-    it one. `inline`: it stands in the declaration of its column.
+    `on_delete` and `on_update` are CASCADE, SET NULL, or empty. `name` is empty until the server
+    gives it one. `inline`: it stands in the declaration of its column.
     """
 
     columns: tuple[str, ...]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from decoder.constants import BINARY_COLLATION, ColumnType
+from decoder.constants import BINARY_COLLATION, INSTANT_TYPES, INTEGER_BITS, ColumnType
 from decoder.definition import ColumnDefinition
 from pipeline.catalog.actions import NewColumn
 from pipeline.catalog.charsets import charset_in
@@ -39,13 +39,6 @@ from pipeline.catalog.expressions import (
 from pipeline.catalog.lexer import Kind, Token
 from pipeline.catalog.text_conversions import characters
 
-INTEGER_BITS = {
-    ColumnType.TINY: 8,
-    ColumnType.SHORT: 16,
-    ColumnType.INT24: 24,
-    ColumnType.LONG: 32,
-    ColumnType.LONGLONG: 64,
-}
 _UNICODE = ("utf8mb4", "utf16", "utf16le", "utf32")
 _SESSION_FUNCTIONS = (
     *("BENCHMARK", "CONNECTION_ID", "CURDATE", "CURRENT_DATE", "CURRENT_ROLE", "CURRENT_TIME"),
@@ -59,7 +52,6 @@ _SESSION_FUNCTIONS = (
     "VERSION",
 )
 """Of which a VIRTUAL column may have another value each time that it is read."""
-_INSTANTS = (ColumnType.TIMESTAMP, ColumnType.TIMESTAMP2)
 
 
 def generated(
@@ -105,7 +97,7 @@ def depends_on_session(expression: Sequence[Token], table: Mapping[str, ColumnDe
             return True
         named = token.kind in (Kind.WORD, Kind.NAME)
         column = table.get(token.text.casefold()) if named else None
-        if column is not None and column.type in _INSTANTS:
+        if column is not None and column.type in INSTANT_TYPES:
             return True
     return False
 

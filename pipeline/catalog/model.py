@@ -22,7 +22,7 @@ class ColumnDefault:
     `text` is the value as `pipeline.catalog.defaults` writes it (None: NULL), fixed when it was
     declared; with a `reason` it is not known. `nullable`: whether the column was then. `unlogged`:
     it is generated, updates change it, and images may leave it out; by which `expression` (see
-    `kept_expression`; empty: not known, of an older release).
+    `kept_expression`; empty: it is not understood).
     """
 
     name: str
@@ -38,19 +38,19 @@ class TableModel:
     """Known only of a table whose CREATE is in the log, or that conf declares.
 
     `auto_increment` names its column of that kind, `generated` those that are computed from others,
-    whose names, without regard to case, are among `sources` (None: not known). `defaults` are those
-    of all columns; None: not known (of an older release). `partitioning` tells which rows its
-    partitions hold, if it has some and that can be told. `left_out` says why it is no table to
-    replicate, and no table created LIKE it is. `keys` are its PRIMARY and UNIQUE ones, `charset`
-    what columns that name none are in. `engine` is in capitals, empty where no statement names it.
+    whose names, without regard to case, are among `sources`. `defaults` are those of all columns.
+    `partitioning` tells which rows its partitions hold, if it has some and that can be told.
+    `left_out` says why it is no table to replicate, and no table created LIKE it is. `keys` are its
+    PRIMARY and UNIQUE ones, `charset` what columns that name none are in. `engine` is in capitals,
+    empty where no statement names it.
     """
 
     auto_increment: str | None = None
     generated: tuple[str, ...] = ()
     foreign_keys: tuple[ForeignKey, ...] = ()
     engine: str = ""
-    defaults: tuple[ColumnDefault, ...] | None = None
-    sources: tuple[str, ...] | None = ()
+    defaults: tuple[ColumnDefault, ...] = ()
+    sources: tuple[str, ...] = ()
     partitioning: Partitioning | None = None
     left_out: str | None = None
     keys: Keys = None
@@ -72,9 +72,7 @@ class TableModel:
         return replace(self, foreign_keys=())
 
     def with_defaults(self, defaults: Iterable[ColumnDefault]) -> TableModel:
-        """The model where these are declared (anew), if others are known."""
-        if self.defaults is None:
-            return self
+        """The model where these are declared (anew)."""
         known = {default.name: default for default in (*self.defaults, *defaults)}
         return replace(self, defaults=tuple(known.values()))
 
@@ -105,10 +103,8 @@ class TableModel:
 
     def _sources(
         self, names: Mapping[str, str | None], declared: Iterable[NewColumn]
-    ) -> tuple[str, ...] | None:
+    ) -> tuple[str, ...]:
         """Those of generated columns that go stay among them: rather too many than too few."""
-        if self.sources is None:
-            return None
         folded = {old.casefold(): new and new.casefold() for old, new in names.items()}
         kept = {folded.get(name, name) for name in self.sources} - {None}
         return tuple(sorted({name for name in kept if name}.union(*(c.sources for c in declared))))
@@ -122,15 +118,9 @@ class TableModel:
 
     def generates_from(self, column: str) -> bool:
         """Whether a generated column may be computed from this one."""
-        if not self.generated:
-            return False
-        return self.sources is None or column.casefold() in self.sources
+        return bool(self.generated) and column.casefold() in self.sources
 
-    def _renamed_defaults(
-        self, names: Mapping[str, str | None]
-    ) -> tuple[ColumnDefault, ...] | None:
-        if self.defaults is None:
-            return None
+    def _renamed_defaults(self, names: Mapping[str, str | None]) -> tuple[ColumnDefault, ...]:
         renamed = ((default, names.get(default.name, default.name)) for default in self.defaults)
         return tuple(
             replace(default, name=name, expression=renamed_expression(default.expression, names))

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Callable
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 
-from decoder.constants import ColumnType
+from decoder.constants import INTEGER_BITS, ColumnType
 from decoder.definition import ColumnDefinition
 from pipeline.catalog.charsets import encoded
 from pipeline.catalog.default_context import DefaultContext
@@ -24,13 +24,6 @@ _WIDE = Context(prec=400, Emin=MIN_EMIN, Emax=MAX_EMAX)
 _LARGEST = 330
 """Of a number's decimal exponent: a double has no larger one."""
 _NUMBER = re.compile(r"[ \t\n\v\f\r]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*", re.ASCII)
-_BITS = {
-    ColumnType.TINY: 8,
-    ColumnType.SHORT: 16,
-    ColumnType.INT24: 24,
-    ColumnType.LONG: 32,
-    ColumnType.LONGLONG: 64,
-}
 
 
 def _number(value: Constant) -> Decimal:
@@ -59,7 +52,7 @@ def _rounded(value: Constant, scale: int) -> Decimal:
 
 
 def _integer(value: Constant, column: ColumnDefinition, _context: DefaultContext) -> str:
-    number, bits = int(_rounded(value, 0)), _BITS[column.type]
+    number, bits = int(_rounded(value, 0)), INTEGER_BITS[column.type]
     low, high = (0, 1 << bits) if column.unsigned else (-(1 << bits - 1), 1 << bits - 1)
     if not low <= number < high:
         raise ValueError("it is out of range")
@@ -127,7 +120,7 @@ def printed_float(text: str) -> str:
 
 
 NUMERIC: dict[ColumnType, Conversion] = {
-    **dict.fromkeys(_BITS, _integer),
+    **dict.fromkeys(INTEGER_BITS, _integer),
     ColumnType.NEWDECIMAL: _decimal,
     ColumnType.FLOAT: _single,
     ColumnType.DOUBLE: _double,

@@ -11,16 +11,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from decoder.constants import ColumnType
+from decoder.constants import INTEGER_BITS, ColumnType
 from decoder.definition import TableDefinition
 from decoder.options import TypeOptions
 
 Function = Literal["", "YEAR", "TO_DAYS"]
 """What RANGE is over: the column itself, or days or years of a DATE or DATETIME."""
 
-_INTEGERS = (
-    *(ColumnType.TINY, ColumnType.SHORT, ColumnType.INT24, ColumnType.LONG, ColumnType.LONGLONG),
-)
 _DATES = (ColumnType.DATE, ColumnType.DATETIME2)
 
 
@@ -95,7 +92,7 @@ class Partitioning:
         if not found:
             raise RowsNotToldError(f"column {self.column} is not in the table")
         column = found[0]
-        if not self.function and column.type in _INTEGERS:
+        if not self.function and column.type in INTEGER_BITS:
             return
         if not self.function or column.type not in _DATES:
             raise RowsNotToldError(f"it is partitioned by a {column.type.name}")

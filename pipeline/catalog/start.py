@@ -25,6 +25,7 @@ from pipeline.catalog.effects import (
     Unsupported,
 )
 from pipeline.errors import SettingsError
+from pipeline.sql_text import quoted
 
 _REMEDY = (
     "Give what `mysqldump --no-data --databases …` writes, or a YAML file of schema.table: CREATE"
@@ -121,22 +122,18 @@ def _statement(path: str, name: TableName, entry: Any) -> str:
         raise _wrong(path, f"{name}: needs columns with their types, or a CREATE TABLE")
     if unknown := [key for key in entry if key not in _FIELDS]:
         raise _wrong(path, f"{name}: {unknown[0]} is none of {', '.join(_FIELDS)}")
-    parts = [f"{_quoted(column)} {kind}" for column, kind in entry["columns"].items()]
+    parts = [f"{quoted(str(column))} {kind}" for column, kind in entry["columns"].items()]
     if primary := entry.get("primary_key"):
         parts.append(f"PRIMARY KEY ({_columns(primary)})")
     parts += [f"UNIQUE KEY ({_columns(unique)})" for unique in entry.get("unique") or ()]
     charset = f" DEFAULT CHARSET={entry['charset']}" if entry.get("charset") else ""
-    table = f"{_quoted(name.schema)}.{_quoted(name.table)}"
+    table = f"{quoted(name.schema)}.{quoted(name.table)}"
     return f"CREATE TABLE {table} ({', '.join(parts)}){charset}"
 
 
 def _columns(names: Any) -> str:
     """One column's name, or a list of them."""
-    return ", ".join(map(_quoted, [names] if isinstance(names, str) else names))
-
-
-def _quoted(name: Any) -> str:
-    return "`" + str(name).replace("`", "``") + "`"
+    return ", ".join(quoted(str(name)) for name in ([names] if isinstance(names, str) else names))
 
 
 def _wrong(path: str, reason: str) -> SettingsError:

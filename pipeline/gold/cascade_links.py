@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from decoder.constants import ColumnType
+from decoder.constants import ZERO_DATE_TYPES, ColumnType
 from decoder.definition import ColumnDefinition, TableDefinition
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.foreign_key import ForeignKey
@@ -25,10 +25,6 @@ from pipeline.gold.state import TableState
 Items = Mapping[TableName, Sequence[TimelineItem]]
 _STAYS = ("version", "keys", "temporary")
 """Items at which a table keeps its columns, and, unless its model says so, its foreign keys."""
-_ZERO_DATES = (
-    *(ColumnType.DATE, ColumnType.NEWDATE, ColumnType.DATETIME, ColumnType.DATETIME2),
-    *(ColumnType.TIMESTAMP, ColumnType.TIMESTAMP2),
-)
 _SAME = ("type", "unsigned", "precision", "scale", "fraction", "labels")
 """What two columns must have in common for equal values of theirs to be equal in gold."""
 _FIXED = (ColumnType.STRING, ColumnType.BIT)
@@ -158,7 +154,7 @@ def _link(child: TableName, key: ForeignKey, parent: TableName, lsn: int, items:
         columns=tuple(column.name for column in columns),
         parent_columns=tuple(column.name for column in parents),
         exact=frozenset(column.name for column in columns if is_binary(column)),
-        zero_dates=frozenset(column.name for column in parents if column.type in _ZERO_DATES),
+        zero_dates=frozenset(column.name for column in parents if column.type in ZERO_DATE_TYPES),
         doubt=(
             f"{', '.join(other)} and what it refers to in {parent} are of different types"
             if other

@@ -10,7 +10,6 @@ from pipeline.gold.blocks import Fault
 from pipeline.gold.cascade_links import Items, begins_empty, descendants
 from pipeline.gold.cascade_replay import Link
 from pipeline.gold.cascade_store import Changes
-from pipeline.gold.facts import Facts
 from pipeline.gold.state import TableState
 from pipeline.silver.decode import OFFSET_BITS
 
@@ -31,7 +30,6 @@ class Outlook:
     before: int
     cut_lsn: int
     items: Items
-    facts: Facts
     faults: Sequence[Fault]
     files: Mapping[int, str]
 

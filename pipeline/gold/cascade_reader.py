@@ -6,9 +6,12 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import chain
 from typing import Any, TypeVar
 
-from pyspark.sql import DataFrame, functions as sf
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
 
 from pipeline import delta
 from pipeline.catalog.effects import TableName
@@ -21,17 +24,19 @@ from pipeline.gold.cascade_rows import (
     events,
     keyed,
     referring,
-    transactions,
 )
 from pipeline.gold.damage import Damage, met_in
 from pipeline.gold.facts import Facts
 from pipeline.gold.faults import TakenUp, taken_up
 from pipeline.gold.names import gold_name
+from pipeline.gold.transactions import chosen_rows, have_rows_of, slices
+from pipeline.lake_tables.conditions import among
 from pipeline.lake_tables.spark_written import version_of
 from pipeline.settings import Settings
 from pipeline.starting import Spark, started
 
 Answer = TypeVar("Answer")
+_TOLD = ("__lsn", "cascades", "rows")
 
 
 class DamagedTableError(BinlakeError):
@@ -86,7 +91,7 @@ class Reader:
         for more, told in self._told:
             if asked <= more:
                 return told
-        told = LoggedCascades(started(self._spark), self._lake, source, asked, self._facts)
+        told = LoggedCascades(self._spark, self._lake, source, asked, self._facts)
         self._told.append((asked, told))
         return told
 
@@ -119,17 +124,19 @@ class Reader:
         return self._once(("late", low, high), lambda: taken_up(*place, low, high))
 
     def _unlogged(self, names: Collection[str], lsns: Collection[int]) -> list[int]:
-        lsn, facts = sf.col("__lsn"), self._facts
+        place, facts = (self._spark, self._lake, self._settings.source), self._facts
         decided = {p.lsn: p.end_lsn for p in facts.prepared}
-        within = ((lsn > facts.low) & (lsn <= facts.high)) | lsn.isin([*decided])
-        wanted = sf.array(*map(sf.lit, sorted(names))).cast("array<string>")
-        named = sf.arrays_overlap(sf.map_keys("rows"), wanted)
-        rows = transactions(started(self._spark), self._lake, self._settings.source)
-        found = rows.where(
-            within & ~sf.col("cascades").eqNullSafe("logged") & (named | lsn.isin([*lsns]))
-        )
-        found = found.select("__lsn").distinct()
-        ends = {decided.get(row[0], row[0]) for row in found.collect()}
+        before = among("__lsn", [lsn for lsn in decided if lsn <= facts.low])
+        asked = pa.array(list(lsns), pa.int64())
+        ends = set()
+        for rows in chain(
+            [chosen_rows(*place, before, _TOLD)],
+            slices(*place, facts.low, facts.high, _TOLD),
+        ):
+            logged = pc.fill_null(pc.equal(rows.column("cascades"), "logged"), False)
+            meant = pc.is_in(rows.column("__lsn"), value_set=asked)
+            found = pc.and_(pc.or_(have_rows_of(rows, names), meant), pc.invert(logged))
+            ends |= {decided.get(lsn, lsn) for lsn in rows.filter(found)["__lsn"].to_pylist()}
         return sorted(end for end in ends if end is not None)
 
     def referring(

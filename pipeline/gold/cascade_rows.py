@@ -8,10 +8,10 @@ from functools import reduce
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession, functions as sf, types as st
 
 from decoder.options import TypeOptions
-from pipeline import delta
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import Position, TimelineItem
 from pipeline.catalog.model import TableModel
@@ -23,9 +23,11 @@ from pipeline.gold.images import LeftOut, is_left_out, whole_after
 from pipeline.gold.insert_defaults import left_out
 from pipeline.gold.loose_text import loose
 from pipeline.gold.parts import Rows, model_after
+from pipeline.gold.transactions import slices
 from pipeline.gold.unlogged import completed
 from pipeline.lake import Lake
 from pipeline.sql_text import quoted
+from pipeline.starting import Spark
 
 MOST_ROWS = 200_000
 """More changes of one table, or rows that may refer to what goes, are not worked out at once."""
@@ -204,17 +206,16 @@ class LoggedCascades:
     """Which changes' foreign keys did nothing that the log lacks, by what silver tells."""
 
     def __init__(
-        self, spark: SparkSession, lake: Lake, source: str, lsns: Collection[int], facts: Facts
+        self, spark: Spark, lake: Lake, source: str, lsns: Collection[int], facts: Facts
     ) -> None:
         # A prepared transaction is applied where it is committed, and told where it was prepared.
         self._prepared = {p.end_lsn: p.lsn for p in facts.prepared if p.end_lsn is not None}
         wanted = sorted({self._prepared.get(lsn, lsn) for lsn in lsns})
-        frame = spark.createDataFrame(pa.table([pa.array(wanted, pa.int64())], names=["lsn"]))
-        rows = transactions(spark, lake, source).where(
-            sf.col("__lsn").between(wanted[0], wanted[-1])
-        )
+        among = pa.array(wanted, pa.int64())
         spans = ("cascades_logged", "cascades_logged_rows")
-        chosen = rows.join(sf.broadcast(frame), sf.col("__lsn") == sf.col("lsn"), "left_semi")
+        columns = ("__lsn", "cascades", *spans)
+        new = slices(spark, lake, source, wanted[0] - 1, wanted[-1], columns)
+        chosen = (rows.filter(pc.is_in(rows.column("__lsn"), value_set=among)) for rows in new)
         self._told = {
             row["__lsn"]: (
                 row["cascades"],
@@ -224,7 +225,8 @@ class LoggedCascades:
                     for one in row[name] or ()
                 ],
             )
-            for row in chosen.select("__lsn", "cascades", *spans).collect()
+            for rows in chosen
+            for row in rows.to_pylist()
         }
 
     def told(self, event: Event) -> tuple[bool, str]:
@@ -238,12 +240,6 @@ class LoggedCascades:
         if kind != "mixed":
             return True, _UNKNOWN
         return not any(s.start <= (row if s.inside else pos) < s.end for s in logged), ""
-
-
-def transactions(spark: SparkSession, lake: Lake, source: str) -> DataFrame:
-    """Silver's transactions of a source."""
-    rows = delta.read(spark, lake.transactions)
-    return rows.where(sf.col("source") == source)
 
 
 def referring(

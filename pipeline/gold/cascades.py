@@ -254,7 +254,7 @@ class _Foresight:
         key = state.key or (definition.key if definition else ())
         own = tuple(link for link in self._links if link.child == child)
         model = model_after(item for item in items if item.lsn <= state.to_lsn)
-        defaults = (model.defaults if model else None) or ()
+        defaults = model.defaults if model else ()
         carried = tuple(default.name for default in defaults if default.unlogged)
         asked = [
             *key,

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from pipeline.catalog.effects import TableName
 from pipeline.gold.blocks import Fault
 from pipeline.gold.changes import Skipped
-from pipeline.gold.transactions import chosen_rows, slices
+from pipeline.gold.transactions import chosen_rows, entries, slices
 from pipeline.gold.xa import Prepared, pair, xa_rows
 from pipeline.lake import Lake
 from pipeline.lake_tables.conditions import compare, missing
@@ -30,8 +30,6 @@ _DOMAIN = r"^(?P<series>\d+-\d+)-\d+$"
 """MariaDB's: its domain and server are what is numbered."""
 _XA_COLUMNS = ("__lsn", "xa", "xa_end", "committed_at", "rows", "rolled_back", "rolled_back_rows")
 _COLUMNS = (*_XA_COLUMNS, "file", "start_pos", "gtid", "bytes", "commit_lsn", "cascades")
-_ENTRIES = pa.list_(pa.struct([pa.field("key", pa.string(), False), ("value", pa.int64())]))
-"""How many rows of which tables a transaction has, as a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,19 +150,14 @@ class _Found:
         self.undecided += _undecided(rows)
         self.rolled_back += _rolled_back(rows)
         self.xa += xa_rows(rows)
-        self.changes += pc.sum(pc.struct_field(_entries(rows), "value")).as_py() or 0
+        self.changes += pc.sum(pc.struct_field(entries(rows).flatten(), "value")).as_py() or 0
         self.bytes += pc.sum(rows.column("bytes")).as_py() or 0
         self.gtids += _gtids(rows)
         self.server_ends.update(_server_ends(rows))
 
 
-def _entries(rows: pa.Table) -> pa.StructArray:
-    """How many rows of which tables the transactions have, one after the other."""
-    return rows.column("rows").combine_chunks().cast(_ENTRIES).flatten()
-
-
 def _tables(rows: pa.Table) -> set[str]:
-    return set(pc.unique(pc.struct_field(_entries(rows), "key")).to_pylist())
+    return set(pc.unique(pc.struct_field(entries(rows).flatten(), "key")).to_pylist())
 
 
 def _undecided(rows: pa.Table) -> Iterator[Fault]:

@@ -24,7 +24,7 @@ def left_out(part: Rows, types: TypeOptions, *, lenient: bool = False) -> LeftOu
     """It, by the definition and the DEFAULTs that are in force in the part."""
     schema = gold_schema(part.definition, types)
     kinds = {field.name: field.type for field in row_type(part.definition, types)}
-    told = {default.name: default for default in (part.model and part.model.defaults) or ()}
+    told = {default.name: default for default in part.model.defaults} if part.model else {}
     reasons = {
         column.name: _unknown(told.get(column.name), column, kinds[column.name])
         for column in part.definition.columns

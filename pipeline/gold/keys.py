@@ -11,7 +11,7 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Window, functions as sf, types as st
 
-from decoder.constants import ColumnType
+from decoder.constants import ZERO_DATE_TYPES, ColumnType
 from decoder.definition import ColumnDefinition, TableDefinition
 from decoder.options import TypeOptions
 from pipeline.gold.fold import Shape
@@ -19,10 +19,6 @@ from pipeline.gold.images import LeftOut, is_moved, key_of
 from pipeline.gold.names import LSN
 from pipeline.sql_text import quoted
 
-_DATES = (
-    *(ColumnType.DATE, ColumnType.NEWDATE, ColumnType.DATETIME, ColumnType.DATETIME2),
-    *(ColumnType.TIMESTAMP, ColumnType.TIMESTAMP2),
-)
 REPLACEMENT = "\ufffd"
 """What stands for bytes that are no character of their charset."""
 _ORDER, _THERE, _BEFORE = "__order", "__there", "__before"
@@ -45,7 +41,8 @@ def _refusal(
             "of a type with an empty label, which cannot be told from the error value or no label"
         )
     own = column.name in definition.key
-    if own or column.type not in _DATES or not column.nullable or types.zero_dates == "string":
+    may_be_zero = column.type in ZERO_DATE_TYPES and types.zero_dates != "string"
+    if own or not column.nullable or not may_be_zero:
         return None
     return "which may be NULL, and a zero date is NULL too: set zero_dates: string, in a new lake"
 

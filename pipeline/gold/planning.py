@@ -219,7 +219,6 @@ def _with_cascades(
             previous.cut_lsn,
             state.cut_lsn,
             items,
-            seen.facts,
             known.faults,
             known.files,
         )

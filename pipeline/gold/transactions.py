@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipeline.lake import Lake
 from pipeline.lake_tables.conditions import Condition, compare, equal, missing
@@ -18,6 +19,8 @@ SLICE_ROWS = 500_000
 """Some 150 MB, with the GTIDs and the tables of each."""
 NEW = missing("seen_before") | equal("seen_before", False)
 """Of those that the lake had before nothing is applied again, and nothing is waited for."""
+
+_ENTRIES = pa.list_(pa.struct([pa.field("key", pa.string(), False), ("value", pa.int64())]))
 
 
 def slices(
@@ -51,3 +54,17 @@ def chosen_rows(
     """The few transactions that `where` means, in no order."""
     found = equal("source", source) & NEW & where
     return tables_of(spark, lake).read(transactions_table(lake), found, columns)
+
+
+def entries(rows: pa.Table) -> pa.ListArray:
+    """How many rows of which tables each of some transactions has."""
+    return rows.column("rows").combine_chunks().cast(_ENTRIES)
+
+
+def have_rows_of(rows: pa.Table, names: Collection[str]) -> pa.BooleanArray:
+    """Whether transactions have rows of some of these tables (`schema.table`)."""
+    listed = entries(rows)
+    keys = pc.struct_field(listed.flatten(), "key")
+    known = pc.is_in(keys, value_set=pa.array(list(names), pa.string()))
+    numbers = pa.array(range(len(rows)), pa.int64())
+    return pc.is_in(numbers, value_set=pc.list_parent_indices(listed).filter(known))

@@ -15,11 +15,11 @@ from functools import partial, reduce
 
 from pyspark.sql import Column, DataFrame, functions as sf, types as st
 
-from decoder.constants import BINARY_COLLATION, ColumnType
+from decoder.constants import BINARY_COLLATION, ZERO_DATE_TYPES, ColumnType
 from decoder.definition import ColumnDefinition, TableDefinition
 from decoder.options import TypeOptions
 from pipeline.catalog.conversion_mode import ConversionMode
-from pipeline.catalog.expression_reader import DATE_TYPES, TEXT_TYPES
+from pipeline.catalog.expression_reader import TEXT_TYPES
 from pipeline.catalog.expressions import UnknownExpressionError, columns_of
 from pipeline.catalog.generated import depends_on_session, recomputed
 from pipeline.catalog.kept_expression import expression_tokens, printed_expression
@@ -27,8 +27,6 @@ from pipeline.catalog.model import ColumnDefault
 from pipeline.gold.convert import certainly_converted
 from pipeline.gold.generated import Source, generated_value
 from pipeline.gold.images import Doubt, LeftOut, Unlogged, is_left_out, whole_after
-
-_INSTANTS = (ColumnType.TIMESTAMP, ColumnType.TIMESTAMP2)
 
 
 def unlogged_columns(
@@ -96,7 +94,7 @@ def _computed(
 
 def _doubt(column: ColumnDefinition, types: TypeOptions) -> Doubt:
     """What gold's value of a column may stand for besides itself."""
-    if column.type in (*DATE_TYPES, *_INSTANTS):
+    if column.type in ZERO_DATE_TYPES:
         return "text" if types.zero_dates == "string" else "date"
     if column.type in (ColumnType.FLOAT, ColumnType.DOUBLE):
         return "real"

@@ -15,14 +15,12 @@ from pipeline.lake_tables.data_files import partition_values, write_groups
 from pipeline.lake_tables.rewriting import Rewritten
 from pipeline.lake_tables.scanning import LogEntry, Scan
 from pipeline.lake_tables.table import LakeTable
+from pipeline.lake_tables.target_writer import GROUP_BYTES, GROUP_ROWS
 
 TARGET_BYTES = 128 << 20
 """About as large files are to be."""
 SMALL_BYTES = 64 << 20
 """Files below that are put together."""
-GROUP_BYTES = 16 << 20
-GROUP_ROWS = 100_000
-"""Row groups are written when their rows are as large as that, before compression, or as many."""
 
 _File = tuple[LogEntry, ds.ParquetFileFragment]
 

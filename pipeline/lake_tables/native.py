@@ -8,7 +8,6 @@ in one commit. Written for deltalake 1.6.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -19,7 +18,7 @@ from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import create_table_with_add_actions
 
-from pipeline.errors import ConcurrentRunError
+from pipeline.delta_conflicts import ATTEMPTS, never_let, wait_after
 from pipeline.hold import require_held
 from pipeline.lake import Lake
 from pipeline.lake_tables import delta_rs
@@ -41,8 +40,6 @@ from pipeline.lake_tables.table_log import (
 from pipeline.lake_tables.tables import FILE, Change
 from pipeline.lock import exclusive, local_path
 
-ATTEMPTS = 8
-"""How often a step is tried again after losing to another commit of the same table."""
 _STALE = "._last_checkpoint.crc"
 """Hadoop's checksum of a file that delta-rs has written again: Spark would wait for it to agree."""
 
@@ -209,7 +206,7 @@ class NativeTables:
             try:
                 vacuumed(opened, note)
             except CommitFailedError as error:
-                raise _never_let(table, None) from error
+                raise never_let(f"A commit of {table.reference}") from error
             _drop_stale_checksum(table.reference)
             return True
 
@@ -278,8 +275,9 @@ class NativeTables:
                 else:
                     continue
             if attempt < ATTEMPTS - 1:
-                time.sleep(0.1 * 2**attempt)
-        raise _never_let(table, step) from lost
+                wait_after(attempt)
+        what = f"Step {step.version} of {step.app}" if step else f"A commit of {table.reference}"
+        raise never_let(what) from lost
 
     def _has_committed(
         self,
@@ -351,11 +349,3 @@ def _drop_stale_checksum(reference: str) -> None:
 def _is_done(opened: DeltaTable, step: Step) -> bool:
     reached = opened.transaction_version(step.app)
     return reached is not None and reached >= step.version
-
-
-def _never_let(table: LakeTable, step: Step | None) -> ConcurrentRunError:
-    what = f"Step {step.version} of {step.app}" if step else f"A commit of {table.reference}"
-    return ConcurrentRunError(
-        f"{what} lost {ATTEMPTS} times to other writers.",
-        remedy="Run it again once the other run is done.",
-    )

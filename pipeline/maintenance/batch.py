@@ -63,7 +63,7 @@ def execute(
         removed = carry_out(spark, tables, settings, plan, body, silver, old_runs, task)
     seeds = remove_abandoned_seeds(settings.layout, settings.source, now)
     scratch = remove_abandoned_scratch(settings.layout, now) if shared else 0
-    gold = gold_tables(spark, tables, settings)
+    gold = gold_tables(tables, settings)
     kept = [*gold, *silver, *(common if shared else ())]
     looked = _look_after(spark, tables, settings, plan, kept, progress, now)
     changed = [table for table, after in looked if after.changed]

@@ -16,12 +16,12 @@ from pipeline.ledger import Ledger
 from pipeline.ledger_table import FINISHED
 from pipeline.maintenance.limits import FROM_START, Need, first_young
 from pipeline.settings import Settings
-from pipeline.silver.decode import OFFSET_BITS
 from pipeline.silver.late_names import unnamed
 from pipeline.silver.plan import SilverPlan
 from pipeline.silver.quarantine import retryable
 from pipeline.silver.seeding import waiting
 from pipeline.silver.seeds import seed_ids
+from pipeline.silver.segments import lsn_of
 from pipeline.starting import Spark
 
 
@@ -89,7 +89,7 @@ def seed_needs(
             first = item.seed.lsn + 1
             yield Need(first, f"the seed of {item.name} is not in gold yet")
     for seed in waiting(settings, items):
-        places = [row.ordinal << OFFSET_BITS for row in files if row.file == seed.first[0]]
+        places = [lsn_of((row.ordinal, 0)) for row in files if row.file == seed.first[0]]
         if places:
             # Of files of one name silver tells which it is: here it may be any of them.
             yield Need(min(places) | seed.first[1], f"the seed of {seed.name} is not taken yet")
@@ -104,12 +104,12 @@ def decoding_needs(ledger: Ledger) -> Iterator[Need]:
     before = SilverPlan.from_body(last.body)
     if refresh_under_way(ledger):
         yield Need(FROM_START, "a full refresh is under way")
-    yield Need(_lsn(before.end), "silver has come to it")
+    yield Need(lsn_of(before.end), "silver has come to it")
     if plan := ledger.open("silver"):
         body = SilverPlan.from_body(plan.body)
         places = [body.start, *((one.ordinal, one.start_pos) for one in body.retried)]
         why = f"silver's batch {plan.batch} is under way, or was killed and is to be finished"
-        yield Need(_lsn(min(places)), why)
+        yield Need(lsn_of(min(places)), why)
 
 
 def _names(spark: Spark, settings: Settings) -> Iterator[Need]:
@@ -122,10 +122,6 @@ def _names(spark: Spark, settings: Settings) -> Iterator[Need]:
                 " give its definitions, or exclude it"
             )
             yield Need(FROM_START, why)
-
-
-def _lsn(mark: tuple[int, int]) -> int:
-    return mark[0] << OFFSET_BITS | mark[1]
 
 
 # --- age ------------------------------------------------------------------------------------------

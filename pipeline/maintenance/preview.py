@@ -36,7 +36,7 @@ def preview(
     by = ledger.tables
     silver = silver_tables(spark, by, settings)
     common = shared_tables(spark, by, settings) if shared else []
-    tables = [*gold_tables(spark, by, settings, first=body.cuts_from), *silver, *common]
+    tables = [*gold_tables(by, settings, first=body.cuts_from), *silver, *common]
     old_runs = [runs_before(settings, now)] if shared else []
     notes = [] if plan is None else [f"Batch {plan.batch} is open: it is finished first."]
     notes += _removals(spark, by, settings, body, silver, old_runs)

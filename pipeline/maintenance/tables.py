@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,7 +28,7 @@ from pipeline.settings import Settings
 from pipeline.silver.tables import (
     committer,
     emptied_changes_table,
-    is_mapped,
+    mapped_tables,
     quarantine_table,
     statements_table,
     transactions_table,
@@ -45,7 +45,6 @@ class Table:
     for tables of which no version is named: all but gold's.
     """
 
-    layer: Literal["gold", "silver", "bronze", "ledger"]
     name: str
     stored: LakeTable
     named: tuple[int, ...] | None = None
@@ -72,12 +71,9 @@ def silver_tables(spark: Spark, tables: Tables, settings: Settings) -> list[Tabl
     lake = settings.layout
     items = read_items(spark, lake, settings.source)
     known = {(i.schema, i.table, i.version) for i in items if i.version is not None}
-    mapped = {
-        (i.schema, i.table, i.version) for i in items if i.definition and is_mapped(i.definition)
-    }
+    mapped = mapped_tables(items)
     found = [
         Table(
-            "silver",
             f"silver/{encode_part(schema)}/{encode_part(table)}/v{version}",
             emptied_changes_table(
                 lake, schema, table, version, mapped=(schema, table, version) in mapped
@@ -88,7 +84,7 @@ def silver_tables(spark: Spark, tables: Tables, settings: Settings) -> list[Tabl
     return _there(spark, tables, settings, found)
 
 
-def gold_tables(spark: Spark, tables: Tables, settings: Settings, *, first: int = 0) -> list[Table]:
+def gold_tables(tables: Tables, settings: Settings, *, first: int = 0) -> list[Table]:
     """The source's gold tables that cuts name, with the versions of those that are there now.
 
     Cuts of batches before `first` do not count. One that is damaged is left as it is.
@@ -101,7 +97,6 @@ def gold_tables(spark: Spark, tables: Tables, settings: Settings, *, first: int 
     latest = {(row["schema"], row["table"]): row for row in _entries(cuts)}
     return [
         Table(
-            "gold",
             f"gold/{encode_part(schema)}/{encode_part(table)}",
             LakeTable(gold_name(settings, schema, table), pa.schema([])),
             named=tuple(sorted(row["delta_version_distinct"])),
@@ -129,16 +124,16 @@ def shared_tables(spark: Spark, tables: Tables, settings: Settings) -> list[Tabl
     """Those that have rows of all the lake's sources."""
     lake = settings.layout
     found = [
-        Table("bronze", "bronze/segments", segments_table(lake)),
-        Table("bronze", "bronze/files", files_table(lake)),
-        Table("silver", "silver/transactions", transactions_table(lake)),
-        Table("silver", "silver/statements", statements_table(lake)),
-        Table("silver", "silver/quarantine", quarantine_table(lake)),
-        Table("gold", "gold/_cuts", cuts_table(lake)),
-        Table("gold", "gold/_cascades", cascades_table(lake)),
-        Table("ledger", "ledger/batches", batches(lake)),
-        Table("ledger", "ledger/definitions", definitions(lake)),
-        Table("ledger", "ledger/runs", runs(lake)),
+        Table("bronze/segments", segments_table(lake)),
+        Table("bronze/files", files_table(lake)),
+        Table("silver/transactions", transactions_table(lake)),
+        Table("silver/statements", statements_table(lake)),
+        Table("silver/quarantine", quarantine_table(lake)),
+        Table("gold/_cuts", cuts_table(lake)),
+        Table("gold/_cascades", cascades_table(lake)),
+        Table("ledger/batches", batches(lake)),
+        Table("ledger/definitions", definitions(lake)),
+        Table("ledger/runs", runs(lake)),
     ]
     return _there(spark, tables, settings, found)
 

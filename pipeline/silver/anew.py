@@ -10,13 +10,12 @@ its plan first, and then looks for the other's (see `maintenance.batch`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from pipeline.bronze.files import FileRow, read_files, stored_ordinals
 from pipeline.catalog.definitions import definitions, read_items
-from pipeline.catalog.items import TimelineItem
 from pipeline.errors import BinlakeError, ConcurrentRunError
 from pipeline.lake import Lake
 from pipeline.lake_tables.conditions import compare, equal
@@ -36,7 +35,7 @@ from pipeline.silver.tables import (
     changes_app,
     committer,
     emptied_changes_table,
-    is_mapped,
+    mapped_tables,
     quarantine_table,
     statements_table,
     transactions_table,
@@ -177,7 +176,8 @@ def begin(spark: Spark, settings: Settings, ledger: Ledger, plan: Plan, body: Si
     for what, shared in _shared(lake):
         _delete(tables, what, shared, source, plan.batch)
     places = body.begins.tables if body.begins else ()
-    mapped = _mapped(read_items(spark, lake, source))
+    # None once a run has deleted the items, when all is emptied.
+    mapped = mapped_tables(read_items(spark, lake, source))
 
     def clear(place: tuple[str, str, int]) -> None:
         table = emptied_changes_table(lake, *place, mapped=place in mapped)
@@ -192,16 +192,6 @@ def begin(spark: Spark, settings: Settings, ledger: Ledger, plan: Plan, body: Si
     # Last: they tell whose the tables are.
     _delete(tables, "definitions", definitions(lake), source, plan.batch)
     ledger.finish(plan, {MAINTAINED: maintained, **_record(replace(body, cut_lsn=0))})
-
-
-def _mapped(items: Iterable[TimelineItem]) -> frozenset[tuple[str, str, int]]:
-    """The tables of changes whose columns are mapped; none once a run has deleted the items, when
-    all is emptied."""
-    return frozenset(
-        (item.schema, item.table, item.version)
-        for item in items
-        if item.version is not None and item.definition and is_mapped(item.definition)
-    )
 
 
 def _record(body: SilverPlan) -> dict[str, object]:

@@ -107,7 +107,7 @@ class _Batch:
         targets = targets_of(self.spark, self.settings, self.body, batch, scratch)
         refs = self._refs()
         # What seeds bring to gold is in no segment.
-        new = None if self.body.seeded else sum(ref.end_pos - ref.start_pos for ref in refs)
+        new = None if self.body.seeded else sum(ref.size for ref in refs)
         expected(self.spark, new)
         try:
             decoded = self._decode(refs, destinations(targets, scratch), scratch)

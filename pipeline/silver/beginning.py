@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pipeline.catalog.start import Start, read_start
 from pipeline.settings import Settings
-from pipeline.silver.segments import Mark, lsn_of
+from pipeline.silver.segments import Mark, log_number, lsn_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,7 @@ def _place(start: Start, ordinals: Mapping[str, int]) -> Mark | None:
     file, position = start.place
     if file in ordinals:
         return ordinals[file], position
-    number = _number(file)
+    number = log_number(file)
     last = max(ordinals, key=lambda name: ordinals[name])
-    return None if number < _number(last) else (ordinals[last] + number - _number(last), position)
-
-
-def _number(file: str) -> int:
-    number = file.rpartition(".")[2]
-    return int(number) if number.isdigit() else 0
+    behind = number - log_number(last)
+    return None if behind < 0 else (ordinals[last] + behind, position)

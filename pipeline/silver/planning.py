@@ -30,7 +30,7 @@ from pipeline.silver.quarantine import given_up, retryable
 from pipeline.silver.refresh import FROM_START, Refresh
 from pipeline.silver.seeds import seed_ids
 from pipeline.silver.seen_before import Recognised, left_behind, recognise
-from pipeline.silver.segments import Mark, SegmentRef
+from pipeline.silver.segments import Mark, SegmentRef, log_number
 from pipeline.silver.standing import silver_standing
 from pipeline.silver.survey import catalog_options, definitions, find, in_log_order
 from pipeline.silver.table_names import TableNames
@@ -243,5 +243,4 @@ def _known_at(
 
 def _is_first(segment: SegmentRef) -> bool:
     """Whether it begins the first log that a server wrote: `binlog.000001`."""
-    number = segment.file.rpartition(".")[2]
-    return number.isdigit() and int(number) == FIRST_NUMBER and segment.start_pos == 0
+    return log_number(segment.file) == FIRST_NUMBER and segment.start_pos == 0

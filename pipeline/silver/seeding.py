@@ -25,7 +25,7 @@ from pipeline.server.version import server_number
 from pipeline.settings import Settings
 from pipeline.silver.decode import OFFSET_BITS
 from pipeline.silver.seeds import LogPlace, Seed, newest, refuse_seed
-from pipeline.silver.segments import Mark
+from pipeline.silver.segments import Mark, log_number
 
 NEEDLESS = "the table has begun anew, empty, since it was read: the log tells all of it"
 AGAIN = "Seed it again: binlake seed --table {name}."
@@ -115,7 +115,8 @@ class Reached:
 
     def is_before_all(self, place: LogPlace) -> bool:
         """Whether the lake has no such file, and later ones only."""
-        return bool(self.files) and all(_number(row.file) > _number(place[0]) for row in self.files)
+        number = log_number(place[0])
+        return bool(self.files) and all(log_number(row.file) > number for row in self.files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,8 +256,3 @@ def _require_all_executed(seed: Seed, before: Iterable[FileRow]) -> None:
 
 def _cut(text: str, longest: int = 200) -> str:
     return text if len(text) <= longest else f"{text[:longest]}…"
-
-
-def _number(file: str) -> int:
-    number = file.rpartition(".")[2]
-    return int(number) if number.isdigit() else 0

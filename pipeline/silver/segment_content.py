@@ -9,12 +9,14 @@ import heapq
 import pickle
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import TypeVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, functions as sf
 
 from pipeline import delta
+from pipeline.dealing import packed
 from pipeline.kernels import warm_first
 from pipeline.lake import Lake
 from pipeline.progress import Task
@@ -25,9 +27,9 @@ from pipeline.silver.segments import SegmentRef
 R = TypeVar("R")
 
 CHUNK_BYTES = 1 << 30
-"""At least as many bytes of segments go through one Spark job."""
+"""As many bytes of segments may always go through one Spark job …"""
 TASK_BYTES = 256 << 20
-"""At least as many for each task of a job: some files of bronze for each core."""
+"""… and as many for each of its tasks: some files of bronze for each core."""
 TURN_BYTES = 16 << 20
 """Segments are dealt out by which stretch of this size of their file they begin in."""
 UNEVEN = 1.25
@@ -72,17 +74,7 @@ def results_by_spark(
 
 def chunks(refs: Iterable[SegmentRef], tasks: int) -> Iterator[list[SegmentRef]]:
     """Runs of segments, enough together for one Spark job of so many tasks."""
-    most = max(CHUNK_BYTES, tasks * TASK_BYTES)
-    chunk: list[SegmentRef] = []
-    size = 0
-    for ref in refs:
-        chunk.append(ref)
-        size += ref.end_pos - ref.start_pos
-        if size >= most:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk
+    return packed(refs, attrgetter("size"), max(CHUNK_BYTES, tasks * TASK_BYTES))
 
 
 def content(
@@ -114,7 +106,7 @@ def are_even(refs: Sequence[SegmentRef], cores: int) -> bool:
     """Whether cores that take the next file each time they are done have about equal shares."""
     sizes: Counter[tuple[str, ...]] = Counter()
     for ref in refs:
-        sizes[ref.stored_in[:1]] += ref.end_pos - ref.start_pos
+        sizes[ref.stored_in[:1]] += ref.size
     shares = [0] * cores
     for size in sorted(sizes.values(), reverse=True):
         heapq.heapreplace(shares, shares[0] + size)

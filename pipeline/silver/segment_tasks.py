@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import TypeVar
 
 import pyarrow as pa
@@ -37,7 +38,7 @@ class Work:
     @property
     def size(self) -> int:
         """How many bytes of the log they are."""
-        return sum(map(_size, self.refs))
+        return sum(ref.size for ref in self.refs)
 
 
 def results(
@@ -69,11 +70,7 @@ def stored(
     refs: Sequence[SegmentRef], folder: str, source: str, tasks: int
 ) -> Iterator[StoredSegments]:
     """Segments dealt out to so many tasks, which find them in bronze's `folder`."""
-    for run in dealt(refs, _size, tasks):
+    for run in dealt(refs, attrgetter("size"), tasks):
         names = dict.fromkeys(name for ref in run for name in ref.stored_in)
         paths = tuple(f"{folder}/{name}" for name in names)
         yield StoredSegments(source, tuple(ref.place for ref in run), paths)
-
-
-def _size(ref: SegmentRef) -> int:
-    return ref.end_pos - ref.start_pos

@@ -34,6 +34,12 @@ def lsn_of(mark: Mark) -> int:
     return mark[0] << OFFSET_BITS | mark[1]
 
 
+def log_number(file: str) -> int:
+    """The number in a log's name; 0 where it has none."""
+    number = file.rpartition(".")[2]
+    return int(number) if number.isdigit() else 0
+
+
 @dataclass(frozen=True, slots=True)
 class SegmentRef:
     """A segment without its bytes: `end_pos` is where the next begins, `parts` its rows.
@@ -56,6 +62,11 @@ class SegmentRef:
     def place(self) -> Mark:
         """Where it begins."""
         return self.ordinal, self.start_pos
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.end_pos - self.start_pos
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import pyarrow as pa
 
@@ -10,6 +11,7 @@ from decoder import schemas
 from decoder.columns.registry import row_type
 from decoder.definition import TableDefinition
 from decoder.options import TypeOptions
+from pipeline.catalog.items import TimelineItem
 from pipeline.lake import Lake
 from pipeline.lake_tables.by_spark import SparkTables
 from pipeline.lake_tables.table import LakeTable
@@ -90,6 +92,15 @@ def changes_app(source: str, schema: str, table: str, version: int) -> str:
 def is_mapped(definition: TableDefinition) -> bool:
     """Whether a table has columns whose names Delta keeps only under other names in its files."""
     return any(_REFUSED.search(column.name) for column in definition.columns)
+
+
+def mapped_tables(items: Iterable[TimelineItem]) -> frozenset[tuple[str, str, int]]:
+    """The tables of changes (schema, table, version) whose columns are mapped."""
+    return frozenset(
+        (item.schema, item.table, item.version)
+        for item in items
+        if item.version is not None and item.definition and is_mapped(item.definition)
+    )
 
 
 def committer(spark: Spark, tables: Tables, table: LakeTable) -> Tables:

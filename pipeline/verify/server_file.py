@@ -55,7 +55,7 @@ class ServerTable:
 class ServerFile:
     """The file: where the server was, and what each table came to. `hashes` (`HASHES`): each row's.
 
-    `gtid_set` is empty and `file` None where the server had none, `server_uuid` empty for MariaDB.
+    `gtid_set` is empty and `file` None where the server had none.
     `has_gtids`: each of its transactions has one, so that an empty set is of a server without any;
     `gtids_logged`: those that its own log's state has, on MariaDB.
     """
@@ -70,7 +70,6 @@ class ServerFile:
     position: int | None
     tables: Mapping[TableName, ServerTable]
     server_id: int = 0
-    server_uuid: str = ""
     has_gtids: bool = False
     gtids_logged: str = ""
 
@@ -111,7 +110,6 @@ def read_server_file(spark: SparkSession, path: str) -> ServerFile:
         header["position"],
         {table.name: table for table in tables},
         header["server_id"],
-        header["server_uuid"],
         header["has_gtids"],
         header["gtids_logged"],
     )

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from decoder.columns.registry import reader
 from decoder.constants import ColumnType as T
 from decoder.definition import ColumnDefinition
-from decoder.errors import UnsupportedError
 from decoder.options import TypeOptions
 from decoder.plan import stored_width
 from tests.support.cells import column, values
@@ -59,14 +57,3 @@ def read_cell(data: bytes) -> None:
 def seeds_of_cells() -> Iterable[bytes]:
     """A few cells for each column."""
     return [bytes([number]) + cell for number in range(len(COLUMNS)) for cell in _SAMPLES]
-
-
-def undecoded() -> list[str]:
-    """The columns that have no reader: there should be none."""
-    found = []
-    for chosen in COLUMNS:
-        try:
-            reader(chosen, TypeOptions())
-        except UnsupportedError as error:
-            found.append(str(error))
-    return found

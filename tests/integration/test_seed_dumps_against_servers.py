@@ -51,7 +51,8 @@ def assert_same_rows(dump: Dump, rows: Rows) -> None:
     tables = {table.table: table for table in dump.tables}
     assert set(tables) >= set(rows)
     for name, (definition, logged) in rows.items():
-        left_out = tables[name].rounds(definition.columns)
+        # Servers print a FLOAT with six digits.
+        left_out = [c.name for c in definition.columns if c.type is T.FLOAT]
         assert_read_as_logged(definition, logged, read(tables[name], definition), left_out)
 
 

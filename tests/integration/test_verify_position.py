@@ -62,7 +62,7 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> MadeL
 
 def server_file(spark: SparkSession, gtids: str, file: str | None, at: int | None) -> ServerFile:
     hashes = spark.createDataFrame([], HASHES)
-    return ServerFile(hashes, "9.7", "", "null", (), gtids, file, at, {}, 1, "", bool(gtids), gtids)
+    return ServerFile(hashes, "9.7", "", "null", (), gtids, file, at, {}, 1, bool(gtids), gtids)
 
 
 def test_places_in_the_log_and_gtids_say_what_a_snapshot_is_of(lake: MadeLake) -> None:

@@ -203,7 +203,7 @@ def _existing(items: Sequence[TimelineItem], column: ColumnDefinition, raw: Any)
 
 def _inserted(items: Sequence[TimelineItem], column: ColumnDefinition, raw: Any) -> Value:
     model = items[-1].model
-    if model is None or model.defaults is None:
+    if model is None or not model.defaults:
         return Value(_value(column, raw), refused="the table is held")
     (default,) = (one for one in model.defaults if one.name == column.name)
     if default.reason:

@@ -154,7 +154,6 @@ def _dump(location: str, table: GivenTable, chunk: Callable[[str, str, int, str]
         time_zone=UTC,
         chunks=tuple(chunks),
         path=location,
-        exact=True,
     )
     return Dump(table.place, table.gtids, "", (dumped,))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from decoder.constants import ColumnType
+from decoder.constants import INSTANT_TYPES
 from decoder.definition import ColumnDefinition
 from pipeline.catalog.ddl import Session, effects
 from pipeline.catalog.effects import CreateTable
@@ -16,7 +16,6 @@ from pipeline.seed.errors import DumpError
 UTC = "+00:00"
 _CHARSETS = ("utf8mb4", "binary")
 """In which text is in a dump: as it is stored, where it is `binary`."""
-_INSTANTS = (ColumnType.TIMESTAMP, ColumnType.TIMESTAMP2)
 _WITHOUT_CHARSET = "its text is in {0}, which may have lost characters of the table's"
 
 
@@ -43,8 +42,7 @@ class DumpedTable:
 
     `statement` is its CREATE TABLE, read with `sql_mode`. `columns` are those that the rows hold,
     in their order (None: all of the table). `time_zone` is the session's that its TIMESTAMPs are
-    printed in, `charset` the one that its text is in. `exact`: FLOATs are there with all digits,
-    which no server prints by itself.
+    printed in, `charset` the one that its text is in.
     """
 
     schema: str
@@ -56,7 +54,6 @@ class DumpedTable:
     columns: tuple[str, ...] | None = None
     chunks: Sequence[Chunk] = field(default=(), repr=False)
     path: str = ""
-    exact: bool = False
 
     def __str__(self) -> str:
         return f"{self.schema}.{self.table}"
@@ -68,19 +65,13 @@ class DumpedTable:
         held = {name.casefold() for name in self.columns}
         return tuple(column.name for column in columns if column.name.casefold() not in held)
 
-    def rounds(self, columns: Sequence[ColumnDefinition]) -> tuple[str, ...]:
-        """Those of the columns that the rows hold with six digits only, as servers print FLOAT."""
-        if self.exact:
-            return ()
-        return tuple(column.name for column in columns if column.type == ColumnType.FLOAT)
-
     def require_readable(self, columns: Sequence[ColumnDefinition]) -> None:
         """DumpError where the rows do not tell these columns' values."""
         if not self.chunks:
             return
         if lacks := self.lacks(columns):
             raise lacking(self.path, str(self), lacks)
-        instants = [column.name for column in columns if column.type in _INSTANTS]
+        instants = [column.name for column in columns if column.type in INSTANT_TYPES]
         if instants and self.time_zone != UTC:
             raise DumpError(
                 self.path,

@@ -14,11 +14,10 @@ import pyarrow.compute as pc
 
 from decoder.columns.addresses import BYTES
 from decoder.columns.cells import CellError
-from decoder.constants import ColumnType as T
+from decoder.constants import INSTANT_TYPES, ColumnType as T
 from decoder.definition import ColumnDefinition
 from pipeline.seed.dumps.cell_rows import addresses
 
-_INSTANTS = (T.TIMESTAMP, T.TIMESTAMP2)
 _DATETIMES = (T.DATETIME, T.DATETIME2)
 _ISO = "%Y-%m-%d %H:%M:%S"
 
@@ -64,11 +63,11 @@ def _floats(column: ColumnDefinition, values: pa.Array) -> pa.Array:
 
 def _timestamps(column: ColumnDefinition, values: pa.Array) -> pa.Array:
     zoned = values.type.tz is not None
-    if column.type in _INSTANTS and not zoned:
+    if column.type in INSTANT_TYPES and not zoned:
         raise TypeError("a TIMESTAMP is an instant, and this has no time zone")
     if column.type in _DATETIMES and zoned:
         raise TypeError("a DATETIME has no time zone, and this has one")
-    if column.type not in (*_INSTANTS, *_DATETIMES):
+    if column.type not in (*INSTANT_TYPES, *_DATETIMES):
         raise TypeError(f"the table's column is {column.type.name}")
     # An instant is a count since 1970, whatever its zone is called.
     micros = values.cast(pa.timestamp("us", values.type.tz)).cast(pa.int64())

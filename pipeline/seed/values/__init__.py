@@ -7,6 +7,6 @@ in `pipeline.seed.selection`.
 
 from __future__ import annotations
 
-from pipeline.seed.values.rows import RowReader, SeedRows, row_reader
+from pipeline.seed.values.rows import RowReader, row_reader
 
-__all__ = ["RowReader", "SeedRows", "row_reader"]
+__all__ = ["RowReader", "row_reader"]

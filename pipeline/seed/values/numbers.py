@@ -20,17 +20,10 @@ from decoder.columns.bits import bit_reader
 from decoder.columns.cells import CellError, Cells, Column, ColumnReader
 from decoder.columns.decimals import LARGEST_DECIMAL128
 from decoder.columns.integers import integer_reader, year_reader
-from decoder.constants import ColumnType
+from decoder.constants import INTEGER_BITS, ColumnType
 from decoder.definition import ColumnDefinition
 from pipeline.seed.values.cell_bytes import cells_of, refuse
 
-_BITS = {
-    ColumnType.TINY: 8,
-    ColumnType.SHORT: 16,
-    ColumnType.INT24: 24,
-    ColumnType.LONG: 32,
-    ColumnType.LONGLONG: 64,
-}
 _FIRST_YEAR, _LAST_YEAR = 1901, 2155
 _DIGITS = r"^-?[0-9]+$"
 _DECIMAL = r"^-?[0-9]*\.?[0-9]+$"
@@ -191,7 +184,7 @@ def _none(numbers: Any) -> Any:
 
 def printed_integer(column: ColumnDefinition) -> NumberReader:
     """The reader of TINYINT, SMALLINT, MEDIUMINT, INT or BIGINT, padded by ZEROFILL or not."""
-    half = 1 << (_BITS[column.type] - 1)
+    half = 1 << (INTEGER_BITS[column.type] - 1)
     limits = _Range(0, 2 * half - 1) if column.unsigned else _Range(-half, half - 1)
     kind = f"{column.type.name}{' UNSIGNED' if column.unsigned else ''}"
     return NumberReader(integer_reader(column).arrow_type, _DIGITS, kind, limits)

@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 
 from decoder.columns.cells import CellError, Column
 from decoder.definition import TableDefinition
-from decoder.lossy import LossyValues
 from decoder.options import TypeOptions
 from pipeline.seed.errors import SeedValueError
 from pipeline.seed.values.cell_bytes import PrintedReader
 from pipeline.seed.values.registry import printed_reader
-
-
-@dataclass(frozen=True, slots=True)
-class SeedRows:
-    """Rows, and which of their values Arrow's types cannot hold as they are stored."""
-
-    batch: pa.RecordBatch
-    lossy: tuple[LossyValues, ...] = ()
 
 
 class RowReader:
@@ -47,23 +37,11 @@ class RowReader:
 
         `part` and `rows_before` tell an error where the rows are from. Raises SeedValueError.
         """
-        return self.read_rows(cells, part=part, rows_before=rows_before).batch
-
-    def read_rows(
-        self, cells: Sequence[pa.Array], *, part: str = "", rows_before: int = 0
-    ) -> SeedRows:
-        """The same, with what was lost of them."""
-        columns = [
-            self._column(place, printed, part, rows_before)
+        arrays = [
+            self._column(place, printed, part, rows_before).array
             for place, printed in enumerate(self._checked(cells))
         ]
-        arrays = [column.array for column in columns]
-        lossy = tuple(
-            LossyValues(name, column.lossy)
-            for name, column in zip(self.schema.names, columns, strict=True)
-            if len(column.lossy)
-        )
-        return SeedRows(pa.RecordBatch.from_arrays(arrays, schema=self.schema), lossy)
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _checked(self, cells: Sequence[pa.Array]) -> Sequence[pa.Array]:
         if len(cells) != len(self._readers):

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pipeline.settings import SYSTEM_SCHEMAS
+from pipeline.sql_text import quoted, unquoted
 
 ALL = "ALL PRIVILEGES"
 _NAME = r"(\*|`(?:[^`]|``)+`)"
@@ -31,9 +32,9 @@ class Scope:
         if self.schema is None:
             return "*.*"
         if self.table is not None:
-            return f"{_quoted(self.schema)}.{_quoted(self.table)}"
+            return f"{quoted(self.schema)}.{quoted(self.table)}"
         pattern = re.sub(r"([\\_%])", r"\\\1", self.schema) if wildcards else self.schema
-        return f"{_quoted(pattern)}.*"
+        return f"{quoted(pattern)}.*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ def _grant(line: str) -> Grant | None:
         return None
     verb, what, schema, table = match.groups()
     named = frozenset(name.strip() for name, columns in _PRIVILEGE.findall(what) if not columns)
-    return Grant(named, Scope(_unquoted(schema), _unquoted(table)), verb == "REVOKE")
+    return Grant(named, Scope(_named(schema), _named(table)), verb == "REVOKE")
 
 
 def _lies_in(revoked: Scope, scope: Scope) -> bool:
@@ -115,9 +116,5 @@ def _matches(pattern: str, schema: str) -> bool:
     return re.fullmatch(regex, schema, re.DOTALL) is not None
 
 
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
-
-
-def _unquoted(name: str) -> str | None:
-    return None if name == "*" else name[1:-1].replace("``", "`")
+def _named(name: str) -> str | None:
+    return None if name == "*" else unquoted(name)

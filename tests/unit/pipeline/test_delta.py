@@ -198,7 +198,7 @@ def test_two_writers_of_different_steps_that_create_a_table_both_write(
 def test_a_step_that_always_loses_says_that_another_run_holds_it(
     monkeypatch: pytest.MonkeyPatch, table: str
 ) -> None:
-    monkeypatch.setattr("pipeline.delta.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("pipeline.delta_conflicts.time.sleep", lambda seconds: None)
     tries: list[int] = []
 
     def lose() -> None:

@@ -179,7 +179,8 @@ def test_timestamps_may_be_null_where_the_session_says_so() -> None:
 def test_a_column_that_counts_up_goes_on_doing_so() -> None:
     columns = "id int AUTO_INCREMENT PRIMARY KEY, b varchar(3)"
     change = after("CHANGE id `Id` bigint AUTO_INCREMENT", columns)
-    assert change.model == TableModel("Id", keys=(Key("PRIMARY", ("Id",), (0,)),))
+    key = Key("PRIMARY", ("Id",), (0,))
+    assert change.model == TableModel("Id", defaults=(ColumnDefault("Id"),), keys=(key,))
     with pytest.raises(NotAppliedError, match="AUTO_INCREMENT"):
         after("CHANGE id id bigint AUTO_INCREMENT", columns, known=False)
     zeros = ConversionMode(int(SqlMode.STRICT_ALL_TABLES | SqlMode.NO_AUTO_VALUE_ON_ZERO))

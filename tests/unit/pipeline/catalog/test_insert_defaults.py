@@ -35,7 +35,7 @@ def model(*statements: str, **options: Any) -> TableModel:
 
 def told(*statements: str, **options: Any) -> dict[str, Any]:
     """By column the DEFAULT that is in force in the end."""
-    defaults = model(*statements, **options).defaults or ()
+    defaults = model(*statements, **options).defaults
     return {d.name: UNKNOWN if d.reason else d.text for d in defaults}
 
 
@@ -115,7 +115,7 @@ def test_a_default_of_a_column_that_is_not_there_holds_the_table() -> None:
 @pytest.mark.parametrize("mariadb", [True, False])
 def test_mariadb_alone_does_not_log_columns_that_it_computes(*, mariadb: bool) -> None:
     create = "CREATE TABLE t (id int PRIMARY KEY, a int AS (id + 1) VIRTUAL)"
-    defaults = model(create, mariadb=mariadb).defaults or ()
+    defaults = model(create, mariadb=mariadb).defaults
     assert {d.name: d.unlogged for d in defaults} == {"id": False, "a": mariadb}
 
 
@@ -123,7 +123,7 @@ def test_mariadb_s_generated_columns_keep_their_expressions() -> None:
     create = "CREATE TABLE t (id int PRIMARY KEY, a int, g int AS (a + 1) PERSISTENT)"
     alter = "ALTER TABLE t RENAME COLUMN a TO b"
     made = model(create, alter, mariadb=True)
-    kept = {d.name: printed_expression(d.expression) for d in made.defaults or ()}
+    kept = {d.name: printed_expression(d.expression) for d in made.defaults}
     assert kept == {"id": "", "b": "", "g": "b + 1"}
     assert TableModel.from_json(made.to_json()) == made
 
@@ -131,7 +131,7 @@ def test_mariadb_s_generated_columns_keep_their_expressions() -> None:
 def test_a_model_is_read_back() -> None:
     made = model(CREATE)
     assert TableModel.from_json(made.to_json()) == made
-    assert TableModel().with_defaults([ColumnDefault("a")]).defaults is None
+    assert TableModel().with_defaults([ColumnDefault("a")]).defaults == (ColumnDefault("a"),)
 
 
 @pytest.mark.parametrize(

@@ -246,5 +246,5 @@ def test_the_defaults_that_conf_tells_are_in_force_from_the_first_row_on() -> No
     observed = log.timeline.new[-1]
     assert observed.kind == "observed"
     assert observed.model is not None
-    defaults = {default.name: default.text for default in observed.model.defaults or ()}
+    defaults = {default.name: default.text for default in observed.model.defaults}
     assert defaults == {"id": "0", "a": "8", "b": "0"}

@@ -16,7 +16,7 @@ from pipeline.maintenance.tables import Table
 from pipeline.maintenance.upkeep import Due, Keeper
 
 NO_SPARK: Any = None
-TABLE = Table("gold", "gold/shop/t", LakeTable("s3a://lake/gold/shop/t", pa.schema([])), named=())
+TABLE = Table("gold/shop/t", LakeTable("s3a://lake/gold/shop/t", pa.schema([])), named=())
 
 
 def test_a_table_that_is_written_is_left_and_a_lake_that_is_lost_ends_it(

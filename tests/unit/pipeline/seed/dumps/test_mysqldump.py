@@ -72,11 +72,6 @@ def test_generated_columns_that_are_not_dumped_are_told(dump: OpenDump) -> None:
         next(table.chunks[0].cells(all_columns(table)))
 
 
-def test_columns_of_few_digits_are_told(dump: OpenDump) -> None:
-    (table,) = dump(HEAD + "CREATE TABLE `t` (a FLOAT, b DOUBLE, c FLOAT(7,3));\n").tables
-    assert table.rounds(all_columns(table)) == ("a", "c")
-
-
 def test_chunks_are_whole_inserts(dump: OpenDump, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mysqldump, "CHUNK", 3 * len(INSERT))
     text = HEAD + TABLE + INSERT * 10
