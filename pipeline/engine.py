@@ -27,7 +27,7 @@ from pipeline.progress import Task
 from pipeline.sessions import is_connected, master_of, tasks_of_a_job
 from pipeline.settings import Settings
 from pipeline.shipping import on_this_machine
-from pipeline.spark import STARTED_ELSEWHERE, cores
+from pipeline.spark import DATABRICKS, cores
 from pipeline.starting import Spark, started
 from pipeline.submitted import is_submitted
 
@@ -73,15 +73,20 @@ class Engine(Protocol):
 def engine_of(spark: Spark, settings: Settings, size: int) -> Engine:
     """The engine for tasks that read so many bytes together, as `engine` in conf says."""
     small = size <= SMALL and _is_alone(spark)
-    if settings.engine == "local" or (settings.engine == "auto" and small):
+    local = settings.engine == "local" or (settings.engine == "auto" and small)
+    if local and not _is_job():
         return LocalEngine(cores(master_of(spark)))
     return SparkEngine(spark)
 
 
+def _is_job() -> bool:
+    """Return whether spark-submit or Databricks started this program: its driver is not for tasks,
+    and may be much smaller than its workers."""
+    return is_submitted() or DATABRICKS in os.environ
+
+
 def _is_alone(spark: Spark) -> bool:
-    """Whether Spark has this machine only, and is there for this program only."""
-    if is_submitted() or any(name in os.environ for name in STARTED_ELSEWHERE):
-        return False
+    """Return whether Spark has this machine only."""
     return not is_connected(spark) and on_this_machine(master_of(spark))
 
 

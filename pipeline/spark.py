@@ -101,7 +101,9 @@ RELIED_ON = {
 
 CONNECT = "sc://"
 """What a master begins with that is a server of Spark Connect."""
-STARTED_ELSEWHERE = ("SPARK_REMOTE", "DATABRICKS_RUNTIME_VERSION")
+DATABRICKS = "DATABRICKS_RUNTIME_VERSION"
+"""A variable of the environment of Databricks' jobs and notebooks."""
+STARTED_ELSEWHERE = ("SPARK_REMOTE", DATABRICKS)
 """Variables of an environment in which Spark is there already."""
 
 SUBSTITUTION = {"spark.sql.variable.substitute": "false"}

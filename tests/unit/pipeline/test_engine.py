@@ -111,7 +111,9 @@ def test_no_task_goes_on_after_a_signal(number: signal.Signals) -> None:
         ("auto", SMALL + 1, {}, SparkEngine),
         ("auto", 1, {"PYSPARK_GATEWAY_PORT": "1"}, SparkEngine),  # spark-submit
         ("auto", 1, {"DATABRICKS_RUNTIME_VERSION": "17"}, SparkEngine),
-        ("local", SMALL + 1, {"PYSPARK_GATEWAY_PORT": "1"}, LocalEngine),
+        ("local", SMALL + 1, {}, LocalEngine),
+        ("local", 1, {"PYSPARK_GATEWAY_PORT": "1"}, SparkEngine),
+        ("local", 1, {"DATABRICKS_RUNTIME_VERSION": "17"}, SparkEngine),
         ("spark", 1, {}, SparkEngine),
     ],
 )
