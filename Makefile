@@ -19,7 +19,7 @@ SECONDS ?= 120
 SEED ?= 1
 COUNT ?= 100
 
-.PHONY: help demo airflow test test-long lint types format fuzz bench bench-gold bench-small bench-peers bench-scaling bench-capture bench-seed bench-verify bench-suite bench-debezium soak soak-sizes soak-histories wheel lock setup clean distclean
+.PHONY: help demo airflow test test-long lint types format fuzz bench bench-gold bench-small bench-peers bench-scaling bench-capture bench-seed bench-verify bench-suite mutants bench-debezium soak soak-sizes soak-histories wheel lock setup clean distclean
 
 help:  ## list the targets
 	@echo "make TARGET, where TARGET is one of"
@@ -81,6 +81,9 @@ bench-verify: $(READY)  ## compare a table of a real server with gold, equal and
 
 bench-suite: $(READY)  ## time the tests, and write where the time goes to docs/testing.md
 	$(BIN)/python -m benchmarks.suite $(ARGS)
+
+mutants: $(READY)  ## break the product in one place after the other: tests must notice each (ten minutes)
+	$(BIN)/python -m benchmarks.mutants $(ARGS)
 
 bench-debezium: $(READY)  ## time files to gold against Debezium capturing the same load from the server (two hours, 45 GB of disk)
 	$(BIN)/python -m benchmarks.debezium $(ARGS)

@@ -1,0 +1,202 @@
+"""Does the suite notice when the product is wrong? Each mutant is a fault that users would pay for.
+
+A copy of the repository gets one fault at a time, and the tests that should notice it are run
+there; a mutant that they all pass has survived. Run: `make mutants`, or
+`python -m benchmarks.mutants NAME…` for some. Exit code 1 if one survives.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+ROOT = Path(__file__).parents[1]
+LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*", "dist", "lake")
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A fault: in `file`, the only occurrence of `text` becomes `wrong`; `tests` should notice it.
+
+    `compiled`: kernels must be. Otherwise they run as Python, since each change of the decoder
+    would compile all of them again.
+    """
+
+    name: str
+    file: str
+    text: str
+    wrong: str
+    tests: Sequence[str]
+    compiled: bool = False
+
+    def apply(self, root: Path) -> None:
+        """Change the file in a copy of the repository. Raises ValueError if the text is not there
+        exactly once."""
+        path = root / self.file
+        source = path.read_text(encoding="utf-8")
+        if source.count(self.text) != 1:
+            raise ValueError(f"{self.name}: {self.file} does not have {self.text!r} once")
+        path.write_text(source.replace(self.text, self.wrong), encoding="utf-8")
+
+
+MUTANTS = (
+    Mutant(
+        "MEDIUMINT without its sign",
+        "decoder/memory.py",
+        "load_u16(buffer, position) | load_i8(buffer, position + 2) << 16",
+        "load_u16(buffer, position) | load_u8(buffer, position + 2) << 16",
+        ("tests/unit/decoder/columns/test_numbers.py",),
+    ),
+    Mutant(
+        "DECIMAL with the other sign",
+        "decoder/columns/decimals.py",
+        "negative = -1 if stored & sign == 0 else 0",
+        "negative = -1 if stored & sign != 0 else 0",
+        ("tests/unit/decoder/columns/test_numbers.py",),
+    ),
+    Mutant(
+        "checksums not verified",
+        "decoder/framing.py",
+        "return int(crc32(buffer, position, end, tables) == stored)",
+        "return 1",
+        ("tests/unit/decoder/test_framing.py",),
+    ),
+    Mutant(
+        "compressed transactions skipped",
+        "decoder/payloads.py",
+        "            if _hold_whole_events(frames, ends):\n",
+        "            if not _hold_whole_events(frames, ends):\n",
+        ("tests/unit/decoder/test_stream_payloads.py",),
+        compiled=True,
+    ),
+    Mutant(
+        "a transaction's fault dropped",
+        "decoder/faults.py",
+        "            self._open[transaction] = fault\n",
+        "            pass\n",
+        ("tests/unit/decoder/test_stream_faults.py",),
+        compiled=True,
+    ),
+    Mutant(
+        "a missing file not reported",
+        "pipeline/bronze/continuity.py",
+        "    if gap:\n        return gap\n",
+        "    if gap:\n        return None\n",
+        ("tests/unit/pipeline/bronze/test_continuity.py",),
+        compiled=True,
+    ),
+    Mutant(
+        "a step done twice",
+        "pipeline/lake_tables/native.py",
+        "return reached is not None and reached >= step.version",
+        "return reached is not None and reached > step.version",
+        ("tests/unit/pipeline/lake_tables/test_native.py",),
+        compiled=True,
+    ),
+    Mutant(
+        "old rows read with the latest names",
+        "pipeline/silver/table_names.py",
+        "return known[place - 1][1] if place else shown",
+        "return known[-1][1] if known else shown",
+        ("tests/unit/pipeline/catalog/test_minimal_metadata.py",),
+        compiled=True,
+    ),
+    Mutant(
+        "ghosts of changed keys",
+        "pipeline/gold/fold.py",
+        "    if key_changes:\n",
+        "    if not key_changes:\n",
+        ("tests/spark/pipeline/gold/test_fold.py",),
+        compiled=True,
+    ),
+    Mutant(
+        "columns that MINIMAL leaves out become NULL",
+        "pipeline/gold/partial.py",
+        "sf.when(kept, nothing).otherwise(missing).alias(MISSING)",
+        "sf.when(kept, nothing).otherwise(nothing).alias(MISSING)",
+        ("tests/spark/pipeline/gold/test_partial.py",),
+        compiled=True,
+    ),
+    Mutant(
+        "rows that were rolled back applied",
+        "pipeline/gold/changes.py",
+        'sf.broadcast(ranges), rolled_back, "left_anti"',
+        'sf.broadcast(ranges), rolled_back, "left_semi"',
+        ("tests/integration/test_gold_apply.py",),
+        compiled=True,
+    ),
+    Mutant(
+        "rows lost where changes are few",
+        "pipeline/gold/few_changes.py",
+        "    return tables.read(table, where)\n",
+        "    return tables.read(table, where)[:-1]\n",
+        ("tests/integration/test_gold_few_changes.py",),
+        compiled=True,
+    ),
+    Mutant(
+        "keys taken for new that gold has",
+        "pipeline/lake_tables/table_log.py",
+        "pc.greater_equal(greatest, low)",
+        "pc.greater(greatest, low)",
+        ("tests/spark/pipeline/lake_tables/test_table_log.py",),
+        compiled=True,
+    ),
+    Mutant(
+        "a held table published as if it were not",
+        "pipeline/gold/cut.py",
+        '"held": state.holds(table) is not None or table.to_lsn < state.cut_lsn',
+        '"held": False',
+        ("tests/integration/test_gold_apply.py",),
+        compiled=True,
+    ),
+)
+
+
+def main() -> int:
+    """Try the mutants named on the command line, or all."""
+    screen, survivors = Console(), []
+    chosen = [mutant for mutant in MUTANTS if mutant.name in sys.argv[1:] or not sys.argv[1:]]
+    for mutant in chosen:
+        noticed = is_noticed(mutant)
+        screen.print(f"{'noticed' if noticed else 'SURVIVED'}: {mutant.name}")
+        survivors += [] if noticed else [mutant]
+    screen.print(f"{len(chosen) - len(survivors)} of {len(chosen)} were noticed")
+    return 1 if survivors else 0
+
+
+def is_noticed(mutant: Mutant) -> bool:
+    """Return whether the tests fail in a copy of the repository that has the fault, and pass in one
+    without it. Raises RuntimeError if they fail there too, or cannot be run."""
+    with tempfile.TemporaryDirectory() as folder:
+        copied = Path(shutil.copytree(ROOT, Path(folder) / ROOT.name, ignore=LEFT_OUT))
+        if not _pass(mutant, copied):
+            raise RuntimeError(f"{mutant.name}: the tests fail without it")
+        mutant.apply(copied)
+        return not _pass(mutant, copied)
+
+
+def _pass(mutant: Mutant, copied: Path) -> bool:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *mutant.tests],
+        cwd=copied,
+        env={**os.environ, **({} if mutant.compiled else {"NUMBA_DISABLE_JIT": "1"})},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        raise RuntimeError(f"{mutant.name}: pytest ended with {done.returncode}\n{done.stdout}")
+    return done.returncode == pytest.ExitCode.OK
+
+
+if __name__ == "__main__":
+    sys.exit(main())
