@@ -6,16 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
-from pipeline import delta
 from pipeline.bronze.files import FileRow, read_files
 from pipeline.bronze.job import run
 from pipeline.bronze.restore import FETCH_BYTES, restore
+from pipeline.bronze.tables import segments_table
 from pipeline.lake import Lake
+from pipeline.lake_tables.opening import tables_of
 from pipeline.progress import QuietProgress
 from pipeline.report import LayerReport
 from pipeline.settings import Settings
+from pipeline.starting import Spark
 from tests.support.encrypted_log import encrypted
 
 FILES = sorted((Path(__file__).parents[2] / "demo" / "binlogs").glob("binlog.0*"))
@@ -34,7 +35,7 @@ def _die(*_: object, **__: object) -> None:
 class Bronze:
     """A folder of input and a lake; small segments, so that there are several to a file."""
 
-    def __init__(self, spark: SparkSession, folder: Path, keyring: str | None = None) -> None:
+    def __init__(self, spark: Spark, folder: Path, keyring: str | None = None) -> None:
         self.spark = spark
         self.input = folder / "logs"
         self.lake = Lake(str(folder / "lake"))
@@ -82,14 +83,19 @@ class Bronze:
     def segments(self) -> list[tuple[Any, ...]]:
         """Everything but which batch wrote it."""
         columns = ("file", "ordinal", "start_pos", "end_pos", "part", "sha256", "transactions")
-        rows = delta.read(self.spark, self.lake.segments).select(*columns).collect()
-        return sorted(tuple(row) for row in rows)
+        return sorted(tuple(row.values()) for row in self.stored(*columns))
+
+    def stored(self, *columns: str) -> list[dict[str, Any]]:
+        """These columns of every row of `bronze/segments`."""
+        table = segments_table(self.lake)
+        rows = tables_of(self.spark, self.lake).read(table, columns=columns)
+        found: list[dict[str, Any]] = rows.select(columns).to_pylist()
+        return found
 
     def holds(self, *files: Path) -> bool:
         """Whether the segments, one after the other, are these files."""
         columns = ("file", "start_pos", "part", "content")
-        rows = delta.read(self.spark, self.lake.segments).select(*columns).collect()
         held: dict[str, bytes] = {}
-        for row in sorted(rows, key=lambda row: row[:3]):
-            held[row["file"]] = held.get(row["file"], b"") + bytes(row["content"])
+        for file, _, _, content in sorted(tuple(row.values()) for row in self.stored(*columns)):
+            held[file] = held.get(file, b"") + content
         return all(held[file.name] == file.read_bytes() for file in files)

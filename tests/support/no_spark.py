@@ -1,10 +1,12 @@
-"""A session in the place of Spark's, for what is to work without one."""
+"""Stand-ins for Spark's session, for tests of what works without one."""
 
 from __future__ import annotations
 
 from typing import cast
 
 from pyspark.sql import SparkSession
+
+from pipeline.starting import StartingSpark
 
 
 class _Untouched:
@@ -17,3 +19,12 @@ class _Untouched:
 
 
 NO_SPARK = cast(SparkSession, _Untouched())
+
+
+def _refused() -> SparkSession:
+    raise AssertionError("Spark is started")
+
+
+NEVER_STARTED = StartingSpark(_refused, "local[2]")
+"""Spark on two cores of this machine, which fails the test that starts it: for jobs that ask where
+tasks run, which `NO_SPARK` does not tell."""

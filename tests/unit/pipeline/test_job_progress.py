@@ -1,51 +1,20 @@
-"""What is told of Spark's jobs while they run."""
+"""What is told of the jobs of a Spark that cannot be asked."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-
-import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
 
 from pipeline import job_progress
 from pipeline.job_progress import following
-from pipeline.progress import Task
 from tests.support.counted_progress import CountedTask
-
-
-def slowly(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        time.sleep(0.3)
-        yield batch
-
-
-def test_the_tasks_of_a_job_advance_it_and_its_end_completes_it(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(job_progress, "INTERVAL", 0.05)
-    told = CountedTask()
-    task: Task = told
-    with following(spark, task, 1000):
-        spark.range(0, 6, 1, 6).mapInArrow(slowly, "id BIGINT").collect()
-    assert sum(told.amounts) == 1000
-    assert len([amount for amount in told.amounts if 0 < amount < 1000]) > 1
-
-
-def test_a_job_that_fails_completes_nothing(spark: SparkSession) -> None:
-    told = CountedTask()
-    with pytest.raises(ZeroDivisionError), following(spark, told, 1000):
-        raise ZeroDivisionError
-    assert sum(told.amounts) == 0
-    assert spark.sparkContext.getLocalProperty("spark.jobGroup.id") is None
+from tests.support.no_spark import NO_SPARK
 
 
 def test_where_spark_cannot_be_asked_the_end_tells_all(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(job_progress, "_context", lambda _: None)
     told = CountedTask()
-    with following(spark, told, 7):
+    with following(NO_SPARK, told, 7):
         assert told.amounts == []
     assert told.amounts == [7]

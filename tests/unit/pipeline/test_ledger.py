@@ -11,11 +11,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
-from pyspark.sql import SparkSession
 
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake
-from pipeline.lake_tables.by_spark import SparkTables
 from pipeline.lake_tables.native import NativeTables
 from pipeline.lake_tables.table import LakeTable, Step
 from pipeline.ledger import Ledger, Plan, figures
@@ -276,25 +274,6 @@ def test_rows_that_were_put_into_one_file_are_found(lake: Lake) -> None:
     assert opened is not None
     assert (last.batch, blog.record("gold"), opened.body) == (3, {"done": 2}, {"n": 3})
     assert Ledger(NO_SPARK, lake, "").history()[:-1] == history
-
-
-def test_where_only_spark_has_the_tables_all_is_the_same(spark: SparkSession, lake: Lake) -> None:
-    tables = SparkTables(spark, lake)
-    slow, quick = (Ledger.of(tables, "shop") for _ in range(2))
-    assert slow.open("gold") is None
-    plan = quick.propose("gold", {"by": "quick"})
-    assert slow.propose("gold", {"by": "slow"}) == plan
-    assert [ledger.wrote(plan) for ledger in (slow, quick)] == [False, True]
-    slow.finish(plan, {"cut_lsn": 7})
-    quick.finish(plan, {"cut_lsn": 8})
-    second = slow.propose("gold", {"by": "slow"})
-    assert slow.wrote(second)
-    again = Ledger.of(tables, "shop")
-    assert (again.last("gold"), again.open("gold")) == (plan, second)
-    assert again.finished("gold", 1) == (plan, {"cut_lsn": 7})
-    assert again.batch_with("gold", "cut_lsn", 7) == 1
-    assert Ledger.of(tables, "").history() == Ledger(NO_SPARK, lake, "").history()
-    assert Ledger.of(tables, "").last_entries() == Ledger(NO_SPARK, lake, "").last_entries()
 
 
 @pytest.mark.parametrize("number", [None, FORMAT - 1, FORMAT + 1])

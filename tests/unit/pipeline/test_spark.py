@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from pipeline.settings import Settings
 from pipeline.spark import (
@@ -15,11 +14,9 @@ from pipeline.spark import (
     COLLECTOR,
     COMPILER,
     QUICK,
-    RELIED_ON,
     configuration,
     cores,
     log4j,
-    session,
     with_defaults,
 )
 
@@ -76,21 +73,3 @@ def test_a_driver_can_be_reached_by_its_workers(
     found = configuration(Settings.load(None, spark={"master": master}))
     assert found["spark.master"] == master
     assert ("spark.driver.host" in found) is master.startswith("local")
-
-
-def test_an_active_session_is_taken_or_one_like_it_on_which_values_do_not_depend(
-    spark: SparkSession,
-) -> None:
-    spark.createDataFrame([], "nothing int")  # another test's may be the active one
-    assert session(Settings()) is spark
-    other = spark.newSession()
-    other.conf.set("spark.sql.session.timeZone", "America/New_York")
-    other.conf.set("spark.sql.shuffle.partitions", "3")
-    other.createDataFrame([], "nothing int")
-    try:
-        found = session(Settings())
-    finally:
-        spark.createDataFrame([], "nothing int")
-    assert {name: found.conf.get(name) for name in RELIED_ON} == RELIED_ON
-    assert found.conf.get("spark.sql.shuffle.partitions") == "3"
-    assert other.conf.get("spark.sql.session.timeZone") == "America/New_York"

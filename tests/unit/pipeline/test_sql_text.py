@@ -1,38 +1,8 @@
-"""Names and texts of any characters, as Spark reads them."""
+"""How SQL names a lake's tables."""
 
 from __future__ import annotations
 
-import pytest
-from pyspark.sql import SparkSession
-
-from pipeline.sql_text import in_sql, literal, quoted
-
-TEXTS = [
-    "",
-    "plain",
-    "it's",
-    '"',
-    "\\",
-    "\\'",
-    "a\nb\t\0",
-    "%_\\%",
-    "`",
-    "é ☃ 😀",
-    "${x}",
-    "--",
-    "/*",
-]
-
-
-def test_texts_are_themselves(spark: SparkSession) -> None:
-    row = spark.sql(f"SELECT {', '.join(map(literal, TEXTS))}").first()
-    assert row is not None
-    assert list(row) == TEXTS
-
-
-@pytest.mark.parametrize("name", [text for text in TEXTS if text])
-def test_names_are_themselves(spark: SparkSession, name: str) -> None:
-    assert spark.sql(f"SELECT 1 AS {quoted(name)}").columns == [name]
+from pipeline.sql_text import in_sql
 
 
 def test_a_path_is_a_delta_table_and_a_name_stays_one() -> None:

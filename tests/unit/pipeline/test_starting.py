@@ -15,7 +15,6 @@ from pipeline.lake_tables.native import NativeTables
 from pipeline.lake_tables.opening import tables_of
 from pipeline.sessions import is_connected, master_of
 from pipeline.settings import Settings
-from pipeline.spark import spark_for
 from pipeline.starting import LITTLE, StartingSpark, expected, started
 
 
@@ -85,16 +84,6 @@ def test_what_keeps_it_from_starting_is_raised_where_it_is_needed(beside: bool) 
     expected(spark, 1)
     with pytest.raises(MissingRequirementError, match="no JDK"):
         started(spark)
-
-
-def test_a_session_that_is_there_is_itself(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Whichever session earlier tests used last: PySpark takes that for the active one.
-    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: spark)
-    assert started(spark) is spark
-    expected(spark, 1)
-    assert spark_for(Settings.load(None)) is spark
 
 
 @pytest.mark.parametrize(

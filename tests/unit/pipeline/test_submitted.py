@@ -1,12 +1,10 @@
-"""What spark-submit was given stands, but for what values rest on; what it lacks is a sentence."""
+"""What spark-submit was given stands, but for what values rest on."""
 
 from __future__ import annotations
 
 import pytest
-from pyspark.sql import SparkSession
 
-from pipeline.errors import MissingRequirementError
-from pipeline.submitted import DELTA, EXTENSIONS, NAME, merged, require_delta
+from pipeline.submitted import DELTA, EXTENSIONS, NAME, merged
 
 ZONE = "spark.sql.session.timeZone"
 
@@ -30,9 +28,3 @@ def test_what_is_added_to_what_was_given(
     monkeypatch.setattr("sys.argv", ["/opt/pipeline/bronze/job.py", "--source", "shop"])
     ours = {"a": "ours", ZONE: "UTC", EXTENSIONS: DELTA}
     assert merged(ours, {ZONE: "UTC"}, given) == added
-
-
-def test_a_spark_without_delta_is_told_what_to_submit_with(spark: SparkSession) -> None:
-    require_delta(spark)
-    with pytest.raises(MissingRequirementError, match=r"--packages io\.delta:delta-spark_4"):
-        require_delta(spark, "io.delta.sql.NoSuchExtension")

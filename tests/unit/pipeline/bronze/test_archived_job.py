@@ -6,7 +6,6 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from pipeline.bronze.batch import carry_out
 from pipeline.ledger import Ledger
@@ -14,13 +13,14 @@ from pipeline.progress import QuietProgress
 from tests.support.archives import SUFFIXES, pack
 from tests.support.bronze_input import FILES, IN_USE, Bronze
 from tests.support.encrypted_log import FOLDER, encrypted
+from tests.support.no_spark import NEVER_STARTED
 
 FIRST, SECOND, THIRD = FILES[:3]
 
 
 @pytest.fixture
-def bronze(spark: SparkSession, tmp_path: Path) -> Bronze:
-    return Bronze(spark, tmp_path, keyring=str(FOLDER / "keyring"))
+def bronze(tmp_path: Path) -> Bronze:
+    return Bronze(NEVER_STARTED, tmp_path, keyring=str(FOLDER / "keyring"))
 
 
 def put_packed(bronze: Bronze, codec: str, name: str, log: bytes, folder: str = ".") -> Path:

@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from pipeline.bronze.files import FileRow
 from pipeline.settings import EncryptionSettings
 from tests.support.bronze_input import FILES, Bronze
 from tests.support.encrypted_log import FOLDER, encrypted
+from tests.support.no_spark import NEVER_STARTED
 
 FIRST, SECOND = FILES[:2]
 KEYRING = str(FOLDER / "keyring")
@@ -23,10 +23,10 @@ def rows(bronze: Bronze) -> list[FileRow]:
 
 
 def test_what_bronze_holds_is_the_same_as_of_files_in_the_clear(
-    spark: SparkSession, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
-    secret = Bronze(spark, tmp_path / "secret", KEYRING)
-    plain = Bronze(spark, tmp_path / "plain")
+    secret = Bronze(NEVER_STARTED, tmp_path / "secret", KEYRING)
+    plain = Bronze(NEVER_STARTED, tmp_path / "plain")
     for size in (200_000, None):
         for bronze in (secret, plain):
             bronze.put(FIRST, encrypt=bronze is secret)
@@ -40,9 +40,9 @@ def test_what_bronze_holds_is_the_same_as_of_files_in_the_clear(
 
 
 @pytest.fixture
-def planned(spark: SparkSession, tmp_path: Path) -> Bronze:
+def planned(tmp_path: Path) -> Bronze:
     """Two encrypted files, planned by a run that was killed before it read them again."""
-    bronze = Bronze(spark, tmp_path, KEYRING)
+    bronze = Bronze(NEVER_STARTED, tmp_path, KEYRING)
     bronze.put(FIRST, encrypt=True)
     bronze.put(SECOND, encrypt=True)
     bronze.plan()
@@ -73,9 +73,9 @@ def test_a_killed_run_that_is_finished_without_the_key_leaves_the_files_for_late
 
 
 def test_damage_inside_an_encrypted_file_is_told_at_its_position(
-    spark: SparkSession, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
-    bronze = Bronze(spark, tmp_path, KEYRING)
+    bronze = Bronze(NEVER_STARTED, tmp_path, KEYRING)
     content = bytearray(FIRST.read_bytes())
     content[150_000] ^= 1
     bronze.put_bytes(FIRST.name, encrypted(bytes(content)))

@@ -1,18 +1,16 @@
-"""Gold's schema from a definition, what Delta clusters by, and the values of DEFAULTs."""
+"""Gold's schema from a definition, what Delta clusters by, and how columns are changed."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given, strategies as st_
-from pyspark.sql import SparkSession, functions as sf, types as st
+from pyspark.sql import types as st
 
 from decoder.constants import ColumnType
 from decoder.definition import ColumnDefinition, TableDefinition
 from decoder.options import TypeOptions
 from pipeline.catalog.items import ColumnStep
-from pipeline.gold.alter_table import first_out_of_place, next_change, typed
+from pipeline.gold.alter_table import first_out_of_place, next_change
 from pipeline.gold.gold_table import clustering, gold_schema
 
 
@@ -61,38 +59,6 @@ CLUSTERED: dict[str, tuple[st.StructType, tuple[str, ...], list[str]]] = {
 def test_gold_is_clustered(name: str) -> None:
     schema, key, columns = CLUSTERED[name]
     assert clustering(schema, key) == columns
-
-
-DEFAULTS: list[tuple[str, st.DataType, str]] = [
-    ("-7", st.ByteType(), "-7"),
-    ("18446744073709551615", st.DecimalType(20, 0), "18446744073709551615"),
-    ("0.1", st.FloatType(), "0.1"),
-    ("1e300", st.DoubleType(), "1.0E300"),
-    ("true", st.BooleanType(), "true"),
-    ("12.50", st.DecimalType(10, 2), "12.50"),
-    ("2024-02-29", st.DateType(), "2024-02-29"),
-    ("2024-02-29 12:00:00.123456", st.TimestampNTZType(), "2024-02-29 12:00:00.123456"),
-    ("2024-02-29 12:00:00.5+00:00", st.TimestampType(), "2024-02-29 12:00:00.5"),
-    ("it's \\ `quoted`", st.StringType(), "it's \\ `quoted`"),
-    ("", st.StringType(), ""),
-]
-
-
-def test_defaults_are_values_of_their_columns(spark: SparkSession) -> None:
-    one = spark.range(1)
-    values = [sf.expr(typed(text, kind)) for text, kind, _ in DEFAULTS]
-    row = one.select(*(value.cast("string") for value in values)).first()
-    assert row is not None
-    assert list(row) == [shown for _, _, shown in DEFAULTS]
-    kinds: list[Any] = [field.dataType for field in one.select(*values).schema]
-    assert kinds == [kind for _, kind, _ in DEFAULTS]
-
-
-def test_a_binary_default_is_given_in_hex(spark: SparkSession) -> None:
-    values = [sf.expr(typed(text, st.BinaryType())) for text in ("00ff61", "")]
-    row = spark.range(1).select(*values).first()
-    assert row is not None
-    assert [bytes(value) for value in row] == [b"\0\xffa", b""]
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
 
 from pipeline.gold.faults import taken_up
 from pipeline.lake import Lake
+from pipeline.lake_tables.native import NativeTables
+from pipeline.lake_tables.table import Step
+from pipeline.silver.tables import QUARANTINE, quarantine_table
+from tests.support.no_spark import NO_SPARK
 
-QUARANTINE = "source string, kind string, __lsn bigint, tables array<string>, resolved_batch bigint"
+COLUMNS = ("source", "kind", "__lsn", "tables", "resolved_batch")
 ROWS = [
     ("shop", "undecodable", 5, ["s.first"], 2),
     ("shop", "unsupported", 6, ["s.a", "s.b"], 2),
@@ -23,10 +27,11 @@ ROWS = [
 
 
 @pytest.fixture(scope="module")
-def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     made = Lake(str(tmp_path_factory.mktemp("lake")))
-    frame = spark.createDataFrame(ROWS, QUARANTINE)
-    frame.coalesce(1).write.format("delta").save(made.quarantine)
+    named = [dict(zip(COLUMNS, row, strict=True)) for row in ROWS]
+    rows = pa.Table.from_pylist(named, schema=QUARANTINE)
+    NativeTables(made).append(quarantine_table(made), rows, Step("made", 1))
     return made
 
 
@@ -36,17 +41,17 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
     ids=["some", "both ends", "none", "one that names none"],
 )
 def test_transactions_that_were_taken_up_are_told(
-    spark: SparkSession, lake: Lake, low: int, high: int, lsns: list[int]
+    lake: Lake, low: int, high: int, lsns: list[int]
 ) -> None:
-    assert [one.lsn for one in taken_up(spark, lake, "shop", low, high)] == lsns
+    assert [one.lsn for one in taken_up(NO_SPARK, lake, "shop", low, high)] == lsns
 
 
-def test_their_tables_are_told(spark: SparkSession, lake: Lake) -> None:
-    several, one, any_table = taken_up(spark, lake, "shop", 5, 9)
+def test_their_tables_are_told(lake: Lake) -> None:
+    several, one, any_table = taken_up(NO_SPARK, lake, "shop", 5, 9)
     assert several.has({"s.b", "s.c"})
     assert not one.has({"s.a", "s.c"})
     assert any_table.has({"s.c"})
 
 
-def test_a_lake_without_faults_has_taken_up_none(spark: SparkSession, tmp_path: Path) -> None:
-    assert taken_up(spark, Lake(str(tmp_path)), "shop", 0, 9) == ()
+def test_a_lake_without_faults_has_taken_up_none(tmp_path: Path) -> None:
+    assert taken_up(NO_SPARK, Lake(str(tmp_path)), "shop", 0, 9) == ()

@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 
 from pipeline.lake import Lake
-from pipeline.lake_tables.by_spark import SparkTables
 from pipeline.lake_tables.conditions import (
     ALL_ROWS,
     Condition,
@@ -23,6 +22,7 @@ from pipeline.lake_tables.native import NativeTables
 from pipeline.lake_tables.scanning import scan
 from pipeline.lake_tables.table import LakeTable, Step
 from pipeline.lake_tables.tables import FILE
+from tests.support.counted_rows import counted_table
 
 SCHEMA = pa.schema(
     [
@@ -98,48 +98,9 @@ def test_each_row_has_the_name_of_its_file(tables: NativeTables, table: LakeTabl
     assert tables.read(nowhere, columns=["n"], with_file=True).column_names == ["n", FILE]
 
 
-COUNTED = pa.schema(
-    [pa.field("of", pa.string()), pa.field("n", pa.int64()), pa.field("body", pa.string())]
-)
-
-
 @pytest.fixture(scope="module")
 def counted(tables: NativeTables) -> LakeTable:
-    """Rows in files of their own, some of them in one with others, and one that nobody counts."""
-    made = LakeTable(f"{tables.lake.root}/counted", COUNTED, statistics=("of", "n"))
-    together = [("a", 1), ("b", 9), ("a", 2), (None, 99)]
-    for number, rows in enumerate([together, [("a", 3)], [("a", 3)], [("b", None)], [("c", 4)]]):
-        told = [{"of": of, "n": n, "body": f"{of}{n}"} for of, n in rows]
-        tables.append(made, pa.Table.from_pylist(told, schema=COUNTED), Step("made", number))
-    return made
-
-
-@pytest.mark.parametrize(
-    ("count", "where", "found"),
-    [
-        (1, ALL_ROWS, ["a3", "a3", "b9", "c4"]),
-        (2, ALL_ROWS, ["a2", "a3", "a3", "b9", "c4"]),
-        (9, equal("of", "a"), ["a1", "a2", "a3", "a3"]),
-        (1, compare("n", "<", 3), ["a2"]),
-        (1, equal("of", "nobody"), []),
-    ],
-)
-@pytest.mark.parametrize("by_spark", [False, True])
-def test_the_last_rows_of_each_group_are_found(
-    request: pytest.FixtureRequest,
-    tables: NativeTables,
-    counted: LakeTable,
-    count: int,
-    where: Condition,
-    found: list[str],
-    by_spark: bool,
-) -> None:
-    way: NativeTables | SparkTables = tables
-    if by_spark:
-        way = SparkTables(request.getfixturevalue("spark"), tables.lake)
-    rows = way.last(counted, "n", ("of",), count, where)
-    assert rows.schema.names == COUNTED.names
-    assert sorted(rows.column("body").to_pylist()) == found
+    return counted_table(tables)
 
 
 def test_the_last_of_partitions_are_found(tables: NativeTables, table: LakeTable) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
-from pyspark.sql import SparkSession
 
 from decoder import excerpt
 from decoder.constants import EventType as T
@@ -23,7 +22,7 @@ from pipeline.settings import Settings
 from pipeline.silver.segment_tasks import Work, results
 from pipeline.silver.segments import SegmentRef, between
 from pipeline.silver.survey import find
-from pipeline.starting import Spark, StartingSpark
+from pipeline.starting import Spark
 from tests.support.encrypted_log import PLAIN
 from tests.support.event_bytes import DATA, event_bytes, format_description, log_bytes
 from tests.support.excerpted import ONE_SEGMENT, in_bytes, in_excerpt, require_same, segments
@@ -41,6 +40,7 @@ from tests.support.logs import (
     transaction,
     xid,
 )
+from tests.support.no_spark import NEVER_STARTED
 
 ROOT = Path(__file__).parents[4]
 FOREIGN = ROOT.parent / "shared" / "binlogs"
@@ -188,16 +188,12 @@ def test_logs_of_any_events(events: list[bytes], target: int, log: Path) -> None
 def test_only_segments_without_an_excerpt_and_those_seen_before_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def never() -> SparkSession:
-        raise AssertionError("Spark is started")
-
-    spark = StartingSpark(never, "local[2]")
     lake = Lake(str(tmp_path / "lake"))
     file = ROOT / "demo" / "binlogs" / "binlog.000003"
     of_segments = list(segments(file, 20_000))
     batch = pa.Table.from_pylist([row for rows in of_segments for row in rows], SEGMENTS)
     NativeTables(lake).append(segments_table(lake), batch, Step("bronze", 1))
-    refs = between(spark, lake, "shop", (0, 0), (9, 0))
+    refs = between(NEVER_STARTED, lake, "shop", (0, 0), (9, 0))
     seen = {refs[1].place: ""}
     read: list[SegmentRef] = []
 
@@ -217,7 +213,7 @@ def test_only_segments_without_an_excerpt_and_those_seen_before_are_read(
 
     monkeypatch.setattr(NativeTables, "read", counted)
     monkeypatch.setattr("pipeline.silver.excerpts._AT_ONCE", 3)
-    found = find(spark, of_source, refs, QuietProgress(), seen)
+    found = find(NEVER_STARTED, of_source, refs, QuietProgress(), seen)
     expected = [row for rows in of_segments for row in in_bytes(rows)]
     assert sorted(map(repr, found)) == sorted(map(repr, expected))
     without = [rows[0]["start_pos"] for rows in of_segments if rows[0]["excerpt"] is None]
