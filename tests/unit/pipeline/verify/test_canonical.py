@@ -6,10 +6,11 @@ import json
 import math
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as some
+from hypothesis import example, given, strategies as some
 
 from pipeline.verify.canonical import (
     BINARY,
@@ -122,6 +123,9 @@ def test_documents_are_equal_by_value(document: Any) -> None:
 
 
 @given(DOCUMENTS, DOCUMENTS)
+@example(0, 0.0)
+@example(0, -0.0)
+@example([10**40], [1e40])
 def test_documents_of_two_values_have_two_texts(one: Any, other: Any) -> None:
     texts = [canonical(JSON)(json.dumps(document)) for document in (one, other)]
     assert (texts[0] == texts[1]) == (repr(_ordered(one)) == repr(_ordered(other)))
@@ -130,6 +134,9 @@ def test_documents_of_two_values_have_two_texts(one: Any, other: Any) -> None:
 def _ordered(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _ordered(value[name]) for name in sorted(value)}
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        # MySQL 5.7 prints a double that is whole as an integer; of zeros the sign counts.
+        return Fraction(repr(value)), math.copysign(1, value)
     return [_ordered(item) for item in value] if isinstance(value, list) else value
 
 
