@@ -24,6 +24,7 @@ from rich.table import Table
 
 from benchmarks.many_tables import jobs, many_tables
 from pipeline import delta
+from pipeline.gold.changes import Taken
 from pipeline.gold.drift import Look, Watch
 from pipeline.gold.evolve import TABLE_PROPERTIES
 from pipeline.gold.extent import extent, within
@@ -188,7 +189,7 @@ def _apply_watched(spark: SparkSession, path: str, changes: str, count: int) -> 
 def _put(spark: SparkSession, path: str, changes: str, count: int, look: Look | None) -> None:
     put(
         spark,
-        lambda session: delta.read(session, changes),
+        lambda session: Taken(delta.read(session, changes)),
         SHAPE,
         Write(path, "bench", 1),
         left_out=LeftOut(),

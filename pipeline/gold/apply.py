@@ -7,12 +7,12 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import TimelineItem
 from pipeline.gold.cascade_store import Changes
-from pipeline.gold.changes import Skipped, read_changes
+from pipeline.gold.changes import Skipped, Taken, read_changes
 from pipeline.gold.damage import REFUSED, Damage, met_in
 from pipeline.gold.drift import Look, Watch
 from pipeline.gold.facts import Facts
@@ -241,7 +241,7 @@ def _taking(
     lake = settings.layout
     skipped, prepared = batch.skipped, batch.prepared
 
-    def take(session: SparkSession) -> DataFrame | None:
+    def take(session: SparkSession) -> Taken | None:
         here = rows_here(spark, lake, part, settings.type_options) if batch.few else None
         with nullcontext() if session is spark else staying_active(spark):
             return read_changes(session, lake, state.name, part, skipped, prepared, cascaded, here)

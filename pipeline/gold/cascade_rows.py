@@ -106,14 +106,12 @@ def events(
     found: list[Event] = []
     for rows in rows_between(items, wish.low, wish.high):
         here = rows_here(spark, lake, rows, types) if are_few(facts) else None
-        changes = read_changes(
-            spark, lake, wish.name, rows, facts.skipped, facts.prepared, here=here
-        )
-        if changes is None:
+        taken = read_changes(spark, lake, wish.name, rows, facts.skipped, facts.prepared, here=here)
+        if taken is None:
             continue
         names = [c.name for c in rows.definition.columns if c.name in wish.columns]
         meaning = left_out(rows, types)
-        changes = completed(changes, meaning)
+        changes = completed(taken.frame, meaning)
         if not wish.all_changes:
             changes = changes.where(_concerns(wish.referred.intersection(names)))
         table = _few(changes.select(*_projection(names, meaning, whole=wish.whole)))

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession, functions as sf
+from pyspark.sql import DataFrame, SparkSession, functions as sf
 
 from pipeline import delta
 from pipeline.catalog.effects import TableName
 from pipeline.gold.parts import Rows
 from pipeline.gold.xa import Prepared
 from pipeline.lake import Lake
+from pipeline.lake_tables.conditions import Condition, compare
 from pipeline.lake_tables.spark_types import spark_schema
 from pipeline.lake_tables.spark_written import properties
 
@@ -58,6 +59,14 @@ class Skipped:
     inside: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """One table's changes in one part; `rows` are the same in Arrow, where they are at hand."""
+
+    frame: DataFrame
+    rows: pa.Table | None = None
+
+
 def read_changes(
     spark: SparkSession,
     lake: Lake,
@@ -67,22 +76,23 @@ def read_changes(
     prepared: Sequence[Prepared] = (),
     cascaded: pa.Table | None = None,
     here: pa.Table | None = None,
-) -> DataFrame | None:
+) -> Taken | None:
     """One table's changes in one part, or None where silver has no table of that version.
 
     Those of a prepared transaction are among them in the part where it is committed, with the LSN
     and the time of that. `cascaded`: what foreign keys did besides (see `cascade_store`). `here`:
-    the rows between the part's LSNs, where they have been read (see `few_changes.rows_here`).
+    the rows between the part's bounds, where they have been read (see `few_changes.rows_here`).
     """
     found = _logged(spark, lake, name, rows, skip, prepared, here)
     if cascaded is None:
         return found
     # Without the schema, times without a zone would become times of the session's zone.
-    others = spark.createDataFrame(cascaded, spark_schema(cascaded.schema)).where(_between(rows))
+    others = spark.createDataFrame(cascaded, spark_schema(cascaded.schema))
+    others = others.where(between(rows).sql)
     if found is None:
-        return others
-    in_steps = found.withColumn("__row", sf.col("__row").cast("bigint") * ROW_STEPS)
-    return in_steps.unionByName(others, allowMissingColumns=True)
+        return Taken(others)
+    in_steps = found.frame.withColumn("__row", sf.col("__row").cast("bigint") * ROW_STEPS)
+    return Taken(in_steps.unionByName(others, allowMissingColumns=True))
 
 
 def _logged(
@@ -93,25 +103,25 @@ def _logged(
     skip: Sequence[Skipped],
     prepared: Sequence[Prepared],
     here: pa.Table | None,
-) -> DataFrame | None:
+) -> Taken | None:
     due = [p for p in prepared if p.committed and rows.start <= (p.end_lsn or 0, 0) < rows.stop]
-    # What is due was logged before the part.
-    if here is not None and not due:
-        changes = spark.createDataFrame(here, spark_schema(here.schema))
-    else:
-        path = lake.changes(name.schema, name.table, rows.version)
-        if properties(spark, path) is None:
-            return None
-        changes = delta.read(spark, path)
-    if "after" not in changes.columns:
-        return None  # of before a full refresh, which has brought no row of it
     # Also those that are not known to be of this table: of one with a fault the log's counts are
     # not whole, and `retry` may have taken its rows up.
     first, last = rows.start[0], rows.stop[0]
     waiting = [Skipped(p.lsn, 0, _END) for p in prepared if first <= p.lsn <= last]
-    skipped = [s for s in skip if first <= s.lsn <= last]
-    found = without(changes.where(_between(rows)), [*skipped, *waiting])
-    return found.unionByName(_at_their_commits(changes, due, skip)) if due else found
+    skipped = [*(s for s in skip if first <= s.lsn <= last), *waiting]
+    # What is due was logged before the part.
+    if here is not None and not due:
+        found = spark.createDataFrame(here, spark_schema(here.schema))
+        return Taken(without(found, skipped)) if skipped else Taken(found, here)
+    path = lake.changes(name.schema, name.table, rows.version)
+    if properties(spark, path) is None:
+        return None
+    changes = delta.read(spark, path)
+    if "after" not in changes.columns:
+        return None  # of before a full refresh, which has brought no row of it
+    found = without(changes.where(between(rows).sql), skipped)
+    return Taken(found.unionByName(_at_their_commits(changes, due, skip)) if due else found)
 
 
 def _at_their_commits(
@@ -132,16 +142,16 @@ def _at_their_commits(
     return joined.withColumns(moved).select(*changes.columns)
 
 
-def _between(rows: Rows) -> Column:
-    """The part's bounds: on the LSN alone where that is enough, since files are pruned by it."""
-    lsn, pos = sf.col("__lsn"), sf.col("__pos")
+def between(rows: Rows) -> Condition:
+    """Return the part's bounds: on the LSN alone where that is enough, since files are pruned by
+    it."""
     first, last = rows.start, rows.stop
-    low = (lsn > first[0]) | ((lsn == first[0]) & (pos >= first[1])) if first[1] else None
-    high = (lsn < last[0]) | ((lsn == last[0]) & (pos < last[1])) if last[1] else None
-    within = (lsn >= first[0]) & (lsn <= last[0] if last[1] else lsn < last[0])
-    for bound in (low, high):
-        within = within if bound is None else within & bound
-    return within
+    found = compare("__lsn", ">=", first[0]) & compare("__lsn", "<=" if last[1] else "<", last[0])
+    if first[1]:
+        found &= compare("__lsn", ">", first[0]) | compare("__pos", ">=", first[1])
+    if last[1]:
+        found &= compare("__lsn", "<", last[0]) | compare("__pos", "<", last[1])
+    return found
 
 
 def without(changes: DataFrame, skip: Sequence[Skipped]) -> DataFrame:

@@ -16,11 +16,11 @@ from pyspark.sql import Column, DataFrame, SparkSession, functions as sf, types 
 from decoder.constants import ColumnType
 from decoder.definition import ColumnDefinition, TableDefinition
 from decoder.options import TypeOptions
+from pipeline.gold.changes import between
 from pipeline.gold.facts import Facts
 from pipeline.gold.parts import Rows
 from pipeline.interpreted import FEW, INTERPRETED, staying_active
 from pipeline.lake import Lake
-from pipeline.lake_tables.conditions import compare
 from pipeline.lake_tables.delta_rs import AlteredTableError
 from pipeline.lake_tables.native import NativeTables
 from pipeline.lake_tables.opening import tables_of
@@ -101,8 +101,8 @@ def _most_bytes(column: ColumnDefinition) -> int | None:
 
 
 def rows_here(spark: Spark, lake: Lake, rows: Rows, types: TypeOptions) -> pa.Table | None:
-    """Read silver's rows between a part's LSNs without Spark, which takes longer to look at a table
-    than to read few rows of it. None where they are not few, or only Spark reads them."""
+    """Read silver's rows between a part's bounds without Spark, which takes longer to look at a
+    table than to read few rows of it. None where they are not few, or only Spark reads them."""
     tables = tables_of(spark, lake)
     if not isinstance(tables, NativeTables) or is_mapped(rows.definition):
         return None
@@ -116,7 +116,7 @@ def rows_here(spark: Spark, lake: Lake, rows: Rows, types: TypeOptions) -> pa.Ta
 
 def _counted(tables: NativeTables, lake: Lake, rows: Rows, types: TypeOptions) -> pa.Table | None:
     table = changes_table(lake, rows.definition, rows.version, types)
-    where = compare("__lsn", ">=", rows.start[0]) & compare("__lsn", "<=", rows.stop[0])
+    where = between(rows)
     count = tables.count(table, where)
     if count > FEW or not can_be_held(rows.definition, count):
         return None

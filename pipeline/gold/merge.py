@@ -16,6 +16,7 @@ from pyspark.sql import Column, DataFrame, MergeIntoWriter, SparkSession, functi
 
 from pipeline import delta
 from pipeline.gold.bags import bag_misfits, put_bag
+from pipeline.gold.changes import Taken
 from pipeline.gold.drift import Look
 from pipeline.gold.extent import Extent, all_of, extent, first_lsn, within
 from pipeline.gold.few_changes import Few, at_driver, fit, local, session_for
@@ -39,7 +40,7 @@ from pipeline.gold.write import Write
 from pipeline.lake_tables.spark_written import has_none_within
 from pipeline.sql_text import quoted
 
-Take = Callable[[SparkSession], DataFrame | None]
+Take = Callable[[SparkSession], Taken | None]
 """Gives a part's changes, to be read in that session; None where there is nothing to read."""
 
 
@@ -61,22 +62,25 @@ def put(
     are applied; `few`: they may be at the driver. Raises TableRefusedError where it cannot.
     """
 
-    def taken(session: SparkSession) -> DataFrame | None:
-        changes = take(session)
-        return None if changes is None else completed(changes, left_out)
+    def taken(session: SparkSession) -> Taken | None:
+        found = take(session)
+        if found is None:
+            return None
+        changes = completed(found.frame, left_out)
+        return found if changes is found.frame else Taken(changes)
 
-    if not shape.key:
-        return _put_bag(spark, taken(spark), shape, write, left_out)
-    part = _Part(shape, write, left_out, complete, look)
-    changes = taken(few.looking if few else spark)
-    if changes is None:
+    found = taken(few.looking if few and shape.key else spark)
+    if found is None:
         return 0
-    brought = _brought(changes, part, few)
+    if not shape.key:
+        return _put_bag(spark, found.frame, shape, write, left_out)
+    part = _Part(shape, write, left_out, complete, look)
+    brought = _brought(found, part, few)
     if not isinstance(brought, Extent):
-        return _put_here(spark, brought, changes, part) if brought.num_rows else 0
+        return _put_here(spark, brought, found.frame, part) if brought.num_rows else 0
     # Not in the session that few changes are looked at in, which suits no others.
-    anew = taken(spark) if few and brought.changes else changes
-    return _put_changes(spark, anew, brought, part)
+    again = taken(spark) if few and brought.changes else found
+    return 0 if again is None else _put_changes(spark, again.frame, brought, part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +103,11 @@ class _Part:
         return lambda gold: look.at(changes(), self.shape, gold)
 
 
-def _brought(changes: DataFrame, part: _Part, few: Few | None) -> pa.Table | Extent:
+def _brought(taken: Taken, part: _Part, few: Few | None) -> pa.Table | Extent:
     """The changes at the driver, if they may be, or what they are."""
+    if few and taken.rows is not None:
+        return taken.rows
+    changes = taken.frame
     rows = at_driver(changes, few.changes) if few and few.sized else None
     if rows is not None:
         return rows
@@ -127,14 +134,14 @@ def _put_here(spark: SparkSession, rows: pa.Table, changes: DataFrame, part: _Pa
 
 def _put_changes(
     spark: SparkSession,
-    changes: DataFrame | None,
+    changes: DataFrame,
     found: Extent,
     part: _Part,
     *,
     at_hand: bool = False,
     small: bool = False,
 ) -> int:
-    if changes is None or not found.changes:
+    if not found.changes:
         return 0
     shape, write, left_out = part.shape, part.write, part.left_out
     _refuse_keys(found, shape, left_out)
@@ -218,10 +225,8 @@ def _put_partial(
 
 
 def _put_bag(
-    spark: SparkSession, changes: DataFrame | None, shape: Shape, write: Write, left_out: LeftOut
+    spark: SparkSession, changes: DataFrame, shape: Shape, write: Write, left_out: LeftOut
 ) -> int:
-    if changes is None:
-        return 0
     incomplete = first_lsn(sf.col("__absent_before").isNotNull())
     row = changes.agg(sf.count("*"), incomplete, first_lsn(left_out.is_unknown())).first()
     count, keyless, unknown = row if row is not None else (0, None, None)

@@ -19,7 +19,7 @@ from pipeline import delta
 from pipeline.catalog.effects import TableName
 from pipeline.catalog.items import SeededFrom, TimelineItem
 from pipeline.errors import BinlakeError
-from pipeline.gold.changes import read_changes
+from pipeline.gold.changes import Taken, read_changes
 from pipeline.gold.evolve import begun_in_place
 from pipeline.gold.extent import first_lsn, is_partial
 from pipeline.gold.facts import Facts, gather
@@ -216,12 +216,12 @@ def _apply(
     rows = replace(rows, complete=exact)
     name, table, facts = seeding.state.name, seeding.table, seeding.facts
 
-    def take(session: SparkSession) -> DataFrame | None:
+    def take(session: SparkSession) -> Taken | None:
         return read_changes(session, settings.layout, name, rows, facts.skipped, facts.prepared)
 
     meaning = left_out(rows, settings.type_options, lenient=False)
     if not exact and (changes := take(spark)) is not None:
-        _require_whole_images(completed(changes, meaning))
+        _require_whole_images(completed(changes.frame, meaning))
     return put(
         spark,
         take,

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipeline import delta
 from pipeline.gold import apply, merge
+from pipeline.gold.changes import Taken
 from pipeline.interpreted import INTERPRETED
 from pipeline.lake import Lake
 from tests.support.made_lake import MadeLake
@@ -81,7 +82,7 @@ def test_what_is_made_to_look_at_changes_leaves_the_active_session(
     active = []
 
     def spied(spark: SparkSession, take: merge.Take, *rest: Any, **options: Any) -> int:
-        def taken(session: SparkSession) -> DataFrame | None:
+        def taken(session: SparkSession) -> Taken | None:
             changes = take(session)
             active.append((is_interpreted(session), SparkSession.getActiveSession()))
             return changes
