@@ -2,7 +2,8 @@
 
 Runs what `make test` runs, and writes what it finds to docs/testing.md unless a test fails. Exit
 code 1 if one does, or if the suite takes longer than `LIMIT`. Run: `make bench-suite` on a machine
-with nothing else to do; a file of pytest's `--junitxml` as an argument is read instead.
+with nothing else to do; a file of pytest's `--junitxml` as an argument is read instead. What is set
+up once on a machine, servers and compiled kernels, is set up before.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from rich.markdown import Markdown
 
 from benchmarks.marked import Marks, table
 from benchmarks.peers.machine import load, machine
+from decoder.warm import warm
+from tests.support import mariadb_install, mysql_install
 
 LIMIT = 15 * 60
 """Seconds that the suite may take on two cores, without what is installed first."""
@@ -50,6 +53,7 @@ def main() -> int:
         tests = read_results(Path(sys.argv[1]))
         screen.print(Markdown(tables_of(tests)))
         return 0
+    set_up()
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results.xml"
         before, began = load(), time.monotonic()
@@ -62,6 +66,19 @@ def main() -> int:
     if not failed:
         DOCUMENT.write_text(MARKS.replaced(DOCUMENT.read_text(), block))
     return 1 if failed or took > LIMIT else 0
+
+
+def set_up() -> None:
+    """Install the servers and compile the kernels, unless that was done before. Raises RuntimeError
+    if a server cannot be installed."""
+    warm()
+    for why_unavailable in (
+        mysql_install.why_unavailable,
+        mariadb_install.why_unavailable,
+        mariadb_install.why_newest_unavailable,
+    ):
+        if reason := why_unavailable():
+            raise RuntimeError(reason)
 
 
 def read_results(results: Path) -> list[Timed]:

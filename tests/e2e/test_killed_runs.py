@@ -26,7 +26,6 @@ TABLES = ("account",)
 tests/integration/test_gold_repeated.py."""
 
 
-@pytest.mark.long
 def test_a_run_killed_at_each_commit_in_turn_ends_as_if_it_had_not_been(
     spark: SparkSession,
     mysql_factory: MySQLFactory,
@@ -110,8 +109,7 @@ def ingested(spark: SparkSession, lake: Path) -> dict[str, bytes]:
     return found
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("engine", ["local", "spark"])
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.long)])
 def test_bronze_and_silver_killed_before_and_after_each_commit_end_as_if_they_had_not_been(
     spark: SparkSession,
     mysql_factory: MySQLFactory,

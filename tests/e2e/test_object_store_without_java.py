@@ -52,7 +52,6 @@ def conf_of(store: ObjectStore, file: Path, **more: str) -> Path:
     return file
 
 
-@pytest.mark.long
 def test_bronze_silver_and_status_of_a_lake_in_s3_never_start_java(tmp_path: Path) -> None:
     with object_store() as store:
         store.files.mkdir("lake")

@@ -192,7 +192,6 @@ def test_changes_of_definitions_killed_after_each_commit_are_made_once(
     assert delta.read(spark, Lake(str(lake)).gold("shop", "t")).columns[:2] == ["n", "w"]
 
 
-@pytest.mark.long
 def test_two_runs_at_once_come_to_the_same_gold(spark: SparkSession, tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     silver = MadeSilver(spark, str(lake))

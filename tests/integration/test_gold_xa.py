@@ -99,7 +99,6 @@ def test_what_is_prepared_shows_once_it_is_committed_and_not_before(lake: MadeLa
     assert state(lake).xa_from == lsn(30) + 1
 
 
-@pytest.mark.long
 def test_runs_that_die_at_each_commit_apply_it_once(lake: MadeLake) -> None:
     begin(lake)
     lake.run()

@@ -110,7 +110,6 @@ def statements(script: str) -> list[str]:
     return [part.strip() for part in script.split(";\n") if part.strip()]
 
 
-@pytest.mark.long
 def test_keys_of_every_type(spark: SparkSession, mysql: MySQLServer, tmp_path: Path) -> None:
     mysql.execute(f"DROP DATABASE IF EXISTS {SCHEMA}")
     mysql.reset_logs()

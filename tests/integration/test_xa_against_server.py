@@ -6,11 +6,15 @@ Each step of the story is a run of all layers: what is prepared in one is decide
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
+import pymysql
 import pytest
+from pymysql.constants import ER
 from pyspark.sql import SparkSession
 
+from tests.support.capturing import eventually
 from tests.support.compare import assert_gold_equals_source
 from tests.support.history.apply import lake_of, run
 from tests.support.mariadb import MariaDBServer
@@ -61,9 +65,27 @@ EMPTY = (
 
 
 def play(server: Server, statements: tuple[str, ...]) -> None:
-    """Each in a session of its own, which the prepared transaction of one outlives."""
+    """Each in a session of its own, which the prepared transaction of one outlives.
+
+    A server ends a session some time after its client has left, and until then another one does
+    not find what it prepared.
+    """
     for statement in statements:
+        if statement.startswith(("XA COMMIT", "XA ROLLBACK")):
+            eventually(partial(is_decided, server, statement))
+        else:
+            server.execute(statement)
+
+
+def is_decided(server: Server, statement: str) -> bool:
+    """Whether the server found the prepared transaction that it was to commit or roll back."""
+    try:
         server.execute(statement)
+    except pymysql.err.OperationalError as error:
+        if error.args[0] != ER.XAER_NOTA:
+            raise
+        return False
+    return True
 
 
 def follow(
