@@ -131,14 +131,15 @@ KEPT = """
     UPDATE texts SET id = id + {0} WHERE id < 100;
     UPDATE times SET id = id + {0} WHERE id < 100;
     UPDATE hashed SET id = id + {0}, note = CONCAT(note, {0}) WHERE id < 100;
-    UPDATE numbers SET a = 4, d = 2.5 WHERE id > {0};
-    UPDATE texts SET first = 'Dan', last = 'Roy', note = 'z' WHERE id > {0};
-    UPDATE times SET at = '2030-01-02 03:04:05.6', day = '2001-01-01' WHERE id > {0};
-    UPDATE hashed SET n = 6 WHERE id > {0};
-    UPDATE hashed SET note = CONCAT('d', {0}) WHERE id = {0} + 1
+    UPDATE numbers SET a = 4, d = 2.5 WHERE id = {0} + 1;
+    UPDATE texts SET first = 'Dan', last = 'Roy', note = 'z' WHERE id = {0} + 1;
+    UPDATE times SET at = '2030-01-02 03:04:05.6', day = '2001-01-01' WHERE id = {0} + 1;
+    UPDATE hashed SET note = CONCAT('d', {0}) WHERE id = {0} + 1;
+    UPDATE hashed SET n = 6 WHERE id > {0}
 """
-"""What makes room for the same statements under the next image, which change no row of before.
-Each image's rows end with a change of what columns are generated from, and are compared so."""
+"""What makes room for the same statements under the next image, which change no earlier row. One
+row of each image ends with a change of what columns are generated from; the others keep what was
+computed, rounded, clamped or left out before."""
 
 
 def split(script: str) -> list[str]:

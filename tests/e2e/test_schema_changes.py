@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pipeline.lake import Lake
 from tests.e2e.conftest import Run
 from tests.support.compare import assert_gold_equals_source
+from tests.support.gold_rows import assert_spark_reads_it_so
 from tests.support.mariadb import MariaDBFactory, NewestMariaDBServer
 from tests.support.partition_history import NOT_TOLD, PARTITIONED
 from tests.support.schema_changes import (
@@ -173,6 +175,9 @@ def test_mysql_in_one_run(spark: SparkSession, mysql: Server, tmp_path: Path, ru
         mysql.flush_logs()
     run(mysql.binlog_folder, tmp_path)
     check(spark, mysql, tmp_path, {**HELD, **ROWS_NOT_LOGGED})
+    for table in ALTERED:
+        if table not in HELD:
+            assert_spark_reads_it_so(spark, Lake(str(tmp_path)).gold(SCHEMA, table))
 
 
 @pytest.mark.long

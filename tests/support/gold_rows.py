@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
-from pyspark.sql import types as st
+from pyspark.sql import SparkSession, types as st
 from pyspark.sql.pandas.types import to_arrow_schema
+
+from pipeline import delta
 
 
 def read_gold(reference: str, version: int | None = None) -> tuple[st.StructType, pa.Table]:
@@ -25,6 +28,13 @@ def read_gold(reference: str, version: int | None = None) -> tuple[st.StructType
     for name, kind, type_ in zip(wanted.names, found.schema.types, wanted.types, strict=True):
         assert _plain(kind) == _plain(type_), f"{name} is {kind} in the files, {type_} in the log"
     return schema, found.cast(wanted)
+
+
+def assert_spark_reads_it_so(spark: SparkSession, reference: str) -> None:
+    """Fail unless Spark, by which most users read, gives the rows and types of `read_gold`."""
+    by_spark, rows = delta.read(spark, reference).toArrow(), read_gold(reference)[1]
+    assert by_spark.schema.types == rows.schema.types
+    assert Counter(map(repr, by_spark.to_pylist())) == Counter(map(repr, rows.to_pylist()))
 
 
 def _plain(kind: pa.DataType) -> str:
