@@ -170,9 +170,13 @@ def _put_whole(
     """Put what changes with whole images were folded to; `seen` is shown gold's rows before."""
     shape, write = part.shape, part.write
     gold = delta.read(spark, write.table)
-    is_new = found.inserts > 0 and has_none_within(spark, write.table, found.ranges)
+    there = gold.where(all_of(within(found, gold.schema)))
+    is_new = False
+    if found.inserts:
+        none_there = has_none_within(spark, write.table, found.ranges)
+        is_new = there.isEmpty() if none_there is None else none_there
     if seen and not (is_new and found.only_inserts):
-        seen(gold.where(all_of(within(found, gold.schema))))
+        seen(there)
     if is_new:
         columns = [quoted(name) for name in shape.outcome_columns]
         rows = folded.where(~sf.col(DELETE)).select(*columns)

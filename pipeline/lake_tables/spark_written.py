@@ -55,16 +55,13 @@ def properties(spark: Spark, table: str) -> Mapping[str, str] | None:
     return None if found is None else found.properties
 
 
-def has_none_within(spark: Spark, table: str, ranges: Mapping[str, tuple[Any, Any]]) -> bool:
-    """Return True if no row has its columns within `ranges` (see `may_have_rows`) for certain.
-
-    Where this process cannot read the log, that is so of a table without files alone.
-    """
+def has_none_within(spark: Spark, table: str, ranges: Mapping[str, tuple[Any, Any]]) -> bool | None:
+    """Return True if no row has its columns within `ranges` for certain (see `may_have_rows`); None
+    where this process cannot read the log."""
     if has_log(spark, table):
         with suppress(Exception):  # Spark may know the way
             return not may_have_rows(_there(table), ranges)
-    found = state(spark, table)
-    return found is not None and found.files == 0
+    return None
 
 
 def clustered_by(spark: Spark, table: str) -> tuple[str, ...]:

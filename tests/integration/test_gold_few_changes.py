@@ -22,7 +22,7 @@ KEYED, BAG = definition("keyed"), definition("bag", key=())
 def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> MadeLake:
     made = MadeLake(spark, tmp_path_factory.mktemp("few") / "lake")
     first = Tx(1).insert(BAG, 1, "a")
-    for key in (2, 3, 12, 13):
+    for key in (2, 3, 4, 12, 13, 14):
         first.insert(KEYED, key, "a")
     made.silver.batch([first], [item("create", 1, KEYED), item("create", 1, BAG)])
     made.run()
@@ -31,9 +31,13 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> MadeL
 
 def change(lake: MadeLake, number: int) -> None:
     """A batch that deletes a row, changes another one, and adds a copy to the bag."""
-    made = Tx(number, rolled_back=[(400, 500)])
-    made.delete(KEYED, number, "a").update(KEYED, (10 + number, "a"), (10 + number, "c"))
-    lake.silver.batch([made.insert(BAG, 1, "a").insert(KEYED, 9, "rolled back")])
+    lake.silver.batch([changed(number, rolled_back=[(400, 500)]).insert(KEYED, 9, "rolled back")])
+
+
+def changed(number: int, **options: Any) -> Tx:
+    made = Tx(number, **options).delete(KEYED, number, "a")
+    made.update(KEYED, (10 + number, "a"), (10 + number, "c"))
+    return made.insert(BAG, 1, "a")
 
 
 def require_changed(lake: MadeLake, number: int) -> None:
@@ -97,3 +101,17 @@ def test_what_is_made_to_look_at_changes_leaves_the_active_session(
         assert session is not None
         assert not is_interpreted(session)
     require_changed(lake, 3)
+
+
+def test_rows_that_were_read_without_spark_are_not_asked_of_it(
+    lake: MadeLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def asked(*_: object) -> None:
+        raise AssertionError("Spark is asked")
+
+    monkeypatch.setattr(merge, "at_driver", asked)
+    monkeypatch.setattr(merge, "extent", asked)
+    lake.silver.batch([changed(4).update(KEYED, (14, "c"), (24, "moved")).insert(KEYED, 25, "new")])
+    assert lake.run().faults == ()
+    found = [row for row in rows(lake, "keyed") if row[0] in (4, 14, 24, 25)]
+    assert found == [(24, "moved"), (25, "new")]
