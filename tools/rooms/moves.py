@@ -155,6 +155,10 @@ def modules() -> dict[str, str]:
     return moves
 
 
+def module_name(file: str) -> str:
+    return file[: -len(".py")].replace("/", ".").removesuffix(".__init__")
+
+
 if __name__ == "__main__":
     import json
 
