@@ -72,7 +72,7 @@ class TableModel:
         return replace(self, foreign_keys=())
 
     def with_defaults(self, defaults: Iterable[ColumnDefault]) -> TableModel:
-        """The model where these are declared (anew)."""
+        """Return the model with these columns as they are declared now."""
         known = {default.name: default for default in (*self.defaults, *defaults)}
         return replace(self, defaults=tuple(known.values()))
 

@@ -119,7 +119,7 @@ def _logged(
         return None
     changes = delta.read(spark, path)
     if "after" not in changes.columns:
-        return None  # of before a full refresh, which has brought no row of it
+        return None  # made before a full refresh, which has brought no row of it
     found = without(changes.where(between(rows).sql), skipped)
     return Taken(found.unionByName(_at_their_commits(changes, due, skip)) if due else found)
 

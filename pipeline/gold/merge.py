@@ -174,7 +174,10 @@ def _put_whole(
     is_new = False
     if found.inserts:
         none_there = has_none_within(spark, write.table, found.ranges)
-        is_new = there.isEmpty() if none_there is None else none_there
+        if none_there is None:
+            # Spark's look costs as much as a MERGE of a few rows, unless nothing is there.
+            none_there = (found.only_inserts or not at_hand) and there.isEmpty()
+        is_new = none_there
     if seen and not (is_new and found.only_inserts):
         seen(there)
     if is_new:

@@ -19,7 +19,7 @@ from deltalake import DeltaTable
 from pipeline import delta, stores
 from pipeline.lake_tables.delta_rs import opened_as_it_is
 from pipeline.lake_tables.table import Commit, TableState
-from pipeline.lake_tables.table_log import PHYSICAL, commits_of, may_have_rows, state_of
+from pipeline.lake_tables.table_log import commits_of, may_have_rows, names_in_files, state_of
 from pipeline.sessions import is_elsewhere
 from pipeline.sql_text import is_name, unquoted
 from pipeline.starting import Spark, started
@@ -143,9 +143,7 @@ def _clustering(table: str) -> tuple[str, ...]:
     opened = _there(table)
     content = stores.content(f"{table}/_delta_log/{opened.version():020d}.crc")
     domains = json.loads(content or b"")["domainMetadata"]
-    names = {
-        field.metadata.get(PHYSICAL, field.name): field.name for field in opened.schema().fields
-    }
+    names = {name: column for column, name in names_in_files(opened).items()}
     paths = [
         path
         for domain in domains

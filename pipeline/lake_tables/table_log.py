@@ -21,7 +21,7 @@ NOTE = "userMetadata"
 OPERATION = "binlake"
 """Where a commit by `create_write_transaction`, of which delta-rs says WRITE, has what it was: JSON
 with its `operation` and `metrics`."""
-PHYSICAL = "delta.columnMapping.physicalName"
+_PHYSICAL = "delta.columnMapping.physicalName"
 """A field's metadata that has its column's name in files and statistics, if it has another."""
 _DATA = ".parquet"
 
@@ -43,15 +43,20 @@ def may_have_rows(table: DeltaTable, ranges: Mapping[str, tuple[Any, Any]]) -> b
     """Return whether a file may have a row whose columns are all within `ranges` (least and
     greatest value by column, both included), as far as the log's statistics tell."""
     files = pa.table(table.get_add_actions())
-    names = {
-        field.name: field.metadata.get(PHYSICAL, field.name) for field in table.schema().fields
-    }
+    names = names_in_files(table)
     found = pa.chunked_array([pa.repeat(pa.scalar(True), len(files))])
     for name, (low, high) in ranges.items():
         least, greatest = (statistic(files, end, names[name]) for end in ("min", "max"))
         within = pc.and_kleene(pc.less_equal(least, high), pc.greater_equal(_sure(greatest), low))
         found = pc.and_(found, pc.fill_null(within, fill_value=True))
     return bool(pc.any(found).as_py())
+
+
+def names_in_files(table: DeltaTable) -> dict[str, str]:
+    """Return the name that each column has in data files, statistics and clustering."""
+    return {
+        field.name: field.metadata.get(_PHYSICAL, field.name) for field in table.schema().fields
+    }
 
 
 def _sure(greatest: pa.ChunkedArray) -> pa.ChunkedArray:
