@@ -32,9 +32,9 @@ demo: $(READY)  ## run Binlake on recorded binlogs of a small shop, and show the
 airflow: $(READY)  ## start a standalone Airflow with the DAGs, and that shop as their source
 	@$(BIN)/python -m demo.in_airflow
 
-PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
-test: $(READY)  ## run the tests, in two processes, against real servers (ARGS="-k name" for some)
+test: $(READY)  ## run the tests, in three processes, against real servers (ARGS="-k name" for some)
 	$(PYTEST) $(ARGS)
 
 test-long: $(READY)  ## run those that take minutes each: runs killed at every commit, Airflow, clusters, … (an hour)

@@ -32,7 +32,7 @@ SHOWN = 25
 DOCUMENT = Path(__file__).parents[1] / "docs" / "testing.md"
 MARKS = Marks("bench-suite")
 COMMAND = (
-    *(sys.executable, "-m", "pytest", "--numprocesses", "2"),
+    *(sys.executable, "-m", "pytest", "--numprocesses", "3"),
     *("--dist", "loadfile", "--no-loadscope-reorder", "-q"),
 )
 
@@ -98,7 +98,7 @@ def summary(tests: Sequence[Timed], took: float) -> str:
     """How long it took, and whether that is too long."""
     verdict = "within" if took <= LIMIT else "longer than"
     return (
-        f"{len(tests):,} tests in {took / 60:.1f} minutes of two processes: "
+        f"{len(tests):,} tests in {took / 60:.1f} minutes of three processes: "
         f"{verdict} the {LIMIT // 60} minutes that it may take."
     )
 

@@ -113,6 +113,9 @@ def spark() -> Iterator[SparkSession]:
         "spark.databricks.delta.delta.log.cacheSize": "32",
         # By default Delta's VACUUM makes 10,000 tasks of the files of any table.
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
+        # By default Hadoop writes a checksum file beside each file, and starts a chmod for both.
+        "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+        "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
     }
     options = {"master": "local[2]", "conf": conf}
     started = session(Settings.load(None, spark=options), "binlake tests", connector=True)

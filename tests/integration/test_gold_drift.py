@@ -58,7 +58,7 @@ def test_changes_that_do_not_meet_the_row_they_should_are_counted(
     first.insert(NULLS, 1, 1, None).insert(NULLS, 2, None, None)
     items = [item("create", 1, CHANGED), item("create", 1, NULLS), item("observed", 1, INCOMPLETE)]
     lake.silver.batch([first], items)
-    assert not lake.run().notes
+    assert not lake.run(drift=True).notes
     beside_the_log(
         lake,
         "INSERT OVERWRITE {changed} SELECT id, if(id = 2, 'drifted', v), __lsn, __committed_at"
@@ -77,7 +77,7 @@ def test_changes_that_do_not_meet_the_row_they_should_are_counted(
     second.update(NULLS, (1, 1, None), (1, 2, 2)).update(NULLS, (2, None, None), (2, 1, 1))
     second.update(INCOMPLETE, (1, "a"), (1, "b"))
     lake.silver.batch([second])
-    report = lake.run()
+    report = lake.run(drift=True)
     assert drift_of(lake) == {
         "shop.changed": {"checked": 13, "missing": 2, "extra": 1, "different": 2},
         "shop.nulls": {"checked": 2, "missing": 0, "extra": 0, "different": 1},
@@ -87,7 +87,7 @@ def test_changes_that_do_not_meet_the_row_they_should_are_counted(
     assert nulls.startswith("shop.nulls: 1 of 2 changes")
 
     lake.silver.batch([Tx(3).update(CHANGED, (9, "z"), (9, "y"))])
-    assert not lake.run().notes
+    assert not lake.run(drift=True).notes
     tables = read_status(lake.spark, lake.settings()).tables
     assert {table.table: table.drift for table in tables} == {
         "changed": 5,
@@ -101,8 +101,8 @@ def test_changes_that_do_not_meet_the_row_they_should_are_counted(
     with monkeypatch.context() as killed:
         killed.setattr("pipeline.gold.batch.publish", _killed)
         with pytest.raises(KeyboardInterrupt):
-            lake.run()
-    report = lake.run()
+            lake.run(drift=True)
+    report = lake.run(drift=True)
     assert (report.clean, report.notes, drift_of(lake)) == (True, (), before)
     changed_rows = delta.read(lake.spark, Lake(lake.root).gold("shop", "changed"))
     assert changed_rows.where("id = 9").isEmpty()

@@ -23,8 +23,9 @@ class MadeLake:
         self.silver = MadeSilver(spark, self.root)
 
     def settings(self, **options: Any) -> Settings:
-        """The lake's own settings, and `options`."""
-        return Settings(source=SOURCE, lake=self.root, **{"parallel_tables": 4, **options})
+        """The lake's own settings, and `options`. Nobody looks for drift: a look is half a MERGE."""
+        own = {"parallel_tables": 4, "drift": False}
+        return Settings(source=SOURCE, lake=self.root, **{**own, **options})
 
     def run(self, **options: Any) -> LayerReport:
         """One run of gold's job."""
