@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.figures import Column, Tables
 from benchmarks.workload import BULK_ROWS, BULK_TRANSACTIONS, OPTIONS, Recording, recorded
-from tests.support.mysql import MySQLServer
+from tests.support.servers.mysql import MySQLServer
 
 SQL = Path(__file__).with_suffix(".sql")
 SCHEMA = "bulk"

@@ -20,13 +20,13 @@ from pathlib import Path
 from benchmarks.debezium.served import served
 from benchmarks.marked import table
 from benchmarks.workload import workload
-from decoder.warm import warm
-from pipeline.capture.run import Capture
-from pipeline.capture_settings import CaptureSettings
-from pipeline.server.login import Login
-from pipeline.server_settings import TlsMode, TlsSettings
-from tests.support.capturing import differing
-from tests.support.mysql import MySQLServer
+from decoder.stream.precompile import warm
+from pipeline.settings.capture import CaptureSettings
+from pipeline.settings.server import TlsMode, TlsSettings
+from pipeline.source import Capture
+from pipeline.source.server.login import Login
+from tests.support.servers.mysql import MySQLServer
+from tests.support.source.capturing import differing
 
 ROUNDS = 5
 MODES: tuple[TlsMode, ...] = ("disabled", "required")

@@ -19,11 +19,11 @@ from benchmarks.figures import Tables, gold_figures
 from benchmarks.peak import Peaks, sampled
 from benchmarks.workload import SCHEMA, TABLES, Recording, workload
 from pipeline.lake import Lake
-from pipeline.memory import keep_freed
-from pipeline.progress import for_terminal
-from pipeline.run import run_layers
+from pipeline.observe.memory import keep_freed
+from pipeline.observe.progress import for_terminal
+from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
-from pipeline.spark import session
+from pipeline.spark.session import session
 
 MASTER = "local[2]"
 HEAP = "2g"

@@ -23,21 +23,21 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.many_tables import jobs, many_tables
-from pipeline import delta
-from pipeline.gold.changes import Taken
-from pipeline.gold.drift import Look, Watch
-from pipeline.gold.evolve import TABLE_PROPERTIES
-from pipeline.gold.extent import extent, within
-from pipeline.gold.few_changes import Few
-from pipeline.gold.fold import Shape
-from pipeline.gold.images import LeftOut
-from pipeline.gold.merge import put
-from pipeline.gold.write import Write
-from pipeline.gold.written import Written, written
-from pipeline.interpreted import FEW, interpreted
+from pipeline.gold.apply.merge import put
+from pipeline.gold.changes.change_stats import extent, within
+from pipeline.gold.changes.changes import Taken
+from pipeline.gold.changes.drift import Look, Watch
+from pipeline.gold.changes.fold import Shape
+from pipeline.gold.changes.images import LeftOut
+from pipeline.gold.changes.small_batch import Few
+from pipeline.gold.schema.evolve import TABLE_PROPERTIES
+from pipeline.gold.table.commit_stats import Written, written
+from pipeline.gold.table.write import Write
+from pipeline.lake import delta
+from pipeline.lake.small_jobs import FEW, interpreted
+from pipeline.lake.sql_text import in_sql
 from pipeline.settings import Settings
-from pipeline.spark import session
-from pipeline.sql_text import in_sql
+from pipeline.spark.session import session
 
 MASTER = "local[2]"
 COLUMNS = ("id", "device", "name", "site", "amount", "rate", "taken_at", "note")

@@ -16,13 +16,13 @@ from pathlib import Path
 from random import Random
 
 from pipeline.settings import Settings
-from pipeline.spark import session
+from pipeline.spark.session import session
 from tests.support.history.apply import WAYS
 from tests.support.history.check import UnequalError
 from tests.support.history.model import APPLIED, Feature
 from tests.support.history.trial import ENGINES, GOLD, Trial, attempt, smallest
-from tests.support.mariadb import MariaDBServer, NewestMariaDBServer
-from tests.support.mysql import MySQLServer
+from tests.support.servers.mariadb import MariaDBServer, NewestMariaDBServer
+from tests.support.servers.mysql import MySQLServer
 
 SERVERS: dict[str, Callable[[Path], MySQLServer | MariaDBServer]] = {
     "mysql": MySQLServer,

@@ -12,12 +12,12 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from rich.console import Console
 
-from pipeline import delta
-from pipeline.progress import QuietProgress
-from pipeline.report import LayerReport
-from pipeline.run import run_layers
+from pipeline.lake import delta
+from pipeline.observe import LayerReport
+from pipeline.observe.progress import QuietProgress
+from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
-from tests.support.mysql import MySQLServer
+from tests.support.servers.mysql import MySQLServer
 
 SCHEMA = "many"
 ROWS = 1000

@@ -20,7 +20,7 @@ import pytest
 from rich.console import Console
 
 ROOT = Path(__file__).parents[1]
-LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*", "dist", "lake")
+LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*", "dist")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Mutant:
 MUTANTS = (
     Mutant(
         "MEDIUMINT without its sign",
-        "decoder/memory.py",
+        "decoder/kernels/memory.py",
         "load_u16(buffer, position) | load_i8(buffer, position + 2) << 16",
         "load_u16(buffer, position) | load_u8(buffer, position + 2) << 16",
         ("tests/unit/decoder/columns/test_numbers.py",),
@@ -65,25 +65,25 @@ MUTANTS = (
     ),
     Mutant(
         "checksums not verified",
-        "decoder/framing.py",
+        "decoder/framing/frames.py",
         "return int(crc32(buffer, position, end, tables) == stored)",
         "return 1",
-        ("tests/unit/decoder/test_framing.py",),
+        ("tests/unit/decoder/framing/test_frames.py",),
     ),
     Mutant(
         "compressed transactions skipped",
-        "decoder/payloads.py",
+        "decoder/compression/payload_decoder.py",
         "self._decode_frames(window, [events[index] for index in taken], frames, ends)",
         "pass",
-        ("tests/unit/decoder/test_stream_payloads.py",),
+        ("tests/unit/decoder/stream/test_stream_payloads.py",),
         compiled=True,
     ),
     Mutant(
         "a transaction's fault dropped",
-        "decoder/faults.py",
+        "decoder/transactions/faults.py",
         "            self._open[transaction] = fault\n",
         "            pass\n",
-        ("tests/unit/decoder/test_stream_faults.py",),
+        ("tests/unit/decoder/stream/test_stream_faults.py",),
         compiled=True,
     ),
     Mutant(
@@ -96,66 +96,66 @@ MUTANTS = (
     ),
     Mutant(
         "a step done twice",
-        "pipeline/lake_tables/native.py",
+        "pipeline/lake/tables/native.py",
         "return reached is not None and reached >= step.version",
         "return reached is not None and reached > step.version",
-        ("tests/unit/pipeline/lake_tables/test_native.py",),
+        ("tests/unit/pipeline/lake/tables/test_native.py",),
         compiled=True,
     ),
     Mutant(
         "old rows read with the latest names",
-        "pipeline/silver/table_names.py",
+        "pipeline/silver/decode/table_names.py",
         "return known[place - 1][1] if place else shown",
         "return known[-1][1] if known else shown",
-        ("tests/unit/pipeline/catalog/test_minimal_metadata.py",),
+        ("tests/unit/pipeline/catalog/timeline/test_minimal_metadata.py",),
         compiled=True,
     ),
     Mutant(
         "ghosts of changed keys",
-        "pipeline/gold/fold.py",
+        "pipeline/gold/changes/fold.py",
         "    if key_changes:\n",
         "    if not key_changes:\n",
-        ("tests/spark/pipeline/gold/test_fold.py",),
+        ("tests/spark/pipeline/gold/changes/test_fold.py",),
         compiled=True,
     ),
     Mutant(
         "columns that MINIMAL leaves out become NULL",
-        "pipeline/gold/partial.py",
+        "pipeline/gold/changes/fold_partial.py",
         "sf.when(kept, nothing).otherwise(missing).alias(MISSING)",
         "sf.when(kept, nothing).otherwise(nothing).alias(MISSING)",
-        ("tests/spark/pipeline/gold/test_partial.py",),
+        ("tests/spark/pipeline/gold/changes/test_fold_partial.py",),
         compiled=True,
     ),
     Mutant(
         "rows that were rolled back applied",
-        "pipeline/gold/changes.py",
+        "pipeline/gold/changes/changes.py",
         "    if not skip:\n",
         "    if True:\n",
-        ("tests/integration/test_gold_apply.py",),
+        ("tests/integration/gold/test_gold_apply.py",),
         compiled=True,
     ),
     Mutant(
         "rows lost where changes are few",
-        "pipeline/gold/few_changes.py",
+        "pipeline/gold/changes/small_batch.py",
         "    return tables.read(table, where)\n",
         "    return tables.read(table, where)[:-1]\n",
-        ("tests/integration/test_gold_few_changes.py",),
+        ("tests/integration/gold/test_gold_few_changes.py",),
         compiled=True,
     ),
     Mutant(
         "keys taken for new that gold has",
-        "pipeline/lake_tables/table_log.py",
+        "pipeline/lake/delta_log/table_log.py",
         "pc.greater_equal(_sure(greatest), low)",
         "pc.greater(_sure(greatest), low)",
-        ("tests/spark/pipeline/lake_tables/test_table_log.py",),
+        ("tests/spark/pipeline/lake/delta_log/test_table_log.py",),
         compiled=True,
     ),
     Mutant(
         "a held table published as if it were not",
-        "pipeline/gold/cut.py",
+        "pipeline/gold/plan/cut.py",
         '"held": state.holds(table) is not None or table.to_lsn < state.cut_lsn',
         '"held": False',
-        ("tests/integration/test_gold_apply.py",),
+        ("tests/integration/gold/test_gold_apply.py",),
         compiled=True,
     ),
 )

@@ -24,12 +24,11 @@ from rich.table import Table
 from benchmarks.figures import gold_figures
 from benchmarks.peak import sampled
 from benchmarks.workload import SCHEMA, TABLES, Recording, workload
-from pipeline import delta
-from pipeline.lake import Lake
-from pipeline.progress import QuietProgress
-from pipeline.run import run_layers
+from pipeline.lake import Lake, delta
+from pipeline.observe.progress import QuietProgress
+from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
-from pipeline.spark import session
+from pipeline.spark.session import session
 
 WARM_UP = Fraction(1, 70)
 GB = 1e9

@@ -19,14 +19,14 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from benchmarks.marked import table
-from pipeline.progress import QuietProgress
+from pipeline.observe.progress import QuietProgress
 from pipeline.run import run_command
 from pipeline.seed.jdbc import JdbcSource
-from pipeline.server.login import login
-from pipeline.server.version import ServerVersion
 from pipeline.settings import Settings
-from pipeline.spark import session
-from tests.support.mysql import MySQLServer
+from pipeline.source.server.login import login
+from pipeline.source.server.version import ServerVersion
+from pipeline.spark.session import session
+from tests.support.servers.mysql import MySQLServer
 
 ROWS = 2_000_000
 ROUNDS = 3

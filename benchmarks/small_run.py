@@ -18,11 +18,11 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 
 from benchmarks.end_to_end import settings_for, started
-from pipeline import delta
-from pipeline.progress import QuietProgress
-from pipeline.run import run_layers
+from pipeline.lake import delta
+from pipeline.observe.progress import QuietProgress
+from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
-from tests.support.mysql import MySQLServer
+from tests.support.servers.mysql import MySQLServer
 
 SCHEMA = "small"
 TABLES = ("customers", "orders", "order_lines", "visits", "stock")

@@ -18,7 +18,7 @@ from benchmarks.end_to_end import measure
 from benchmarks.figures import Column, Tables
 from benchmarks.peak import Peaks
 from benchmarks.workload import recorded
-from tests.support.mysql import MySQLServer
+from tests.support.servers.mysql import MySQLServer
 
 SCHEMA = "soak"
 OPTIONS = ("--max-binlog-size=1G", "--innodb-buffer-pool-size=1G", "--innodb-redo-log-capacity=2G")

@@ -21,12 +21,12 @@ from pyspark.sql import SparkSession
 
 from benchmarks.marked import table
 from benchmarks.seed import SCHEMA, fill
-from pipeline.progress import QuietProgress
-from pipeline.run import run_layers
+from pipeline.observe.progress import QuietProgress
+from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
-from pipeline.spark import session
+from pipeline.spark.session import session
 from pipeline.verify.run import verify_with_server
-from tests.support.mysql import MySQLServer
+from tests.support.servers.mysql import MySQLServer
 
 ROWS = 1_500_000
 ROUNDS = 2

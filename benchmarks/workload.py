@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.figures import Column, Tables, mysql_query
-from tests.support.mysql import MySQLServer
+from tests.support.servers.mysql import MySQLServer
 
 CACHE = Path(__file__).parents[1] / ".cache" / "bench"
 SQL = Path(__file__).with_suffix(".sql")

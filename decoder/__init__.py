@@ -16,20 +16,44 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from decoder.encryption.keys import Keys
     from decoder.errors import BinlogError
-    from decoder.inspect import events
-    from decoder.library import read
+    from decoder.model.definition import TableDefinition
+    from decoder.model.options import TypeOptions
+    from decoder.model.segment import Segment
+    from decoder.segments.framer import Framer
+    from decoder.segments.segmenter import Segmenter
+    from decoder.stream.event_reader import events
+    from decoder.stream.library import read
+    from decoder.stream.segment_decoder import SegmentDecoder
 
-__all__ = ["BinlogError", "Keys", "events", "read"]
+__all__ = [
+    "BinlogError",
+    "Framer",
+    "Keys",
+    "Segment",
+    "SegmentDecoder",
+    "Segmenter",
+    "TableDefinition",
+    "TypeOptions",
+    "events",
+    "read",
+]
 
 _HOMES = {
     "BinlogError": "decoder.errors",
+    "Framer": "decoder.segments.framer",
     "Keys": "decoder.encryption.keys",
-    "events": "decoder.inspect",
-    "read": "decoder.library",
+    "Segment": "decoder.model.segment",
+    "SegmentDecoder": "decoder.stream.segment_decoder",
+    "Segmenter": "decoder.segments.segmenter",
+    "TableDefinition": "decoder.model.definition",
+    "TypeOptions": "decoder.model.options",
+    "events": "decoder.stream.event_reader",
+    "read": "decoder.stream.library",
 }
 
+if not TYPE_CHECKING:
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(_HOMES[name]), name)

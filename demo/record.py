@@ -17,7 +17,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from tests.support.mysql import MySQLServer
+from tests.support.servers.mysql import MySQLServer
 
 FOLDER = Path(__file__).parent
 BINLOGS = FOLDER / "binlogs"

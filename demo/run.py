@@ -12,14 +12,14 @@ from pathlib import Path
 from rich.console import Console
 
 from demo.show import show_changes, show_figures, show_gold
+from pipeline.cli.show import show_problems, show_reports
 from pipeline.errors import BinlakeError
-from pipeline.log_lines import set_up
-from pipeline.progress import for_terminal
-from pipeline.run import exit_code, run_command
+from pipeline.observe.log import set_up
+from pipeline.observe.progress import for_terminal
+from pipeline.run import read_status, run_command
+from pipeline.run.commands import exit_code
 from pipeline.settings import Settings
-from pipeline.show import show_problems, show_reports
-from pipeline.spark import session
-from pipeline.status import read_status
+from pipeline.spark.session import session
 
 FOLDER = Path(__file__).parent
 LAKE = FOLDER.parent / ".cache" / "demo-lake"

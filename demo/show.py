@@ -13,9 +13,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from pipeline import delta
-from pipeline.lake import Lake
-from pipeline.status import TableStatus
+from pipeline.lake import Lake, delta
+from pipeline.run.status import TableStatus
 
 ROWS = 4
 WIDEST = 26

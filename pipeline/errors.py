@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from signal import Signals
 
-from decoder.errors import BinlogError
+from decoder import BinlogError
 
 LONGEST = 1000
 """Characters of a sentence about an error that is not ours: Spark's fill pages."""

@@ -17,8 +17,8 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from tests.support.mariadb import MariaDBFactory, MariaDBServer, NewestMariaDBServer
-    from tests.support.mysql import MySQLFactory, MySQLServer
+    from tests.support.servers.mariadb import MariaDBFactory, MariaDBServer, NewestMariaDBServer
+    from tests.support.servers.mysql import MySQLFactory, MySQLServer
 
 REPOSITORY = Path(__file__).parent.parent
 os.environ.setdefault("BINLAKE_CACHE", str(REPOSITORY / ".cache" / "binlake"))
@@ -75,7 +75,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Install each server once, before the first test, if any test that is to run needs it."""
     if config.option.collectonly:
         return
-    from tests.support import mariadb_install, mysql_install
+    from tests.support.servers import mariadb_install, mysql_install
 
     servers: list[tuple[set[str], Callable[[], str | None]]] = [
         (MYSQL_FIXTURES, mysql_install.why_unavailable),
@@ -101,7 +101,7 @@ def _fixtures_of(item: pytest.Item) -> set[str]:
 def spark() -> Iterator[SparkSession]:
     """One Spark session with Delta for the whole run, on two cores."""
     from pipeline.settings import Settings
-    from pipeline.spark import session
+    from pipeline.spark.session import session
 
     conf = {
         "spark.sql.shuffle.partitions": "2",
@@ -129,7 +129,7 @@ def mysql_factory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MySQLFac
 
     They end with the module: a whole run's would hold more memory than there is.
     """
-    from tests.support.mysql import MySQLFactory
+    from tests.support.servers.mysql import MySQLFactory
 
     with MySQLFactory(tmp_path_factory.mktemp("mysql")) as factory:
         yield factory
@@ -138,7 +138,7 @@ def mysql_factory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MySQLFac
 @pytest.fixture(scope="session")
 def mysql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MySQLServer]:
     """One server for the whole run: GTIDs on, checksums on, FULL metadata, full row images."""
-    from tests.support.mysql import MySQLFactory
+    from tests.support.servers.mysql import MySQLFactory
 
     with MySQLFactory(tmp_path_factory.mktemp("mysql")) as factory:
         yield factory()
@@ -147,7 +147,7 @@ def mysql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MySQLServer]:
 @pytest.fixture(scope="module")
 def mariadb_factory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaDBFactory]:
     """Starts MariaDB servers with options of their own, which end with the module."""
-    from tests.support.mariadb import MariaDBFactory
+    from tests.support.servers.mariadb import MariaDBFactory
 
     with MariaDBFactory(tmp_path_factory.mktemp("mariadb")) as factory:
         yield factory
@@ -156,7 +156,7 @@ def mariadb_factory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaD
 @pytest.fixture(scope="session")
 def mariadb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaDBServer]:
     """One MariaDB 10.11 for the whole run: checksums on, FULL metadata, full row images."""
-    from tests.support.mariadb import MariaDBFactory
+    from tests.support.servers.mariadb import MariaDBFactory
 
     with MariaDBFactory(tmp_path_factory.mktemp("mariadb")) as factory:
         yield factory()
@@ -165,7 +165,7 @@ def mariadb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaDBServer]
 @pytest.fixture(scope="session")
 def newest_mariadb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NewestMariaDBServer]:
     """The same of the newest release there is."""
-    from tests.support.mariadb import NewestMariaDBServer
+    from tests.support.servers.mariadb import NewestMariaDBServer
 
     with NewestMariaDBServer(tmp_path_factory.mktemp("newest_mariadb") / "server") as server:
         yield server

@@ -29,8 +29,8 @@ from benchmarks.marked import DOCUMENT
 from benchmarks.peers.counts import ProgramError
 from benchmarks.peers.machine import load, machine
 from benchmarks.workload import Recording
-from decoder.warm import warm
-from tests.support.mysql import MySQLServer
+from decoder.stream.precompile import warm
+from tests.support.servers.mysql import MySQLServer
 
 ROUNDS = 3
 CONDITIONS = """\

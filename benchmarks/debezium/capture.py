@@ -11,8 +11,8 @@ from benchmarks.building import java_classpath
 from benchmarks.debezium.operations import Operations
 from benchmarks.peers.counts import ProgramError
 from benchmarks.peers.programs import output
-from pipeline.java import java_home
-from pipeline.spark import COLLECTOR
+from pipeline.spark.java import java_home
+from pipeline.spark.session import COLLECTOR
 
 VERSION = "3.5.0.Final"
 ENGINE = Path(__file__).parent / "engine"

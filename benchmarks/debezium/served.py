@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.workload import Recording
-from tests.support.mysql import MySQLServer
+from tests.support.servers.mysql import MySQLServer
 
 
 @contextmanager

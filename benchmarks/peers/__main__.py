@@ -28,7 +28,7 @@ from benchmarks.peers.programs import Program, Reporting, output
 from benchmarks.peers.results import Measured
 from benchmarks.peers.rounds import Entry, Run, one_core, run_rounds
 from benchmarks.workload import Recording, workload
-from decoder.warm import warm
+from decoder.stream.precompile import warm
 
 ROUNDS = 5
 OUR_PASSES = 3

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.peers.ours import framed
-from decoder.crc32 import TABLES, crc32
-from decoder.framing import Column
-from decoder.memory import Array, Bytes, kernel
+from decoder.framing.frames import Column
+from decoder.kernels.crc32 import TABLES, crc32
+from decoder.kernels.memory import Array, Bytes, kernel
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from benchmarks.building import CannotBuildError, built, java_classpath
 from benchmarks.peers.programs import Printing, Program, Reporting, output
-from tests.support import mariadb_install, mysql_install
-from tests.support.debian import UnavailableError
-from tests.support.installation import Installation
+from tests.support.servers import mariadb_install, mysql_install
+from tests.support.servers.debian import UnavailableError
+from tests.support.servers.installation import Installation
 
 SOURCES = Path(__file__).parent
 PRINT_ROWS = ("--verbose", "--base64-output=decode-rows")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.peers.programs import output
 
-COMPILE = "from decoder.warm import warm; warm()"
+COMPILE = "from decoder.stream.precompile import warm; warm()"
 NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
 FIRST_BATCH = "import sys, decoder; next(decoder.read(open(sys.argv[1], 'rb').read()))"
 

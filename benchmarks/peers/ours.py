@@ -16,7 +16,7 @@ import numpy as np
 import decoder
 from benchmarks.peers.counts import Counts
 from decoder.constants import MAGIC
-from decoder.framing import Frames, frame
+from decoder.framing.frames import Frames, frame
 
 
 def decode(file: bytes) -> tuple[int, int]:

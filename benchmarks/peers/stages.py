@@ -26,26 +26,26 @@ import pyarrow as pa
 from benchmarks.peers.bound import Bound, BoundPasses
 from benchmarks.peers.ours import timed_decode
 from benchmarks.peers.programs import output
+from decoder import TypeOptions
 from decoder.columns import Cells, Column, ColumnReader
 from decoder.columns.registry import reader
 from decoder.constants import ColumnType as T
-from decoder.definition import ColumnDefinition
-from decoder.framing import frame
-from decoder.options import TypeOptions
+from decoder.framing.frames import frame
+from decoder.model.definition import ColumnDefinition
 
 PASSES = 5
 FRAMING, CHECKSUMS, BETWEEN = "event headers", "checksums", "Python between the passes"
 STAGES = {
-    "decoder.stream.Feed.fill": "bytes into the window",
-    "decoder.expansion.frame": FRAMING,
-    "decoder.stream.TransactionTracker.follow": "transactions",
-    "decoder.session.Session.enter": "transactions",
-    "decoder.stream.transactions_batch": "transactions",
-    "decoder.rows.scan": "walk",
-    "decoder.images.locate": "cell positions",
-    "decoder.rows.clear_masks": "cell positions",
-    "decoder.table_reader.TableReader.images": "Arrow structs",
-    "decoder.rows.changes_batch": "LSN, GTID and time of each change",
+    "decoder.stream.segment_decoder.Feed.fill": "bytes into the window",
+    "decoder.compression.memory_budget.frame": FRAMING,
+    "decoder.stream.segment_decoder.TransactionTracker.follow": "transactions",
+    "decoder.transactions.state.Session.enter": "transactions",
+    "decoder.stream.segment_decoder.transactions_batch": "transactions",
+    "decoder.rows.row_decoder.scan": "walk",
+    "decoder.rows.images.locate": "cell positions",
+    "decoder.rows.row_decoder.clear_masks": "cell positions",
+    "decoder.rows.table_reader.TableReader.images": "Arrow structs",
+    "decoder.rows.row_decoder.changes_batch": "LSN, GTID and time of each change",
 }
 """Where the decoder looks a function up, and the stage that it is."""
 FAMILIES = {
@@ -129,7 +129,7 @@ def timers(stopwatch: Stopwatch, *, verify: bool) -> Iterator[None]:
     with ExitStack() as patches:
         for place, stage in STAGES.items():
             patches.enter_context(_timer(stopwatch, place, stage, verify=verify))
-        patches.enter_context(patch("decoder.table_reader.reader", timed_reader))
+        patches.enter_context(patch("decoder.rows.table_reader.reader", timed_reader))
         yield
 
 

@@ -9,7 +9,7 @@ PLACE = (
     r"|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(:[A-Za-z_][A-Za-z0-9_]*)?:\d+"
     r"|\d+-\d+-\d+|[^:/]+\.\d+:\d+)$"
 )
-"""The forms that `pipeline.until` reads: others are refused before anything is done."""
+"""The forms that `pipeline.settings.until` reads: others are refused before anything is done."""
 
 UNTIL = Param(
     None,

@@ -14,7 +14,8 @@ from binlake_airflow.command_task import command_task, worker_task
 from binlake_airflow.source import ANY_POOL, Source
 
 CONNECTOR = "org.mariadb.jdbc:mariadb-java-client:3.5.6"
-"""What Spark reads servers with, MySQL's too: `pipeline.jars` fetches it where it starts Spark."""
+"""What Spark reads servers with, MySQL's too: `pipeline.spark.jars` fetches it where it starts
+Spark."""
 _CONNECTOR_NAME = CONNECTOR.split(":")[1]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 def main() -> None:
     """Run the command; the exit code is `binlake-task`'s."""
-    from pipeline.task import main as task
+    from pipeline.cli.databricks_task import main as task
 
     task()
 

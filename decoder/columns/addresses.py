@@ -18,7 +18,7 @@ from decoder.columns.cells import HEAD_SLACK, SLACK, CellError, Cells, Column
 from decoder.columns.digits import write_eight_or_less
 from decoder.columns.values import allocate_values
 from decoder.constants import LogicalType
-from decoder.memory import Bytes, inline_kernel, item, kernel, load_u8, store_8, store_32
+from decoder.kernels.memory import Bytes, inline_kernel, item, kernel, load_u8, store_8, store_32
 
 BYTES = {LogicalType.UUID: 16, LogicalType.INET4: 4, LogicalType.INET6: 16}
 """Bytes of a value of each type, with the zeros at its end that a log may leave out."""

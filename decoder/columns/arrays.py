@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from decoder.columns.cells import SLACK
 from decoder.errors import UnsupportedError
-from decoder.memory import Bytes
+from decoder.kernels.memory import Bytes
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]

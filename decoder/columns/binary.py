@@ -9,7 +9,7 @@ import pyarrow as pa
 from decoder.columns.cells import CellError, Cells, Column, ColumnReader
 from decoder.columns.values import allocate_values, copied, copy_padded
 from decoder.constants import ColumnType
-from decoder.definition import ColumnDefinition
+from decoder.model.definition import ColumnDefinition
 
 
 @dataclass(frozen=True, slots=True)

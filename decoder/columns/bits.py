@@ -9,8 +9,7 @@ import pyarrow as pa
 from decoder.columns.arrays import Int32s, allocate
 from decoder.columns.cells import Cells, Column
 from decoder.columns.validity import validity
-from decoder.definition import ColumnDefinition
-from decoder.memory import (
+from decoder.kernels.memory import (
     Bytes,
     item,
     kernel,
@@ -20,6 +19,7 @@ from decoder.memory import (
     shift_right_logical,
     store_64,
 )
+from decoder.model.definition import ColumnDefinition
 
 
 @kernel

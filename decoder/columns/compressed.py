@@ -22,8 +22,8 @@ from decoder.columns.arrays import LARGEST
 from decoder.columns.cells import HEAD_SLACK, SLACK, CellError, Cells, Column, ColumnReader
 from decoder.columns.text import text_reader
 from decoder.constants import ColumnType
-from decoder.definition import ColumnDefinition
 from decoder.errors import UnsupportedError
+from decoder.model.definition import ColumnDefinition
 
 _PLAIN, _ZLIB = 0, 8
 _LENGTH_BYTES = 0x07

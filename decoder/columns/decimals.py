@@ -16,8 +16,7 @@ from decoder.columns.arrays import Int32s, Int64s, allocate, allocate_text
 from decoder.columns.cells import CellError, Cells, Column
 from decoder.columns.digits import write_padded, write_unsigned
 from decoder.columns.validity import validity
-from decoder.definition import ColumnDefinition
-from decoder.memory import (
+from decoder.kernels.memory import (
     Bytes,
     add_wrapping,
     inline_kernel,
@@ -34,6 +33,7 @@ from decoder.memory import (
     store_64,
     subtract_wrapping,
 )
+from decoder.model.definition import ColumnDefinition
 
 LARGEST_DECIMAL128 = 38
 GROUP = 9

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from decoder.memory import (
+from decoder.kernels.memory import (
     Bytes,
     inline_kernel,
     item,

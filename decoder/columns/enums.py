@@ -10,14 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from decoder.charsets import REPLACEMENT
 from decoder.columns.arrays import Int32s, allocate, allocate_text
 from decoder.columns.cells import SLACK, CellError, Cells, Column
+from decoder.columns.charsets import REPLACEMENT
 from decoder.columns.validity import validity
 from decoder.constants import ColumnType
-from decoder.definition import ColumnDefinition
 from decoder.errors import UnsupportedError
-from decoder.memory import (
+from decoder.kernels.memory import (
     Bytes,
     copy_32,
     inline_kernel,
@@ -33,6 +32,7 @@ from decoder.memory import (
     subtract_wrapping,
     trailing_zeros,
 )
+from decoder.model.definition import ColumnDefinition
 
 COMMA = 44
 

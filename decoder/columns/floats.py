@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from decoder.columns.integers import FixedWidthReader, read_4_to_4, read_8_to_8
 from decoder.constants import ColumnType
-from decoder.definition import ColumnDefinition
+from decoder.model.definition import ColumnDefinition
 
 
 def float_reader(column: ColumnDefinition) -> FixedWidthReader:

@@ -14,8 +14,7 @@ from decoder.columns.arrays import Int32s, allocate
 from decoder.columns.cells import Cells, Column
 from decoder.columns.validity import validity
 from decoder.constants import ColumnType
-from decoder.definition import ColumnDefinition
-from decoder.memory import (
+from decoder.kernels.memory import (
     Bytes,
     item,
     kernel,
@@ -32,6 +31,7 @@ from decoder.memory import (
     store_32,
     store_64,
 )
+from decoder.model.definition import ColumnDefinition
 
 FixedKernel = Callable[[Bytes, Int32s, Bytes], None]
 """(buffer, positions, values): one value of fixed width for each position; anything where NULL."""

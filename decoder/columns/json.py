@@ -22,7 +22,7 @@ from decoder.columns.json_values import (
 )
 from decoder.columns.validity import validity
 from decoder.columns.values import total_length
-from decoder.memory import Bytes
+from decoder.kernels.memory import Bytes
 
 USUAL_EXPANSION = 2
 

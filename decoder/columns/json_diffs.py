@@ -19,7 +19,7 @@ from decoder.columns.cells import CellError, Cells
 from decoder.columns.json import json_reader
 from decoder.columns.json_text import WORST_ESCAPE, write_string
 from decoder.columns.utf8 import is_utf8
-from decoder.memory import (
+from decoder.kernels.memory import (
     Bytes,
     copy_32,
     inline_kernel,

@@ -11,7 +11,7 @@ import numpy as np
 
 from decoder.columns.arrays import Int64s
 from decoder.columns.digits import digit_count, write_padded, write_signed, write_unsigned
-from decoder.memory import (
+from decoder.kernels.memory import (
     Bytes,
     add_wrapping,
     double_from_bits,

@@ -11,7 +11,7 @@ from decoder.columns.json_errors import NOT_A_NUMBER, NOT_TEMPORAL, OUTSIDE
 from decoder.columns.json_text import QUOTE, write_base64
 from decoder.columns.temporal_text import write_date, write_datetime, write_time
 from decoder.constants import ColumnType
-from decoder.memory import Bytes, inline_kernel, item, kernel, load_i64, load_u8, store_8
+from decoder.kernels.memory import Bytes, inline_kernel, item, kernel, load_i64, load_u8, store_8
 
 _TIMESTAMP = int(ColumnType.TIMESTAMP)
 _DATE = int(ColumnType.DATE)

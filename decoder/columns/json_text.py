@@ -11,7 +11,7 @@ import numpy as np
 from decoder.columns.digits import write_unsigned
 from decoder.columns.json_errors import NOT_UTF8
 from decoder.columns.utf8 import is_utf8
-from decoder.memory import (
+from decoder.kernels.memory import (
     Bytes,
     copy_text_32,
     inline_kernel,

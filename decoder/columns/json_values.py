@@ -26,7 +26,7 @@ from decoder.columns.json_errors import (
 from decoder.columns.json_numbers import write_double
 from decoder.columns.json_opaque import write_opaque
 from decoder.columns.json_text import WORST_ESCAPE, write_string
-from decoder.memory import (
+from decoder.kernels.memory import (
     Bytes,
     inline_kernel,
     item,

@@ -21,9 +21,9 @@ from decoder.columns.temporal import temporal_reader
 from decoder.columns.text import text_reader
 from decoder.columns.vector import vector_reader
 from decoder.constants import ColumnType as T, LogicalType
-from decoder.definition import ColumnDefinition, TableDefinition
 from decoder.errors import UnsupportedError
-from decoder.options import TypeOptions
+from decoder.model.definition import ColumnDefinition, TableDefinition
+from decoder.model.options import TypeOptions
 
 Resolve = Callable[[ColumnDefinition, TypeOptions], ColumnReader]
 

@@ -44,9 +44,9 @@ from decoder.columns.temporal_values import (
 )
 from decoder.columns.validity import validity, without
 from decoder.constants import INSTANT_TYPES, ColumnType
-from decoder.definition import ColumnDefinition
-from decoder.memory import Bytes
-from decoder.options import TypeOptions
+from decoder.kernels.memory import Bytes
+from decoder.model.definition import ColumnDefinition
+from decoder.model.options import TypeOptions
 
 Unpack = Callable[[Cells], Int64s]
 """The packed form (or, for TIMESTAMP, the microseconds) of every cell; CellError for fields that no

@@ -15,7 +15,7 @@ row, whatever the bytes; where a position is −1 (NULL) it has no meaning.
 from __future__ import annotations
 
 from decoder.columns.arrays import Int32s, Int64s
-from decoder.memory import (
+from decoder.kernels.memory import (
     Bytes,
     inline_kernel,
     item,

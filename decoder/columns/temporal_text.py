@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from decoder.columns.arrays import Int32s, Int64s
 from decoder.columns.digits import TWO_DIGITS, write_padded
-from decoder.memory import Bytes, inline_kernel, item, kernel, store_8, store_32, store_64
+from decoder.kernels.memory import Bytes, inline_kernel, item, kernel, store_8, store_32, store_64
 
 LONGEST_DATE = 10
 LONGEST_TIME = 17

@@ -13,7 +13,7 @@ import numpy as np
 
 from decoder.columns.arrays import Int32s, Int64s
 from decoder.columns.temporal_storage import IMPOSSIBLE, pack_date, pack_time
-from decoder.memory import Bytes, inline_kernel, item, kernel, set_item, store_32, store_64
+from decoder.kernels.memory import Bytes, inline_kernel, item, kernel, set_item, store_32, store_64
 
 SECOND = 1000000
 DAY = 86400

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from decoder.charsets import charset_of, is_multi_byte, multi_byte, single_byte
 from decoder.columns.arrays import Int32s, Int64s
 from decoder.columns.binary import binary_reader
 from decoder.columns.cells import Cells, Column, ColumnReader
+from decoder.columns.charsets import charset_of, is_multi_byte, multi_byte, single_byte
 from decoder.columns.transcoding import (
     packed_characters,
     repair_utf8,
@@ -28,8 +28,8 @@ from decoder.columns.transcoding import (
 from decoder.columns.utf8 import is_ascii, is_utf8
 from decoder.columns.values import Values, allocate_values, copied
 from decoder.constants import ColumnType
-from decoder.definition import ColumnDefinition
-from decoder.memory import Bytes, kernel, load_u8, load_u32
+from decoder.kernels.memory import Bytes, kernel, load_u8, load_u32
+from decoder.model.definition import ColumnDefinition
 
 Transcode = Callable[[Bytes, Int32s, Int32s, Bytes, Bytes, Int64s], int]
 """(buffer, positions, lengths, offsets, text, lost) to the number of rows in `lost`."""

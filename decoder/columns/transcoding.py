@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from decoder.charsets.multi_byte import (
+from decoder.columns.arrays import Int32s, Int64s
+from decoder.columns.charsets.multi_byte import (
     EUC_TRIPLE,
     GB18030_BMP,
     GB18030_SUPPLEMENTARY,
     INVALID,
     LEAD,
 )
-from decoder.columns.arrays import Int32s, Int64s
 from decoder.columns.utf8 import REPLACEMENT, character_size, write_character
-from decoder.memory import (
+from decoder.kernels.memory import (
     Bytes,
     inline_kernel,
     item,
@@ -118,7 +118,7 @@ def multi_byte_character(
     triple: Int32s,
     quad: Int32s,
 ) -> int:
-    """The next character of an East Asian charset (tables: `decoder.charsets.MultiByte`).
+    """The next character of an East Asian charset (tables: `decoder.columns.charsets.MultiByte`).
 
     Its code point and size, or INVALID.
     """

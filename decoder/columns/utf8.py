@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from decoder.memory import (
+from decoder.kernels.memory import (
     Bytes,
     inline_kernel,
     item,

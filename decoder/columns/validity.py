@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from decoder.columns.arrays import Int32s, allocate
 from decoder.columns.cells import Cells
-from decoder.memory import Bytes, item, kernel, shift_left, shift_right_logical, store_64
+from decoder.kernels.memory import Bytes, item, kernel, shift_left, shift_right_logical, store_64
 
 
 @kernel

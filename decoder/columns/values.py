@@ -10,7 +10,7 @@ import pyarrow as pa
 from decoder.columns.arrays import Int32s, allocate, allocate_text
 from decoder.columns.cells import Cells
 from decoder.columns.validity import validity
-from decoder.memory import Bytes, copy_32, item, kernel, store_32, store_64
+from decoder.kernels.memory import Bytes, copy_32, item, kernel, store_32, store_64
 
 
 @kernel

@@ -7,3 +7,7 @@ key of the server's keyring. Positions count from behind the header, as the serv
 
 Format: MySQL `sql/rpl_log_encryption.{h,cc}`, `sql/stream_cipher.cc`.
 """
+
+from __future__ import annotations
+
+__all__ = ["header", "keyring", "keys", "stream_cipher"]

@@ -16,14 +16,45 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from decoder.encryption.keys import Keys
     from decoder.events.event import Event
-    from decoder.inspect import Data
+    from decoder.stream.event_reader import Data
+
+__all__ = [
+    "create_file",
+    "cursor",
+    "event",
+    "format_description",
+    "format_descriptor",
+    "gtid",
+    "gtid_set",
+    "gtid_tagged",
+    "header",
+    "layout",
+    "load",
+    "mariadb_annotate_rows",
+    "mariadb_compression",
+    "mariadb_gtid",
+    "mariadb_gtid_list",
+    "previous_gtids",
+    "query",
+    "query_compressed",
+    "registry",
+    "rotate",
+    "rows",
+    "rows_query",
+    "start_v3",
+    "table_definition",
+    "table_map",
+    "transaction_payload",
+    "unknown",
+    "xa_prepare",
+]
 
 
 class _CallablePackage(ModuleType):
     def __call__(self, data: Data, *, file: str = "", keys: Keys | None = None) -> Iterator[Event]:
-        """`decoder.inspect.events`: every event of a file or segment in memory."""
+        """`decoder.stream.event_reader.events`: every event of a file or segment in memory."""
         from decoder.encryption.keys import NO_KEYS
-        from decoder.inspect import events
+        from decoder.stream.event_reader import events
 
         return events(data, file=file, keys=keys or NO_KEYS)
 

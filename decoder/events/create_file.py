@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from decoder.constants import EventType
 from decoder.events.cursor import Cursor
 from decoder.events.format_description import FormatDescriptionEvent
+from decoder.events.header import EventHeader
 from decoder.events.load import LoadEvent, read_load
-from decoder.header import EventHeader
 
 _OWN_LENGTH = 4
 

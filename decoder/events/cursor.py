@@ -6,7 +6,7 @@ All integers are little-endian and unsigned unless a method says otherwise.
 from __future__ import annotations
 
 from decoder.errors import MalformedError
-from decoder.header import EventHeader
+from decoder.events.header import EventHeader
 
 _LENGTH_ENCODED_SIZES = {252: 2, 253: 3, 254: 8}
 

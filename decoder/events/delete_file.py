@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
+from decoder.events.header import EventHeader
 from decoder.events.post_header import read_post_header
-from decoder.header import EventHeader
 
 
 @dataclass(frozen=True, slots=True)

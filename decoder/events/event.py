@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from decoder.constants import EventFlag, EventType
-from decoder.header import EventHeader
+from decoder.events.header import EventHeader
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from decoder.events.cursor import Cursor
 from decoder.events.format_description import FormatDescriptionEvent
+from decoder.events.header import EventHeader
 from decoder.events.post_header import read_post_header
 from decoder.events.query import QueryEvent, read_query
-from decoder.header import EventHeader
 
 _LENGTH_OF_QUERY, _LENGTH = 13, 26
 

@@ -14,8 +14,8 @@ from decoder.constants import CHECKSUM_LENGTH, HEADER_LENGTH, ChecksumAlgorithm,
 from decoder.errors import UnsupportedError
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.header import EventHeader
-from decoder.layout import post_header_lengths
+from decoder.events.header import EventHeader
+from decoder.events.layout import post_header_lengths
 
 _SERVER_VERSION_LENGTH = 50
 _ALGORITHM_LENGTH = 1

@@ -14,7 +14,7 @@ from decoder.constants import EventType
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
-from decoder.header import EventHeader
+from decoder.events.header import EventHeader
 
 _LOGICAL_TIMESTAMP_TYPECODE = 2
 _COMMIT_TIMESTAMP_LENGTH = 7

@@ -22,7 +22,7 @@ from decoder.events.cursor import Cursor
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.gtid import GNO_END, GtidEvent
 from decoder.events.gtid_set import parse_tag
-from decoder.header import EventHeader
+from decoder.events.header import EventHeader
 
 _SERIALIZATION_VERSION = 1
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
-from decoder.header import EventHeader
+from decoder.events.header import EventHeader
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
-from decoder.header import EventHeader
+from decoder.events.header import EventHeader
 
 
 @dataclass(frozen=True, slots=True)

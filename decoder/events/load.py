@@ -14,8 +14,8 @@ from decoder.constants import EventType
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
+from decoder.events.header import EventHeader
 from decoder.events.load_options import LoadOptions, read_options, read_options_v1
-from decoder.header import EventHeader
 
 _POST_HEADER_LENGTH = 18
 

@@ -13,7 +13,7 @@ from typing import Any
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
-from decoder.header import EventHeader
+from decoder.events.header import EventHeader
 
 
 class MariadbGtidFlag(IntFlag):

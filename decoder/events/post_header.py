@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from decoder.events.cursor import Cursor
 from decoder.events.format_description import FormatDescriptionEvent
-from decoder.header import EventHeader
+from decoder.events.header import EventHeader
 
 
 def read_post_header(

@@ -11,7 +11,7 @@ from decoder.events.cursor import Cursor
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.gtid_set import GtidSet, parse_gtid_set
-from decoder.header import EventHeader
+from decoder.events.header import EventHeader
 
 
 @dataclass(frozen=True, slots=True)

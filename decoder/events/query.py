@@ -10,14 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from decoder.charsets import decode
+from decoder.columns.charsets import decode
 from decoder.errors import UnsupportedError
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
+from decoder.events.header import EventHeader
 from decoder.events.post_header import read_post_header
 from decoder.events.status_variables import StatusVariables, parse_status_variables
-from decoder.header import EventHeader
 
 _POST_HEADER_LENGTH, _POST_HEADER_LENGTH_BEFORE_V4 = 13, 11
 

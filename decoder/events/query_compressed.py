@@ -1,7 +1,7 @@
 """MARIADB_QUERY_COMPRESSED: a QUERY whose text is compressed (`log_bin_compress=ON`).
 
 Format: MariaDB `sql/log_event.cc`, `query_event_uncompress`: laid out as QUERY is, and in place of
-the text what `decoder.mariadb_compression` describes.
+the text what `decoder.events.mariadb_compression` describes.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from decoder.events.cursor import Cursor
 from decoder.events.format_description import FormatDescriptionEvent
+from decoder.events.header import EventHeader
+from decoder.events.mariadb_compression import uncompress
 from decoder.events.query import QueryEvent, read_query
-from decoder.header import EventHeader
-from decoder.mariadb_compression import uncompress
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from decoder.events.execute_load_query import ExecuteLoadQueryEvent
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.gtid import AnonymousGtidEvent, GtidEvent
 from decoder.events.gtid_tagged import GtidTaggedEvent
+from decoder.events.header import EventHeader
 from decoder.events.heartbeat import HeartbeatEvent
 from decoder.events.heartbeat_v2 import HeartbeatV2Event
 from decoder.events.ignorable import IgnorableEvent
@@ -45,7 +46,6 @@ from decoder.events.user_var import UserVarEvent
 from decoder.events.view_change import ViewChangeEvent
 from decoder.events.xa_prepare import XaPrepareEvent
 from decoder.events.xid import XidEvent
-from decoder.header import EventHeader
 
 
 class EventClass(Protocol):

@@ -4,7 +4,7 @@ Format: MySQL `rows_event.cpp`, `Rows_event`. Version 2 (5.6 on) differs from ve
 extra data; MySQL 5.1 to 5.5 and MariaDB write version 1. Before 5.1.18 an update had one bitmap of
 columns for both images (PRE_GA_…: MariaDB `sql/log_event_old.cc`, `Old_rows_log_event`). MariaDB
 can compress the images (`row_log_event_uncompress`); what stands before them is as ever. The images
-themselves are read by `decoder.walk`.
+themselves are read by `decoder.rows.walker`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from decoder.constants import HEADER_LENGTH, EventType
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
+from decoder.events.header import EventHeader
 from decoder.events.table_map import read_table_id
-from decoder.header import EventHeader
 
 _VERSION_2 = 10
 """Length of the post-header that has extra data."""
@@ -78,7 +78,7 @@ class RowsEvent(Event):
     """Where the row images begin, in bytes from the event's own start."""
     compressed: bool = False
     """Whether, from there to the event's end, they are one piece for
-    `decoder.mariadb_compression.uncompress`."""
+    `decoder.events.mariadb_compression.uncompress`."""
 
     @classmethod
     def parse(

@@ -13,8 +13,8 @@ from decoder.errors import UnsupportedError
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
-from decoder.header import EventHeader
-from decoder.layout import START_LENGTH_V3
+from decoder.events.header import EventHeader
+from decoder.events.layout import START_LENGTH_V3
 
 _VERSIONS = (1, 3)
 _SERVER_VERSION_LENGTH = 50

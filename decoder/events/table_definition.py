@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from decoder.charsets import decode
+from decoder.columns.charsets import decode
 from decoder.constants import ColumnType
-from decoder.definition import ColumnDefinition, TableDefinition
+from decoder.events.header import EventHeader
 from decoder.events.optional_metadata import DefaultCharset, OptionalMetadata
-from decoder.header import EventHeader
+from decoder.model.definition import ColumnDefinition, TableDefinition
 
 NUMERIC = frozenset(
     {

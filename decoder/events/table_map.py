@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from decoder.constants import ColumnType
-from decoder.definition import TableDefinition
 from decoder.events.column_metadata import parse_column_metadata
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
+from decoder.events.header import EventHeader
 from decoder.events.optional_metadata import parse_optional_metadata
 from decoder.events.table_definition import define
-from decoder.header import EventHeader
+from decoder.model.definition import TableDefinition
 
 _POST_HEADER_LENGTH = 8
 _SHORT_POST_HEADER_LENGTH = 6

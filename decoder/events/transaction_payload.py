@@ -12,7 +12,7 @@ from decoder.constants import HEADER_LENGTH
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
-from decoder.header import EventHeader
+from decoder.events.header import EventHeader
 
 _END = 0
 _PAYLOAD_SIZE = 1

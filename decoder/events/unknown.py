@@ -11,7 +11,7 @@ from decoder.constants import EventFlag
 from decoder.errors import UnsupportedError
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
-from decoder.header import EventHeader
+from decoder.events.header import EventHeader
 
 
 @dataclass(frozen=True, slots=True)

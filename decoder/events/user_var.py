@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TypeAlias
 
-from decoder.charsets import decode
+from decoder.columns.charsets import decode
 from decoder.constants import BINARY_COLLATION
 from decoder.errors import UnsupportedError
 from decoder.events.cursor import Cursor
 from decoder.events.decimal_value import read_decimal
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
-from decoder.header import EventHeader
+from decoder.events.header import EventHeader
 
 _UNSIGNED = 0x1
 _REAL_LENGTH = _INTEGER_LENGTH = 8

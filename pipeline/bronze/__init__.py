@@ -1,5 +1,21 @@
-"""Bronze: the input files' bytes, as segments that can be decoded one by one, and given back.
+"""Bronze: the input files' bytes, as segments that decode one by one."""
 
-`job` runs it: `listing` finds the binary logs, `order` gives each its place, `scan` finds where to
-cut them, `verdict` and `plan` decide what becomes of each, `batch` carries the plan out.
-"""
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pipeline.bronze.files import read_files
+    from pipeline.bronze.job import run
+
+__all__ = ["continuity", "executed_gtids", "files", "job", "read_files", "run", "tables"]
+
+_HOMES = {"read_files": "pipeline.bronze.files", "run": "pipeline.bronze.job"}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(_HOMES[name]), name)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from pipeline.bronze.executed import Executed, Following, follows
+from pipeline.bronze.executed_gtids import Executed, Following, follows
 from pipeline.bronze.files import FileRow
-from pipeline.bronze.gtids import GtidSet
+from pipeline.source import GtidSet
 
 BRING = "bring the files between them from the server or its backup."
 

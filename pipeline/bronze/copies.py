@@ -13,16 +13,16 @@ from enum import Enum
 
 import pyarrow as pa
 
-from decoder.schemas import TRANSACTIONS
+from decoder.model.schemas import TRANSACTIONS
 from pipeline.bronze.files import FileRow
-from pipeline.bronze.gtids import GtidSet
-from pipeline.bronze.listing import Binlog, split_name
-from pipeline.bronze.logs import Log
 from pipeline.lake import Lake
-from pipeline.lake_tables.conditions import equal
-from pipeline.lake_tables.opening import tables_of
-from pipeline.lake_tables.table import LakeTable
-from pipeline.starting import Spark
+from pipeline.lake.delta_log.conditions import equal
+from pipeline.lake.delta_log.table import LakeTable
+from pipeline.lake.starting import Spark
+from pipeline.lake.tables.opening import tables_of
+from pipeline.source import GtidSet
+from pipeline.source.logs.listing import Binlog, split_name
+from pipeline.source.logs.server_logs import Log
 
 _COMMITTED = "original_committed_at"
 _LOOKED_UP = pa.schema(

@@ -8,13 +8,13 @@ from typing import Literal
 
 import pyarrow as pa
 
-from decoder.large_event import Mark
+from decoder.framing.large_event import Mark
 from pipeline.bronze.tables import FILES, files_table, segments_table
 from pipeline.lake import Lake
-from pipeline.lake_tables.conditions import equal
-from pipeline.lake_tables.opening import tables_of
-from pipeline.lake_tables.table import Step
-from pipeline.starting import Spark
+from pipeline.lake.delta_log.conditions import equal
+from pipeline.lake.delta_log.table import Step
+from pipeline.lake.starting import Spark
+from pipeline.lake.tables.opening import tables_of
 
 State = Literal["open", "complete", "faulty"]
 

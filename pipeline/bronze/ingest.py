@@ -12,19 +12,19 @@ from types import MappingProxyType
 import pyarrow as pa
 
 from decoder.encryption.stream_cipher import StreamCipher
-from decoder.framer import FLAGS_POSITION
-from pipeline.bronze.archive import ArchiveError
-from pipeline.bronze.plan import FilePlan
+from decoder.segments.framer import FLAGS_POSITION
+from pipeline.bronze.batch_plan import FilePlan
 from pipeline.bronze.rows import Stretch, masked, segment_rows
-from pipeline.bronze.storage import opened, read_anew, read_windows
 from pipeline.bronze.tables import segments_table
-from pipeline.dealing import dealt
-from pipeline.engine import Engine
-from pipeline.lake_tables.conditions import among, equal
-from pipeline.lake_tables.table import LakeTable, Step
-from pipeline.lake_tables.tables import Change, Tables
-from pipeline.lake_tables.target_writer import Destination, TargetWriter, Written
-from pipeline.progress import Task
+from pipeline.lake.dealing import dealt
+from pipeline.lake.delta_log.conditions import among, equal
+from pipeline.lake.delta_log.table import LakeTable, Step
+from pipeline.lake.files.target_writer import Destination, TargetWriter, Written
+from pipeline.lake.tables.tables import Change, Tables
+from pipeline.observe.progress import Task
+from pipeline.source.logs.archive import ArchiveError
+from pipeline.source.logs.storage import opened, read_anew, read_windows
+from pipeline.spark.engine import Engine
 
 Ciphers = Mapping[str, StreamCipher]
 """What reads encrypted files, by path."""

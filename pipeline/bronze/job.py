@@ -9,25 +9,25 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 
-from pipeline.bronze.batch import Done, carry_out
+from pipeline.bronze.carry_out import Done, carry_out
 from pipeline.bronze.continuity import accepted, gaps
 from pipeline.bronze.copies import Committed, commits
-from pipeline.bronze.encrypted import read_keys
 from pipeline.bronze.files import FileRow, read_files
-from pipeline.bronze.kept_statements import take_from_captures
-from pipeline.bronze.listing import Listing, find_binlogs
 from pipeline.bronze.order import place
 from pipeline.bronze.planning import next_body
 from pipeline.errors import SettingsError
-from pipeline.kernels import warm_kernels
-from pipeline.ledger import Ledger
-from pipeline.ledger_table import Layer
-from pipeline.progress import Progress
-from pipeline.refilled import refilled_upto
-from pipeline.removed import removed
-from pipeline.report import LayerReport
+from pipeline.lake import Ledger
+from pipeline.lake.ledger.history_removed import removed
+from pipeline.lake.ledger.ledger_table import Layer
+from pipeline.lake.ledger.refill import refilled_upto
+from pipeline.lake.starting import Spark
+from pipeline.observe import LayerReport, Progress
 from pipeline.settings import Settings
-from pipeline.starting import Spark
+from pipeline.source import find_binlogs
+from pipeline.source.logs.encrypted import read_keys
+from pipeline.source.logs.kept_statements import take_from_captures
+from pipeline.source.logs.listing import Listing
+from pipeline.spark.warm_kernels import warm_kernels
 
 LAYER: Layer = "bronze"
 

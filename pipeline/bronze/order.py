@@ -16,13 +16,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipeline.bronze.copies import Committed, Origin, foreign, origin, untold
-from pipeline.bronze.executed import log_base
+from pipeline.bronze.executed_gtids import log_base
 from pipeline.bronze.files import FileRow
-from pipeline.bronze.gtids import GtidSet
-from pipeline.bronze.listing import Binlog, split_name
-from pipeline.bronze.logs import Log, has_gtids, split_logs
-from pipeline.bronze.turns import turn_of
 from pipeline.errors import SettingsError
+from pipeline.source import GtidSet
+from pipeline.source.logs.listing import Binlog, split_name
+from pipeline.source.logs.server_folders import turn_of
+from pipeline.source.logs.server_logs import Log, has_gtids, split_logs
 
 ROOM = 4096
 """Ordinals between two logs. An LSN has 23 bits for ordinals: eight million."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pipeline.bronze.batch_plan import expected_size, plan_file, tasks, to_body
 from pipeline.bronze.files import FileRow
 from pipeline.bronze.order import Placed
-from pipeline.bronze.plan import expected_size, plan_file, tasks, to_body
 from pipeline.bronze.scan import scan_all
 from pipeline.bronze.verdict import Successor
-from pipeline.engine import engine_of
-from pipeline.ledger import Plan
-from pipeline.progress import Progress
+from pipeline.lake.ledger.ledger import Plan
+from pipeline.lake.starting import Spark
+from pipeline.observe import Progress
 from pipeline.settings import Settings
-from pipeline.starting import Spark
+from pipeline.spark.engine import engine_of
 
 
 def next_body(

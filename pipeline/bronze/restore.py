@@ -11,9 +11,9 @@ from pipeline.bronze.files import read_files
 from pipeline.bronze.tables import segments_table
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake
-from pipeline.lake_tables.conditions import Condition, compare, equal
-from pipeline.lake_tables.opening import tables_of
-from pipeline.starting import Spark
+from pipeline.lake.delta_log.conditions import Condition, compare, equal
+from pipeline.lake.starting import Spark
+from pipeline.lake.tables.opening import tables_of
 
 FETCH_BYTES = 32 << 20
 """About as much is brought to the driver at a time."""

@@ -12,19 +12,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from decoder import BinlogError, Framer
 from decoder.constants import EventFlag
 from decoder.encryption.stream_cipher import StreamCipher
-from decoder.errors import BinlogError
 from decoder.events.format_description import FormatDescriptionEvent
-from decoder.excerpt import Excerpt
-from decoder.framer import FLAGS_POSITION, Framer, has_in_use_flag
-from decoder.head import read_description
-from decoder.segments import Cut
-from decoder.tally import Tally
+from decoder.segments.framer import FLAGS_POSITION, has_in_use_flag
+from decoder.segments.log_header import read_description
+from decoder.segments.segmenter import Cut
+from decoder.segments.statistics import Tally
+from decoder.stream.excerpt import Excerpt
 from pipeline.bronze.files import FileRow
-from pipeline.bronze.resumed_file import ResumedFile
-from pipeline.bronze.storage import WINDOW
 from pipeline.bronze.tables import SEGMENTS
+from pipeline.source.logs.resumed_file import ResumedFile
+from pipeline.source.logs.storage import WINDOW
 
 _CONTENT = SEGMENTS.get_field_index("content")
 

@@ -10,22 +10,21 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from decoder import BinlogError, Framer, Segmenter
 from decoder.constants import EventType
 from decoder.encryption.stream_cipher import StreamCipher
-from decoder.errors import BinlogError
 from decoder.events.format_description import FormatDescriptionEvent
-from decoder.framer import Framer
-from decoder.head import read_description
-from decoder.large_event import Mark
-from decoder.segments import Cut, Segmenter
-from decoder.tally import Tally
-from pipeline import stores
-from pipeline.bronze.archive import ArchiveError
-from pipeline.bronze.storage import file_name, opened, read_anew, read_windows
-from pipeline.engine import Engine
+from decoder.framing.large_event import Mark
+from decoder.segments.log_header import read_description
+from decoder.segments.segmenter import Cut
+from decoder.segments.statistics import Tally
 from pipeline.errors import MissingRequirementError
-from pipeline.progress import Task
-from pipeline.stores import said_by
+from pipeline.lake import stores
+from pipeline.lake.stores import said_by
+from pipeline.observe.progress import Task
+from pipeline.source.logs.archive import ArchiveError
+from pipeline.source.logs.storage import file_name, opened, read_anew, read_windows
+from pipeline.spark.engine import Engine
 
 _ENDS = (EventType.ROTATE, EventType.STOP)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from pipeline.lake import Lake
-from pipeline.lake_tables.table import LakeTable
+from pipeline.lake.delta_log.table import LakeTable
 
 SEGMENTS = pa.schema(
     [
@@ -33,7 +33,7 @@ SEGMENTS = pa.schema(
         pa.field("last_committed_at", pa.timestamp("us", "UTC")),
         pa.field("gtids", pa.string()),
         # the events that silver's survey of definitions reads in place of the content (see
-        # `decoder.excerpt`), in the row that is part 0; null: it reads the content
+        # `decoder.stream.excerpt`), in the row that is part 0; null: it reads the content
         pa.field(
             "excerpt",
             pa.list_(pa.struct([pa.field("position", pa.int64()), pa.field("event", pa.binary())])),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipeline.bronze.files import State
-from pipeline.bronze.gtids import GtidSet
 from pipeline.bronze.scan import Scan
+from pipeline.source import GtidSet
 
 COPY_AGAIN = "Copy the file from the server again, and run again."
 

@@ -1,5 +1,24 @@
-"""Table definitions over time: what DDL does, what table maps show, and which of both is in force.
+"""Table definitions over time: what DDL does, and which definition is in force where."""
 
-`lexer` cuts a statement into tokens, `ddl` and `column_types` read them, `defaults` gives a DEFAULT
-its value, `timeline` orders everything by position in the log, `definitions` keeps it in the lake.
-"""
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pipeline.catalog.ddl.effects import TableName
+    from pipeline.catalog.timeline.timeline import Timeline
+
+__all__ = ["TableName", "Timeline", "alter", "ddl", "timeline"]
+
+_HOMES = {
+    "TableName": "pipeline.catalog.ddl.effects",
+    "Timeline": "pipeline.catalog.timeline.timeline",
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(_HOMES[name]), name)

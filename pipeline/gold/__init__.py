@@ -1,1 +1,39 @@
-"""Silver's changes become tables that equal the source's own at a commit."""
+"""Gold: silver's changes become tables that equal the source's own at a commit."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pipeline.gold.job import refresh, retry, run
+    from pipeline.gold.plan.cut import Cut
+    from pipeline.gold.table.state import GoldState
+
+__all__ = [
+    "Cut",
+    "GoldState",
+    "cascades",
+    "changes",
+    "job",
+    "plan",
+    "refresh",
+    "retry",
+    "run",
+    "table",
+]
+
+_HOMES = {
+    "Cut": "pipeline.gold.plan.cut",
+    "GoldState": "pipeline.gold.table.state",
+    "refresh": "pipeline.gold.job",
+    "retry": "pipeline.gold.job",
+    "run": "pipeline.gold.job",
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(_HOMES[name]), name)

@@ -10,28 +10,20 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from pipeline.gold.batch import execute
-from pipeline.gold.drift import sentences
-from pipeline.gold.incomplete import incomplete_after_seed
-from pipeline.gold.inspection import signing
+from pipeline.gold.carry_out import execute
+from pipeline.gold.changes.drift import sentences
+from pipeline.gold.plan.inspection import signing
+from pipeline.gold.plan.rebuild import WAITS, begin, goes_on, is_stale, require_all_of_silver, told
+from pipeline.gold.plan.table_refresh import named, refreshed_in
+from pipeline.gold.plan.until import last_wanted
 from pipeline.gold.planning import plan_next
-from pipeline.gold.rebuild import (
-    WAITS,
-    begin,
-    goes_on,
-    is_stale,
-    require_all_of_silver,
-    told,
-)
-from pipeline.gold.state import NO_LSN, GoldState
-from pipeline.gold.table_refresh import named, refreshed_in
-from pipeline.gold.until import last_wanted
-from pipeline.ledger import Ledger
-from pipeline.progress import Progress
-from pipeline.report import LayerReport
+from pipeline.gold.table.incomplete import incomplete_after_seed
+from pipeline.gold.table.state import NO_LSN, GoldState
+from pipeline.lake import Ledger
+from pipeline.lake.starting import Spark, started
+from pipeline.observe import LayerReport, Progress
 from pipeline.settings import Settings
-from pipeline.silver.standing import require_same_types, silver_standing, silver_to_be
-from pipeline.starting import Spark, started
+from pipeline.silver.plan.progress import require_same_types, silver_standing, silver_to_be
 
 
 def run(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:

@@ -7,41 +7,41 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
-from pipeline.bronze.files import read_files
-from pipeline.catalog.definitions import read_items
-from pipeline.catalog.effects import TableName
-from pipeline.catalog.items import NOT_OF_GOLD, TimelineItem, in_force
-from pipeline.gold.blocks import Fault, Rules
-from pipeline.gold.cascade_outlook import Foreseen, Outlook
-from pipeline.gold.cascade_reader import DamagedTableError, Reader
-from pipeline.gold.cascade_store import keep
-from pipeline.gold.cascades import foresee
-from pipeline.gold.cut import published
-from pipeline.gold.evolve import taken
-from pipeline.gold.facts import Facts, gather
-from pipeline.gold.faults import open_faults
-from pipeline.gold.foreign_commits import signs
-from pipeline.gold.halts import next_halt
-from pipeline.gold.inspection import inspect
-from pipeline.gold.names import gold_name, why_no_name
-from pipeline.gold.plan import Known, cascading, plan_batch, same, touch
-from pipeline.gold.rebuild import (
+from pipeline.bronze import read_files
+from pipeline.catalog import TableName
+from pipeline.catalog.alter.items import NOT_OF_GOLD, TimelineItem, in_force
+from pipeline.catalog.timeline.definitions import read_items
+from pipeline.gold.apply.seed_rows import first_seed
+from pipeline.gold.cascades.foresight import foresee
+from pipeline.gold.cascades.outlook import Foreseen, Outlook
+from pipeline.gold.cascades.reader import DamagedTableError, Reader
+from pipeline.gold.cascades.store import keep
+from pipeline.gold.changes.blockers import Fault, Rules
+from pipeline.gold.changes.faults import open_faults
+from pipeline.gold.changes.log_facts import Facts, gather
+from pipeline.gold.changes.xa import first_open, redefined
+from pipeline.gold.plan.batch_plan import Known, cascading, plan_batch, same, touch
+from pipeline.gold.plan.cut import published
+from pipeline.gold.plan.inspection import inspect
+from pipeline.gold.plan.rebuild import (
     first,
     following,
     has_place_of_gone,
     is_stale,
     require_all_of_silver,
 )
-from pipeline.gold.seeded import first_seed
-from pipeline.gold.state import NO_LSN, GoldState
-from pipeline.gold.table_refresh import begun_again, to_be_made, without
-from pipeline.gold.until import last_wanted
-from pipeline.gold.xa import first_open, redefined
-from pipeline.ledger import Ledger
-from pipeline.removed import Removed, removed
+from pipeline.gold.plan.table_refresh import begun_again, to_be_made, without
+from pipeline.gold.plan.until import last_wanted
+from pipeline.gold.plan.verification_points import next_halt
+from pipeline.gold.schema.evolve import taken
+from pipeline.gold.table.foreign_commits import signs
+from pipeline.gold.table.names import gold_name, why_no_name
+from pipeline.gold.table.state import NO_LSN, GoldState
+from pipeline.lake import Ledger
+from pipeline.lake.ledger.history_removed import Removed, removed
+from pipeline.lake.starting import Spark
 from pipeline.settings import Settings
-from pipeline.silver.standing import silver_standing, silver_to_be
-from pipeline.starting import Spark
+from pipeline.silver.plan.progress import silver_standing, silver_to_be
 
 
 @dataclass(frozen=True, slots=True)

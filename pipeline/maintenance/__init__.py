@@ -1,6 +1,20 @@
-"""Maintenance: what nothing needs any more goes, and what is left is laid out to be read fast.
+"""Maintenance: remove what nothing needs any more, and compact what is left."""
 
-`job` runs it: `needs` says what must stay and why, `limits` how far that lets removal go,
-`planning` puts it into a plan, `retention` carries it out; `tables` says what is there to look
-after, `upkeep` does.
-"""
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pipeline.maintenance.job import run
+
+__all__ = ["job", "run"]
+
+_HOMES = {"run": "pipeline.maintenance.job"}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(_HOMES[name]), name)

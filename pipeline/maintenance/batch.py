@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from pipeline.errors import UnreachableError
-from pipeline.gold.damage import met_in
-from pipeline.gold.rebuild import refresh_under_way
-from pipeline.lake_tables.tables import Tables
-from pipeline.ledger import Ledger, Plan
+from pipeline.gold.plan.rebuild import refresh_under_way
+from pipeline.gold.table.damage import met_in
+from pipeline.lake import Ledger
+from pipeline.lake.ledger.history_removed import SPARED, spared
+from pipeline.lake.ledger.ledger import Plan
+from pipeline.lake.starting import Spark
+from pipeline.lake.tables.tables import Tables
 from pipeline.maintenance.plan import MaintenancePlan
 from pipeline.maintenance.record import Figures, figures, tag
 from pipeline.maintenance.retention import carry_out, runs_before
@@ -19,10 +22,8 @@ from pipeline.maintenance.scratch import remove_abandoned_scratch
 from pipeline.maintenance.seeds import remove_abandoned_seeds
 from pipeline.maintenance.tables import Table, gold_tables, shared_tables, silver_tables
 from pipeline.maintenance.upkeep import Keeper, LookedAfter, done, due, look
-from pipeline.progress import Progress
-from pipeline.removed import SPARED, spared
+from pipeline.observe import Progress
 from pipeline.settings import Settings
-from pipeline.starting import Spark
 
 SPARED_FOR = "a full refresh is under way"
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from pipeline.lake_tables.compaction import TARGET_BYTES
+from pipeline.lake.files.compaction import TARGET_BYTES
 
 LEAST_SPARE = 16
 """Fewer files than that too many are not worth a commit."""

@@ -10,15 +10,14 @@ from collections.abc import Iterator
 from datetime import datetime, timezone
 
 from pipeline.errors import SettingsError
-from pipeline.ledger import Ledger
-from pipeline.ledger_table import Layer
+from pipeline.lake import Ledger
+from pipeline.lake.ledger.ledger_table import Layer
+from pipeline.lake.starting import Spark
 from pipeline.maintenance.batch import Done, execute
 from pipeline.maintenance.planning import plan_next
 from pipeline.maintenance.preview import preview
-from pipeline.progress import Progress
-from pipeline.report import LayerReport
+from pipeline.observe import LayerReport, Progress
 from pipeline.settings import Settings
-from pipeline.starting import Spark
 
 LAYER: Layer = "maintenance"
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from pipeline.bronze.files import FileRow
-from pipeline.silver.decode import OFFSET_BITS
+from pipeline.silver.decode.decode import OFFSET_BITS
 
 FROM_START = 0
 """The LSN of a need of all that there is."""

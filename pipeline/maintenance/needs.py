@@ -7,22 +7,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from pipeline.bronze.files import FileRow, read_files
-from pipeline.catalog.definitions import read_items
-from pipeline.catalog.items import in_force
-from pipeline.gold.rebuild import refresh_under_way
-from pipeline.gold.state import GoldState
-from pipeline.ledger import Ledger
-from pipeline.ledger_table import FINISHED
+from pipeline.bronze import read_files
+from pipeline.bronze.files import FileRow
+from pipeline.catalog.alter.items import in_force
+from pipeline.catalog.timeline.definitions import read_items
+from pipeline.gold import GoldState
+from pipeline.gold.plan.rebuild import refresh_under_way
+from pipeline.lake import Ledger
+from pipeline.lake.ledger.ledger_table import FINISHED
+from pipeline.lake.starting import Spark
 from pipeline.maintenance.limits import FROM_START, Need, first_young
 from pipeline.settings import Settings
-from pipeline.silver.late_names import unnamed
-from pipeline.silver.plan import SilverPlan
-from pipeline.silver.quarantine import retryable
-from pipeline.silver.seeding import waiting
-from pipeline.silver.seeds import seed_ids
-from pipeline.silver.segments import lsn_of
-from pipeline.starting import Spark
+from pipeline.silver.decode.segments import lsn_of
+from pipeline.silver.plan.batch_plan import SilverPlan
+from pipeline.silver.plan.late_names import unnamed
+from pipeline.silver.plan.seeds import seed_ids
+from pipeline.silver.plan.take_seeds import waiting
+from pipeline.silver.tables.quarantine import retryable
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pipeline.lake.ledger.history_removed import Removed
 from pipeline.maintenance.limits import FROM_START, Bronze, Need
-from pipeline.removed import Removed
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,18 +7,17 @@ from datetime import datetime
 import pyarrow.compute as pc
 
 from pipeline.bronze.files import stored_ordinals
-from pipeline.gold.cut import cuts_table
-from pipeline.lake import Lake
-from pipeline.lake_tables.conditions import compare, equal
-from pipeline.lake_tables.tables import Tables
-from pipeline.ledger import Ledger
+from pipeline.gold.plan.cut import cuts_table
+from pipeline.lake import Lake, Ledger
+from pipeline.lake.delta_log.conditions import compare, equal
+from pipeline.lake.ledger.history_removed import Removed, removed
+from pipeline.lake.starting import Spark
+from pipeline.lake.tables.tables import Tables
 from pipeline.maintenance.limits import PublishedCut, bronze_files, first_kept, limit
 from pipeline.maintenance.needs import Finished, find_needs, read_finished
 from pipeline.maintenance.plan import MaintenancePlan
-from pipeline.removed import Removed, removed
 from pipeline.settings import Settings
-from pipeline.silver.tables import transactions_table
-from pipeline.starting import Spark
+from pipeline.silver.decode.silver_tables import transactions_table
 
 
 def plan_next(spark: Spark, settings: Settings, ledger: Ledger, now: datetime) -> MaintenancePlan:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from pipeline.lake_tables.tables import Tables
-from pipeline.ledger import Ledger
+from pipeline.lake import Ledger
+from pipeline.lake.starting import Spark
+from pipeline.lake.tables.tables import Tables
 from pipeline.maintenance.batch import Done, limits, why_left_alone
 from pipeline.maintenance.plan import MaintenancePlan
 from pipeline.maintenance.planning import plan_next
@@ -15,10 +16,9 @@ from pipeline.maintenance.scratch import abandoned_scratch
 from pipeline.maintenance.seeds import abandoned_seeds
 from pipeline.maintenance.tables import Table, gold_tables, shared_tables, silver_tables
 from pipeline.maintenance.upkeep import due, look
-from pipeline.progress import Progress
+from pipeline.observe import Progress
 from pipeline.settings import Settings
-from pipeline.silver.tables import committer
-from pipeline.starting import Spark
+from pipeline.silver.decode.silver_tables import committer
 
 
 def preview(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 
-from pipeline.lake_tables.table import Commit
+from pipeline.lake.delta_log.table import Commit
 
 
 def tag(source: str, batch: int) -> str:

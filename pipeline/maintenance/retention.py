@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
 from pipeline.bronze.tables import segments_table
-from pipeline.catalog.consequences import TOLD_BY
-from pipeline.gold.cascade_store import cascades_table
-from pipeline.gold.cut import cuts_table
-from pipeline.lake_tables.conditions import (
+from pipeline.catalog.timeline.consequences import TOLD_BY
+from pipeline.gold.cascades.store import cascades_table
+from pipeline.gold.plan.cut import cuts_table
+from pipeline.lake import Ledger
+from pipeline.lake.delta_log.conditions import (
     Condition,
     among,
     any_of,
@@ -26,22 +27,22 @@ from pipeline.lake_tables.conditions import (
     matches,
     missing,
 )
-from pipeline.lake_tables.table import LakeTable, Step
-from pipeline.lake_tables.tables import Tables
-from pipeline.ledger import Ledger, Plan
+from pipeline.lake.delta_log.table import LakeTable, Step
+from pipeline.lake.ledger.ledger import Plan
+from pipeline.lake.ledger.run_store import runs
+from pipeline.lake.starting import Spark
+from pipeline.lake.tables.tables import Tables
 from pipeline.maintenance.plan import MaintenancePlan
 from pipeline.maintenance.record import tag
 from pipeline.maintenance.tables import Table
-from pipeline.progress import Task
-from pipeline.runs.store import runs
+from pipeline.observe.progress import Task
 from pipeline.settings import Settings
-from pipeline.silver.tables import (
+from pipeline.silver.decode.silver_tables import (
     committer,
     quarantine_table,
     statements_table,
     transactions_table,
 )
-from pipeline.starting import Spark
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 
-from pipeline import stores
-from pipeline.lake import Lake
+from pipeline.lake import Lake, stores
 
 KEEP = timedelta(days=7)
 """Longer than any batch takes: what is younger may be written, or be about to be committed."""

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 
-from pipeline import stores
-from pipeline.lake import Lake
-from pipeline.silver.seeds import begun_at, is_refused, read_seed, seed_ids
+from pipeline.lake import Lake, stores
+from pipeline.silver.plan.seeds import begun_at, is_refused, read_seed, seed_ids
 
 KEEP = timedelta(days=7)
 """So long a refused seed can be looked at, and one that is being filled is left alone."""

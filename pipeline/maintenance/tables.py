@@ -11,21 +11,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.bronze.tables import files_table, segments_table
-from pipeline.catalog.definitions import definitions, read_items
-from pipeline.gold.cascade_store import cascades_table
-from pipeline.gold.cut import cuts_table
-from pipeline.gold.names import gold_name
-from pipeline.gold.state import GoldState
-from pipeline.lake import encode_part
-from pipeline.lake_tables.by_spark import SparkTables
-from pipeline.lake_tables.conditions import compare, equal
-from pipeline.lake_tables.table import LakeTable
-from pipeline.lake_tables.tables import Tables
-from pipeline.ledger import Ledger
-from pipeline.ledger_table import batches
-from pipeline.runs.store import runs
+from pipeline.catalog.timeline.definitions import definitions, read_items
+from pipeline.gold import GoldState
+from pipeline.gold.cascades.store import cascades_table
+from pipeline.gold.plan.cut import cuts_table
+from pipeline.gold.table.names import gold_name
+from pipeline.lake import Ledger
+from pipeline.lake.delta_log.conditions import compare, equal
+from pipeline.lake.delta_log.table import LakeTable
+from pipeline.lake.layout import encode_part
+from pipeline.lake.ledger.ledger_table import batches
+from pipeline.lake.ledger.run_store import runs
+from pipeline.lake.sql_text import is_name
+from pipeline.lake.starting import Spark, started
+from pipeline.lake.tables.by_spark import SparkTables
+from pipeline.lake.tables.tables import Tables
 from pipeline.settings import Settings
-from pipeline.silver.tables import (
+from pipeline.silver.decode.silver_tables import (
     committer,
     emptied_changes_table,
     mapped_tables,
@@ -33,8 +35,6 @@ from pipeline.silver.tables import (
     statements_table,
     transactions_table,
 )
-from pipeline.sql_text import is_name
-from pipeline.starting import Spark, started
 
 
 @dataclass(frozen=True, slots=True)

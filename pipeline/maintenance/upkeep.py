@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
-from pipeline import delta
 from pipeline.errors import ConcurrentRunError, LakeLostError
-from pipeline.lake_tables.table import Commit, TableState
-from pipeline.lake_tables.tables import Tables
+from pipeline.lake import delta
+from pipeline.lake.delta_log.table import Commit, TableState
+from pipeline.lake.sql_text import in_sql
+from pipeline.lake.starting import Spark, started
+from pipeline.lake.tables.tables import Tables
 from pipeline.maintenance.fit import (
     DELETED_DAYS,
     LOG_DAYS,
@@ -27,8 +29,6 @@ from pipeline.maintenance.fit import (
     struck_out,
 )
 from pipeline.maintenance.tables import Table, spark_tables
-from pipeline.sql_text import in_sql
-from pipeline.starting import Spark, started
 
 DELETED, LOG = "delta.deletedFileRetentionDuration", "delta.logRetentionDuration"
 OWN = "binlake.deletedFileRetentionDuration"

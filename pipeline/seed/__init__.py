@@ -1,1 +1,20 @@
-"""The state that tables start with: rows of a server or of a dump, as if they had been logged."""
+"""Initial snapshots: rows of a server or a dump, as if they had been logged."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pipeline.seed.job import run
+
+__all__ = ["job", "run"]
+
+_HOMES = {"run": "pipeline.seed.job"}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(_HOMES[name]), name)

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
+from pipeline.lake.starting import started
 from pipeline.seed.chunks import chunks
 from pipeline.seed.filling import Filling
 from pipeline.seed.folder import Begun, SeedFolder, begun_now, under_way
 from pipeline.seed.jdbc import JdbcSource, require_connector, typed
 from pipeline.seed.server import SourceServer
 from pipeline.seed.source_table import NotSeedableError, SourceTable
-from pipeline.server.create_statements import create_statement
-from pipeline.silver.seeds import Seed
-from pipeline.starting import started
+from pipeline.silver.plan.seeds import Seed
+from pipeline.source.server.create_statements import create_statement
 
 
 @dataclass(frozen=True)

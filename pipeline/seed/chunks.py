@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from decoder.constants import ColumnType as T
-from decoder.definition import ColumnDefinition
+from decoder.model.definition import ColumnDefinition
 from pipeline.seed.source_table import SourceTable
 from pipeline.verify.snapshot_columns import quoted
 

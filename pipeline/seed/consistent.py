@@ -15,18 +15,18 @@ from typing import Any
 
 import pyarrow as pa
 
+from decoder import TypeOptions
 from decoder.columns.registry import row_type
-from decoder.options import TypeOptions
 from pipeline.seed.folder import SeedFolder
 from pipeline.seed.server import SourceServer
 from pipeline.seed.source_table import NotSeedableError, SourceTable
 from pipeline.seed.values.rows import row_reader
-from pipeline.server.connection import asked, connect
-from pipeline.server.log_place import LogPlace, Places
-from pipeline.server.login import Login
-from pipeline.server.version import ServerVersion
 from pipeline.settings import Settings
-from pipeline.silver.seeds import Seed, new_id
+from pipeline.silver.plan.seeds import Seed, new_id
+from pipeline.source.server.connection import asked, connect
+from pipeline.source.server.log_place import LogPlace, Places
+from pipeline.source.server.login import Login
+from pipeline.source.server.version import ServerVersion
 from pipeline.verify.snapshot import CHANGED, SESSION
 
 BATCH_BYTES = 16 << 20

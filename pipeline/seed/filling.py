@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from decoder.definition import TableDefinition
-from pipeline.catalog.effects import TableName
+from decoder import TableDefinition
+from pipeline.catalog import TableName
 from pipeline.errors import sentence_of
-from pipeline.progress import Progress
+from pipeline.lake.starting import Spark, started
+from pipeline.observe import Progress
 from pipeline.seed.folder import Begun, SeedFolder
 from pipeline.seed.source_table import NotSeedableError
 from pipeline.settings import Settings
-from pipeline.silver.seeds import staged_schema
-from pipeline.starting import Spark, started
+from pipeline.silver.plan.seeds import staged_schema
 
 Read = Callable[[int], DataFrame]
 """Gives a chunk's rows, as they are staged."""

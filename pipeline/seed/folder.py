@@ -17,11 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import TypeAdapter
 
-from pipeline import stores
-from pipeline.catalog.effects import TableName
-from pipeline.lake import Lake
+from pipeline.catalog import TableName
+from pipeline.lake import Lake, stores
 from pipeline.seed.source_table import NotSeedableError
-from pipeline.silver.seeds import MANIFEST, ids_of, new_id, rows_folder
+from pipeline.silver.plan.seeds import MANIFEST, ids_of, new_id, rows_folder
 
 BEGUN = "begun.json"
 DONE = "_SUCCESS"

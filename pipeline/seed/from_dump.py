@@ -8,12 +8,11 @@ from dataclasses import asdict, dataclass
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from decoder.definition import TableDefinition
-from decoder.options import TypeOptions
-from pipeline.catalog.effects import TableName
-from pipeline.catalog.start import text_of
+from decoder import TableDefinition, TypeOptions
+from pipeline.catalog import TableName
+from pipeline.catalog.timeline.start import text_of
 from pipeline.errors import SettingsError
-from pipeline.kernels import Batches, warm_first
+from pipeline.lake.starting import started
 from pipeline.seed.dumps.given import GivenTable, open_csv, open_parquet
 from pipeline.seed.dumps.model import Chunk, Dump, DumpedTable
 from pipeline.seed.dumps.open import open_dump
@@ -21,10 +20,10 @@ from pipeline.seed.filling import Filling
 from pipeline.seed.folder import Begun, SeedFolder, begun_now, under_way
 from pipeline.seed.source_table import definition_of
 from pipeline.seed.values.rows import row_reader
-from pipeline.server.version import server_number
 from pipeline.settings import Settings
-from pipeline.silver.seeds import LogPlace, Seed, staged_schema
-from pipeline.starting import started
+from pipeline.silver.plan.seeds import LogPlace, Seed, staged_schema
+from pipeline.source.server.version import server_number
+from pipeline.spark.warm_kernels import Batches, warm_first
 
 _GIVEN = {"csv": open_csv, "parquet": open_parquet}
 

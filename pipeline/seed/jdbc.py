@@ -14,19 +14,18 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from decoder.definition import TableDefinition
-from decoder.options import TypeOptions
+from decoder import TableDefinition, TypeOptions
 from pipeline.errors import MissingRequirementError, SettingsError
-from pipeline.jars import CONNECTOR
-from pipeline.kernels import warm_first
+from pipeline.lake.child_sessions import is_connected, own_session
 from pipeline.seed.selection import VARIABLES
 from pipeline.seed.values.rows import row_reader
-from pipeline.server.login import Login
-from pipeline.server.version import ServerVersion
-from pipeline.server_settings import TlsMode, TlsSettings
-from pipeline.sessions import is_connected, own_session
-from pipeline.silver.seeds import staged_schema
-from pipeline.submitted import is_loadable
+from pipeline.settings.server import TlsMode, TlsSettings
+from pipeline.silver.plan.seeds import staged_schema
+from pipeline.source.server.login import Login
+from pipeline.source.server.version import ServerVersion
+from pipeline.spark.jars import CONNECTOR
+from pipeline.spark.spark_submit import is_loadable
+from pipeline.spark.warm_kernels import warm_first
 
 DRIVER = "org.mariadb.jdbc.Driver"
 FETCHED_ROWS, FETCHED_BYTES = 1000, 8 << 20

@@ -3,7 +3,8 @@
 spark-submit pipeline/seed/job.py --source NAME --lake DIR [--server URL] [--conf FILE]
 
 Each table is by itself: what is wrong with one is told, and the others go on. Nothing here writes
-to silver or gold: the next runs of these take what is whole (see `pipeline.silver.seeding`).
+to silver or gold: the next runs of these take what is whole (see
+`pipeline.silver.plan.take_seeds`).
 """
 
 from __future__ import annotations
@@ -14,15 +15,13 @@ from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from functools import cached_property
 
-from pipeline.bronze.files import read_files
-from pipeline.bronze.kept_statements import keep
-from pipeline.catalog.definitions import read_items
-from pipeline.catalog.effects import TableName
-from pipeline.gold.state import GoldState
-from pipeline.kernels import warm_kernels
-from pipeline.ledger import Ledger
-from pipeline.progress import Progress
-from pipeline.report import LayerReport
+from pipeline.bronze import read_files
+from pipeline.catalog import TableName
+from pipeline.catalog.timeline.definitions import read_items
+from pipeline.gold import GoldState
+from pipeline.lake import Ledger
+from pipeline.lake.starting import Spark
+from pipeline.observe import LayerReport, Progress
 from pipeline.seed.chunked import ChunkedReader
 from pipeline.seed.consistent import copied, snapshot
 from pipeline.seed.errors import SeedError
@@ -31,10 +30,11 @@ from pipeline.seed.from_dump import DumpReader, opened
 from pipeline.seed.jdbc import keeps_whole_values
 from pipeline.seed.server import SourceServer, source_server
 from pipeline.seed.source_table import SourceTable, asked_of, source_table
-from pipeline.server.create_statements import user_tables
 from pipeline.settings import Settings
-from pipeline.silver.seeds import Seed, ids_of, is_refused, put_seed, read_seed
-from pipeline.starting import Spark
+from pipeline.silver.plan.seeds import Seed, ids_of, is_refused, put_seed, read_seed
+from pipeline.source.logs.kept_statements import keep
+from pipeline.source.server.create_statements import user_tables
+from pipeline.spark.warm_kernels import warm_kernels
 
 LAYER = "seed"
 UNSHOWN = (

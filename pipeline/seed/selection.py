@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from decoder.constants import BINARY_COLLATION, ColumnType as T
-from decoder.definition import ColumnDefinition
+from decoder.model.definition import ColumnDefinition
 
 VARIABLES = "time_zone = '+00:00', sql_mode = ''"
 SESSION = f"SET {VARIABLES}"

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pipeline.seed.selection import SESSION
-from pipeline.server.connection import asked, connect
-from pipeline.server.create_statements import CreateStatements, read_create_statements
-from pipeline.server.log_place import Places
-from pipeline.server.login import Login, login
-from pipeline.server.version import ServerVersion, server_version
 from pipeline.settings import Settings
+from pipeline.source.server.connection import asked, connect
+from pipeline.source.server.create_statements import CreateStatements, read_create_statements
+from pipeline.source.server.log_place import Places
+from pipeline.source.server.login import Login, login
+from pipeline.source.server.version import ServerVersion, server_version
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection

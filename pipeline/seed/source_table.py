@@ -7,15 +7,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from decoder.definition import TableDefinition
-from pipeline.catalog.ddl import Session, effects
-from pipeline.catalog.effects import CreateTable, TableName
+from decoder import TableDefinition
+from pipeline.catalog import TableName
+from pipeline.catalog.ddl.ddl import Session, effects
+from pipeline.catalog.ddl.effects import CreateTable
+from pipeline.lake.sql_text import quoted
 from pipeline.seed.errors import SeedError
 from pipeline.seed.selection import select_expression
-from pipeline.server.connection import BROKEN_OFF
-from pipeline.server.create_statements import create_statement
-from pipeline.server.version import ServerVersion, server_number
-from pipeline.sql_text import quoted
+from pipeline.source.server.connection import BROKEN_OFF
+from pipeline.source.server.create_statements import create_statement
+from pipeline.source.server.version import ServerVersion, server_number
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection

@@ -1,7 +1,24 @@
-"""Silver: bronze's segments decoded to one Delta table per table definition.
+"""Silver: bronze's segments decoded to one Delta table per table definition."""
 
-In data order: `segments` (what is new and without a gap), `survey` (definitions and DDL, in the
-order of the log), `plan`; then in tasks (`segment_tasks`) `stored_segments`, `decode` and
-`target_writer`, whose files `decoding` brings together and `batch_tables` commits; `quarantine`.
-`job` runs them.
-"""
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pipeline.silver.job import refresh, retry, run
+
+__all__ = ["decode", "full_refresh", "job", "plan", "planning", "refresh", "retry", "run", "tables"]
+
+_HOMES = {
+    "refresh": "pipeline.silver.job",
+    "retry": "pipeline.silver.job",
+    "run": "pipeline.silver.job",
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(_HOMES[name]), name)

@@ -8,16 +8,15 @@ from __future__ import annotations
 import time
 from collections import Counter
 
-from pipeline.kernels import warm_kernels
-from pipeline.ledger import Ledger
-from pipeline.progress import Progress
-from pipeline.report import LayerReport
+from pipeline.lake import Ledger
+from pipeline.lake.starting import Spark
+from pipeline.observe import LayerReport, Progress
 from pipeline.settings import Settings
-from pipeline.silver.anew import beginning_plan, goes_on, require_refreshable
-from pipeline.silver.batch import Done, execute
+from pipeline.silver.carry_out import Done, execute
+from pipeline.silver.full_refresh import beginning_plan, goes_on, require_refreshable
+from pipeline.silver.plan.progress import require_same_types, silver_to_be
 from pipeline.silver.planning import next_plan, retry_plan
-from pipeline.silver.standing import require_same_types, silver_to_be
-from pipeline.starting import Spark
+from pipeline.spark.warm_kernels import warm_kernels
 
 
 def run(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:

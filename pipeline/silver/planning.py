@@ -7,34 +7,34 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from decoder.definition import TableDefinition
-from pipeline.bronze.executed import Executed
-from pipeline.bronze.files import read_files
-from pipeline.bronze.kept_statements import kept
-from pipeline.catalog.definitions import read_items
-from pipeline.catalog.effects import TableName
-from pipeline.catalog.items import Position, TimelineItem
-from pipeline.catalog.timeline import CatalogOptions, Shown, Timeline
-from pipeline.lake import Lake
-from pipeline.ledger import Ledger
-from pipeline.progress import Progress
-from pipeline.removed import removed
+from decoder import TableDefinition
+from pipeline.bronze import read_files
+from pipeline.bronze.executed_gtids import Executed
+from pipeline.catalog import TableName, Timeline
+from pipeline.catalog.alter.items import Position, TimelineItem
+from pipeline.catalog.timeline.definitions import read_items
+from pipeline.catalog.timeline.timeline import CatalogOptions, Shown
+from pipeline.lake import Lake, Ledger
+from pipeline.lake.ledger.history_removed import removed
+from pipeline.lake.starting import Spark
+from pipeline.observe import Progress
 from pipeline.settings import Settings
-from pipeline.silver import seeding, segments
-from pipeline.silver.beginning import beginning
-from pipeline.silver.claims import require_unclaimed
-from pipeline.silver.known_tables import beginnings, locate, telling, waits_for
-from pipeline.silver.late_names import late_names
-from pipeline.silver.plan import Retried, SilverPlan, planned_tables
-from pipeline.silver.quarantine import given_up, retryable
-from pipeline.silver.refresh import FROM_START, Refresh
-from pipeline.silver.seeds import seed_ids
-from pipeline.silver.seen_before import Recognised, left_behind, recognise
-from pipeline.silver.segments import Mark, SegmentRef, log_number
-from pipeline.silver.standing import silver_standing
-from pipeline.silver.survey import catalog_options, definitions, find, in_log_order
-from pipeline.silver.table_names import TableNames
-from pipeline.starting import Spark
+from pipeline.silver.decode import segments
+from pipeline.silver.decode.segments import Mark, SegmentRef, log_number
+from pipeline.silver.decode.table_names import TableNames
+from pipeline.silver.plan import take_seeds as seeding
+from pipeline.silver.plan.batch_plan import Retried, SilverPlan, planned_tables
+from pipeline.silver.plan.known_tables import beginnings, locate, telling, waits_for
+from pipeline.silver.plan.late_names import late_names
+from pipeline.silver.plan.progress import silver_standing
+from pipeline.silver.plan.refresh import FROM_START, Refresh
+from pipeline.silver.plan.seeds import seed_ids
+from pipeline.silver.plan.seen_before import Recognised, left_behind, recognise
+from pipeline.silver.plan.start_definitions import beginning
+from pipeline.silver.plan.survey import catalog_options, definitions, find, in_log_order
+from pipeline.silver.plan.table_owner import require_unclaimed
+from pipeline.silver.tables.quarantine import given_up, retryable
+from pipeline.source.logs.kept_statements import kept
 
 FIRST_NUMBER = 1
 

@@ -1,4 +1,5 @@
-"""Verify: whether gold is what its source has, by checksums that both can make.
+"""Verify: is gold what its source has, by checksums that both can make."""
 
-`canonical` and the modules `snapshot…` need nothing but Python: they are the script for servers.
-"""
+from __future__ import annotations
+
+__all__ = ["report", "run", "script", "snapshot", "snapshot_columns"]

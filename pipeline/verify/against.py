@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 
 from pyspark.sql import DataFrame, SparkSession, functions as sf
 
-from pipeline.catalog.effects import TableName
+from pipeline.catalog import TableName
 from pipeline.errors import SettingsError
 from pipeline.settings import Settings
 from pipeline.verify.canonical import DATE, DATETIME
@@ -22,8 +22,8 @@ from pipeline.verify.checksums import (
 )
 from pipeline.verify.chunks import Chunking, differing
 from pipeline.verify.gold_table import keyed
-from pipeline.verify.position import only_replicated, other_position
 from pipeline.verify.server_file import ServerFile, ServerTable
+from pipeline.verify.state_match.position import only_replicated, other_position
 
 KEYS = 1000
 """The most keys of one table that are named."""

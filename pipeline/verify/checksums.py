@@ -10,18 +10,18 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pipeline import delta
-from pipeline.catalog.definitions import read_items
-from pipeline.catalog.effects import TableName
-from pipeline.catalog.items import NOT_OF_GOLD, TimelineItem, in_force
+from pipeline.catalog import TableName
+from pipeline.catalog.alter.items import NOT_OF_GOLD, TimelineItem, in_force
+from pipeline.catalog.timeline.definitions import read_items
 from pipeline.errors import BinlakeError, ConcurrentRunError, SettingsError
-from pipeline.gold.cut import Cut
-from pipeline.gold.names import gold_name
-from pipeline.gold.rebuild import refresh_under_way
-from pipeline.gold.state import GoldState, TableState
-from pipeline.ledger import Ledger, Plan
-from pipeline.progress import Task
-from pipeline.sessions import own_session
+from pipeline.gold import Cut, GoldState
+from pipeline.gold.plan.rebuild import refresh_under_way
+from pipeline.gold.table.names import gold_name
+from pipeline.gold.table.state import TableState
+from pipeline.lake import Ledger, delta
+from pipeline.lake.child_sessions import own_session
+from pipeline.lake.ledger.ledger import Plan
+from pipeline.observe.progress import Task
 from pipeline.settings import Settings
 from pipeline.verify.canonical import checksum
 from pipeline.verify.chunks import WHOLE, Chunking, ChunkSum, together

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyspark.sql import DataFrame, functions as sf, types as st
 
+from decoder import TableDefinition
 from decoder.constants import ColumnType as T, LogicalType
-from decoder.definition import TableDefinition
-from pipeline.gold.names import OWN_COLUMNS
-from pipeline.sql_text import quoted
+from pipeline.gold.table.names import OWN_COLUMNS
+from pipeline.lake.sql_text import quoted
 from pipeline.verify.canonical import (
     BINARY,
     DATE,

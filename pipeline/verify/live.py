@@ -2,7 +2,7 @@
 
 It is the file that the script makes, in the lake's scratch space, where all of Spark's workers can
 read it. As soon as its place in the log is known, and before any row is read, gold is asked to
-publish a cut there (`pipeline.gold.halts`).
+publish a cut there (`pipeline.gold.plan.verification_points`).
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pipeline import stores
-from pipeline.gold.halts import Wanted, halt
-from pipeline.progress import Progress, Task
-from pipeline.server.connection import ANSWER_SECONDS, asked, connect
-from pipeline.server.errors import ServerError
-from pipeline.server.login import Login, login
+from pipeline.gold.plan.verification_points import Wanted, halt
+from pipeline.lake import stores
+from pipeline.observe import Progress
+from pipeline.observe.progress import Task
 from pipeline.settings import Settings
+from pipeline.source.server.connection import ANSWER_SECONDS, asked, connect
+from pipeline.source.server.errors import ServerError
+from pipeline.source.server.login import Login, login
 from pipeline.verify.snapshot import Watcher, server_place, write_snapshot
 from pipeline.verify.snapshot_columns import SourceTable, UnknownTypeError
 from pipeline.verify.staged_rows import staged_rows
-from pipeline.verify.way import GoldStanding, wait_until_it_has
+from pipeline.verify.state_match.way import GoldStanding, wait_until_it_has
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection

@@ -6,17 +6,18 @@ from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
-from pipeline.lake import require_writable
-from pipeline.ledger import Ledger
-from pipeline.progress import Progress, QuietProgress
+from pipeline.lake import Ledger
+from pipeline.lake.layout import require_writable
+from pipeline.observe import Progress
+from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
 from pipeline.verify.against import chunkings, compare
 from pipeline.verify.checksums import checksums, published_cut, require_published
-from pipeline.verify.cut_at import batch_at
 from pipeline.verify.live import snapshot_of
 from pipeline.verify.report import Verification
 from pipeline.verify.server_file import ServerFile, read_server_file
-from pipeline.verify.way import GoldStanding
+from pipeline.verify.state_match.cut_at import batch_at
+from pipeline.verify.state_match.way import GoldStanding
 
 
 def with_source(spark: SparkSession, settings: Settings) -> Settings:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline import stores
+from pipeline.lake import stores
 
 PART_ROWS = 1 << 17
 PART_BYTES = 16 << 20

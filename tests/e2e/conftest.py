@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pipeline.progress import QuietProgress
-from pipeline.report import LayerReport
+from pipeline.observe import LayerReport
+from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ Run = Callable[..., list[LayerReport]]
 @pytest.fixture(scope="session")
 def run(spark: SparkSession) -> Run:
     """`run(binlogs, lake, **settings)`: one whole run, as `binlake run` does it."""
-    from pipeline.run import run_layers
+    from pipeline.run.commands import run_layers
 
     def run_once(binlogs: Path | str, lake: Path, **settings: object) -> list[LayerReport]:
         chosen = Settings.load(None, source="e2e", binlogs=str(binlogs), lake=str(lake), **settings)

@@ -12,11 +12,11 @@ import pytest
 from rich.console import Console
 
 from demo.show import show_figures
-from pipeline.jars import delta_jars
-from pipeline.java import java_home
+from pipeline.run import read_status
 from pipeline.settings import Settings
-from pipeline.status import read_status
-from tests.support.dag_run import Airflow
+from pipeline.spark.jars import delta_jars
+from pipeline.spark.java import java_home
+from tests.support.dags.dag_run import Airflow
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

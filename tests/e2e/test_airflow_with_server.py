@@ -17,9 +17,9 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.support.dag_run import Airflow
-from tests.support.mysql import MySQLServer
-from tests.support.process_list import showing
+from tests.support.dags.dag_run import Airflow
+from tests.support.servers.mysql import MySQLServer
+from tests.support.servers.process_list import showing
 
 pytestmark = pytest.mark.long
 

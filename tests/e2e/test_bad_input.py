@@ -9,14 +9,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 import decoder
-from decoder.header import EventHeader
-from pipeline.bronze.files import read_files
+from decoder.events.header import EventHeader
+from pipeline.bronze import read_files
 from pipeline.lake import Lake
-from pipeline.run import exit_code
+from pipeline.run.commands import exit_code
 from tests.e2e.conftest import Run
-from tests.support import traffic
-from tests.support.compare import assert_gold_equals_source
-from tests.support.mysql import MySQLServer
+from tests.support.gold.compare import assert_gold_equals_source
+from tests.support.servers import traffic
+from tests.support.servers.mysql import MySQLServer
 
 TABLES = ("account", "word")
 

@@ -14,16 +14,16 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.capture.state import read_state
-from pipeline.progress import QuietProgress
-from pipeline.run import run_command, run_layers
+from pipeline.observe.progress import QuietProgress
+from pipeline.run import read_status, run_command
+from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
-from pipeline.status import read_status
+from pipeline.source.capture.state import read_state
 from pipeline.verify.report import Verification
 from pipeline.verify.run import verify_with_server
-from tests.support.busy_primary import ROWS, SCHEMA, busy, made
-from tests.support.capturing import command, differing, eventually
-from tests.support.server import Server
+from tests.support.servers.busy_primary import ROWS, SCHEMA, busy, made
+from tests.support.servers.server import Server
+from tests.support.source.capturing import command, differing, eventually
 
 RATE = 2000
 AT_LEAST = 1800

@@ -13,13 +13,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline import delta
-from pipeline.lake import Lake
-from tests.support.archives import pack
-from tests.support.compare import assert_gold_equals_source
-from tests.support.mysql import MySQLServer
-from tests.support.object_store import CREDENTIALS, ObjectStore, object_store, spark_conf
-from tests.support.spark_cluster import ROOT, SparkCluster, built_wheel, finish
+from pipeline.lake import Lake, delta
+from tests.support.decoder.archives import pack
+from tests.support.gold.compare import assert_gold_equals_source
+from tests.support.lake.object_store import CREDENTIALS, ObjectStore, object_store, spark_conf
+from tests.support.servers.mysql import MySQLServer
+from tests.support.spark.spark_cluster import ROOT, SparkCluster, built_wheel, finish
 
 pytestmark = pytest.mark.long
 

@@ -14,12 +14,12 @@ import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
-from pipeline.cli import app
+from pipeline.cli.app import app
 from pipeline.errors import SettingsError
 from tests.e2e.conftest import Run
-from tests.support import traffic
-from tests.support.compare import assert_gold_equals_source
-from tests.support.mysql import MySQLFactory, MySQLServer
+from tests.support.gold.compare import assert_gold_equals_source
+from tests.support.servers import traffic
+from tests.support.servers.mysql import MySQLFactory, MySQLServer
 
 TABLES = ("account", "line", "word", "digest")
 

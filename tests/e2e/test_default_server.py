@@ -12,10 +12,10 @@ import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
-from pipeline.cli import app
+from pipeline.cli.app import app
 from tests.e2e.test_live_server import binlake
-from tests.support.capturing import eventually
-from tests.support.server import Server, ServerFactory
+from tests.support.servers.server import Server, ServerFactory
+from tests.support.source.capturing import eventually
 
 SCHEMA = "old"
 DIGITS = f"(SELECT 0 AS n{' UNION ALL SELECT '.join(['', *map(str, range(1, 10))])})"

@@ -8,9 +8,9 @@ from pyspark.sql import SparkSession
 
 from decoder.constants import MAGIC, MAGIC_ENCRYPTED
 from tests.e2e.conftest import Run
-from tests.support import traffic
-from tests.support.compare import assert_gold_equals_source
-from tests.support.mysql import MySQLFactory
+from tests.support.gold.compare import assert_gold_equals_source
+from tests.support.servers import traffic
+from tests.support.servers.mysql import MySQLFactory
 
 TABLES = ("account", "digest")
 

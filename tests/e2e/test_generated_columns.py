@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.e2e.conftest import Run
-from tests.support.compare import assert_gold_equals_source
+from tests.support.gold.compare import assert_gold_equals_source
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from tests.support.mariadb import MariaDBServer
+    from tests.support.servers.mariadb import MariaDBServer
 
 TABLES = """
     CREATE TABLE numbers (id INT PRIMARY KEY, a INT, b BIGINT, d DECIMAL(9,3), other INT,

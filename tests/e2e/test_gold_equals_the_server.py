@@ -11,10 +11,11 @@ from pyspark.sql import SparkSession
 import decoder
 from pipeline.lake import Lake
 from tests.e2e.conftest import Run
-from tests.support import traffic, type_zoo
-from tests.support.compare import assert_gold_equals_source
-from tests.support.gold_rows import assert_spark_reads_it_so
-from tests.support.mysql import MySQLFactory, MySQLServer
+from tests.support.gold.compare import assert_gold_equals_source
+from tests.support.gold.gold_rows import assert_spark_reads_it_so
+from tests.support.servers import traffic
+from tests.support.servers.mysql import MySQLFactory, MySQLServer
+from tests.support.zoo import type_zoo
 
 ZOO = "zoo"
 TABLES = [(traffic.SCHEMA, name) for name in ("account", "line", "word", "digest")]
@@ -72,7 +73,7 @@ def test_after_a_mixed_workload_under_one_setting_after_the_other(
         assert is_logged_so(name, server.binlogs()[len(before) : -1]), name
         with monkeypatch.context() as patched:
             if name in MANY:
-                patched.setattr("pipeline.gold.few_changes.FEW", -1)
+                patched.setattr("pipeline.gold.changes.small_batch.FEW", -1)
             reports = run(server.binlog_folder, lake, segments=SMALL_SEGMENTS)
         assert [(report.faults, report.gaps) for report in reports] == [((), ())] * 3, name
         for schema, table in TABLES:

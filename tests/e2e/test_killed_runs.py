@@ -10,20 +10,19 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline import delta
-from pipeline.lake import Lake
-from pipeline.progress import QuietProgress
-from pipeline.run import run_layers
+from pipeline.lake import Lake, delta
+from pipeline.observe.progress import QuietProgress
+from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
 from tests.e2e.conftest import Run
-from tests.support import traffic
-from tests.support.compare import assert_gold_equals_source
-from tests.support.kills import AfterEachCommit, Executioner, Killed, Killer, at_commits
-from tests.support.mysql import MySQLFactory, MySQLServer
+from tests.support.gold.compare import assert_gold_equals_source
+from tests.support.lake.kills import AfterEachCommit, Executioner, Killed, Killer, at_commits
+from tests.support.servers import traffic
+from tests.support.servers.mysql import MySQLFactory, MySQLServer
 
 TABLES = ("account",)
 """One: every commit more is a run more, and what is done to several at once is killed in
-tests/integration/test_gold_repeated.py."""
+tests/integration/gold/test_gold_repeated.py."""
 
 
 def test_a_run_killed_at_each_commit_in_turn_ends_as_if_it_had_not_been(

@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
-from pipeline.cli import app
-from tests.support.server import Server
+from pipeline.cli.app import app
+from tests.support.servers.server import Server
 
 SCHEMA = "shop"
 CREATED = f"""

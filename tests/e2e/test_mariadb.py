@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.e2e.conftest import Run
-from tests.support.compare import assert_gold_equals_source
-from tests.support.mariadb import MariaDBFactory, MariaDBServer
+from tests.support.gold.compare import assert_gold_equals_source
+from tests.support.servers.mariadb import MariaDBFactory, MariaDBServer
 
 SCHEMA = "stock"
 TABLES = ("items", "moves")

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.progress import QuietProgress
-from pipeline.run import run_command, run_layers
+from pipeline.observe.progress import QuietProgress
+from pipeline.run import run_command
+from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
 from pipeline.verify.run import verify_with_server
 from tests.e2e.conftest import Run
-from tests.support.compare import assert_gold_equals_source
-from tests.support.mariadb import NewestMariaDBServer
-from tests.support.mariadb_changes import ADDRESSES, ELEMENTS, NEWEST, UUIDS
+from tests.support.gold.compare import assert_gold_equals_source
+from tests.support.servers.mariadb import NewestMariaDBServer
+from tests.support.zoo.mariadb_changes import ADDRESSES, ELEMENTS, NEWEST, UUIDS
 
 SCHEMA = "only_mariadb"
 METADATA = ("NO_LOG", "MINIMAL", "FULL")

@@ -13,14 +13,13 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
-from pipeline import delta
-from pipeline.lake import Lake
-from pipeline.lake_tables.spark_written import clustered_by, state
-from tests.support.archives import pack
-from tests.support.compare import assert_gold_equals_source
-from tests.support.mysql import MySQLFactory
-from tests.support.no_spark import NO_SPARK
-from tests.support.object_store import CREDENTIALS, ObjectStore, object_store, spark_conf
+from pipeline.lake import Lake, delta
+from pipeline.lake.delta_log.spark_written import clustered_by, state
+from tests.support.decoder.archives import pack
+from tests.support.gold.compare import assert_gold_equals_source
+from tests.support.lake.object_store import CREDENTIALS, ObjectStore, object_store, spark_conf
+from tests.support.servers.mysql import MySQLFactory
+from tests.support.spark.no_spark import NO_SPARK
 
 TABLE = "CREATE TABLE orders (id INT PRIMARY KEY, total DECIMAL(10, 2), note VARCHAR(40));"
 LAKE = "s3a://lake/shop"

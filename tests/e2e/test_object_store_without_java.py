@@ -10,8 +10,8 @@ from pathlib import Path
 
 import yaml
 
-from tests.support.bronze_input import FILES
-from tests.support.object_store import CREDENTIALS, ObjectStore, object_store
+from tests.support.bronze.bronze_input import FILES
+from tests.support.lake.object_store import CREDENTIALS, ObjectStore, object_store
 
 LAKE = "s3a://lake/shop"
 NO_JAVA = """
@@ -23,7 +23,7 @@ def forbid(event, arguments):
         os.write(2, b"Java is started")
         os._exit(97)
 sys.addaudithook(forbid)
-from pipeline.cli import main
+from pipeline.cli.app import main
 main()
 """
 

@@ -16,23 +16,21 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession, functions as sf
 
-from pipeline import delta
-from pipeline.bronze.executed import Executed
-from pipeline.bronze.files import read_files
-from pipeline.lake import Lake
-from pipeline.ledger import Ledger
-from pipeline.report import LayerReport
-from pipeline.run import exit_code
+from pipeline.bronze import read_files
+from pipeline.bronze.executed_gtids import Executed
+from pipeline.lake import Lake, Ledger, delta
+from pipeline.observe import LayerReport
+from pipeline.run import read_status
+from pipeline.run.commands import exit_code
 from pipeline.settings import Settings
-from pipeline.silver.plan import SilverPlan
-from pipeline.silver.segments import pending
-from pipeline.status import read_status
+from pipeline.silver.decode.segments import pending
+from pipeline.silver.plan.batch_plan import SilverPlan
 from tests.e2e.conftest import Run
-from tests.support.compare import assert_gold_equals_source
-from tests.support.kills import Killed
-from tests.support.mariadb import MariaDBServer
-from tests.support.mysql import MySQLServer
-from tests.support.server import Server
+from tests.support.gold.compare import assert_gold_equals_source
+from tests.support.lake.kills import Killed
+from tests.support.servers.mariadb import MariaDBServer
+from tests.support.servers.mysql import MySQLServer
+from tests.support.servers.server import Server
 
 SCHEMA = "overlap"
 TABLES = ("item", "bag", "one", "two", "wide", "later")
@@ -263,7 +261,7 @@ def test_run_after_run_as_files_come_and_grow_and_with_a_run_that_dies(
         for path in paths:
             shutil.copy(path, tmp_path / "logs" / name / f"{name}-{path.name}")
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.silver.batch.commit", _die)
+        patch.setattr("pipeline.silver.carry_out.commit", _die)
         with pytest.raises(Killed):
             run(location, lake)
     assert_all_is_well(spark, logs, lake, run(location, lake))

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.report import LayerReport
+from pipeline.observe import LayerReport
 from tests.e2e.conftest import Run
-from tests.support import partial_history
-from tests.support.compare import assert_gold_equals_source
-from tests.support.mariadb import NewestMariaDBServer
-from tests.support.mysql import MySQLServer
-from tests.support.server import Server
+from tests.support.gold.compare import assert_gold_equals_source
+from tests.support.servers.mariadb import NewestMariaDBServer
+from tests.support.servers.mysql import MySQLServer
+from tests.support.servers.server import Server
+from tests.support.zoo import partial_history
 
 SCHEMA = "partial_to_gold"
 TABLES = """

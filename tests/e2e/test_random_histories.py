@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 from tests.support.history.model import Feature
 from tests.support.history.trial import Trial, attempt
-from tests.support.mariadb import MariaDBServer, NewestMariaDBServer
-from tests.support.mysql import MySQLServer
+from tests.support.servers.mariadb import MariaDBServer, NewestMariaDBServer
+from tests.support.servers.mysql import MySQLServer
 
 SMALL_FILES = {"max_binlog_size": 4096}
 MINIMAL = {"binlog_row_metadata": "MINIMAL", "binlog_row_image": "MINIMAL"}

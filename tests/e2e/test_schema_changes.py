@@ -15,11 +15,12 @@ import pytest
 
 from pipeline.lake import Lake
 from tests.e2e.conftest import Run
-from tests.support.compare import assert_gold_equals_source
-from tests.support.gold_rows import assert_spark_reads_it_so
-from tests.support.mariadb import MariaDBFactory, NewestMariaDBServer
-from tests.support.partition_history import NOT_TOLD, PARTITIONED
-from tests.support.schema_changes import (
+from tests.support.gold.compare import assert_gold_equals_source
+from tests.support.gold.gold_rows import assert_spark_reads_it_so
+from tests.support.servers.mariadb import MariaDBFactory, NewestMariaDBServer
+from tests.support.servers.server import Server
+from tests.support.zoo.partition_history import NOT_TOLD, PARTITIONED
+from tests.support.zoo.schema_changes import (
     ALTERED,
     ALTERED_ON_MYSQL,
     BY_FILE,
@@ -37,12 +38,11 @@ from tests.support.schema_changes import (
     SCHEMA,
     TABLE,
 )
-from tests.support.server import Server
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from pipeline.status import TableStatus
+    from pipeline.run.status import TableStatus
 
 ROWS_NOT_LOGGED = {
     "truncated": "TRUNCATE PARTITION removes rows that are not in the log.*takes its place",
@@ -119,8 +119,8 @@ def check(
     included: Sequence[str] = ("*",),
 ) -> None:
     """Every table of the source is equal, or held or incomplete for the reason expected."""
+    from pipeline.run import read_status
     from pipeline.settings import Settings
-    from pipeline.status import read_status
 
     status = read_status(spark, Settings.load(None, source="e2e", lake=str(lake)))
     found = {(table.schema, table.table): table for table in status.tables}

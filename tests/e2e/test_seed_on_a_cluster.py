@@ -17,12 +17,12 @@ from urllib.parse import quote
 
 import pytest
 
-from pipeline.jars import delta_jars
-from pipeline.java import java_home
-from tests.support.dag_run import Airflow
-from tests.support.mysql import MySQLServer
-from tests.support.process_list import showing
-from tests.support.spark_cluster import HOST, ROOT, SparkCluster, built_wheel, finish
+from pipeline.spark.jars import delta_jars
+from pipeline.spark.java import java_home
+from tests.support.dags.dag_run import Airflow
+from tests.support.servers.mysql import MySQLServer
+from tests.support.servers.process_list import showing
+from tests.support.spark.spark_cluster import HOST, ROOT, SparkCluster, built_wheel, finish
 
 pytestmark = pytest.mark.long
 

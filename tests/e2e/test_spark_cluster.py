@@ -23,13 +23,12 @@ import yaml
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from decoder.kernel_cache import cache_folder
+from decoder.kernels.cache import cache_folder
 from demo.run import FOLDER as DEMO
-from pipeline import delta
-from pipeline.lake import Lake
+from pipeline.lake import Lake, delta
 from tests.e2e.conftest import Run
-from tests.support.mysql import MySQLServer
-from tests.support.spark_cluster import (
+from tests.support.servers.mysql import MySQLServer
+from tests.support.spark.spark_cluster import (
     JOB_SECONDS,
     ROOT,
     Job,

@@ -23,7 +23,7 @@ from demo.run import FOLDER as DEMO
 from pipeline.settings import Settings
 from pipeline.verify.run import verify
 from tests.e2e.conftest import Run
-from tests.support.connect_server import ConnectServer
+from tests.support.spark.connect_server import ConnectServer
 
 pytestmark = pytest.mark.long
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from decoder import TypeOptions
 from decoder.constants import ColumnType as T
-from decoder.definition import ColumnDefinition
-from decoder.options import TypeOptions
-from decoder.plan import stored_width
-from tests.support.cells import column, values
+from decoder.model.definition import ColumnDefinition
+from decoder.rows.image_layout import stored_width
+from tests.support.decoder.cells import column, values
 
 _OPTIONS = (TypeOptions(), TypeOptions(time="micros", zero_dates="string"))
 _COLLATIONS = (8, 11, 13, 19, 24, 28, 33, 35, 45, 54, 60, 63, 84, 85, 87, 95, 98, 248)

@@ -11,13 +11,13 @@ import zstandard
 import decoder
 from decoder.constants import HEADER_LENGTH, MAGIC, EventType as T
 from decoder.events.transaction_payload import TransactionPayloadEvent
-from tests.support.event_bytes import without_checksums
-from tests.support.log_kinds import LOG_KINDS
-from tests.support.logs import split
-from tests.support.mutations import sources
+from tests.support.decoder.event_bytes import without_checksums
+from tests.support.decoder.log_kinds import LOG_KINDS
+from tests.support.decoder.logs import split
+from tests.support.decoder.mutations import sources
 
 ROOT = Path(__file__).parent.parent.parent
-_WARM = ROOT / "decoder" / "warm.binlog.zst"
+_WARM = ROOT / "decoder" / "stream" / "warm.binlog.zst"
 _SHOP = ROOT / "demo" / "binlogs" / "binlog.000001"
 _SHOP_BYTES = 1 << 16
 _LARGEST = 1 << 13

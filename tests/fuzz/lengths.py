@@ -7,10 +7,20 @@ import zlib
 from collections.abc import Iterator
 
 from decoder.constants import EventType as T
-from tests.support.binary_json import encode
-from tests.support.event_bytes import length_encoded, log_bytes, table_map
-from tests.support.logs import CUP, LONGTEXT, Table, gtid, insert, payload, query, transaction, xid
-from tests.support.mutations import sources
+from tests.support.decoder.binary_json import encode
+from tests.support.decoder.event_bytes import length_encoded, log_bytes, table_map
+from tests.support.decoder.logs import (
+    CUP,
+    LONGTEXT,
+    Table,
+    gtid,
+    insert,
+    payload,
+    query,
+    transaction,
+    xid,
+)
+from tests.support.decoder.mutations import sources
 
 _HUGE = (0xFFFFFFFF, 0x7FFFFFFF, 0x80000000)
 _HUGE_8 = length_encoded(0x7FFFFFFFFFFFFFFF)

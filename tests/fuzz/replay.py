@@ -18,8 +18,8 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from decoder.memory import INTERPRETED
-from decoder.warm import use_every_kernel
+from decoder.kernels.memory import INTERPRETED
+from decoder.stream.precompile import use_every_kernel
 from tests.fuzz.corpus import ROOT
 from tests.fuzz.targets import TARGETS, run
 

@@ -9,29 +9,26 @@ from dataclasses import dataclass
 from typing import Any
 
 import decoder
+from decoder import BinlogError, Framer, Keys, TypeOptions
 from decoder.columns.json_diffs import read_json_diffs
 from decoder.columns.registry import row_type
 from decoder.constants import HEADER_LENGTH, ColumnType, EventType as T
-from decoder.encryption.keys import Keys
-from decoder.errors import BinlogError
 from decoder.events.cursor import Cursor
 from decoder.events.gtid_set import parse_gtid_set
+from decoder.events.header import EventHeader
+from decoder.events.mariadb_compression import uncompress
 from decoder.events.rows import RowsEvent
 from decoder.events.table_map import TableMapEvent
-from decoder.framer import Framer
-from decoder.header import EventHeader
-from decoder.mariadb_compression import uncompress
-from decoder.options import TypeOptions
-from decoder.plan import plan_rows
-from pipeline.capture.dump_stream import DumpStream
-from pipeline.capture.errors import BrokenDumpError, DumpRefusedError
+from decoder.rows.image_layout import plan_rows
+from pipeline.source.capture.dump_stream import DumpStream
+from pipeline.source.capture.errors import BrokenDumpError, DumpRefusedError
 from tests.fuzz import corpus
 from tests.fuzz.cell_types import read_cell, seeds_of_cells
-from tests.support.binary_json import encode
-from tests.support.cells import cells, column, values
-from tests.support.dumped import packets, rotate, taken
-from tests.support.encrypted_log import KEYRING, KEYS, LOG
-from tests.support.event_bytes import (
+from tests.support.decoder.binary_json import encode
+from tests.support.decoder.cells import cells, column, values
+from tests.support.decoder.dumped import packets, rotate, taken
+from tests.support.decoder.encrypted_log import KEYRING, KEYS, LOG
+from tests.support.decoder.event_bytes import (
     MARIADB_POST_HEADER_LENGTHS,
     described,
     event_bytes,
@@ -39,9 +36,9 @@ from tests.support.event_bytes import (
     mariadb_compressed,
     parsed,
 )
-from tests.support.log_kinds import COMPRESSED, compressed_rows
-from tests.support.logs import gtid, payload, query, xid
-from tests.support.mutations import is_refused, read_events, read_rows, read_segment
+from tests.support.decoder.log_kinds import COMPRESSED, compressed_rows
+from tests.support.decoder.logs import gtid, payload, query, xid
+from tests.support.decoder.mutations import is_refused, read_events, read_rows, read_segment
 
 _MARIADB = described("10.11.6-MariaDB-log", MARIADB_POST_HEADER_LENGTHS)
 _ROWS = (T.WRITE_ROWS, T.UPDATE_ROWS, T.DELETE_ROWS, T.PARTIAL_UPDATE_ROWS)

@@ -10,6 +10,6 @@ def spark() -> None:
     """Fail the test that asks for a session."""
     pytest.fail(
         "tests/unit starts no Spark: move this test to the same place under tests/spark, or give"
-        " what it tests NO_SPARK or NEVER_STARTED of tests/support/no_spark.py.",
+        " what it tests NO_SPARK or NEVER_STARTED of tests/support/spark/no_spark.py.",
         pytrace=False,
     )

@@ -12,9 +12,9 @@ import yaml
 from databricks.bundles.jobs import Job
 from pydantic import BaseModel, ValidationError
 
-from pipeline.cli import app
+from pipeline.cli.app import app
+from pipeline.cli.databricks_task import arguments
 from pipeline.settings import Settings
-from pipeline.task import arguments
 
 ROOT = Path(__file__).parent.parent.parent
 BUNDLE = yaml.safe_load((ROOT / "databricks.yml").read_text())

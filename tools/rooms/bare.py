@@ -1,4 +1,5 @@
-"""Mentions of renamed modules by their bare old name, in pages and docstrings: for a person to read."""
+"""Mentions of renamed modules by their bare old name, in pages and docstrings: for a person to
+read."""
 import re,subprocess,sys
 from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))

@@ -29,8 +29,8 @@ def apply(checkout: Path) -> None:
     # The decoder's recorded log lies beside the module that reads it.
     for file in (file for top in TOPS for file in (checkout / top).rglob("*.py")):
         text = file.read_text()
-        new = text.replace('"decoder" / "warm.binlog.zst"', '"decoder" / "stream" / "warm.binlog.zst"').replace(
-            'files("decoder").joinpath("warm.', 'files("decoder.stream").joinpath("warm.'
+        new = text.replace('"decoder" / "stream" / "warm.binlog.zst"', '"decoder" / "stream" / "warm.binlog.zst"').replace(
+            'files("decoder.stream").joinpath("warm.', 'files("decoder.stream.segment_decoder").joinpath("warm.'
         )
         if new != text:
             file.write_text(new)

@@ -1,7 +1,8 @@
 """The house: what is in each room, who may import whom, and what a room shows to the others.
 
-`pipeline.gold.plan.cut` is in the room `pipeline.gold.plan`, which is in `pipeline.gold`. A room's
-face is `__all__` in its `__init__.py`: names, and modules whose names others may import.
+`pipeline.gold.plan.batch_plan.cut` is in the room `pipeline.gold.plan.batch_plan`, which is in
+`pipeline.gold`. A room's face is `__all__` in its `__init__.py`: names, and modules whose names
+others may import.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The text of tests/unit/test_house.py for a checkout: house_template.py with that tree's tables."""
+"""The text of tests/unit/test_house.py for a checkout: house_template.py with that tree's
+tables."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ import small
 
 TEMPLATE = Path(__file__).parent / "house_template.py"
 ALLOWED = (
-    ("decoder.events", "decoder.stream.event_reader.Data"),
-    ("decoder.events", "decoder.stream.event_reader.events"),
+    ("decoder.events", "decoder.stream.segment_decoder.event_reader.Data"),
+    ("decoder.events", "decoder.stream.segment_decoder.event_reader.events"),
 )
 
 

@@ -32,16 +32,16 @@ from reflow import reflow
 
 MODULES = moves.modules()
 PACKAGES = {
-    "decoder.charsets": "decoder.columns.charsets",
-    "pipeline.capture": "pipeline.source.capture",
-    "pipeline.lake_tables": "pipeline.lake.tables",
-    "pipeline.runs": "pipeline.run",
-    "pipeline.server": "pipeline.source.server",
-    "pipeline.server.check": "pipeline.source.check",
+    "decoder.columns.charsets": "decoder.columns.charsets",
+    "pipeline.source.capture": "pipeline.source.capture",
+    "pipeline.lake.tables": "pipeline.lake.layout.tables",
+    "pipeline.run": "pipeline.run.commands",
+    "pipeline.source.server": "pipeline.source.server",
+    "pipeline.source.check": "pipeline.source.check",
 }
-NAMES_NOT_MODULES = {"decoder.charsets.multi_byte", "decoder.charsets.single_byte"}
+NAMES_NOT_MODULES = {"decoder.columns.charsets.multi_byte", "decoder.columns.charsets.single_byte"}
 """Functions that the package has under the name of a submodule."""
-DATA = {"decoder/warm.binlog.zst": "decoder/stream/warm.binlog.zst"}
+DATA = {"decoder/stream/warm.binlog.zst": "decoder/stream/warm.binlog.zst"}
 STAYS = {"pipeline.cli"}
 """What is run as `-m`, or named as an entry point, under its old name: see `_dotted`."""
 TEXTS = ("*.md", "*.toml", "*.yml", "Makefile", ".ci/*", "*.sql")
@@ -214,7 +214,8 @@ class Mapping:
         return name in self.modules and name not in NAMES_NOT_MODULES
 
     def home(self, module: str, name: str, importer: str) -> str:
-        """Where to import a name from: its module, or the face of a room that the importer is not in."""
+        """Where to import a name from: its module, or the face of a room that the importer is not
+        in."""
         new = self.module(module)
         face = self._faces.get((new, name))
         if face is None or (importer + ".").startswith(face + "."):
@@ -360,7 +361,7 @@ def _main_of_cli(checkout: Path) -> None:
     app.write_text(text[: -len(guard)] + "\n" if not text[: -len(guard)].endswith("\n") else text[: -len(guard)])
     (checkout / "pipeline/cli/__main__.py").write_text(
         '"""`python -m pipeline.cli`: the `binlake` command."""\n\n'
-        "from __future__ import annotations\n\nfrom pipeline.cli.app import main\n\nmain()\n"
+        "from __future__ import annotations\n\nfrom pipeline.cli.app.app import main\n\nmain()\n"
     )
 
 

@@ -42,7 +42,8 @@ TESTS = {
     "pipeline/silver/test_engines.py": "pipeline/silver",
     "pipeline/silver/test_quarantine_table.py": "pipeline/silver/tables",
 }
-"""By path under tests/unit or tests/spark; what is not here and has no module goes with its package."""
+"""By path under tests/unit or tests/spark; what is not here and has no module goes with its
+package."""
 
 CONFTESTS = {
     "pipeline/lake_tables/conftest.py": "pipeline/lake",
@@ -97,8 +98,9 @@ SUPPORT = {
     "zoo": "exhaustive_zoo json_zoo mariadb_changes mariadb_zoo older_zoo partial_history partition_history"
     " random_zoo schema_changes server_values type_zoo zoo_rows",
 }
-"""Rooms of tests/support. `servers` are programs that are installed and run, `zoo` the SQL for them."""
-SUPPORT_DATA = {"tests/support/default_refusals/": "tests/support/catalog/default_refusals/"}
+"""Rooms of tests/support. `servers` are programs that are installed and run, `zoo` the SQL for
+them."""
+SUPPORT_DATA = {"tests/support/catalog/default_refusals/": "tests/support/catalog/default_refusals/"}
 
 INTEGRATION = {
     "bronze": "bronze_restores_files encrypted_logs objects_put_anew raw_copies",

@@ -1,4 +1,4 @@
-"""Rows out of the kernels of `decoder.dumped_rows`, gathered to cell arrays."""
+"""Rows out of the kernels of `decoder.dump_text.rows`, gathered to cell arrays."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from decoder.charsets import charset_of
 from decoder.columns.arrays import Int32s, Int64s
 from decoder.columns.cells import HEAD_SLACK, SLACK, CellError, Cells
+from decoder.columns.charsets import charset_of
 from decoder.columns.text import charset_reader
 from decoder.columns.values import copied
 from decoder.constants import BINARY_COLLATION, LogicalType
-from decoder.definition import ColumnDefinition
-from decoder.memory import Bytes
-from pipeline.catalog.addresses import address_in_bytes
+from decoder.kernels.memory import Bytes
+from decoder.model.definition import ColumnDefinition
+from pipeline.catalog.ddl.addresses import address_in_bytes
 from pipeline.seed.errors import DumpError, shown
 from pipeline.seed.values.cell_bytes import cells_of
 

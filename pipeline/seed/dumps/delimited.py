@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from decoder.definition import ColumnDefinition
-from decoder.dumped_rows import FULL, WRONG, line_rows
+from decoder.dump_text.rows import FULL, WRONG, line_rows
+from decoder.model.definition import ColumnDefinition
 from pipeline.seed.dumps.cell_rows import FROM_BASE64, UNHEX, CellRows, Turn
 from pipeline.seed.dumps.feed import Feed, fed
 from pipeline.seed.dumps.inserts import require_columns, turns_of

@@ -8,12 +8,12 @@ from typing import BinaryIO
 
 import numpy as np
 
+from decoder import BinlogError
 from decoder.columns.cells import SLACK
-from decoder.errors import BinlogError
-from pipeline.bronze.archive import MAGIC_LENGTH, codec_of
-from pipeline.bronze.storage import opened
+from pipeline.lake.stores import said_by
 from pipeline.seed.errors import DumpError
-from pipeline.stores import said_by
+from pipeline.source.logs.archive import MAGIC_LENGTH, codec_of
+from pipeline.source.logs.storage import opened
 
 WINDOW = 4 << 20
 """Bytes that are read at a time."""

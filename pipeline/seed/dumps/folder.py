@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pipeline.catalog.dump import dumped_statements
-from pipeline.catalog.effects import TableName
-from pipeline.catalog.start import StartTable, created_tables
+from pipeline.catalog import TableName
+from pipeline.catalog.ddl.dump import dumped_statements
+from pipeline.catalog.timeline.start import StartTable, created_tables
+from pipeline.lake.stores import filesystem_of, sentences
 from pipeline.seed.dumps.feed import content
 from pipeline.seed.errors import DumpError
-from pipeline.stores import filesystem_of, sentences
 
 
 @dataclass(frozen=True)

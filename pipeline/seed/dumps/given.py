@@ -15,17 +15,17 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from decoder import BinlogError
 from decoder.columns.cells import CellError
-from decoder.definition import ColumnDefinition
-from decoder.errors import BinlogError
-from pipeline.bronze.storage import opened
+from decoder.model.definition import ColumnDefinition
+from pipeline.lake.stores import filesystem_of, sentences
 from pipeline.seed.dumps.cell_rows import MOST_BYTES, MOST_ROWS
 from pipeline.seed.dumps.feed import codec_in, unreadable
 from pipeline.seed.dumps.folder import folder
 from pipeline.seed.dumps.model import UTC, Chunk, Dump, DumpedTable, created
 from pipeline.seed.dumps.typed import Printed, addressed, printed
 from pipeline.seed.errors import DumpError, shown
-from pipeline.stores import filesystem_of, sentences
+from pipeline.source.logs.storage import opened
 
 NULL = r"\N"
 _HIDDEN = (".", "_")

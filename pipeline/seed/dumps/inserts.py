@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from decoder.definition import ColumnDefinition
-from decoder.dumped_rows import ENDED, FULL, WRONG, insert_rows
-from pipeline.catalog.actions import NewColumn
+from decoder.dump_text.rows import ENDED, FULL, WRONG, insert_rows
+from decoder.model.definition import ColumnDefinition
+from pipeline.catalog.ddl.actions import NewColumn
 from pipeline.seed.dumps.cell_rows import CellRows, Turn, addresses, stored_text
 from pipeline.seed.dumps.feed import Feed, fed
 from pipeline.seed.dumps.model import Chunk, lacking

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from decoder.constants import INSTANT_TYPES
-from decoder.definition import ColumnDefinition
-from pipeline.catalog.ddl import Session, effects
-from pipeline.catalog.effects import CreateTable
+from decoder.model.definition import ColumnDefinition
+from pipeline.catalog.ddl.ddl import Session, effects
+from pipeline.catalog.ddl.effects import CreateTable
 from pipeline.seed.errors import DumpError
 
 UTC = "+00:00"

@@ -15,8 +15,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pipeline.catalog.effects import CreateTable, TableName
-from pipeline.catalog.start import StartTable
+from pipeline.catalog import TableName
+from pipeline.catalog.ddl.effects import CreateTable
+from pipeline.catalog.timeline.start import StartTable
 from pipeline.seed.dumps.delimited import DECODED, DelimitedChunk, Dialect
 from pipeline.seed.dumps.folder import Folder, folder
 from pipeline.seed.dumps.inserts import addresses_of

@@ -13,11 +13,12 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from decoder.errors import BinlogError
-from pipeline.catalog.dump import DumpedStatement, dumped_at, dumped_statements
-from pipeline.catalog.effects import CreateTable, TableName
-from pipeline.catalog.lexer import SqlMode
-from pipeline.catalog.start import StartTable, created_tables
+from decoder import BinlogError
+from pipeline.catalog import TableName
+from pipeline.catalog.ddl.dump import DumpedStatement, dumped_at, dumped_statements
+from pipeline.catalog.ddl.effects import CreateTable
+from pipeline.catalog.ddl.lexer import SqlMode
+from pipeline.catalog.timeline.start import StartTable, created_tables
 from pipeline.seed.dumps.feed import codec_in, fed, unreadable
 from pipeline.seed.dumps.inserts import InsertChunk, addresses_of
 from pipeline.seed.dumps.model import Chunk, Dump, DumpedTable

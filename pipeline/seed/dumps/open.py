@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pipeline.lake.stores import filesystem_of, sentences
 from pipeline.seed.dumps.feed import fed
 from pipeline.seed.dumps.folder import folder
 from pipeline.seed.dumps.model import Dump
@@ -11,7 +12,6 @@ from pipeline.seed.dumps.mydumper import METADATA, open_mydumper
 from pipeline.seed.dumps.mysql_shell import MANIFEST, open_mysql_shell
 from pipeline.seed.dumps.mysqldump import open_mysqldump
 from pipeline.seed.errors import DumpError
-from pipeline.stores import filesystem_of, sentences
 
 _FOLDERS: dict[str, Callable[[str], Dump]] = {
     MANIFEST: open_mysql_shell,

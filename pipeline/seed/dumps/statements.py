@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from decoder.dumped_rows import behind_space
-from decoder.dumped_statements import statement_end
-from pipeline.catalog.dump import sql_mode_of
-from pipeline.catalog.lexer import SqlMode
+from decoder.dump_text.rows import behind_space
+from decoder.dump_text.statements import statement_end
+from pipeline.catalog.ddl.dump import sql_mode_of
+from pipeline.catalog.ddl.lexer import SqlMode
 from pipeline.seed.dumps.feed import Feed
 
 _NAME = rb'(?:`(?:[^`]|``)*`|"(?:[^"]|"")*"|[\w$]+)'

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from decoder.columns.addresses import BYTES
 from decoder.columns.cells import CellError
 from decoder.constants import INSTANT_TYPES, ColumnType as T
-from decoder.definition import ColumnDefinition
+from decoder.model.definition import ColumnDefinition
 from pipeline.seed.dumps.cell_rows import addresses
 
 _DATETIMES = (T.DATETIME, T.DATETIME2)

@@ -9,4 +9,4 @@ from __future__ import annotations
 
 from pipeline.seed.values.rows import RowReader, row_reader
 
-__all__ = ["RowReader", "row_reader"]
+__all__ = ["RowReader", "cell_bytes", "row_reader", "rows"]

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from decoder import TypeOptions
 from decoder.columns.arrays import Int64s
 from decoder.columns.cells import Cells
 from decoder.columns.temporal import Unpack, fields_reader
 from decoder.constants import ColumnType
-from decoder.definition import ColumnDefinition
-from decoder.options import TypeOptions
+from decoder.model.definition import ColumnDefinition
 from pipeline.seed.values.cell_bytes import StoredReader, refuse
 
 _DATE, _DATETIME = 10, 19

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from decoder import TypeOptions
 from decoder.columns.arrays import allocate
 from decoder.columns.cells import CellError, Column
 from decoder.columns.json_numbers import LONGEST_DOUBLE, write_double
 from decoder.columns.registry import reader
-from decoder.definition import ColumnDefinition
-from decoder.options import TypeOptions
+from decoder.model.definition import ColumnDefinition
 from pipeline.seed.values.numbers import texts
 
 _BETWEEN = b"\0"

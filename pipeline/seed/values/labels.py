@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from decoder.columns.cells import Column
 from decoder.columns.enums import label_reader
 from decoder.constants import ColumnType
-from decoder.definition import ColumnDefinition
+from decoder.model.definition import ColumnDefinition
 from pipeline.seed.values.cell_bytes import refuse
 from pipeline.seed.values.numbers import texts
 

@@ -21,7 +21,7 @@ from decoder.columns.cells import CellError, Cells, Column, ColumnReader
 from decoder.columns.decimals import LARGEST_DECIMAL128
 from decoder.columns.integers import integer_reader, year_reader
 from decoder.constants import INTEGER_BITS, ColumnType
-from decoder.definition import ColumnDefinition
+from decoder.model.definition import ColumnDefinition
 from pipeline.seed.values.cell_bytes import cells_of, refuse
 
 _FIRST_YEAR, _LAST_YEAR = 1901, 2155

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from decoder import TypeOptions
 from decoder.columns.binary import binary_reader
 from decoder.columns.cells import CellError, Column
 from decoder.columns.geometry import geometry_reader
@@ -28,8 +29,7 @@ from decoder.columns.registry import reader
 from decoder.columns.text import charset_reader
 from decoder.columns.vector import vector_reader
 from decoder.constants import ColumnType as T
-from decoder.definition import ColumnDefinition
-from decoder.options import TypeOptions
+from decoder.model.definition import ColumnDefinition
 from pipeline.seed.values.cell_bytes import PrintedReader, StoredReader
 from pipeline.seed.values.dates import printed_temporal
 from pipeline.seed.values.documents import printed_documents

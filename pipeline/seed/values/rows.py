@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from decoder import TableDefinition, TypeOptions
 from decoder.columns.cells import CellError, Column
-from decoder.definition import TableDefinition
-from decoder.options import TypeOptions
 from pipeline.seed.errors import SeedValueError
 from pipeline.seed.values.cell_bytes import PrintedReader
 from pipeline.seed.values.registry import printed_reader

@@ -11,11 +11,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from decoder.constants import MAGIC
-from pipeline.progress import QuietProgress
-from pipeline.report import LayerReport
-from pipeline.run import run_layers
+from pipeline.observe import LayerReport
+from pipeline.observe.progress import QuietProgress
+from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
-from tests.support.kills import Executioner, Killed, at_commits
+from tests.support.lake.kills import Executioner, Killed, at_commits
 
 SOURCE = "history"
 SETTINGS: dict[str, object] = {"source": SOURCE, "drift": "full"}

@@ -10,16 +10,15 @@ from typing import Any
 
 from pyspark.sql import SparkSession, functions as sf
 
-from pipeline import delta
-from pipeline.gold.state import GoldState, TableState
-from pipeline.lake import Lake
-from pipeline.ledger import Ledger
+from pipeline.gold import GoldState
+from pipeline.gold.table.state import TableState
+from pipeline.lake import Lake, Ledger, delta
+from pipeline.run import read_status
 from pipeline.settings import Settings
-from pipeline.status import read_status
-from tests.support.compare import assert_gold_equals_source
+from tests.support.gold.compare import assert_gold_equals_source
 from tests.support.history.apply import SOURCE, lake_of
 from tests.support.history.model import HELD, Step
-from tests.support.server import Server
+from tests.support.servers.server import Server
 
 
 class UnequalError(AssertionError):

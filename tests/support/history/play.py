@@ -10,7 +10,7 @@ from typing import Any
 import pymysql
 
 from tests.support.history.model import Step
-from tests.support.server import Server
+from tests.support.servers.server import Server
 
 _IMPATIENT = "SET SESSION lock_wait_timeout = 2, innodb_lock_wait_timeout = 2"
 """In seconds. Sessions do not wait for each other unless steps were left out (`shrink`)."""

@@ -18,14 +18,14 @@ from tests.support.history.generate import generate, mixed
 from tests.support.history.model import APPLIED, Feature, Step
 from tests.support.history.play import played, settings
 from tests.support.history.shrink import as_sql, shrink
-from tests.support.mariadb import MariaDBServer
-from tests.support.server import Server
+from tests.support.servers.mariadb import MariaDBServer
+from tests.support.servers.server import Server
 
 GOLD: Mapping[str, Mapping[str, int]] = {
     "small": {},
-    "large": {"pipeline.gold.few_changes.SMALL_BYTES": -1},
-    "unfit": {"pipeline.gold.few_changes.HELD_BYTES": -1},
-    "many": {"pipeline.gold.few_changes.FEW": -1},
+    "large": {"pipeline.gold.changes.small_batch.SMALL_BYTES": -1},
+    "unfit": {"pipeline.gold.changes.small_batch.HELD_BYTES": -1},
+    "many": {"pipeline.gold.changes.small_batch.FEW": -1},
 }
 """Changes that are few in tables that are small; in tables taken for large; taken for too large to
 be held; taken for many."""

@@ -23,7 +23,7 @@ IMAGES = {"insert": 1, "update": 2, "delete": 1}
 
 @pytest.fixture(scope="module")
 def log() -> bytes:
-    packed = files("decoder").joinpath("warm.binlog.zst").read_bytes()
+    packed = files("decoder.stream").joinpath("warm.binlog.zst").read_bytes()
     return zstandard.decompress(packed)
 
 

@@ -12,7 +12,7 @@ from airflow.sdk.exceptions import ParamValidationError
 
 from binlake_airflow.dag_arguments import dag_arguments
 from binlake_airflow.source import Options, Source
-from pipeline.until import Until
+from pipeline.settings.until import Until
 
 FILE = Path("shop.yml")
 

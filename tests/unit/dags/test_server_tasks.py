@@ -13,7 +13,7 @@ from airflow.dag_processing.dagbag import DagBag
 from airflow.serialization.serialized_objects import DagSerialization
 
 from binlake_airflow.server_tasks import CONNECTOR, with_connector
-from pipeline import jars
+from pipeline.spark import jars
 
 DAGS = Path(__file__).parents[3] / "dags"
 ASKED = "server: shop_db, capture: true, seed: true, verify: '0 5 * * 0'"

@@ -11,8 +11,8 @@ from airflow.sdk.log import mask_logs
 from hypothesis import example, given, strategies as st
 
 from binlake_airflow.source_server import VARIABLE, server_environment
-from pipeline.server.login import URL_VARIABLE
-from pipeline.server_settings import ServerUrl
+from pipeline.settings.server import ServerUrl
+from pipeline.source.server.login import URL_VARIABLE
 
 
 def made(connection: dict[str, Any]) -> dict[str, str]:

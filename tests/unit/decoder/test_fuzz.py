@@ -17,16 +17,16 @@ import pytest
 import zstandard
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from decoder import BinlogError
 from decoder.constants import EventType
-from decoder.errors import BinlogError
 from tests.fuzz import lengths
 from tests.fuzz.corpus import ROOT
 from tests.fuzz.findings import REGRESSIONS, inputs
 from tests.fuzz.replay import MODES, replay
 from tests.fuzz.targets import TARGETS
-from tests.support.event_bytes import event_bytes, log_bytes
-from tests.support.logs import gtid, payload
-from tests.support.mutations import READERS, is_refused, mutated, sources
+from tests.support.decoder.event_bytes import event_bytes, log_bytes
+from tests.support.decoder.logs import gtid, payload
+from tests.support.decoder.mutations import READERS, is_refused, mutated, sources
 
 LOGS = sources()
 EDIT = st.tuples(st.integers(0, 6), st.integers(0, 1 << 14), st.integers(0, 1 << 16))
@@ -63,7 +63,7 @@ def test_anything_behind_a_description_is_read_or_refused(
 )
 def test_random_mutations_are_read_or_refused_in_every_mode(mode: str, count: int) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.support.mutations", str(count), "20260725", *READERS],
+        [sys.executable, "-m", "tests.support.decoder.mutations", str(count), "20260725", *READERS],
         env={**os.environ, **MODES[mode]},
         cwd=ROOT,
         capture_output=True,

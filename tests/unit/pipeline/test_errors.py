@@ -6,7 +6,7 @@ from signal import SIGINT, SIGTERM
 
 import pytest
 
-from decoder.errors import BinlogError
+from decoder import BinlogError
 from pipeline.errors import (
     INTERRUPTED_SENTENCE,
     LONGEST,

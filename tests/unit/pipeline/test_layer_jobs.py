@@ -14,7 +14,7 @@ JOBS = sorted(PIPELINE.glob("*/job.py"))
 
 @pytest.mark.parametrize("job", JOBS, ids=lambda job: job.parent.name)
 def test_no_module_beside_a_job_has_the_name_of_another_library(job: Path) -> None:
-    names = {path.stem for path in job.parent.glob("*.py")}
+    names = {path.stem for path in job.parent.iterdir()}
     assert not names & (set(sys.stdlib_module_names) | packages_distributions().keys())
 
 

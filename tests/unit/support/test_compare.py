@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.support.compare import SourceColumn, compare
+from tests.support.gold.compare import SourceColumn, compare
 
 COLUMNS = [
     SourceColumn("id", "int", "int"),

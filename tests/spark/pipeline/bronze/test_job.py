@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.errors import MissingRequirementError
-from tests.support.bronze_input import FILES, Bronze
+from tests.support.bronze.bronze_input import FILES, Bronze
 
 
 @pytest.fixture

@@ -11,19 +11,18 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline import dealing
+from pipeline.bronze.batch_plan import FilePlan
 from pipeline.bronze.ingest import SEGMENTS as TARGET, stretches_of, write_all
-from pipeline.bronze.plan import FilePlan
 from pipeline.bronze.scan import ScanTask, scan_all
 from pipeline.bronze.tables import segments_table
-from pipeline.engine import Engine, LocalEngine, SparkEngine
-from pipeline.lake import Lake
-from pipeline.lake_tables.native import NativeTables
-from pipeline.lake_tables.target_writer import Written
-from pipeline.progress import QuietProgress
-from tests.support.archives import pack
-from tests.support.bronze_input import FILES, Bronze
-from tests.support.bronze_rows import file_row
+from pipeline.lake import Lake, dealing
+from pipeline.lake.files.target_writer import Written
+from pipeline.lake.tables.native import NativeTables
+from pipeline.observe.progress import QuietProgress
+from pipeline.spark.engine import Engine, LocalEngine, SparkEngine
+from tests.support.bronze.bronze_input import FILES, Bronze
+from tests.support.bronze.bronze_rows import file_row
+from tests.support.decoder.archives import pack
 
 
 def scan_tasks(files: Sequence[Path]) -> list[ScanTask]:

@@ -10,25 +10,23 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from decoder.definition import TableDefinition
-from decoder.segments import Segmenter
-from pipeline import dealing
+from decoder import Segmenter, TableDefinition
 from pipeline.bronze.tables import SEGMENTS, segments_table
-from pipeline.lake import Lake
-from pipeline.lake_tables.by_spark import SparkTables
-from pipeline.lake_tables.data_files import row_groups
-from pipeline.lake_tables.native import NativeTables
-from pipeline.lake_tables.table import Step
-from pipeline.progress import QuietProgress
+from pipeline.lake import Lake, dealing
+from pipeline.lake.delta_log.table import Step
+from pipeline.lake.files.data_files import row_groups
+from pipeline.lake.tables.by_spark import SparkTables
+from pipeline.lake.tables.native import NativeTables
+from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
-from pipeline.silver import segment_tasks
-from pipeline.silver.batch_tables import destinations, targets_of
-from pipeline.silver.decode import TRANSACTIONS, Decode
-from pipeline.silver.decoding import DecodeAndWrite, Decoded, together
-from pipeline.silver.plan import SilverPlan, planned_tables
-from pipeline.silver.segment_tasks import Work, results
-from pipeline.silver.segments import SegmentRef, between
-from pipeline.silver.survey import find
+from pipeline.silver.decode import segment_tasks
+from pipeline.silver.decode.decode import TRANSACTIONS, Decode
+from pipeline.silver.decode.decoding import DecodeAndWrite, Decoded, together
+from pipeline.silver.decode.segment_tasks import Work, results
+from pipeline.silver.decode.segments import SegmentRef, between
+from pipeline.silver.plan.batch_plan import SilverPlan, planned_tables
+from pipeline.silver.plan.survey import find
+from pipeline.silver.tables.batch_tables import destinations, targets_of
 
 DATA = Path(__file__).parents[3] / "data"
 LOGS = ("plain", "statements")

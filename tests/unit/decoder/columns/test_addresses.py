@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from decoder import TableDefinition, TypeOptions
 from decoder.columns.addresses import BYTES, address_reader, address_text
 from decoder.columns.cells import HEAD_SLACK, SLACK, CellError, Cells
 from decoder.columns.registry import reader
 from decoder.constants import BINARY_COLLATION, ColumnType, LogicalType as L
-from decoder.definition import ColumnDefinition, TableDefinition
-from decoder.options import TypeOptions
+from decoder.model.definition import ColumnDefinition
 
 INET6 = {
     "0" * 32: "::",

@@ -10,8 +10,8 @@ from hypothesis import given, settings, strategies as st
 
 from decoder.columns.cells import CellError
 from decoder.constants import ColumnType as T
-from decoder.definition import ColumnDefinition
-from tests.support.cells import column, read, values
+from decoder.model.definition import ColumnDefinition
+from tests.support.decoder.cells import column, read, values
 
 LATIN1, UTF8MB4, BINARY = 8, 45, 63
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from decoder.columns.digits import LONGEST_INTEGER, digit_count, write_signed, write_unsigned
-from decoder.memory import wrap
+from decoder.kernels.memory import wrap
 
 AT = 3
 EDGES = sorted(

@@ -15,9 +15,9 @@ from hypothesis import example, given, settings, strategies as st
 from decoder.columns.cells import CellError
 from decoder.columns.json_values import LONGEST_SCALAR, MAXIMUM_DEPTH, WORST_EXPANSION
 from decoder.constants import ColumnType as T
-from tests.support.binary_json import Opaque, container, encode, length
-from tests.support.cells import column, read, values
-from tests.support.stored import packed_decimal, printed_decimal, printed_time
+from tests.support.decoder.binary_json import Opaque, container, encode, length
+from tests.support.decoder.cells import column, read, values
+from tests.support.decoder.stored import packed_decimal, printed_decimal, printed_time
 
 JSON = column(T.JSON, length_bytes=4)
 SCALARS = (

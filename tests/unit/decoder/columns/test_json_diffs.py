@@ -10,9 +10,9 @@ from hypothesis import given, strategies as st
 
 from decoder.columns.cells import CellError
 from decoder.columns.json_diffs import read_json_diffs
-from tests.support.binary_json import encode
-from tests.support.cells import cells
-from tests.support.event_bytes import length_encoded
+from tests.support.decoder.binary_json import encode
+from tests.support.decoder.cells import cells
+from tests.support.decoder.event_bytes import length_encoded
 
 NAMES = ("replace", "insert", "remove")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from decoder.charsets import REPLACEMENT
 from decoder.columns.cells import CellError
+from decoder.columns.charsets import REPLACEMENT
 from decoder.constants import ColumnType as T
 from decoder.errors import UnsupportedError
-from tests.support.cells import column, values
+from tests.support.decoder.cells import column, values
 
 TEXT = st.text(max_size=40).filter(lambda s: not {",", REPLACEMENT} & set(s))
 LABELS = st.lists(TEXT, min_size=1, unique=True)

@@ -11,9 +11,9 @@ from hypothesis import given, settings, strategies as st
 
 from decoder.columns.cells import CellError
 from decoder.constants import ColumnType as T
-from decoder.definition import ColumnDefinition
-from tests.support.cells import column, values
-from tests.support.stored import packed_decimal, printed_decimal
+from decoder.model.definition import ColumnDefinition
+from tests.support.decoder.cells import column, values
+from tests.support.decoder.stored import packed_decimal, printed_decimal
 
 INTEGERS = [
     (T.TINY, 1, False, pa.int8()),

@@ -7,13 +7,12 @@ import pickle
 import pyarrow as pa
 import pytest
 
+from decoder import BinlogError, TableDefinition, TypeOptions
 from decoder.columns.cells import CellError
 from decoder.columns.registry import LossyKeyError, reader, row_type
 from decoder.constants import ColumnType as T
-from decoder.definition import TableDefinition
-from decoder.errors import BinlogError, UnsupportedError
-from decoder.options import TypeOptions
-from tests.support.cells import cells, column
+from decoder.errors import UnsupportedError
+from tests.support.decoder.cells import cells, column
 
 TYPES = [
     (column(T.TINY), pa.int8()),

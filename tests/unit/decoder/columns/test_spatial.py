@@ -8,7 +8,7 @@ import pytest
 
 from decoder.columns.cells import CellError
 from decoder.constants import ColumnType as T
-from tests.support.cells import column, values
+from tests.support.decoder.cells import column, values
 
 
 def test_geometries_are_srid_and_wkb() -> None:

@@ -7,13 +7,13 @@ from datetime import date, datetime, timedelta, timezone
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from decoder import TypeOptions
 from decoder.columns.cells import CellError
 from decoder.columns.registry import reader
 from decoder.constants import ColumnType as T
 from decoder.errors import UnsupportedError
-from decoder.options import TypeOptions
-from tests.support.cells import column, read, values
-from tests.support.stored import (
+from tests.support.decoder.cells import column, read, values
+from tests.support.decoder.stored import (
     printed_time,
     stored_date,
     stored_datetime,

@@ -6,14 +6,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from decoder.charsets import charset_of, decode
-from decoder.charsets.collations import COLLATIONS
 from decoder.columns.cells import CellError
+from decoder.columns.charsets import charset_of, decode
+from decoder.columns.charsets.collations import COLLATIONS
 from decoder.constants import ColumnType as T
-from decoder.definition import ColumnDefinition
 from decoder.errors import UnsupportedError
-from tests.support.cells import column, read, values
-from tests.support.type_zoo import CHARSET_SAMPLES
+from decoder.model.definition import ColumnDefinition
+from tests.support.decoder.cells import column, read, values
+from tests.support.zoo.type_zoo import CHARSET_SAMPLES
 
 UTF8MB4 = 255
 BINARY = 63

@@ -7,15 +7,10 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
+from decoder import BinlogError
 from decoder.encryption.header import HEADER_LENGTH, EncryptionHeader
-from decoder.errors import (
-    BinlogError,
-    EncryptedError,
-    MalformedError,
-    TruncatedError,
-    UnsupportedError,
-)
-from tests.support.encrypted_log import HEADER, LOG
+from decoder.errors import EncryptedError, MalformedError, TruncatedError, UnsupportedError
+from tests.support.decoder.encrypted_log import HEADER, LOG
 
 HEAD = LOG[:HEADER_LENGTH]
 KEY_ID = HEADER.key_id.encode()

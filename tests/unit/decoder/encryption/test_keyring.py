@@ -7,9 +7,10 @@ import json
 import pytest
 from hypothesis import given, strategies as st
 
+from decoder import BinlogError
 from decoder.encryption.keyring import replication_keys
-from decoder.errors import BinlogError, MalformedError
-from tests.support.encrypted_log import HEADER, KEYRING
+from decoder.errors import MalformedError
+from tests.support.decoder.encrypted_log import HEADER, KEYRING
 
 SECRET = "00FF" * 16
 

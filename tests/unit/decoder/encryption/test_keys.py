@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 import decoder
+from decoder import BinlogError, Keys
 from decoder.encryption.header import HEADER_LENGTH
-from decoder.encryption.keys import HEAD_LENGTH, NO_KEYS, Keys
-from decoder.errors import BinlogError, EncryptedError, TruncatedError
-from tests.support.encrypted_log import HEADER, KEYS, LOG, PASSWORD, PLAIN
+from decoder.encryption.keys import HEAD_LENGTH, NO_KEYS
+from decoder.errors import EncryptedError, TruncatedError
+from tests.support.decoder.encrypted_log import HEADER, KEYS, LOG, PASSWORD, PLAIN
 
 FILE = "logs/binlog.000001"
 WRONG = bytes(32)

@@ -8,11 +8,10 @@ import struct
 import pytest
 from hypothesis import given, strategies as st
 
+from decoder import BinlogError, Keys
 from decoder.encryption.keyring import replication_keys
-from decoder.encryption.keys import Keys
 from decoder.encryption.plugin_keyring import plugin_keys
-from decoder.errors import BinlogError
-from tests.support.encrypted_log import HEADER, KEYS, LOG, PLAIN
+from tests.support.decoder.encrypted_log import HEADER, KEYS, LOG, PLAIN
 
 TEXT = b"*305=Ljt0*!@$Hnm(*-9-w;:"
 

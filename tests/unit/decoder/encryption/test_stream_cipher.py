@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 
 from decoder.encryption.header import HEADER_LENGTH
 from decoder.encryption.stream_cipher import StreamCipher
-from tests.support.encrypted_log import LOG, PASSWORD, PLAIN
+from tests.support.decoder.encrypted_log import LOG, PASSWORD, PLAIN
 
 CIPHER = StreamCipher.of_password(PASSWORD)
 CONTENT = LOG[HEADER_LENGTH:]

@@ -7,8 +7,8 @@ from hypothesis import given, settings, strategies as st
 
 from decoder.errors import MalformedError
 from decoder.events.cursor import Cursor
-from decoder.header import EventHeader
-from tests.support.event_bytes import event_bytes, length_encoded, signed_varint, varint
+from decoder.events.header import EventHeader
+from tests.support.decoder.event_bytes import event_bytes, length_encoded, signed_varint, varint
 
 U64 = st.integers(0, 2**64 - 1)
 

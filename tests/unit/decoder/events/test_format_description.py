@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import pytest
 
+from decoder import BinlogError
 from decoder.constants import ChecksumAlgorithm, EventType
-from decoder.errors import BinlogError, MalformedError, UnsupportedError
+from decoder.errors import MalformedError, UnsupportedError
 from decoder.events.format_description import FormatDescriptionEvent
-from decoder.header import EventHeader
-from tests.support.event_bytes import described, format_description, recorded
+from decoder.events.header import EventHeader
+from tests.support.decoder.event_bytes import described, format_description, recorded
 
 
 def read(event: bytes) -> FormatDescriptionEvent:

@@ -6,14 +6,20 @@ from uuid import UUID
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from decoder import events
 from decoder.constants import EventType
 from decoder.errors import MalformedError, UnsupportedError
 from decoder.events.gtid import AnonymousGtidEvent, GtidEvent
 from decoder.events.gtid_set import GtidSet, GtidSource
 from decoder.events.gtid_tagged import GtidTaggedEvent
 from decoder.events.previous_gtids import PreviousGtidsEvent
-from decoder.inspect import events
-from tests.support.event_bytes import length_encoded, parsed, recorded, signed_varint, varint
+from tests.support.decoder.event_bytes import (
+    length_encoded,
+    parsed,
+    recorded,
+    signed_varint,
+    varint,
+)
 
 UUID_TEXT = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 SOURCE = UUID(UUID_TEXT).bytes

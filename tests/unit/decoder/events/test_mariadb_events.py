@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from decoder import BinlogError
 from decoder.constants import EventType
-from decoder.errors import BinlogError, MalformedError
+from decoder.errors import MalformedError
+from decoder.events.mariadb_compression import uncompress
 from decoder.events.mariadb_gtid import (
     MariadbGtidEvent,
     MariadbGtidExtraFlag,
@@ -19,8 +21,7 @@ from decoder.events.mariadb_gtid import (
 from decoder.events.query_compressed import QueryCompressedEvent
 from decoder.events.registry import EVENTS
 from decoder.events.rows import RowsEvent
-from decoder.mariadb_compression import uncompress
-from tests.support.event_bytes import (
+from tests.support.decoder.event_bytes import (
     MARIADB_POST_HEADER_LENGTHS,
     described,
     mariadb_compressed,

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from decoder import events
 from decoder.constants import EventFlag, EventType
 from decoder.errors import MalformedError
 from decoder.events.event import Event
@@ -16,8 +17,7 @@ from decoder.events.unknown import UnknownEvent
 from decoder.events.user_var import UserVarEvent, UserVarType
 from decoder.events.xa_prepare import XaPrepareEvent
 from decoder.events.xid import XidEvent
-from decoder.inspect import events
-from tests.support.event_bytes import length_encoded, parsed, recorded
+from tests.support.decoder.event_bytes import length_encoded, parsed, recorded
 
 BODIES: dict[str, tuple[EventType, bytes, dict[str, Any]]] = {
     "rotate": (

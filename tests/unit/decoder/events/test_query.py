@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
+from decoder import events
 from decoder.constants import EventType
 from decoder.errors import MalformedError
 from decoder.events.execute_load_query import ExecuteLoadQueryEvent
 from decoder.events.query import QueryEvent
 from decoder.events.status_variables import StatusVariables
-from decoder.inspect import events
-from tests.support.event_bytes import described, parsed, recorded
+from tests.support.decoder.event_bytes import described, parsed, recorded
 
 
 def body(status: bytes = b"", query: bytes = b"BEGIN", schema: bytes = b"shop") -> bytes:

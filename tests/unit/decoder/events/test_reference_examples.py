@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from decoder import events
 from decoder.constants import ChecksumAlgorithm, ColumnType, EventFlag, EventType
 from decoder.errors import MalformedError
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
+from decoder.events.header import EventHeader
 from decoder.events.heartbeat import HeartbeatEvent
 from decoder.events.previous_gtids import PreviousGtidsEvent
 from decoder.events.query import QueryEvent
@@ -21,9 +23,7 @@ from decoder.events.rows import RowsEvent, RowsFlag
 from decoder.events.table_map import TableMapEvent
 from decoder.events.user_var import UserVarEvent
 from decoder.events.xid import XidEvent
-from decoder.header import EventHeader
-from decoder.inspect import events
-from tests.support.event_bytes import event_bytes, parsed
+from tests.support.decoder.event_bytes import event_bytes, parsed
 
 # A server of 8.0.15 with id 1122, whose log several articles print.
 FORMAT_DESCRIPTION = """

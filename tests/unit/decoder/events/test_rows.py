@@ -4,11 +4,11 @@ import struct
 
 import pytest
 
+from decoder import events
 from decoder.constants import EventType
 from decoder.errors import MalformedError
 from decoder.events.rows import RowsEvent, RowsFlag
-from decoder.inspect import events
-from tests.support.event_bytes import described, length_encoded, parsed, recorded
+from tests.support.decoder.event_bytes import described, length_encoded, parsed, recorded
 
 HEAD = struct.pack("<IHH", 122, 0, 1)
 NO_EXTRA = struct.pack("<H", 2)

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
+from decoder import BinlogError, TableDefinition, events
 from decoder.constants import ColumnType, EventType
-from decoder.definition import ColumnDefinition, TableDefinition
-from decoder.errors import BinlogError, MalformedError, UnsupportedError
+from decoder.errors import MalformedError, UnsupportedError
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.table_map import TableMapEvent
-from decoder.inspect import events
-from tests.support.event_bytes import (
+from decoder.model.definition import ColumnDefinition
+from tests.support.decoder.event_bytes import (
     POST_HEADER_LENGTHS,
     described,
     length_encoded,

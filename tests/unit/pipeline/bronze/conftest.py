@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from decoder.framer import Mark
-from decoder.head import FirstTransactions, read_head
+from decoder.segments.framer import Mark
+from decoder.segments.log_header import FirstTransactions, read_head
 from pipeline.bronze.files import FileRow
-from pipeline.bronze.listing import Binlog, split_name
 from pipeline.bronze.scan import Scan
-from pipeline.bronze.storage import StoredFile
-from tests.support.bronze_rows import file_row
-from tests.support.event_bytes import format_description, log_bytes
+from pipeline.source.logs.listing import Binlog, split_name
+from pipeline.source.logs.storage import StoredFile
+from tests.support.bronze.bronze_rows import file_row
+from tests.support.decoder.event_bytes import format_description, log_bytes
 
 MakeBinlog = Callable[..., Binlog]
 MakeRow = Callable[..., FileRow]

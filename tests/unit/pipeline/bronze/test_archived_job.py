@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.bronze.batch import carry_out
-from pipeline.ledger import Ledger
-from pipeline.progress import QuietProgress
-from tests.support.archives import SUFFIXES, pack
-from tests.support.bronze_input import FILES, IN_USE, Bronze
-from tests.support.encrypted_log import FOLDER, encrypted
-from tests.support.no_spark import NEVER_STARTED
+from pipeline.bronze.carry_out import carry_out
+from pipeline.lake import Ledger
+from pipeline.observe.progress import QuietProgress
+from tests.support.bronze.bronze_input import FILES, IN_USE, Bronze
+from tests.support.decoder.archives import SUFFIXES, pack
+from tests.support.decoder.encrypted_log import FOLDER, encrypted
+from tests.support.spark.no_spark import NEVER_STARTED
 
 FIRST, SECOND, THIRD = FILES[:3]
 

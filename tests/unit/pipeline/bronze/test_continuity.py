@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.bronze.continuity import gaps
 from pipeline.bronze.files import FileRow
-from tests.support.bronze_rows import file_row
+from tests.support.bronze.bronze_rows import file_row
 
 GTIDS: dict[str, Any] = {"previous_gtids": "u:1-3", "gtids": "u:4-9"}
 

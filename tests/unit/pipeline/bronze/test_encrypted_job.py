@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from pipeline.bronze.files import FileRow
-from pipeline.settings import EncryptionSettings
-from tests.support.bronze_input import FILES, Bronze
-from tests.support.encrypted_log import FOLDER, encrypted
-from tests.support.no_spark import NEVER_STARTED
+from pipeline.settings.settings import EncryptionSettings
+from tests.support.bronze.bronze_input import FILES, Bronze
+from tests.support.decoder.encrypted_log import FOLDER, encrypted
+from tests.support.spark.no_spark import NEVER_STARTED
 
 FIRST, SECOND = FILES[:2]
 KEYRING = str(FOLDER / "keyring")

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 
 from decoder.constants import EventType
-from pipeline.bronze.batch import carry_out
+from pipeline.bronze.carry_out import carry_out
 from pipeline.bronze.scan import ScanTask, scan_all
-from pipeline.engine import LocalEngine
 from pipeline.errors import MissingRequirementError
-from pipeline.ledger import Ledger
-from pipeline.progress import QuietProgress
-from tests.support.bronze_input import FILES, IN_USE, Bronze
-from tests.support.kills import Executioner, Killed, at_commits
-from tests.support.no_spark import NEVER_STARTED
-from tests.support.old_logs import SERVER_ID, V3, OldLog, query
+from pipeline.lake import Ledger
+from pipeline.observe.progress import QuietProgress
+from pipeline.spark.engine import LocalEngine
+from tests.support.bronze.bronze_input import FILES, IN_USE, Bronze
+from tests.support.decoder.old_logs import SERVER_ID, V3, OldLog, query
+from tests.support.lake.kills import Executioner, Killed, at_commits
+from tests.support.spark.no_spark import NEVER_STARTED
 
 
 @pytest.fixture

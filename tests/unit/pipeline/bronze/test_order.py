@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.bronze.listing import Binlog
 from pipeline.bronze.order import ROOM, place
-from pipeline.bronze.turns import turn_folder
 from pipeline.errors import SettingsError
+from pipeline.source.logs.listing import Binlog
+from pipeline.source.logs.server_folders import turn_folder
 from tests.unit.pipeline.bronze.conftest import MakeBinlog, MakeRow
 
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from pipeline.bronze import job
-from pipeline.refilled import refilled_upto
-from pipeline.removed import ABANDONED
+from pipeline.lake.ledger.history_removed import ABANDONED
+from pipeline.lake.ledger.refill import refilled_upto
 from pipeline.settings import Settings
-from pipeline.silver.plan import SilverPlan
-from pipeline.silver.refresh import Begins
-from pipeline.silver.standing import silver_standing
-from tests.support.memory_ledger import MemoryLedger
+from pipeline.silver.plan.batch_plan import SilverPlan
+from pipeline.silver.plan.progress import silver_standing
+from pipeline.silver.plan.refresh import Begins
+from tests.support.lake.memory_ledger import MemoryLedger
 
 SETTINGS = Settings(source="shop")
 DECODED = SilverPlan((1, 0), (3, 900), 3 << 40, conf=SETTINGS.decoding)

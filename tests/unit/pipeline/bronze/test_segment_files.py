@@ -9,14 +9,14 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from decoder.large_event import Mark
-from decoder.segments import Cut
+from decoder.framing.large_event import Mark
+from decoder.segments.segmenter import Cut
 from pipeline.bronze import rows
 from pipeline.bronze.ingest import SEGMENTS as TARGET, write_segments
 from pipeline.bronze.rows import Stretch
 from pipeline.bronze.tables import SEGMENTS, segments_table
 from pipeline.lake import Lake
-from tests.support.bronze_rows import file_row
+from tests.support.bronze.bronze_rows import file_row
 
 MIB = 1 << 20
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from decoder.framer import Mark
+from decoder.segments.framer import Mark
 from pipeline.bronze.verdict import Successor, judge
 from tests.unit.pipeline.bronze.conftest import MakeScan
 

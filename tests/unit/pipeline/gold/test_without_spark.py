@@ -10,24 +10,22 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.bronze.gtids import GtidSet
-from pipeline.catalog.effects import TableName
-from pipeline.gold import transactions
-from pipeline.gold.cascade_store import MissingCascadesError, keep, kept
-from pipeline.gold.cut import CUTS, Cut, cut_step, cuts_table
-from pipeline.gold.facts import Facts, gather
-from pipeline.gold.job import run
+from pipeline.catalog import TableName
+from pipeline.gold import Cut, GoldState, run
+from pipeline.gold.cascades.store import MissingCascadesError, keep, kept
+from pipeline.gold.changes import transactions
+from pipeline.gold.changes.log_facts import Facts, gather
+from pipeline.gold.plan.cut import CUTS, cut_step, cuts_table
+from pipeline.gold.plan.until import last_of, last_wanted
 from pipeline.gold.planning import plan_next
-from pipeline.gold.state import GoldState
-from pipeline.gold.until import last_of, last_wanted
-from pipeline.lake import Lake
-from pipeline.lake_tables.opening import tables_of
-from pipeline.ledger import Ledger
-from pipeline.progress import QuietProgress
-from pipeline.report import LayerReport
+from pipeline.lake import Lake, Ledger
+from pipeline.lake.starting import StartingSpark
+from pipeline.lake.tables.opening import tables_of
+from pipeline.observe import LayerReport
+from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
-from pipeline.starting import StartingSpark
-from tests.support.made_silver import (
+from pipeline.source import GtidSet
+from tests.support.silver.made_silver import (
     SERVER,
     SOURCE,
     MadeSilver,

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from pipeline.bronze.executed import Executed
-from pipeline.gold.state import GoldState, TableState
-from pipeline.ledger import Plan
+from pipeline.bronze.executed_gtids import Executed
+from pipeline.gold import GoldState
+from pipeline.gold.table.state import TableState
+from pipeline.lake.ledger.ledger import Plan
 from pipeline.maintenance.limits import (
     Need,
     PublishedCut,
@@ -20,8 +21,8 @@ from pipeline.maintenance.limits import (
     limit,
 )
 from pipeline.maintenance.needs import bronze_age, decoding_needs, gold_needs
-from pipeline.silver.plan import Retried, SilverPlan
-from tests.support.bronze_rows import file_row
+from pipeline.silver.plan.batch_plan import Retried, SilverPlan
+from tests.support.bronze.bronze_rows import file_row
 
 NOW = datetime(2026, 11, 22, tzinfo=timezone.utc)
 DAY = timedelta(days=1)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from datetime import datetime, timezone
 
-from pipeline.lake_tables.table import Commit
+from pipeline.lake.delta_log.table import Commit
+from pipeline.lake.ledger.history_removed import Removed, removed
 from pipeline.maintenance.limits import Bronze, Need
 from pipeline.maintenance.plan import MaintenancePlan
 from pipeline.maintenance.record import Figures, figures
-from pipeline.removed import Removed, removed
 from tests.unit.pipeline.maintenance.test_limits import Plans
 
 PLAN = MaintenancePlan(

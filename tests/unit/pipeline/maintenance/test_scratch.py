@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import stores
-from pipeline.lake import Lake
+from pipeline.lake import Lake, stores
 from pipeline.maintenance.scratch import KEEP, abandoned_scratch, remove_abandoned_scratch
 
 NOW = datetime.now(timezone.utc)

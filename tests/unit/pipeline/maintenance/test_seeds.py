@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import stores
-from pipeline.catalog.effects import TableName
-from pipeline.lake import Lake
+from pipeline.catalog import TableName
+from pipeline.lake import Lake, stores
 from pipeline.maintenance.seeds import KEEP, abandoned_seeds, remove_abandoned_seeds
-from pipeline.silver.seeds import Seed, begun_at, new_id, put_seed, refuse_seed
+from pipeline.silver.plan.seeds import Seed, begun_at, new_id, put_seed, refuse_seed
 
 NAME = TableName("sh~op", "it em")
 

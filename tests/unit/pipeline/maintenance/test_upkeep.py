@@ -7,11 +7,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pipeline import delta
 from pipeline.errors import ConcurrentRunError, LakeLostError
-from pipeline.lake import Lake
-from pipeline.lake_tables.by_spark import SparkTables
-from pipeline.lake_tables.table import LakeTable
+from pipeline.lake import Lake, delta
+from pipeline.lake.delta_log.table import LakeTable
+from pipeline.lake.tables.by_spark import SparkTables
 from pipeline.maintenance.tables import Table
 from pipeline.maintenance.upkeep import Due, Keeper
 

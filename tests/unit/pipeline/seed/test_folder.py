@@ -10,12 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline import stores
-from pipeline.catalog.effects import TableName
-from pipeline.lake import Lake
+from pipeline.catalog import TableName
+from pipeline.lake import Lake, stores
 from pipeline.seed.folder import BEGUN, PATIENCE, Begun, SeedFolder, begun_now, under_way
 from pipeline.seed.source_table import NotSeedableError
-from pipeline.silver.seeds import MANIFEST
+from pipeline.silver.plan.seeds import MANIFEST
 
 NAME = TableName("shop", "item")
 TYPES = {"time": "duration", "zero_dates": "null"}

@@ -9,9 +9,9 @@ from pydantic import SecretStr
 
 from pipeline.errors import SettingsError
 from pipeline.seed.jdbc import JdbcSource
-from pipeline.server.login import Login
-from pipeline.server.version import ServerVersion
-from pipeline.server_settings import TlsMode, TlsSettings
+from pipeline.settings.server import TlsMode, TlsSettings
+from pipeline.source.server.login import Login
+from pipeline.source.server.version import ServerVersion
 
 SECRET = "s3cr3t"
 LOGIN = Login("db.example.com", "me", 3307, password=SecretStr(SECRET))

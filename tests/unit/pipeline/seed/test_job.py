@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pipeline.catalog.effects import TableName
-from pipeline.gold.state import GoldState, TableState
+from pipeline.catalog import TableName
+from pipeline.gold import GoldState
+from pipeline.gold.table.state import TableState
 from pipeline.seed.job import standing_still
 
 ITEM, BAG = TableName("shop", "item"), TableName("shop", "bag")

@@ -11,10 +11,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession, types as st
 from rich.console import Console
 
-from pipeline.bronze.gtids import GtidSet
-from pipeline.catalog.effects import TableName
-from pipeline.gold.state import TableState
+from pipeline.catalog import TableName
+from pipeline.gold.table.state import TableState
 from pipeline.settings import Settings
+from pipeline.source import GtidSet
 from pipeline.verify import against
 from pipeline.verify.against import Comparison, NotCompared, compare
 from pipeline.verify.canonical import INTEGER

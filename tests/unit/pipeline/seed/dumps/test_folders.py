@@ -12,7 +12,7 @@ import pytest
 from pipeline.errors import SettingsError
 from pipeline.seed.dumps import open_dump
 from pipeline.seed.errors import DumpError
-from tests.support.seed_rows import all_columns, held_columns as columns, rows_of as rows
+from tests.support.seed.seed_rows import all_columns, held_columns as columns, rows_of as rows
 
 CREATE = "CREATE TABLE `t` (`id` int PRIMARY KEY, `b` blob, `ts` timestamp NULL);\n"
 MANIFEST: dict[str, Any] = {

@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from decoder.options import TypeOptions
+from decoder import TypeOptions
 from pipeline.seed.dumps import Dump, GivenTable, open_csv, open_parquet
 from pipeline.seed.dumps.model import created
 from pipeline.seed.errors import DumpError, SeedValueError
 from pipeline.seed.values import row_reader
-from tests.support.seed_rows import all_columns, rows_of
+from tests.support.seed.seed_rows import all_columns, rows_of
 
 PLACE = ("binlog.000003", 4)
 UUID = "6ccd780c-baba-1026-9564-5b8c656024db"

@@ -14,7 +14,7 @@ from pipeline.errors import BinlakeError
 from pipeline.seed.dumps import Dump, DumpedTable, mysqldump, open_dump
 from pipeline.seed.dumps.model import created
 from pipeline.seed.errors import DumpError
-from tests.support.seed_rows import all_columns, held_columns as columns, rows_of as rows
+from tests.support.seed.seed_rows import all_columns, held_columns as columns, rows_of as rows
 
 HEAD = """\
 -- MySQL dump 10.13  Distrib 9.7.4, for Linux (x86_64)

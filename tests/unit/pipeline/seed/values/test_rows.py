@@ -12,11 +12,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, strategies as st
 
+from decoder import TableDefinition, TypeOptions
 from decoder.constants import ColumnType as T
-from decoder.definition import ColumnDefinition, TableDefinition
 from decoder.errors import UnsupportedError
-from decoder.options import TypeOptions
-from pipeline.catalog.effects import CreateTable
+from decoder.model.definition import ColumnDefinition
+from pipeline.catalog.ddl.effects import CreateTable
 from pipeline.seed.dumps.model import created
 from pipeline.seed.errors import SeedValueError
 from pipeline.seed.values import RowReader, row_reader

@@ -1,0 +1,140 @@
+"""MySQL's charsets: which one a collation id means, and how its bytes become characters.
+
+`charset_of` and `decode` are for the rare text of events (labels, statements); whole columns are
+decoded by the kernels of `decoder.columns.text` from the same tables.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from decoder.columns.charsets.collations import COLLATIONS
+from decoder.columns.charsets.multi_byte import (
+    DEVIATIONS,
+    EUC_TRIPLE,
+    GB18030_BMP,
+    GB18030_SUPPLEMENTARY,
+    INVALID,
+    LEAD,
+    MultiByte,
+    gb18030_number,
+    multi_byte,
+)
+from decoder.columns.charsets.single_byte import CHARTS
+from decoder.errors import UnsupportedError
+
+__all__ = [
+    "REPLACEMENT",
+    "charset_of",
+    "collations",
+    "decode",
+    "is_multi_byte",
+    "is_single_byte",
+    "multi_byte",
+    "single_byte",
+]
+
+REPLACEMENT = "�"
+_CODECS = {
+    "utf8mb4": "utf-8",
+    "utf8mb3": "utf-8",
+    "ascii": "ascii",
+    "ucs2": "utf-16-be",
+    "utf16": "utf-16-be",
+    "utf16le": "utf-16-le",
+    "utf32": "utf-32-be",
+}
+
+
+@cache
+def _charsets() -> dict[int, str]:
+    charsets: dict[int, str] = {}
+    for charset, ranges in COLLATIONS.items():
+        for ids in ranges.split():
+            first, _, last = ids.partition("-")
+            charsets.update(dict.fromkeys(range(int(first), int(last or first) + 1), charset))
+    return charsets
+
+
+def charset_of(collation: int) -> str:
+    """The name of a collation's charset; UnsupportedError for an id that MySQL does not have."""
+    try:
+        return _charsets()[collation]
+    except KeyError:
+        raise UnsupportedError(f"no charset is known for collation id {collation}") from None
+
+
+def is_single_byte(charset: str) -> bool:
+    """Whether `single_byte` has a table for it."""
+    return charset in CHARTS or charset == "ascii"
+
+
+def is_multi_byte(charset: str) -> bool:
+    """Whether `multi_byte` has tables for it."""
+    return charset in DEVIATIONS
+
+
+@cache
+def single_byte(charset: str) -> npt.NDArray[np.int32]:
+    """The code point of each of the 256 bytes, −1 where the charset has no character."""
+    points = [
+        -1 if point == "----" else int(point, 16) for point in CHARTS.get(charset, "").split()
+    ]
+    if charset == "ascii":
+        points = [INVALID] * 128
+    return np.array([*range(256 - len(points)), *points], np.int32)
+
+
+def decode(data: bytes, collation: int | None) -> str:
+    """Text in a collation's charset; what is no character becomes U+FFFD.
+
+    Without a collation, and for binary, the bytes are taken for UTF-8.
+    """
+    charset = "utf8mb4" if collation is None else charset_of(collation)
+    if is_multi_byte(charset):
+        return _decode_multi_byte(data, multi_byte(charset))
+    if charset in CHARTS:
+        points = single_byte(charset)
+        return "".join(chr(points[byte]) if points[byte] >= 0 else REPLACEMENT for byte in data)
+    return data.decode(_CODECS.get(charset, "utf-8"), "replace")
+
+
+def _decode_multi_byte(data: bytes, tables: MultiByte) -> str:
+    text = []
+    at = 0
+    while at < len(data):
+        point, size = _character(data[at : at + 4], tables)
+        text.append(chr(point) if point >= 0 else REPLACEMENT)
+        at += size
+    return "".join(text)
+
+
+def _character(head: bytes, tables: MultiByte) -> tuple[int, int]:
+    """The code point (or INVALID) and size of the character that starts with these bytes."""
+    point = int(tables.single[head[0]])
+    if point != LEAD:
+        return point, 1
+    if len(tables.quad) and len(head) > 1 and 0x30 <= head[1] <= 0x39:
+        point = _gb18030_point(head, tables)
+        return point, 4 if point >= 0 else 1
+    if head[0] == EUC_TRIPLE and len(tables.triple):
+        if len(head) < 3 or head[1] < 0x80 or head[2] < 0x80:
+            return INVALID, 1
+        point = int(tables.triple[(head[1] & 0x7F) << 7 | head[2] & 0x7F])
+        return point, 3 if point >= 0 else 1
+    if len(head) < 2 or (point := int(tables.double[(head[0] - 0x80) << 8 | head[1]])) < 0:
+        return INVALID, 1
+    return point, 2
+
+
+def _gb18030_point(head: bytes, tables: MultiByte) -> int:
+    if len(head) < 4 or not (0x81 <= head[2] <= 0xFE and 0x30 <= head[3] <= 0x39):
+        return INVALID
+    linear = gb18030_number(head)
+    if linear < GB18030_BMP:
+        return int(tables.quad[linear])
+    point = linear - GB18030_SUPPLEMENTARY + 0x10000
+    return point if 0x10000 <= point <= 0x10FFFF else INVALID

@@ -1,0 +1,150 @@
+"""MariaDB's compressed rows events (`log_bin_compress=ON`), rewritten as plain ones.
+
+What stands before the rows is as ever; the rows are one compressed piece. So a window with such
+events becomes windows over new buffers, in which they have the plain type, the rows decompressed,
+and no checksum; everything else is copied. Positions are arrays of their own and stay as they are.
+A window is closed when it is full; how much is expanded at a time, `expansion` decides.
+
+Format: MariaDB `sql/log_event.cc`, `row_log_event_uncompress`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from decoder.columns.cells import HEAD_SLACK, SLACK
+from decoder.compression.payload_windows import INNER_WINDOW
+from decoder.constants import EventType as T
+from decoder.errors import BinlogError
+from decoder.events.cursor import Cursor
+from decoder.events.header import EventHeader
+from decoder.events.mariadb_compression import uncompress
+from decoder.framing.frames import BODY, END, OFFSET, POST_HEADER, SIZE, TYPE, VALID
+from decoder.rows.walker import USUAL_POST_HEADERS
+from decoder.transactions.event_window import Window
+
+PLAIN: dict[int, T] = {
+    T.MARIADB_WRITE_ROWS_COMPRESSED_V1: T.WRITE_ROWS_V1,
+    T.MARIADB_UPDATE_ROWS_COMPRESSED_V1: T.UPDATE_ROWS_V1,
+    T.MARIADB_DELETE_ROWS_COMPRESSED_V1: T.DELETE_ROWS_V1,
+    T.MARIADB_WRITE_ROWS_COMPRESSED: T.WRITE_ROWS,
+    T.MARIADB_UPDATE_ROWS_COMPRESSED: T.UPDATE_ROWS,
+    T.MARIADB_DELETE_ROWS_COMPRESSED: T.DELETE_ROWS,
+}
+_IS_COMPRESSED: npt.NDArray[np.bool_] = np.zeros(256, np.bool_)
+_IS_COMPRESSED[list(PLAIN)] = True
+
+_TWO_BITMAPS = (T.UPDATE_ROWS, T.UPDATE_ROWS_V1)
+_VERSION_2 = 10
+"""Bytes of a fixed part that ends in the length of extra data."""
+_EXTRA_LENGTH_BYTES = 2
+
+Refuse = Callable[[Window, int, BinlogError], None]
+
+
+def uncompressed(window: Window, refuse: Refuse) -> Iterator[Window]:
+    """The window itself, or where rows events in it are compressed, windows that follow each other.
+
+    `refuse` is told of an event that cannot be decompressed; it stays as it is.
+    """
+    chosen = _IS_COMPRESSED[window.table[TYPE]] & (window.table[VALID] != 0)
+    events = np.flatnonzero(chosen).tolist()
+    if not events:
+        yield window
+        return
+    rewriting = _Rewriting(window)
+    for event in events:
+        try:
+            content = _plain(window, event)
+        except BinlogError as error:
+            refuse(window, event, error)
+            continue
+        if rewriting.size + len(content) > INNER_WINDOW:
+            yield from rewriting.close(event)
+        rewriting.put(event, content)
+    yield from rewriting.close(len(window))
+
+
+def _plain(window: Window, event: int) -> bytes:
+    """The bytes of the event with its rows decompressed; the header tells its old type and size."""
+    code, offset, body, end, post_header = window.table[
+        [TYPE, OFFSET, BODY, END, POST_HEADER], event
+    ].tolist()
+    view = memoryview(window.buffer.data)
+    header = EventHeader.parse(view, offset, int(window.position[event]))
+    cursor = Cursor(view[body:end], header)
+    cursor.skip(post_header or int(USUAL_POST_HEADERS[PLAIN[code]]))
+    if post_header == _VERSION_2:
+        extra = int.from_bytes(view[body + post_header - 2 : body + post_header], "little")
+        if extra < _EXTRA_LENGTH_BYTES:
+            raise header.malformed(f"its extra data has the length {extra}, less than its own")
+        cursor.skip(extra - _EXTRA_LENGTH_BYTES)
+    columns = cursor.length_encoded()
+    cursor.skip((columns + 7) // 8 * (2 if PLAIN[code] in _TWO_BITMAPS else 1))
+    rows = body + cursor.offset
+    return bytes(view[offset:rows]) + uncompress(view[rows:end])
+
+
+class _Rewriting:
+    """The events from `first` on that are not given yet, some of them with new content."""
+
+    def __init__(self, window: Window) -> None:
+        self._window = window
+        self._first = 0
+        self._content: dict[int, bytes] = {}
+        self.size = 0
+
+    def put(self, event: int, content: bytes) -> None:
+        """The event has that content from now on."""
+        self._content[event] = content
+        self.size += len(content)
+
+    def close(self, stop: int) -> Iterator[Window]:
+        """The window of the events before `stop`, if there are any."""
+        first, self._first = self._first, stop
+        content, self._content, self.size = self._content, {}, 0
+        if first == stop:
+            return
+        window = self._window
+        table = window.table[:, first:stop].copy()
+        for event, found in content.items():
+            table[TYPE, event - first] = PLAIN[T(int(window.table[TYPE, event]))]
+            table[SIZE, event - first] = len(found)
+            table[END, event - first] = window.table[OFFSET, event] + len(found)
+        offsets = HEAD_SLACK + np.concatenate(([0], np.cumsum(table[SIZE])))
+        moved = offsets[:-1] - table[OFFSET]
+        table[[OFFSET, END, BODY]] += moved
+        listed = window.attention
+        yield replace(
+            window,
+            buffer=self._buffer(first, stop, int(offsets[-1]), content),
+            table=table,
+            transaction=window.transaction[first:stop],
+            position=window.position[first:stop],
+            statement=window.statement[first:stop],
+            ends=window.ends[first:stop],
+            attention=listed[(listed >= first) & (listed < stop)] - first,
+        )
+
+    def _buffer(
+        self, first: int, stop: int, end: int, content: dict[int, bytes]
+    ) -> npt.NDArray[np.uint8]:
+        """Stretches of events as they are, and between them those with new content."""
+        window = self._window
+        buffer = np.zeros(end + SLACK, np.uint8)
+        starts = window.table[OFFSET].tolist()
+        ends = (window.table[OFFSET] + window.table[SIZE]).tolist()
+        at, source = HEAD_SLACK, starts[first]
+        for event, found in content.items():
+            length = starts[event] - source
+            buffer[at : at + length] = window.buffer[source : starts[event]]
+            at += length
+            buffer[at : at + len(found)] = np.frombuffer(found, np.uint8)
+            at += len(found)
+            source = ends[event]
+        buffer[at:end] = window.buffer[source : ends[stop - 1]]
+        return buffer

@@ -1,0 +1,318 @@
+"""Compressed transactions: many small ones at a time, a large one window by window.
+
+A log of small transactions is as many payloads, each of a few events, so nothing may cost a pass of
+its own for each. Payloads are therefore decompressed one behind the other into one buffer until a
+window is full, and their events go through the passes together. What is odd about one of them (it
+does not decompress to whole events of the announced size) sends it the long way alone, where it
+becomes a fault that says what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import zstandard
+
+from decoder.columns.cells import HEAD_SLACK
+from decoder.compression.payload_windows import (
+    INNER_WINDOW,
+    InnerBuffer,
+    hold_what_is_not_inside,
+    inner_windows,
+)
+from decoder.constants import HEADER_LENGTH
+from decoder.errors import BinlogError
+from decoder.events.transaction_payload import Compression, TransactionPayloadEvent
+from decoder.framing.chunked_reader import cut
+from decoder.framing.frames import END, OFFSET, SIZE, Frames, frame, header_of
+from decoder.kernels.memory import Array, Bytes, kernel, load_i64, load_u8, load_u16, load_u24
+from decoder.model.results import Changes
+from decoder.rows.row_decoder import RowDecoder
+from decoder.transactions.control_events import Attention, Report
+from decoder.transactions.event_window import Window
+from decoder.transactions.faults import kind_of
+from decoder.transactions.state import FAULTY, Session
+from decoder.transactions.statements import StatementLog
+
+# Columns of what `read_heads` finds out about payloads. READABLE is 0 where the rest is not set.
+READABLE, COMPRESSION, UNCOMPRESSED, CONTENT, LENGTH = range(5)
+HEAD_FIELDS = 5
+_ZSTD, _NONE = int(Compression.ZSTD), int(Compression.NONE)
+_END, _PAYLOAD_SIZE, _COMPRESSION, _UNCOMPRESSED_SIZE = range(4)
+_MAX_FIELDS = 16
+
+
+class PayloadDecoder:
+    """Decodes TRANSACTION_PAYLOADs; `process` takes a window of inner events through the passes."""
+
+    def __init__(
+        self,
+        session: Session,
+        rows: RowDecoder,
+        attention: Attention,
+        statements: StatementLog,
+        *,
+        walks: bool,
+        process: Callable[[Window], None],
+        report: Report,
+    ) -> None:
+        self._session = session
+        self._rows = rows
+        self._attention = attention
+        self._statements = statements
+        self._walks = walks
+        self._process = process
+        self._report = report
+        self._buffer = InnerBuffer()
+        self._decompressor = zstandard.ZstdDecompressor()
+
+    def decode(self, window: Window, events: list[int]) -> Iterator[Changes]:
+        """Decodes the payloads that are those events of the window.
+
+        Yields only what is not to be kept: changes of a large payload that was found sound.
+        """
+        heads = np.zeros((len(events), HEAD_FIELDS), np.int64)
+        read_heads(window.buffer, window.table, np.array(events, np.int64), heads)
+        batch: list[int] = []
+        total = 0
+        for index, (readable, _, size, _, _) in enumerate(heads.tolist()):
+            if not readable or size > INNER_WINDOW:
+                yield from self._decode_alone(window, events[index])
+                continue
+            if total + size > INNER_WINDOW:
+                yield from self._decode_batch(window, events, heads, batch)
+                batch, total = [], 0
+            batch.append(index)
+            total += size
+        yield from self._decode_batch(window, events, heads, batch)
+
+    # --- many small ones --------------------------------------------------------------------------
+
+    def _decode_batch(
+        self,
+        window: Window,
+        events: list[int],
+        heads: npt.NDArray[np.int64],
+        batch: list[int],
+    ) -> Iterator[Changes]:
+        taken, ends = self._decompress(window, heads, batch)
+        alone = [events[index] for index in sorted(set(batch) - set(taken))]
+        if taken:
+            frames = frame(self._buffer.data, HEAD_SLACK, ends[-1], base=0, checksum=False)
+            if _hold_whole_events(frames, ends):
+                self._decode_frames(window, [events[index] for index in taken], frames, ends)
+            else:
+                alone = [events[index] for index in batch]
+        for event in alone:
+            yield from self._decode_alone(window, event)
+
+    def _decompress(
+        self, window: Window, heads: npt.NDArray[np.int64], batch: list[int]
+    ) -> tuple[list[int], list[int]]:
+        """Fills the buffer: which payloads of the batch are in it, and where each one ends."""
+        taken, ends = [], []
+        self._buffer.grow(int(heads[batch, UNCOMPRESSED].sum()), 0)
+        source, target = memoryview(window.buffer.data), memoryview(self._buffer.data.data)
+        position = HEAD_SLACK
+        for index in batch:
+            _, compression, size, start, length = heads[index].tolist()
+            content = self._content(source[start : start + length], compression, size)
+            if content is None:
+                continue
+            target[position : position + size] = content
+            position += size
+            taken.append(index)
+            ends.append(position)
+        return taken, ends
+
+    def _content(
+        self, content: memoryview, compression: int, size: int
+    ) -> memoryview | bytes | None:
+        """`size` bytes of events; None where the payload has to be looked at more closely."""
+        if compression == _NONE:
+            return content if len(content) == size else None
+        try:
+            announced = zstandard.get_frame_parameters(content).content_size
+            if announced not in (size, zstandard.CONTENTSIZE_UNKNOWN):
+                return None
+            found = self._decompressor.decompress(
+                content, max_output_size=size, allow_extra_data=False
+            )
+        except zstandard.ZstdError:
+            return None
+        return found if len(found) == size else None
+
+    def _decode_frames(
+        self, window: Window, events: list[int], frames: Frames, ends: list[int]
+    ) -> None:
+        owner = np.searchsorted(np.array(ends), frames.table[OFFSET], side="right")
+        index = np.array(events)[owner]
+        inner = self._session.enter_payloads(
+            self._buffer.data, frames, window.transaction[index], window.position[index]
+        )
+        self._process(inner)
+        self._rows.flush()
+
+    # --- one alone --------------------------------------------------------------------------------
+
+    def decode_passed(self, window: Window, pieces: Sequence[memoryview]) -> Iterator[Changes]:
+        """Decodes the payload that is a window's only event, of which the window has the start.
+
+        `pieces` are all of the event's bytes but for its checksum.
+        """
+        length = sum(map(len, pieces)) - HEADER_LENGTH
+        begun = memoryview(window.buffer.data)[HEADER_LENGTH:]
+        header = header_of(window.table, 0, int(window.position[0]))
+        try:
+            payload = TransactionPayloadEvent.parse_begun(begun, header, length)
+        except BinlogError as error:
+            self._report(window, 0, kind_of(error), error, False)
+            return
+        content = list(cut(pieces, payload.payload_offset, HEADER_LENGTH + length))
+        yield from self._decode_one(window, 0, payload, content)
+
+    def _decode_alone(self, window: Window, event: int) -> Iterator[Changes]:
+        """One payload of a window, with an error for whatever is wrong with it."""
+        try:
+            payload = self._attention.parse(window, event)
+        except BinlogError as error:
+            self._report(window, event, kind_of(error), error, False)
+            return
+        if not isinstance(payload, TransactionPayloadEvent):
+            return
+        start = int(window.table[OFFSET, event]) + payload.payload_offset
+        content = memoryview(window.buffer.data)[start : start + payload.payload_size]
+        yield from self._decode_one(window, event, payload, [content])
+
+    def _decode_one(
+        self,
+        window: Window,
+        event: int,
+        payload: TransactionPayloadEvent,
+        content: Sequence[memoryview],
+    ) -> Iterator[Changes]:
+        """A payload in windows.
+
+        Nothing of it may be yielded before all of it is known to be sound, and a large one is not
+        to be kept: it is decoded twice, first for faults alone.
+        """
+        size = payload.uncompressed_size
+        if not self._walks or (size is not None and size <= INNER_WINDOW):
+            for _ in self._windows(window, event, payload, content):
+                pass
+            return
+        self._rows.flush()
+        before = self._rows.take_flushed()
+        yield from self._decode_large(window, event, payload, content)
+        self._rows.flushed = before
+
+    def _decode_large(
+        self,
+        window: Window,
+        event: int,
+        payload: TransactionPayloadEvent,
+        content: Sequence[memoryview],
+    ) -> Iterator[Changes]:
+        transaction = int(window.transaction[event])
+        statements, counts = len(self._statements), self._rows.count_of_counts
+        for _ in self._windows(window, event, payload, content):
+            self._rows.flushed.clear()
+        if self._session.transactions[transaction, FAULTY]:
+            return
+        self._statements.truncate(statements)
+        self._rows.forget_counts(counts)
+        for _ in self._windows(window, event, payload, content):
+            yield from (flushed.changes for flushed in self._rows.flushed)
+            self._rows.flushed.clear()
+
+    def _windows(
+        self,
+        window: Window,
+        event: int,
+        payload: TransactionPayloadEvent,
+        content: Sequence[memoryview],
+    ) -> Iterator[None]:
+        """Decodes a payload window by window; yields after each, with its rows flushed."""
+        transaction, position = window.transaction[event], window.position[event]
+        self._rows.restart_rows()
+        try:
+            for frames in inner_windows(payload, content, self._buffer):
+                inner = self._session.enter_payloads(
+                    self._buffer.data,
+                    frames,
+                    np.full(len(frames), transaction, np.int64),
+                    np.full(len(frames), position, np.int64),
+                )
+                self._process(inner)
+                self._rows.flush()
+                yield
+        except BinlogError as error:
+            self._report(window, event, kind_of(error), error, False)
+        self._buffer.shrink()
+
+
+def _hold_whole_events(frames: Frames, ends: list[int]) -> bool:
+    """Whether each payload's end is an event's, and no event is of a type that cannot be inside."""
+    if frames.stopped or frames.next_offset != ends[-1]:
+        return False
+    if hold_what_is_not_inside(frames):
+        return False
+    event_ends = frames.table[OFFSET] + frames.table[SIZE]
+    found = np.searchsorted(event_ends, ends)
+    return bool((event_ends[np.minimum(found, len(event_ends) - 1)] == ends).all())
+
+
+@kernel
+def read_heads(buffer: Bytes, table: Array, events: Array, heads: Array) -> None:
+    """The fields before the payload in each of the events (see `transaction_payload`)."""
+    for index in range(len(events)):
+        read_head(buffer, table, events[index], heads, index)
+
+
+@kernel
+def read_head(buffer: Bytes, table: Array, event: int, heads: Array, index: int) -> None:
+    """The fields before the payload of one event, into a cleared row of `heads`."""
+    position = table[OFFSET, event] + HEADER_LENGTH
+    end = table[END, event]
+    size = -1
+    kind = -1
+    for _ in range(_MAX_FIELDS):
+        kind, position = length_encoded(buffer, position, end)
+        if kind == _END:
+            break
+        length, position = length_encoded(buffer, position, end)
+        value, _ = length_encoded(buffer, position, end)
+        if kind < 0 or length < 0 or value < 0 or position + length > end:
+            kind = -1
+            break
+        if kind == _PAYLOAD_SIZE:
+            size = value
+        elif kind == _COMPRESSION:
+            heads[index, COMPRESSION] = value
+        elif kind == _UNCOMPRESSED_SIZE:
+            heads[index, UNCOMPRESSED] = value
+        position += length
+    known = heads[index, COMPRESSION] == _ZSTD or heads[index, COMPRESSION] == _NONE
+    if kind == _END and known and size == end - position and heads[index, UNCOMPRESSED] > 0:
+        heads[index, READABLE] = 1
+        heads[index, CONTENT] = position
+        heads[index, LENGTH] = size
+
+
+@kernel
+def length_encoded(buffer: Bytes, position: int, end: int) -> tuple[int, int]:
+    """The integer and where it ends; −1 where it does not end inside."""
+    if position >= end:
+        return -1, end
+    first = load_u8(buffer, position)
+    if first < 251:
+        return first, position + 1
+    if first == 252 and position + 3 <= end:
+        return load_u16(buffer, position + 1), position + 3
+    if first == 253 and position + 4 <= end:
+        return load_u24(buffer, position + 1), position + 4
+    if first == 254 and position + 9 <= end:
+        return load_i64(buffer, position + 1), position + 9
+    return -1, end

@@ -1,0 +1,127 @@
+"""The events inside TRANSACTION_PAYLOADs as windows over one reused buffer.
+
+A window is a few MiB of decompressed events, so that memory does not grow with the payload; it
+grows only for an inner event that is larger than it, only as far as there are bytes for it, and to
+no more than such an event can have. However many times its bytes a payload expands to, it is read
+to the size that it announces and not beyond.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import zstandard
+
+from decoder.columns.cells import HEAD_SLACK, SLACK
+from decoder.compression.payload import NOT_INSIDE
+from decoder.constants import HEADER_LENGTH
+from decoder.events.transaction_payload import Compression, TransactionPayloadEvent
+from decoder.framing.chunked_reader import PieceReader
+from decoder.framing.frames import TYPE, Frames, frame
+from decoder.kernels.memory import load_u32
+
+INNER_WINDOW = 1 << 22
+"""Decompressed bytes that are decoded at a time."""
+_MOST_KEPT = 4 * INNER_WINDOW
+"""Bytes of the buffer that are kept for the next payload."""
+_PIECE = 1 << 20
+_NOT_INSIDE = [int(kind) for kind in NOT_INSIDE]
+
+
+class _Source(Protocol):
+    def readinto(self, target: memoryview, /) -> int: ...
+
+
+class InnerBuffer:
+    """The buffer of one decode unit, for one payload after the other."""
+
+    def __init__(self) -> None:
+        self.data: npt.NDArray[np.uint8] = np.empty(HEAD_SLACK + SLACK, np.uint8)
+
+    def grow(self, size: int, used: int) -> None:
+        """Room for `size` bytes behind the head; the first `used` stay."""
+        needed = HEAD_SLACK + size + SLACK
+        if needed > len(self.data):
+            larger = np.empty(needed, np.uint8)
+            larger[HEAD_SLACK : HEAD_SLACK + used] = self.data[HEAD_SLACK : HEAD_SLACK + used]
+            self.data = larger
+
+    def shrink(self) -> None:
+        """Gives back what only a large event needed; nothing stays."""
+        if len(self.data) > HEAD_SLACK + _MOST_KEPT + SLACK:
+            self.data = np.empty(HEAD_SLACK + SLACK, np.uint8)
+
+
+def inner_windows(
+    event: TransactionPayloadEvent, pieces: Sequence[memoryview], buffer: InnerBuffer
+) -> Iterator[Frames]:
+    """Frames over `buffer.data`, which holds their events until the next ones are asked for.
+
+    `pieces` are the payload. MalformedError where it does not decompress to whole events of the
+    announced size.
+    """
+    stored = PieceReader(pieces)
+    source: _Source = stored
+    if event.compression != Compression.NONE:
+        buffered = io.BufferedReader(stored, _PIECE)
+        source = zstandard.ZstdDecompressor().stream_reader(buffered, read_across_frames=True)
+    announced = event.uncompressed_size
+    size = usual = min(INNER_WINDOW, announced or INNER_WINDOW)
+    used = total = 0
+    while True:
+        buffer.grow(size, used)
+        read = _fill(source, buffer.data, used, size, event)
+        total += read
+        event.check_expanded(total)
+        used += read
+        if used == 0:
+            break
+        end = HEAD_SLACK + used
+        frames = frame(buffer.data, HEAD_SLACK, end, base=0, checksum=False)
+        if frames.stopped or hold_what_is_not_inside(frames):
+            raise event.header.malformed("its content is not a sequence of events")
+        if len(frames):
+            yield frames
+            left = buffer.data[frames.next_offset : end].copy()
+            used, size = len(left), usual
+            buffer.data[HEAD_SLACK : HEAD_SLACK + used] = left
+        elif read == 0:
+            raise event.header.malformed(f"its content ends in {used} bytes that are no event")
+        else:
+            size = _larger(buffer.data, used, event)
+    if announced not in (None, total):
+        raise event.header.malformed(f"it holds {total} bytes, not {announced} as it says")
+
+
+def _fill(
+    source: _Source,
+    data: npt.NDArray[np.uint8],
+    used: int,
+    size: int,
+    event: TransactionPayloadEvent,
+) -> int:
+    """Decompresses until `size` bytes are there; how many have come."""
+    view = memoryview(data.data)[HEAD_SLACK + used : HEAD_SLACK + size]
+    filled = 0
+    try:
+        while filled < len(view) and (read := source.readinto(view[filled:])):
+            filled += read
+    except zstandard.ZstdError as error:
+        raise event.header.malformed(f"its content cannot be decompressed: {error}") from error
+    return filled
+
+
+def _larger(data: npt.NDArray[np.uint8], used: int, event: TransactionPayloadEvent) -> int:
+    """The next size of a window whose first event does not fit into it."""
+    wanted = load_u32(data, HEAD_SLACK + 9) if used >= HEADER_LENGTH else HEADER_LENGTH
+    event.check_inside(wanted)
+    return min(max(wanted, used + 1), 2 * used + _PIECE)
+
+
+def hold_what_is_not_inside(frames: Frames) -> bool:
+    """Whether an event is of a type that no payload holds."""
+    return bool(np.isin(frames.table[TYPE], _NOT_INSIDE).any())

@@ -1,0 +1,394 @@
+"""Rows in the text of a dump: the tuples of an INSERT, or lines as LOAD DATA reads them.
+
+Formats: string and hexadecimal literals of MySQL's manual (9.1.1, 9.1.4), LOAD DATA's fields and
+lines (15.2.9). Each kernel takes whole rows and writes their values, without quotes and escapes,
+one behind the other to `out`, which is as long as what is read; of a row whose end is not among
+the bytes nothing is kept. `positions` and `lengths` have room for `most` values of each column,
+column by column; a position of −1 is NULL.
+
+`state` is how far it got: (rows, the end of what is in `out`), and is continued from there. A
+kernel returns the position behind the last whole row, and how it ended: one of the constants.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from decoder.columns.arrays import Int32s, Int64s
+from decoder.kernels.memory import Bytes, inline_kernel, item, kernel, load_u8, set_item, store_8
+
+MORE = 0
+"""The bytes end, within a row or behind one."""
+FULL = 1
+"""There are `most` rows."""
+ENDED = 2
+"""The statement ends; the position is behind its semicolon."""
+WRONG = -1
+"""What stands at the position is no row, or one of another number of values."""
+
+_NULL = -1
+_CUT = -2
+"""The bytes end within a value."""
+_BAD = -3
+
+QUOTE, DOUBLE_QUOTE, BACKSLASH = 39, 34, 92
+_OPEN, _CLOSE, _COMMA, _SEMICOLON, _UNDERSCORE = 40, 41, 44, 59, 95
+_CAPITAL_N = 78
+_DASH = 45
+
+
+def _escapes(letters: dict[str, int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """For each byte what it stands for behind a backslash."""
+    table = np.arange(256, dtype=np.int64)
+    for letter, byte in letters.items():
+        table[ord(letter)] = byte
+    return table
+
+
+_ESCAPED = _escapes({"0": 0, "b": 8, "n": 10, "r": 13, "t": 9, "Z": 26})
+
+
+def _hex_digits() -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """For each byte its value as a hexadecimal digit, −1 where it is none."""
+    table = np.full(256, -1, np.int64)
+    for value, digit in enumerate("0123456789abcdef"):
+        table[ord(digit)] = table[ord(digit.upper())] = value
+    return table
+
+
+_HEX = _hex_digits()
+
+
+@inline_kernel
+def is_space(byte: int) -> bool:
+    """A blank, a tab or the end of a line."""
+    return byte == 32 or 9 <= byte <= 13
+
+
+@kernel
+def behind_space(buffer: Bytes, at: int, end: int) -> int:
+    """The position of the next byte that is no space."""
+    while at < end and is_space(load_u8(buffer, at)):
+        at += 1
+    return at
+
+
+@kernel
+def is_word(byte: int) -> bool:
+    """A letter, a digit or an underscore."""
+    return 48 <= byte <= 57 or 65 <= byte <= 90 or 97 <= byte <= 122 or byte == _UNDERSCORE
+
+
+@kernel
+def read_quoted(
+    buffer: Bytes, at: int, end: int, escapes: bool, out: Bytes, to: int
+) -> tuple[int, int]:
+    """A string in quotes, whose first is at `at`: (behind it, end in `out`); _CUT for the former.
+
+    With `\\%` and `\\_` the backslash stays, as in the server.
+    """
+    quote = load_u8(buffer, at)
+    at += 1
+    while at < end:
+        byte = load_u8(buffer, at)
+        if byte == quote:
+            if at + 1 >= end:
+                return _CUT, to
+            if load_u8(buffer, at + 1) != quote:
+                return at + 1, to
+            at += 1
+        elif byte == BACKSLASH and escapes:
+            if at + 1 >= end:
+                return _CUT, to
+            at += 1
+            byte = load_u8(buffer, at)
+            if byte == 37 or byte == _UNDERSCORE:
+                store_8(out, to, BACKSLASH)
+                to += 1
+            byte = item(_ESCAPED, byte)
+        store_8(out, to, byte)
+        to += 1
+        at += 1
+    return _CUT, to
+
+
+@kernel
+def read_hex(buffer: Bytes, at: int, end: int, out: Bytes, to: int) -> tuple[int, int]:
+    """Hexadecimal digits, of which an odd number begins with half a byte."""
+    start = at
+    while at < end and item(_HEX, load_u8(buffer, at)) >= 0:
+        at += 1
+    if at >= end:
+        return _CUT, to
+    if (at - start) & 1:
+        store_8(out, to, item(_HEX, load_u8(buffer, start)))
+        start += 1
+        to += 1
+    while start < at:
+        high = item(_HEX, load_u8(buffer, start))
+        store_8(out, to, high << 4 | item(_HEX, load_u8(buffer, start + 1)))
+        start += 2
+        to += 1
+    return at, to
+
+
+@kernel
+def read_word(buffer: Bytes, at: int, end: int, out: Bytes, to: int) -> tuple[int, int]:
+    """A number as it stands; NULL has _NULL for its end in `out`."""
+    start = at
+    while at < end:
+        byte = load_u8(buffer, at)
+        if not (is_word(byte) or byte == 46 or byte == 43 or byte == _DASH):
+            break
+        store_8(out, to + at - start, byte)
+        at += 1
+    if at >= end:
+        return _CUT, to
+    first = load_u8(buffer, start) | 32
+    if at == start or (97 <= first <= 122 and not is_null(buffer, start, at)):
+        return _BAD, to
+    return at, _NULL if first == 110 else to + at - start
+
+
+@kernel
+def is_null(buffer: Bytes, start: int, end: int) -> bool:
+    """The word NULL, in any case."""
+    return (
+        end - start == 4
+        and load_u8(buffer, start) | 32 == 110
+        and load_u8(buffer, start + 1) | 32 == 117
+        and load_u8(buffer, start + 2) | 32 == 108
+        and load_u8(buffer, start + 3) | 32 == 108
+    )
+
+
+@kernel
+def behind_introducer(buffer: Bytes, at: int, end: int) -> int:
+    """Behind `_binary ` or another charset before a literal; behind `CONVERT(` too."""
+    while at < end:
+        byte = load_u8(buffer, at)
+        if byte == _OPEN:
+            return at + 1
+        if not is_word(byte):
+            return behind_space(buffer, at, end)
+        at += 1
+    return at
+
+
+@inline_kernel
+def is_introduced(buffer: Bytes, at: int) -> bool:
+    """Whether `_charset` or `CONVERT(`, as mydumper writes for JSON, stands there."""
+    return load_u8(buffer, at) == _UNDERSCORE or (
+        load_u8(buffer, at) | 32 == 99 and load_u8(buffer, at + 7) == _OPEN
+    )
+
+
+@inline_kernel
+def is_hex(buffer: Bytes, at: int) -> bool:
+    """Whether `0x` or `x'` stands there."""
+    first, second = load_u8(buffer, at), load_u8(buffer, at + 1)
+    return (first == 48 and second | 32 == 120) or (first | 32 == 120 and second == QUOTE)
+
+
+@kernel
+def read_literal(
+    buffer: Bytes, at: int, end: int, escapes: bool, out: Bytes, to: int
+) -> tuple[int, int]:
+    """A value: (behind it, end in `out`, _NULL for NULL); the former _CUT or _BAD if it is none."""
+    if at + 8 >= end and (at >= end or is_introduced(buffer, at)):
+        return _CUT, to
+    introduced = is_introduced(buffer, at)
+    function = introduced and load_u8(buffer, at) != _UNDERSCORE
+    if introduced:
+        at = behind_introducer(buffer, at, end)
+    if at + 2 >= end:
+        return _CUT, to
+    first = load_u8(buffer, at)
+    if first in (QUOTE, DOUBLE_QUOTE):
+        at, to = read_quoted(buffer, at, end, escapes, out, to)
+    elif is_hex(buffer, at):
+        at, to = read_hex(buffer, at + 2, end, out, to)
+        if at >= 0 and load_u8(buffer, at) == QUOTE:
+            at += 1
+    else:
+        at, to = read_word(buffer, at, end, out, to)
+    if function and at >= 0:
+        while at < end and load_u8(buffer, at) != _CLOSE:
+            at += 1
+        at = at + 1 if at < end else _CUT
+    return at, to
+
+
+@kernel
+def read_tuple(
+    buffer: Bytes,
+    at: int,
+    end: int,
+    escapes: bool,
+    columns: int,
+    most: int,
+    row: int,
+    out: Bytes,
+    to: int,
+    positions: Int32s,
+    lengths: Int32s,
+) -> tuple[int, int]:
+    """One tuple, whose parenthesis is at `at`: like `read_literal`."""
+    at += 1
+    for column in range(columns):
+        at, stop = read_literal(buffer, behind_space(buffer, at, end), end, escapes, out, to)
+        if at < 0:
+            return at, to
+        cell = column * most + row
+        set_item(positions, cell, to if stop != _NULL else -1)
+        set_item(lengths, cell, stop - to if stop != _NULL else 0)
+        to = stop if stop != _NULL else to
+        at = behind_space(buffer, at, end)
+        if at >= end:
+            return _CUT, to
+        if load_u8(buffer, at) != (_COMMA if column + 1 < columns else _CLOSE):
+            return _BAD, to
+        at += 1
+    return at, to
+
+
+@kernel
+def insert_rows(
+    buffer: Bytes,
+    at: int,
+    end: int,
+    escapes: bool,
+    columns: int,
+    most: int,
+    out: Bytes,
+    positions: Int32s,
+    lengths: Int32s,
+    state: Int64s,
+) -> tuple[int, int]:
+    """The tuples of an INSERT from behind VALUES on, or from between two of them.
+
+    `escapes`: a backslash is one (not NO_BACKSLASH_ESCAPES).
+    """
+    while True:
+        at = behind_space(buffer, at, end)
+        if at >= end:
+            return at, MORE
+        byte = load_u8(buffer, at)
+        if byte == _SEMICOLON:
+            return at + 1, ENDED
+        if byte == _COMMA:
+            at += 1
+            continue
+        if byte != _OPEN:
+            return at, WRONG
+        row = item(state, 0)
+        if row == most:
+            return at, FULL
+        to = item(state, 1)
+        behind, to = read_tuple(
+            buffer, at, end, escapes, columns, most, row, out, to, positions, lengths
+        )
+        if behind < 0:
+            return at, MORE if behind == _CUT else WRONG
+        set_item(state, 0, row + 1)
+        set_item(state, 1, to)
+        at = behind
+
+
+@kernel
+def read_enclosed(
+    buffer: Bytes, at: int, end: int, escape: int, out: Bytes, to: int
+) -> tuple[int, int]:
+    """A field in quotes, whose first is at `at`: (behind it, end in `out`); like `read_literal`."""
+    quote = load_u8(buffer, at)
+    at += 1
+    while at + 1 < end:
+        byte = load_u8(buffer, at)
+        if byte == escape:
+            at += 1
+            byte = item(_ESCAPED, load_u8(buffer, at))
+        elif byte == quote:
+            at += 1
+            if load_u8(buffer, at) != quote:
+                return at, to
+        store_8(out, to, byte)
+        to += 1
+        at += 1
+    return _CUT, to
+
+
+@kernel
+def read_field(
+    buffer: Bytes,
+    at: int,
+    end: int,
+    separator: int,
+    line: int,
+    quote: int,
+    escape: int,
+    out: Bytes,
+    to: int,
+) -> tuple[int, int]:
+    """A field of a line: (at the separator or the line's end, end in `out`); like `read_literal`.
+
+    `\\N` alone is NULL, and so is the word NULL without quotes where fields have quotes.
+    """
+    if at < end and load_u8(buffer, at) == quote:
+        return read_enclosed(buffer, at, end, escape, out, to)
+    start, last = at, -1
+    while at < end:
+        byte = load_u8(buffer, at)
+        if byte in (separator, line):
+            null = at - start == 2 and last == _CAPITAL_N
+            null = null or (quote >= 0 and is_null(buffer, start, at))
+            return at, _NULL if null else to
+        if byte == escape:
+            at += 1
+            if at >= end:
+                return _CUT, to
+            last = load_u8(buffer, at)
+            byte = item(_ESCAPED, last)
+        store_8(out, to, byte)
+        to += 1
+        at += 1
+    return _CUT, to
+
+
+@kernel
+def line_rows(
+    buffer: Bytes,
+    at: int,
+    end: int,
+    separator: int,
+    line: int,
+    quote: int,
+    escape: int,
+    columns: int,
+    most: int,
+    out: Bytes,
+    positions: Int32s,
+    lengths: Int32s,
+    state: Int64s,
+) -> tuple[int, int]:
+    """Lines of fields, as LOAD DATA reads them; `quote` and `escape` are −1 where there is none."""
+    while at < end:
+        row = item(state, 0)
+        if row == most:
+            return at, FULL
+        to = item(state, 1)
+        behind = at
+        for column in range(columns):
+            behind, stop = read_field(buffer, behind, end, separator, line, quote, escape, out, to)
+            if behind < 0 or behind >= end:
+                return at, MORE
+            cell = column * most + row
+            set_item(positions, cell, to if stop != _NULL else -1)
+            set_item(lengths, cell, stop - to if stop != _NULL else 0)
+            to = stop if stop != _NULL else to
+            if load_u8(buffer, behind) != (separator if column + 1 < columns else line):
+                return at, WRONG
+            behind += 1
+        set_item(state, 0, row + 1)
+        set_item(state, 1, to)
+        at = behind
+    return at, MORE

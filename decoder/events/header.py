@@ -1,0 +1,93 @@
+"""The bytes that every event starts with: 19, or 13 in version 1 of the format.
+
+Format: MySQL `libs/mysql/binlog/event/binlog_event.h`, `Log_event_header`; for versions 1 and 3
+MariaDB `sql/log_event.cc`, `Log_event::Log_event`.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, replace
+
+from decoder.constants import HEADER_LENGTH, EventFlag, EventType, event_name
+from decoder.errors import MalformedError, TruncatedError
+from decoder.events.layout import LAST_TYPE_BEFORE_V4, header_length
+
+_FIELDS = struct.Struct("<IBIIIH")
+_FIELDS_V1 = struct.Struct("<IBII")
+
+
+@dataclass(frozen=True, slots=True)
+class EventHeader:
+    """An event's common header, and where it was found.
+
+    An event inside a TRANSACTION_PAYLOAD has the payload's `position`, which is where mysqlbinlog
+    finds it, and its own offset in the decompressed payload as `payload_offset`.
+    """
+
+    position: int
+    """Byte offset in the file."""
+    timestamp: int
+    """u32: seconds since 1970 when the statement began."""
+    type: EventType | int
+    """u8: the event's type; a plain int where no server we know of writes that code."""
+    server_id: int
+    """u32: the server that first logged it."""
+    size: int
+    """u32: bytes of the whole event, with header and checksum."""
+    log_pos: int
+    """u32: where the event ends in the log it was first written to; wraps at 4 GiB, 0 in some.
+
+    Version 3 has where it starts, which is made its end here; version 1 has none, which is 0."""
+    flags: EventFlag
+    """u16; none in version 1."""
+    length: int = HEADER_LENGTH
+    """Bytes of the header itself."""
+    payload_offset: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The type's name, as in `EventType`."""
+        return event_name(self.type)
+
+    @classmethod
+    def parse(cls, buffer: memoryview, offset: int, position: int, version: int = 4) -> EventHeader:
+        """The header at `offset` of the buffer, which is `position` of the file.
+
+        `version` is the log's: 1, 3 or 4.
+
+        Raises TruncatedError where fewer bytes are left, MalformedError for a size that is smaller
+        than the header itself.
+        """
+        length = header_length(version)
+        if len(buffer) - offset < length:
+            left = len(buffer) - offset
+            raise TruncatedError(f"{left} bytes are left for an event header", position=position)
+        if version == 1:
+            timestamp, code, server_id, size = _FIELDS_V1.unpack_from(buffer, offset)
+            log_pos = flags = 0
+        else:
+            timestamp, code, server_id, size, log_pos, flags = _FIELDS.unpack_from(buffer, offset)
+        if version == 3 and log_pos and code <= LAST_TYPE_BEFORE_V4:
+            log_pos = (log_pos + size) & 0xFFFFFFFF
+        kind = event_type(code)
+        header = cls(position, timestamp, kind, server_id, size, log_pos, EventFlag(flags), length)
+        if size < length:
+            raise header.malformed(f"its size {size} is smaller than an event header")
+        return header
+
+    def inside(self, payload: EventHeader, payload_offset: int) -> EventHeader:
+        """The same header for an event found inside the event that `payload` heads."""
+        return replace(self, position=payload.position, payload_offset=payload_offset)
+
+    def malformed(self, reason: str) -> MalformedError:
+        """An error at this event, to be raised by whoever found the contradiction."""
+        return MalformedError(reason, position=self.position, event_type=self.name)
+
+
+def event_type(code: int) -> EventType | int:
+    """The type with that code; the code itself where no server we know of writes it."""
+    return EventType(code) if code in _CODES else code
+
+
+_CODES = frozenset(int(code) for code in EventType)

@@ -1,0 +1,5 @@
+"""Rows events to record batches: the walk over cells, their positions, and images."""
+
+from __future__ import annotations
+
+__all__ = ["change_batch", "grouping", "row_decoder", "spans", "table_maps", "walker"]

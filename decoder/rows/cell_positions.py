@@ -1,0 +1,161 @@
+"""A block of walked rows to the cells of its columns: where each is and how long."""
+
+from __future__ import annotations
+
+from decoder.kernels.memory import Array, item, kernel, set_item, trailing_zeros
+from decoder.rows.image_layout import BEFORE, BIT, CELL_PREFIX, OFFSET, RUN, VARIABLE
+from decoder.rows.walker import Blocks, Groups
+from decoder.transactions.records import (
+    GROUP_IMAGE,
+    GROUP_IMAGES,
+    GROUP_SHARED,
+    GROUP_SPAN,
+    GROUP_SPANS,
+    IMAGE_ANY,
+    IMAGE_MASKS,
+    IMAGE_RUNS,
+    IMAGE_STARTS,
+    IMAGE_WIDTHS,
+    SPAN_END,
+    SPAN_TRANSACTION,
+)
+from decoder.transactions.state import FAULTY
+
+
+@kernel
+def locate(
+    rows: int,
+    capacity: int,
+    image: int,
+    images: Array,
+    cells: Array,
+    widths: Array,
+    blocks: Blocks,
+    positions: Array,
+    lengths: Array,
+    nulls: Array,
+) -> None:
+    """The cells of an image's block: `positions` and `nulls` by column, `lengths` by variable one.
+
+    `positions` [column, row] is the first byte of the content, −1 for NULL; `lengths` [number of
+    the variable column, row] its bytes, 0 for NULL; `nulls` [column] how many there are.
+    """
+    starts, masks, any_null = blocks[0], blocks[1], blocks[2]
+    for column in range(cells.shape[0]):
+        run = cells[column, RUN]
+        first = images[image, IMAGE_STARTS] + run * capacity
+        start = starts[first : first + rows]
+        offset = cells[column, OFFSET] + cells[column, CELL_PREFIX]
+        found = positions[column]
+        seen = any_null[images[image, IMAGE_ANY] + run]
+        nulls[column] = 0
+        if seen & (cells[column, BIT] | cells[column, BEFORE]) == 0:
+            for row in range(rows):
+                found[row] = start[row] + offset
+        else:
+            first_mask = images[image, IMAGE_MASKS] + run * capacity
+            nulls[column] = _locate_nullable(
+                start,
+                masks[first_mask : first_mask + rows],
+                offset,
+                cells[column, BIT],
+                cells[column, BEFORE],
+                widths,
+                column - trailing_zeros(cells[column, BIT]) + images[image, IMAGE_WIDTHS],
+                found,
+            )
+        number = cells[column, VARIABLE]
+        if number >= 0:
+            following = starts[first + capacity : first + capacity + rows]
+            _measure(found, following, lengths[number])
+
+
+@kernel
+def _locate_nullable(
+    start: Array,
+    mask: Array,
+    offset: int,
+    bit: int,
+    before: int,
+    widths: Array,
+    first_width: int,
+    found: Array,
+) -> int:
+    """Positions of a column in a run with NULLs: how many there are of its own."""
+    count = 0
+    for row in range(len(start)):
+        nulls = item(mask, row)
+        if nulls & bit:
+            set_item(found, row, -1)
+            count += 1
+            continue
+        position = item(start, row) + offset
+        missing = nulls & before
+        while missing:
+            position -= item(widths, first_width + trailing_zeros(missing))
+            missing &= missing - 1
+        set_item(found, row, position)
+    return count
+
+
+@kernel
+def _measure(found: Array, following: Array, lengths: Array) -> None:
+    for row in range(len(following)):
+        position = found[row]
+        lengths[row] = following[row] - position if position >= 0 else 0
+
+
+@kernel
+def clear_masks(rows: int, capacity: int, image: int, images: Array, blocks: Blocks) -> None:
+    """Makes an image's block ready for new rows: the walk stores only masks with a NULL in them."""
+    masks, any_null = blocks[1], blocks[2]
+    for run in range(images[image, IMAGE_RUNS]):
+        any_cell = images[image, IMAGE_ANY] + run
+        if any_null[any_cell]:
+            first = images[image, IMAGE_MASKS] + run * capacity
+            masks[first : first + rows] = 0
+            any_null[any_cell] = 0
+
+
+@kernel
+def drop_faulty(
+    capacity: int, group: int, groups: Groups, blocks: Blocks, transactions: Array
+) -> int:
+    """Takes the rows of faulty transactions out of a group's block: how many are left."""
+    table, spans = groups[0], blocks[3]
+    first_span = table[group, GROUP_SPAN]
+    row, left, kept = 0, 0, first_span
+    for span in range(first_span, first_span + table[group, GROUP_SPANS]):
+        end = spans[span, SPAN_END]
+        if transactions[spans[span, SPAN_TRANSACTION], FAULTY] == 0:
+            if left < row:
+                _move_rows(row, end, left, capacity, group, groups, blocks)
+            left += end - row
+            for field in range(spans.shape[1]):
+                spans[kept, field] = spans[span, field]
+            spans[kept, SPAN_END] = left
+            kept += 1
+        row = end
+    table[group, GROUP_SPANS] = kept - first_span
+    return left
+
+
+@kernel
+def _move_rows(
+    start: int, end: int, to: int, capacity: int, group: int, groups: Groups, blocks: Blocks
+) -> None:
+    """Moves rows of a group's block to a lower place."""
+    table, images = groups[0], groups[1]
+    starts, masks = blocks[0], blocks[1]
+    shared = table[group, GROUP_SHARED]
+    for row in range(start, end):
+        if shared >= 0:
+            starts[shared + to] = starts[shared + row]
+        for k in range(table[group, GROUP_IMAGES]):
+            image = table[group, GROUP_IMAGE] + k
+            for run in range(images[image, IMAGE_RUNS]):
+                cell = images[image, IMAGE_STARTS] + run * capacity
+                starts[cell + to] = starts[cell + row]
+                cell = images[image, IMAGE_MASKS] + run * capacity
+                masks[cell + to] = masks[cell + row]
+        to += 1

@@ -1,0 +1,191 @@
+"""A block of cells to a RecordBatch of changes: the last step of pass 6.
+
+Columns that are the same for all rows of a file or operation are made once and sliced; the rest of
+what is known of a row as a change is written by one kernel into one buffer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from decoder.columns.arrays import allocate, integers, repeated, strings
+from decoder.kernels.memory import (
+    Array,
+    Bytes,
+    copy_32,
+    inline_kernel,
+    kernel,
+    store_8,
+    store_32,
+    store_64,
+)
+from decoder.model import schemas
+from decoder.rows.blocks import MAX_ROWS
+from decoder.rows.table_reader import Images, TableReader
+from decoder.transactions.records import (
+    SPAN_COMMITTED,
+    SPAN_END,
+    SPAN_FIRST_NUMBER,
+    SPAN_POSITION,
+    SPAN_TRANSACTION,
+)
+from decoder.transactions.state import GTID, GTID_LENGTH, SERVER, START
+
+OPERATIONS = ("insert", "update", "delete")
+"""`__op` by the number of the operation."""
+
+_NONE_ABSENT = pa.nulls(MAX_ROWS, pa.list_(pa.string()))
+_NO_DIFFS = pa.nulls(MAX_ROWS, schemas.JSON_DIFF)
+_OPERATION_ARRAYS = [repeated(name, MAX_ROWS) for name in OPERATIONS]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where all rows of a segment come from: the file, as a column, and its place in the log."""
+
+    file: pa.StringArray
+    ordinal: int
+
+    @classmethod
+    def of(cls, file: str, ordinal: int) -> Origin:
+        """For a file's name and ordinal."""
+        return cls(repeated(file, MAX_ROWS), ordinal)
+
+
+def changes_batch(
+    table: TableReader,
+    origin: Origin,
+    operation: int,
+    spans: npt.NDArray[np.int64],
+    transactions: npt.NDArray[np.int64],
+    gtids: npt.NDArray[np.uint8],
+    images: tuple[Images, Images],
+) -> pa.RecordBatch:
+    """The batch of `decoder.model.schemas.changes`; `spans` tell where its rows come from."""
+    rows = int(spans[-1, SPAN_END])
+    words = 8 * rows
+    room = (words + 63) & ~63
+    data, view = allocate(4 * room + 2 * ((4 * rows + 67) & ~63) + (rows + 63) // 64 * 8)
+    starts = [0, room, 2 * room, 3 * room, 4 * room]
+    starts.append(starts[-1] + ((4 * rows + 67) & ~63))
+    starts.append(starts[-1] + ((4 * rows + 67) & ~63))
+    text_length, missing = gtid_length(spans, transactions)
+    text, text_view = allocate(text_length)
+    write_origin(spans, transactions, gtids, origin.ordinal, view, np.array(starts), text_view)
+
+    def fixed(kind: pa.DataType, index: int, size: int) -> pa.Array:
+        return pa.Array.from_buffers(kind, rows, [None, data.slice(starts[index], size)], 0)
+
+    gtid = pa.Array.from_buffers(
+        pa.string(),
+        rows,
+        [
+            data.slice(starts[6], (rows + 7) // 8) if missing else None,
+            data.slice(starts[5], 4 * rows + 4),
+            text.slice(0, text_length),
+        ],
+        missing,
+    )
+    columns = [
+        _OPERATION_ARRAYS[operation].slice(0, rows),
+        fixed(pa.int64(), 0, words),
+        fixed(pa.int64(), 1, words),
+        fixed(pa.int32(), 4, 4 * rows),
+        fixed(schemas.TIMESTAMP, 2, words),
+        gtid,
+        fixed(pa.int64(), 3, words),
+        origin.file.slice(0, rows),
+        *(_absent(image, rows) for image in images),
+        _NO_DIFFS.slice(0, rows) if images[1].diffs is None else images[1].diffs,
+        *(image.array for image in images),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=table.schema)
+
+
+def _absent(image: Images, rows: int) -> pa.Array:
+    """The same list of names for each row; null where the images are complete."""
+    count = len(image.absent)
+    if not count:
+        return _NONE_ABSENT.slice(0, rows)
+    each = integers(np.tile(np.arange(count), rows))
+    offsets = integers(np.arange(0, count * rows + 1, count, dtype=np.int32))
+    return pa.ListArray.from_arrays(offsets, strings(image.absent).take(each))
+
+
+@kernel
+def gtid_length(spans: Array, transactions: Array) -> tuple[int, int]:
+    """Bytes of the GTIDs of a block's rows, and how many rows have none."""
+    total, missing, row = 0, 0, 0
+    for span in range(spans.shape[0]):
+        length = transactions[spans[span, SPAN_TRANSACTION], GTID_LENGTH]
+        rows = spans[span, SPAN_END] - row
+        total += rows * length
+        missing += rows * int(length == 0)
+        row += rows
+    return total, missing
+
+
+@kernel
+def write_origin(
+    spans: Array,
+    transactions: Array,
+    gtids: Bytes,
+    ordinal: int,
+    data: Bytes,
+    starts: Array,
+    text: Bytes,
+) -> None:
+    """What a block's rows are as changes, into `data` at `starts`.
+
+    In order: LSN, position, time, server id (8 bytes each), number in the event, GTID offsets (4),
+    GTID validity (a bit); the GTIDs' bytes go to `text`, which has slack behind it.
+    """
+    row, written = 0, 0
+    for span in range(spans.shape[0]):
+        end = spans[span, SPAN_END]
+        transaction = spans[span, SPAN_TRANSACTION]
+        lsn = ordinal << 40 | transactions[transaction, START]
+        fill_64(data, starts[0], row, end, lsn)
+        fill_64(data, starts[1], row, end, spans[span, SPAN_POSITION])
+        fill_64(data, starts[2], row, end, spans[span, SPAN_COMMITTED])
+        fill_64(data, starts[3], row, end, transactions[transaction, SERVER])
+        first_number = spans[span, SPAN_FIRST_NUMBER] - row
+        length = transactions[transaction, GTID_LENGTH]
+        start = transactions[transaction, GTID]
+        for change in range(row, end):
+            store_32(data, starts[4] + 4 * change, first_number + change)
+            store_32(data, starts[5] + 4 * change, written)
+            copied = 0
+            while copied < length:
+                copy_32(text, written + copied, gtids, start + copied)
+                copied += 32
+            written += length
+        row = end
+    store_32(data, starts[5] + 4 * row, written)
+    write_validity(spans, transactions, data, starts[6])
+
+
+@inline_kernel
+def fill_64(data: Bytes, start: int, row: int, end: int, value: int) -> None:
+    """The same 8 bytes for some rows of a column."""
+    for position in range(start + 8 * row, start + 8 * end, 8):
+        store_64(data, position, value)
+
+
+@kernel
+def write_validity(spans: Array, transactions: Array, data: Bytes, start: int) -> None:
+    """A bit for each row, whether its transaction has a GTID."""
+    row, bits = 0, 0
+    for span in range(spans.shape[0]):
+        valid = int(transactions[spans[span, SPAN_TRANSACTION], GTID_LENGTH] > 0)
+        while row < spans[span, SPAN_END]:
+            bits |= valid << (row & 7)
+            if row & 7 == 7:
+                store_8(data, start + (row >> 3), bits)
+                bits = 0
+            row += 1
+    store_8(data, start + (row >> 3), bits)

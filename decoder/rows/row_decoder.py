@@ -1,0 +1,352 @@
+"""Passes 3 to 6 over the rows events of a window: what `scan` asks for, and flushing its blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from decoder.columns.cells import CellError
+from decoder.columns.registry import LossyKeyError
+from decoder.constants import HEADER_LENGTH
+from decoder.errors import BinlogError, MalformedError, UnsupportedError
+from decoder.framing.frames import END, OFFSET, POST_HEADER, TYPE, table_id_size
+from decoder.model.definition import TableDefinition
+from decoder.model.options import TypeOptions
+from decoder.model.results import Changes
+from decoder.rows.blocks import Blocks
+from decoder.rows.cell_positions import clear_masks, drop_faulty
+from decoder.rows.change_batch import Origin, changes_batch
+from decoder.rows.image_layout import RowPlan, plan_rows
+from decoder.rows.images import BlockImages, Group
+from decoder.rows.partial_updates import shared_bits
+from decoder.rows.spans import Spans, part, span_of
+from decoder.rows.table_maps import Name, TableMaps
+from decoder.rows.table_reader import TableReader
+from decoder.rows.walker import CONSTANTS, scan
+from decoder.transactions import records as t
+from decoder.transactions.event_window import Window
+from decoder.transactions.faults import LOSSY_KEY, kind_of
+from decoder.transactions.records import SPAN_POSITION, SPAN_TRANSACTION
+from decoder.transactions.state import FAULTY, START, Session
+
+Names = Callable[[TableDefinition, int, int], TableDefinition]
+"""(what a TABLE_MAP without names shows, LSN, position) to the table as it is called there."""
+_BITMAPS = {t.INSERT: 1, t.UPDATE: 2, t.DELETE: 1, t.PARTIAL_UPDATE: 2, t.PRE_GA_UPDATE: 1}
+_IMAGES = {t.INSERT: 1, t.UPDATE: 2, t.DELETE: 1, t.PARTIAL_UPDATE: 2, t.PRE_GA_UPDATE: 2}
+_OPERATIONS = {t.INSERT: 0, t.UPDATE: 1, t.DELETE: 2, t.PARTIAL_UPDATE: 1, t.PRE_GA_UPDATE: 1}
+"""By kind of rows event: how many column bitmaps it has, how many images a row, and `__op`."""
+
+
+@dataclass(slots=True)
+class Flushed:
+    """A batch of changes, and where its rows come from."""
+
+    changes: Changes
+    spans: Spans
+
+
+class RowDecoder:
+    """Rows events in, batches of changes out; holds table maps, groups and their blocks.
+
+    `fault(transaction, kind, error, event)` is called for what is wrong with a transaction (event
+    −1: it is only known where it is in the file). `names` completes what TABLE_MAPs show.
+    """
+
+    def __init__(
+        self,
+        origin: Origin,
+        session: Session,
+        options: TypeOptions,
+        *,
+        walks: bool,
+        wanted: Callable[[str, str], bool] | None,
+        fault: Callable[[int, str, BinlogError, int], None],
+        names: Names | None = None,
+    ) -> None:
+        self.maps = TableMaps(wanted)
+        self.flushed: list[Flushed] = []
+        self.counts: npt.NDArray[np.int64] = np.zeros((256, t.COUNT_FIELDS), np.int64)
+        self._origin = origin
+        self._session = session
+        self._options = options
+        self._fault = fault
+        self._names = names
+        self._blocks = Blocks()
+        self._groups: list[Group] = []
+        self._images = BlockImages(self._blocks)
+        self._readers: dict[int, TableReader] = {}
+        self._state: npt.NDArray[np.int64] = np.zeros(t.STATE_SIZE, np.int64)
+        self._state[t.WALKS] = walks
+        self._state[t.ROW_POSITION] = -1
+        self._buffer: npt.NDArray[np.uint8] = np.zeros(0, np.uint8)
+
+    # --- scanning ---------------------------------------------------------------------------------
+
+    def restart_rows(self) -> None:
+        """The next rows are numbered from 0, even at the file position of those before."""
+        self._state[t.ROW_POSITION] = -1
+
+    def next_row(self, position: int) -> int:
+        """The number that the next row of the events at a file position will have."""
+        return int(self._state[t.ROW]) if self._state[t.ROW_POSITION] == position else 0
+
+    def scan(
+        self,
+        window: Window,
+        start: int,
+        stop: int,
+        parse: Callable[[Window, int], TableDefinition],
+        seen: Callable[[Window, int, TableDefinition], None],
+    ) -> None:
+        """Takes in the rows events among events `start` to before `stop` of a window.
+
+        `parse` reads the definition out of a TABLE_MAP; `seen` is told of each that is new here.
+        """
+        if window.buffer is not self._buffer:
+            self.flush()
+            self._buffer = window.buffer
+        self._reserve_counts(stop - start)
+        state = self._state
+        state[t.EVENT], state[t.ROW_START] = start, 0
+        while True:
+            result = scan(
+                window.buffer,
+                stop,
+                (window.table, window.transaction, window.position),
+                self._session.transactions,
+                self.maps.arrays,
+                self._blocks.groups,
+                self._blocks.arrays,
+                self.counts,
+                CONSTANTS,
+                state,
+            )
+            if result == t.DONE:
+                return
+            if result == t.NEW_TABLE_MAP:
+                self._learn(window, parse, seen)
+            elif result == t.NEW_GROUP:
+                self._add_group(window)
+            elif result == t.BLOCK_FULL:
+                self._flush_group(int(state[t.DETAIL]))
+                self._blocks.grow(int(state[t.DETAIL]))
+            else:
+                self._report(window)
+
+    def _reserve_counts(self, events: int) -> None:
+        needed = int(self._state[t.COUNTS]) + events + 1
+        if needed > len(self.counts):
+            grown = np.zeros((2 * needed, t.COUNT_FIELDS), np.int64)
+            grown[: len(self.counts)] = self.counts
+            self.counts = grown
+
+    def _learn(
+        self,
+        window: Window,
+        parse: Callable[[Window, int], TableDefinition],
+        seen: Callable[[Window, int, TableDefinition], None],
+    ) -> None:
+        event = int(self._state[t.EVENT])
+        body = int(window.table[OFFSET, event]) + HEADER_LENGTH
+        end = int(window.table[END, event])
+        id_size = table_id_size(int(window.table[POST_HEADER, event]))
+        owner = int(window.transaction[event])
+        if body + id_size > end:
+            self._skip(owner, MalformedError(t.FAULT_REASONS[t.TOO_SHORT]), event)
+            return
+        slot = self.maps.learn(
+            window.buffer,
+            body,
+            end,
+            id_size=id_size,
+            owner=owner,
+            parse=lambda: parse(window, event),
+            name=self._named_at(owner, int(window.position[event])),
+        )
+        if slot.error is not None:
+            self._fault(owner, kind_of(slot.error), slot.error, event)
+        elif slot.definition is not None and slot.wanted:
+            seen(window, event, slot.definition)
+
+    def _named_at(self, owner: int, position: int) -> Name | None:
+        names = self._names
+        if names is None or owner < 0:
+            return None
+        lsn = self._origin.ordinal << 40 | int(self._session.transactions[owner, START])
+        return lambda shown: names(shown, lsn, position)
+
+    def _report(self, window: Window) -> None:
+        """Turns the kernel's fault into one of the event's transaction, and goes on behind it."""
+        detail = int(self._state[t.DETAIL])
+        event = int(self._state[t.EVENT])
+        error: BinlogError | None
+        if detail >= t.UNUSABLE_GROUP:
+            error = self._groups[detail - t.UNUSABLE_GROUP].error
+        elif detail >= t.UNUSABLE_SLOT:
+            error = self.maps.slots[detail - t.UNUSABLE_SLOT].error
+        else:
+            error = MalformedError(t.FAULT_REASONS[detail])
+        if error is not None:
+            kind = type(error)
+            error = kind(error.reason, table=error.table)
+        self._skip(
+            int(window.transaction[event]), error or MalformedError("it cannot be decoded"), event
+        )
+
+    def _skip(self, transaction: int, error: BinlogError, event: int) -> None:
+        self._fault(transaction, kind_of(error), error, event)
+        self._state[t.EVENT] = event + 1
+        self._state[t.ROW_START] = 0
+
+    # --- groups -----------------------------------------------------------------------------------
+
+    def _add_group(self, window: Window) -> None:
+        event = int(self._state[t.EVENT])
+        index = int(self._state[t.DETAIL])
+        kind = t.KIND_OF_TYPE[int(window.table[TYPE, event])]
+        slot = self.maps.slots[index]
+        assert slot.definition is not None  # the kernel reports a slot without one as a fault
+        size = (len(slot.definition.logged) + 7) // 8
+        start = int(self._state[t.BITMAPS])
+        bitmaps = bytes(window.buffer[start : start + _BITMAPS[kind] * size])
+        if self._blocks.is_full:
+            self._forget_groups()
+        plans: tuple[RowPlan, ...] = ()
+        error = None
+        use = t.DECODE if slot.wanted else t.COUNT
+        try:
+            plans = tuple(
+                plan_rows(slot.definition, bitmaps[size * k :] or bitmaps)
+                for k in range(_IMAGES[kind])
+            )
+            if not any(plan.columns for plan in plans):
+                raise UnsupportedError("its images hold no column: nothing tells how many they are")
+            if slot.wanted and index not in self._readers:
+                self._readers[index] = TableReader(slot.definition, self._options)
+        except UnsupportedError as found:
+            error = found.at(table=str(slot.definition)).kept()
+            plans = ()
+            use = t.UNUSABLE if slot.wanted else t.SKIP
+        group = self._blocks.add(
+            plans,
+            bitmap=self.maps.keep_bytes(bitmaps),
+            length=len(bitmaps),
+            use=use,
+            shared_bits=shared_bits(slot.definition) if kind == t.PARTIAL_UPDATE else None,
+        )
+        self._groups.append(Group(group, index, kind, error))
+        first = self.maps.table[index, t.SLOT_GROUP + kind]
+        self._blocks.table[group, t.GROUP_NEXT] = first
+        self.maps.table[index, t.SLOT_GROUP + kind] = group
+
+    def _forget_groups(self) -> None:
+        """Groups are made anew as they are met: a log may name more of them than memory holds."""
+        self.flush()
+        self._blocks = Blocks()
+        self._images = BlockImages(self._blocks)
+        self._groups = []
+        self.maps.forget_groups()
+
+    # --- flushing ---------------------------------------------------------------------------------
+
+    def flush(self) -> None:
+        """Builds batches of all rows that were walked; needed before their buffer changes."""
+        for group in self._blocks.filled():
+            self._flush_group(group)
+
+    def take_flushed(self) -> list[Flushed]:
+        """The batches since the last call."""
+        taken, self.flushed = self.flushed, []
+        return taken
+
+    def _flush_group(self, index: int) -> None:
+        """Builds a group's rows in one batch, or in several where no array holds their text."""
+        group = self._groups[index]
+        row = self._blocks.table[index]
+        walked, capacity = int(row[t.GROUP_ROWS]), int(row[t.GROUP_CAPACITY])
+        reader = self._readers[group.slot]
+        rows = most = walked
+        place = len(self.flushed)
+        while rows := self._without_faulty(index, rows):
+            first = max(rows - most, 0)
+            spans = part(self._blocks.spans(index), first, rows)
+            try:
+                images = self._images.read(group, reader, self._buffer, first, rows)
+            except CellError as error:
+                self._refuse(span_of(spans, error.row), error, reader.definition)
+                continue
+            except BinlogError as error:  # of all of them together: more text than an array holds
+                most = (rows - first) // 2
+                if most == 0:
+                    self._refuse(spans[0], type(error)(error.reason), reader.definition)
+                    most = walked
+                continue
+            batch = changes_batch(
+                reader,
+                self._origin,
+                _OPERATIONS[group.kind],
+                spans,
+                self._session.transactions,
+                self._session.gtids,
+                images,
+            )
+            lossy = images[0].lossy + images[1].lossy
+            self.flushed.insert(place, Flushed(Changes(reader.definition, batch, lossy), spans))
+            self._blocks.keep(index, first)
+            rows = first
+        images_table = self._blocks.groups[1]
+        first = int(row[t.GROUP_IMAGE])
+        for image in range(first, first + int(row[t.GROUP_IMAGES])):
+            clear_masks(walked, capacity, image, images_table, self._blocks.arrays)
+        row[t.GROUP_ROWS] = 0
+        self._blocks.keep(index, 0)
+
+    def _without_faulty(self, index: int, rows: int) -> int:
+        owners = self._blocks.spans(index)[:, SPAN_TRANSACTION]
+        if not self._session.transactions[owners, FAULTY].any():
+            return rows
+        capacity = int(self._blocks.table[index, t.GROUP_CAPACITY])
+        left: int = drop_faulty(
+            capacity,
+            index,
+            self._blocks.groups,
+            self._blocks.arrays,
+            self._session.transactions,
+        )
+        return left
+
+    def _refuse(
+        self, span: npt.NDArray[np.int64], error: BinlogError, definition: TableDefinition
+    ) -> None:
+        """A value is wrong: its transaction is at fault, and the block is built without it."""
+        error.at(position=int(span[SPAN_POSITION]), table=str(definition))
+        kind = LOSSY_KEY if isinstance(error, LossyKeyError) else kind_of(error)
+        self._fault(int(span[SPAN_TRANSACTION]), kind, error, -1)
+
+    # --- counts -----------------------------------------------------------------------------------
+
+    @property
+    def count_of_counts(self) -> int:
+        """How many counts there are, to come back to."""
+        return int(self._state[t.COUNTS])
+
+    def forget_counts(self, count: int) -> None:
+        """Takes back all counts but the first `count`."""
+        self._state[t.COUNTS] = count
+
+    def take_counts(self, current: int) -> npt.NDArray[np.int64]:
+        """Counts (`COUNT_…`) since the last call; those of `current` are kept as well.
+
+        The open transaction `current` is transaction 0 from now on (−1: none is open).
+        """
+        used = int(self._state[t.COUNTS])
+        taken = self.counts[:used].copy()
+        kept = taken[taken[:, t.COUNT_TRANSACTION] == current] if current >= 0 else taken[:0]
+        self.counts[: len(kept)] = kept
+        self.counts[: len(kept), t.COUNT_TRANSACTION] = 0
+        self._state[t.COUNTS] = len(kept)
+        self.maps.renumber(current)
+        return taken

@@ -1,0 +1,182 @@
+"""The TABLE_MAPs of a segment: a slot for each distinct one, and which table id means which.
+
+Kernels look them up (`decoder.rows.grouping`); a map whose bytes were not seen before comes here,
+once, and once more behind each schema change: what its bytes do not tell may be another thing then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from decoder.errors import BinlogError
+from decoder.kernels.memory import load_u32, load_u48
+from decoder.model.definition import TableDefinition
+from decoder.rows.grouping import Maps, hash_cell
+from decoder.transactions.records import (
+    COUNT,
+    DECODE,
+    SLOT_BYTES,
+    SLOT_COLUMNS,
+    SLOT_FIELDS,
+    SLOT_GROUP,
+    SLOT_LENGTH,
+    SLOT_TABLE,
+    SLOT_USE,
+    UNUSABLE,
+)
+
+Parse = Callable[[], TableDefinition]
+"""Reads the definition out of the TABLE_MAP at hand; BinlogError where it cannot."""
+Name = Callable[[TableDefinition], TableDefinition]
+"""Gives what the TABLE_MAP at hand shows the names that it does not tell."""
+_READ_AHEAD = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One distinct TABLE_MAP: its table, or why it cannot be used; and whether it is wanted."""
+
+    definition: TableDefinition | None
+    error: BinlogError | None
+    wanted: bool
+
+
+class TableMaps:
+    """Grows with the distinct maps and table ids of a segment."""
+
+    def __init__(self, wanted: Callable[[str, str], bool] | None) -> None:
+        self._wanted = wanted
+        self._ids: npt.NDArray[np.int64] = np.full(256, -1, np.int64)
+        self._slot_of: npt.NDArray[np.int64] = np.zeros(256, np.int64)
+        self._owner_of: npt.NDArray[np.int64] = np.full(256, -1, np.int64)
+        self._used = 0
+        self.table: npt.NDArray[np.int64] = np.zeros((16, SLOT_FIELDS), np.int64)
+        self._known: npt.NDArray[np.uint8] = np.zeros(1 << 14, np.uint8)
+        self._known_length = 0
+        self.slots: list[Slot] = []
+        self.names: list[str] = []
+        self._name_index: dict[str, int] = {}
+        self._schema_changes = 0
+        self._read_by_bytes: dict[bytes, TableDefinition | BinlogError] = {}
+        self._slot_by_bytes: dict[tuple[bytes, TableDefinition | None], int] = {}
+
+    @property
+    def arrays(self) -> Maps:
+        """What the kernels take."""
+        return self._ids, self._slot_of, self.table, self._owner_of, self._known
+
+    def learn(
+        self,
+        buffer: npt.NDArray[np.uint8],
+        body: int,
+        end: int,
+        *,
+        id_size: int,
+        owner: int,
+        parse: Parse,
+        name: Name | None = None,
+    ) -> Slot:
+        """Gives the TABLE_MAP in `buffer[body:end]` to its transaction; parses it if it is new."""
+        table_id = load_u32(buffer, body) if id_size == 4 else load_u48(buffer, body)
+        content = bytes(buffer[body + id_size : end])
+        read = self._read(content, parse)
+        error = read if isinstance(read, BinlogError) else None
+        definition = None if isinstance(read, BinlogError) else read
+        if definition is not None and name is not None:
+            definition = name(definition)
+        index = self._slot_by_bytes.get((content, definition))
+        if index is None:
+            index = self._new_slot(content, definition, error)
+        self._assign(table_id, index, owner)
+        return self.slots[index]
+
+    def learn_anew_behind(self, schema_changes: int) -> None:
+        """Every TABLE_MAP comes here again if there were more schema changes since last time."""
+        if schema_changes != self._schema_changes:
+            self._schema_changes = schema_changes
+            self._ids[:] = -1
+            self._used = 0
+
+    def keep_bytes(self, content: bytes) -> int:
+        """Stores bytes that a kernel compares with, and returns where."""
+        start = self._known_length
+        needed = start + len(content) + _READ_AHEAD
+        if needed > len(self._known):
+            grown = np.zeros(2 * needed, np.uint8)
+            grown[:start] = self._known[:start]
+            self._known = grown
+        self._known[start : start + len(content)] = np.frombuffer(content, np.uint8)
+        self._known_length = start + len(content)
+        return start
+
+    def forget_groups(self) -> None:
+        """No slot has a group any more."""
+        self.table[:, SLOT_GROUP:] = -1
+
+    def renumber(self, open_transaction: int) -> None:
+        """Maps of that transaction belong to transaction 0 from now on, others to none."""
+        keep = (self._owner_of == open_transaction) & (open_transaction >= 0)
+        self._owner_of[:] = np.where(keep, 0, -1)
+
+    def _new_slot(
+        self, content: bytes, definition: TableDefinition | None, error: BinlogError | None
+    ) -> int:
+        slot = Slot(definition, error, definition is None or self._is_wanted(definition))
+        index = len(self.slots)
+        if index == len(self.table):
+            self.table = np.concatenate([self.table, np.zeros_like(self.table)])
+        use = UNUSABLE if slot.error else DECODE if slot.wanted else COUNT
+        columns = len(slot.definition.logged) if slot.definition else 0
+        self.table[index, SLOT_BYTES] = self.keep_bytes(content)
+        self.table[index, SLOT_LENGTH] = len(content)
+        self.table[index, SLOT_COLUMNS] = columns
+        self.table[index, SLOT_USE] = use
+        self.table[index, SLOT_TABLE] = self._name(slot)
+        self.table[index, SLOT_GROUP:] = -1
+        self.slots.append(slot)
+        self._slot_by_bytes[content, definition] = index
+        return index
+
+    def _read(self, content: bytes, parse: Parse) -> TableDefinition | BinlogError:
+        if content not in self._read_by_bytes:
+            try:
+                self._read_by_bytes[content] = parse()
+            except BinlogError as error:
+                self._read_by_bytes[content] = error.kept()
+        return self._read_by_bytes[content]
+
+    def _is_wanted(self, definition: TableDefinition) -> bool:
+        return self._wanted is None or self._wanted(definition.schema, definition.table)
+
+    def _name(self, slot: Slot) -> int:
+        """The number of the slot's table; −1 where its name could not be read."""
+        if slot.definition is None:
+            return -1
+        name = str(slot.definition)
+        if name not in self._name_index:
+            self._name_index[name] = len(self.names)
+            self.names.append(name)
+        return self._name_index[name]
+
+    def _assign(self, table_id: int, slot: int, owner: int) -> None:
+        if 2 * self._used >= len(self._ids):
+            self._rehash()
+        cell = hash_cell(self._ids, table_id)
+        self._used += int(self._ids[cell] < 0)
+        self._ids[cell] = table_id
+        self._slot_of[cell] = slot
+        self._owner_of[cell] = owner
+
+    def _rehash(self) -> None:
+        old = [array[self._ids >= 0] for array in (self._ids, self._slot_of, self._owner_of)]
+        size = 4 * len(self._ids)
+        self._ids = np.full(size, -1, np.int64)
+        self._slot_of = np.zeros(size, np.int64)
+        self._owner_of = np.full(size, -1, np.int64)
+        self._used = 0
+        for table_id, slot, owner in zip(*old, strict=True):
+            self._assign(int(table_id), int(slot), int(owner))

@@ -1,0 +1,377 @@
+"""Pass 5: rows events to the positions of their cells.
+
+`scan` goes over the events of a window once. It resolves TABLE_MAPs by comparing their bytes with
+those already known under the same id, finds the block that a rows event's rows belong to (by table
+map, kind of event and column bitmaps), and walks the rows into it. It is resumable: it returns to
+Python only for a table map or column bitmap that it has not seen, a full block, or a fault, and
+goes on where it was. `decoder.rows.cell_positions` then turns a block into cell positions, column
+by column.
+
+Every bound is checked here, so that column readers need not: a cell never reaches behind its event.
+Reads may run up to `SLACK` bytes behind the event, as a wide load does; never a position derived
+from them.
+
+The tables that the kernels work on are described in `decoder.transactions.records`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from decoder.constants import HEADER_LENGTH, EventType
+from decoder.framing.frames import END, OFFSET, POST_HEADER, TIMESTAMP, TYPE, VALID, table_id_size
+from decoder.kernels.memory import (
+    Array,
+    Bytes,
+    inline_kernel,
+    item,
+    kernel,
+    load_i64,
+    load_u8,
+    load_u16,
+    load_u32,
+    set_item,
+    shift_right_logical,
+    trailing_zeros,
+)
+from decoder.rows.grouping import Maps, find_group, find_map
+from decoder.rows.image_layout import (
+    FIRST,
+    FIXED_MASK,
+    LENGTH_MASK,
+    NULL_MASK,
+    PREFIX,
+    VARIABLE_BIT,
+    WIDTH,
+)
+from decoder.transactions.counting import cascades_of, count_rows
+from decoder.transactions.records import (
+    BLOCK_FULL,
+    DECODE,
+    DETAIL,
+    DONE,
+    EVENT,
+    FAULT,
+    GROUP_CAPACITY,
+    GROUP_IMAGE,
+    GROUP_IMAGES,
+    GROUP_ROWS,
+    GROUP_SHARED,
+    GROUP_SHARED_BITS,
+    GROUP_SPAN,
+    GROUP_SPANS,
+    GROUP_USE,
+    IMAGE_ANY,
+    IMAGE_BYTES,
+    IMAGE_FIRST_RUN,
+    IMAGE_LAST_MASK,
+    IMAGE_MASKS,
+    IMAGE_RUNS,
+    IMAGE_STARTS,
+    IMAGE_WIDTHS,
+    KIND_OF_TYPE,
+    NEW_TABLE_MAP,
+    ROW,
+    ROW_POSITION,
+    ROW_START,
+    ROWS_OVERRUN,
+    SLOT_TABLE,
+    SPAN_COMMITTED,
+    SPAN_END,
+    SPAN_FIRST_NUMBER,
+    SPAN_POSITION,
+    SPAN_TRANSACTION,
+    UNTOLD,
+    WALKS,
+)
+from decoder.transactions.state import COMMITTED, FAULTY
+
+Events = tuple[Array, Array, Array]
+"""The table of frames; the transaction and the file position of each event."""
+Groups = tuple[Array, Array, Array, Array]
+"""Groups, images, runs, widths."""
+Blocks = tuple[Array, Array, Array, Array]
+"""Starts of runs, NULL masks, "any NULL" by run, spans."""
+
+# What to do with each type of event: nothing, learn a TABLE_MAP, or walk rows of a kind.
+_NOTHING, _MAP, _FIRST_KIND = range(3)
+STEPS: npt.NDArray[np.int64] = np.full(256, _NOTHING, np.int64)
+STEPS[EventType.TABLE_MAP] = _MAP
+STEPS[list(KIND_OF_TYPE)] = _FIRST_KIND + np.array(list(KIND_OF_TYPE.values()))
+# The bytes of the fixed part, where FORMAT_DESCRIPTION has none since its server does not write it.
+USUAL_POST_HEADERS: npt.NDArray[np.int64] = np.where(STEPS == _NOTHING, 0, 8)
+USUAL_POST_HEADERS[EventType.WRITE_ROWS :] = np.where(STEPS[EventType.WRITE_ROWS :], 10, 0)
+CONSTANTS = (STEPS, USUAL_POST_HEADERS)
+"""What `scan` needs to know of types of events: what to do, the usual bytes of the fixed part."""
+_MICROSECONDS = 1_000_000
+_NOWHERE = 1 << 40
+"""A position behind every event."""
+_START_MASK = 0x7FFFFFFF
+"""Starts are int32; one behind an overrun, which may be 4 GB further, is stored but never read."""
+
+
+@kernel
+def scan(
+    buffer: Bytes,
+    stop: int,
+    events: Events,
+    transactions: Array,
+    maps: Maps,
+    groups: Groups,
+    blocks: Blocks,
+    counts: Array,
+    constants: tuple[Array, Array],
+    state: Array,
+) -> int:
+    """Goes over the events `state[EVENT]` to `stop`; returns what it needs, DONE at the end.
+
+    `constants`: `CONSTANTS`.
+    """
+    steps, usual = constants
+    table, owners, _ = events
+    for event in range(state[EVENT], stop):
+        step = item(steps, table[TYPE, event])
+        if step == _NOTHING or table[VALID, event] == 0:
+            continue
+        state[EVENT] = event
+        owner = item(owners, event)
+        post_header = table[POST_HEADER, event] or item(usual, table[TYPE, event])
+        if step == _MAP:
+            body = table[OFFSET, event] + HEADER_LENGTH
+            slot = find_map(buffer, body, table[END, event], owner, post_header, maps)
+            if slot < 0:
+                return NEW_TABLE_MAP
+            count_rows(counts, state, (owner, maps[2][slot, SLOT_TABLE], UNTOLD), 0, (0, 0))
+        elif state[WALKS] and transactions[owner, FAULTY] == 0:
+            kind = step - _FIRST_KIND
+            header = (kind, post_header)
+            result = _scan_rows(
+                buffer, event, header, events, transactions, maps, groups, blocks, counts, state
+            )
+            if result != DONE:
+                return result
+        state[ROW_START] = 0
+    state[EVENT] = stop
+    return DONE
+
+
+@kernel
+def _scan_rows(
+    buffer: Bytes,
+    event: int,
+    header: tuple[int, int],
+    events: Events,
+    transactions: Array,
+    maps: Maps,
+    groups: Groups,
+    blocks: Blocks,
+    counts: Array,
+    state: Array,
+) -> int:
+    """Walks one rows event, from where it was left when its block was full."""
+    kind, post_header = header
+    table, owners, positions = events
+    body = table[OFFSET, event] + HEADER_LENGTH
+    end = table[END, event]
+    owner = item(owners, event)
+    result, slot, group, start = find_group(
+        buffer, body, end, owner, kind, post_header, maps, groups[0], state
+    )
+    if result != DONE or group < 0:
+        return result
+    time = transactions[owner, COMMITTED]
+    if time < 0:
+        time = table[TIMESTAMP, event] * _MICROSECONDS
+    if state[ROW_POSITION] != item(positions, event):
+        state[ROW_POSITION] = item(positions, event)
+        state[ROW] = 0
+    if state[ROW_START]:
+        start = state[ROW_START]
+    first_row = state[ROW]
+    first_in_block = groups[0][group, GROUP_ROWS]
+    start = _walk_rows(buffer, start, end, group, groups, blocks, state)
+    if groups[0][group, GROUP_ROWS] > first_in_block:
+        origin = (state[ROW_POSITION], time, owner, first_row)
+        _add_span(group, origin, groups[0], blocks[3])
+    cascades = cascades_of(load_u16(buffer, body + table_id_size(post_header)))
+    counted = (owner, maps[2][slot, SLOT_TABLE], cascades)
+    count_rows(counts, state, counted, state[ROW] - first_row, (state[ROW_POSITION], first_row))
+    if start < 0:
+        state[DETAIL] = ROWS_OVERRUN
+        return FAULT
+    if start < end:
+        state[ROW_START] = start
+        state[DETAIL] = group
+        return BLOCK_FULL
+    return DONE
+
+
+# --- rows ----------------------------------------------------------------------------------------
+
+
+@inline_kernel
+def _walk_rows(
+    buffer: Bytes,
+    start: int,
+    end: int,
+    group: int,
+    groups: Groups,
+    blocks: Blocks,
+    state: Array,
+) -> int:
+    """Walks rows until the event's end or a full block: where it stopped, or −1 for an overrun."""
+    table, images, runs, widths = groups
+    starts, masks, any_null, _ = blocks
+    capacity = table[group, GROUP_CAPACITY]
+    row: int = table[group, GROUP_ROWS]
+    keeps = int(table[group, GROUP_USE] == DECODE)
+    first_image = table[group, GROUP_IMAGE]
+    image_count = table[group, GROUP_IMAGES]
+    shared = table[group, GROUP_SHARED]
+    number: int = state[ROW]
+    position = start
+    while position < end and row < capacity:
+        for image in range(first_image, first_image + image_count):
+            if shared >= 0 and image > first_image:
+                set_item(starts, shared + row, position)
+                position = _step_over_shared(buffer, position, table[group, GROUP_SHARED_BITS])
+            position = _walk_image(
+                buffer,
+                position,
+                end,
+                row,
+                capacity,
+                image,
+                images,
+                runs,
+                widths,
+                starts,
+                masks,
+                any_null,
+            )
+            if position > end:
+                first_row = table[group, GROUP_ROWS]
+                _clear_rows(first_row, row, capacity, first_image, image_count, images, masks)
+                return -1
+        row += keeps
+        number += 1
+    table[group, GROUP_ROWS] = row
+    state[ROW] = number
+    return position
+
+
+@inline_kernel
+def _add_span(group: int, origin: tuple[int, int, int, int], table: Array, spans: Array) -> None:
+    """Notes where the rows come from that were added to a block last."""
+    position, committed, owner, first_number = origin
+    span = table[group, GROUP_SPAN] + table[group, GROUP_SPANS]
+    spans[span, SPAN_END] = table[group, GROUP_ROWS]
+    spans[span, SPAN_POSITION] = position
+    spans[span, SPAN_COMMITTED] = committed
+    spans[span, SPAN_TRANSACTION] = owner
+    spans[span, SPAN_FIRST_NUMBER] = first_number
+    table[group, GROUP_SPANS] += 1
+
+
+@inline_kernel
+def _step_over_shared(buffer: Bytes, position: int, bits: int) -> int:
+    """Where the image after begins, behind what both images of a partial update share.
+
+    Layout (MySQL sql/rpl_record.cc, `unpack_row`): options (length-encoded: 0, or 1 for partial
+    JSON), and with partial JSON a bitmap with a bit for each JSON column of the table. What is
+    none of them sends the walk behind the event's end.
+    """
+    options = load_u8(buffer, position)
+    if options == 0:
+        return position + 1
+    return position + 1 + bits if options == 1 else _NOWHERE
+
+
+@kernel
+def _clear_rows(
+    first: int,
+    last: int,
+    capacity: int,
+    first_image: int,
+    count: int,
+    images: Array,
+    masks: Array,
+) -> None:
+    """Takes back the NULL masks of an event's rows, the last of which was not walked to its end."""
+    for image in range(first_image, first_image + count):
+        for run in range(images[image, IMAGE_RUNS]):
+            start = images[image, IMAGE_MASKS] + run * capacity
+            masks[start + first : start + last + 1] = 0
+
+
+@inline_kernel
+def _walk_image(
+    buffer: Bytes,
+    start: int,
+    end: int,
+    row: int,
+    capacity: int,
+    image: int,
+    images: Array,
+    runs: Array,
+    widths: Array,
+    starts: Array,
+    masks: Array,
+    any_null: Array,
+) -> int:
+    """Walks one image and stores where its runs start: where it ends, behind `end` if it cannot."""
+    size: int = images[image, IMAGE_BYTES]
+    position = start + size
+    if position > end:
+        return position
+    first_run = images[image, IMAGE_FIRST_RUN]
+    count = images[image, IMAGE_RUNS]
+    cell = images[image, IMAGE_STARTS] + row
+    has_null = _has_null(buffer, start, size, images[image, IMAGE_LAST_MASK])
+    if not has_null:
+        for run in range(first_run, first_run + count):
+            set_item(starts, cell, position & _START_MASK)
+            cell += capacity
+            position += runs[run, WIDTH]
+            prefix = runs[run, PREFIX]
+            if position + prefix > end:
+                return end + 1
+            position += prefix + (load_u32(buffer, position) & runs[run, LENGTH_MASK])
+        return position
+    mask_cell = images[image, IMAGE_MASKS] + row
+    for k in range(count):
+        run = first_run + k
+        set_item(starts, cell, position & _START_MASK)
+        cell += capacity
+        first = runs[run, FIRST]
+        nulls = shift_right_logical(load_i64(buffer, start + (first >> 3)), first & 7)
+        nulls &= runs[run, NULL_MASK]
+        position += runs[run, WIDTH]
+        if nulls:
+            set_item(masks, mask_cell + k * capacity, nulls)
+            any_null[images[image, IMAGE_ANY] + k] |= nulls
+            fixed = nulls & runs[run, FIXED_MASK]
+            while fixed:
+                column = images[image, IMAGE_WIDTHS] + first + trailing_zeros(fixed)
+                position -= item(widths, column)
+                fixed &= fixed - 1
+        if nulls & runs[run, VARIABLE_BIT] == 0:
+            prefix = runs[run, PREFIX]
+            if position + prefix > end:
+                return end + 1
+            position += prefix + (load_u32(buffer, position) & runs[run, LENGTH_MASK])
+    return position
+
+
+@inline_kernel
+def _has_null(buffer: Bytes, start: int, size: int, last_mask: int) -> bool:
+    """Whether a NULL bit is set; `last_mask` leaves the bits of columns in the last 8 bytes."""
+    found: int = 0
+    position = start
+    while size > 8:
+        found |= load_i64(buffer, position)
+        position += 8
+        size -= 8
+    found |= load_i64(buffer, position) & last_mask
+    return bool(found != 0)

@@ -1,0 +1,222 @@
+"""The first events of a file: what identifies it and says how the rest is written."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
+
+from decoder.constants import CHECKSUM_LENGTH, HEADER_LENGTH, MAGIC, EventFlag, EventType
+from decoder.errors import BinlogError, ChecksumError, TruncatedError
+from decoder.events.event import Event
+from decoder.events.format_description import FormatDescriptionEvent
+from decoder.events.format_descriptor import DESCRIPTORS, descriptor_of, read_descriptor
+from decoder.events.gtid import GtidEvent
+from decoder.events.header import EventHeader
+from decoder.events.layout import V4, Layout, first_layout
+from decoder.events.mariadb_gtid import MariadbGtidEvent
+from decoder.events.mariadb_gtid_list import MariadbGtidListEvent
+from decoder.events.previous_gtids import PreviousGtidsEvent
+from decoder.events.registry import parse
+from decoder.framing.frames import frame
+from decoder.kernels.crc32 import HEAD
+from decoder.segments.framer import FLAGS_POSITION, has_in_use_flag, magic_fault
+
+_ALWAYS_PREVIOUS_GTIDS = (5, 7, 0)
+_GTIDS = (
+    *(EventType.GTID, EventType.GTID_TAGGED, EventType.ANONYMOUS_GTID, EventType.MARIADB_GTID),
+    EventType.MARIADB_GTID_LIST,
+)
+_FIRST = 50
+"""Events of transactions at the beginning that are looked at: listing files must stay quick."""
+_BETWEEN_TRANSACTIONS = (
+    *(EventType.FORMAT_DESCRIPTION, EventType.PREVIOUS_GTIDS),
+    *(EventType.MARIADB_BINLOG_CHECKPOINT, EventType.HEARTBEAT, EventType.HEARTBEAT_V2),
+    *(EventType.ROTATE, EventType.STOP, EventType.INCIDENT),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FirstTransactions:
+    """What the beginning of a file tells of its transactions.
+
+    `gtid`: of the first one (None: it has none); `copied`: whether the server has any of them from
+    elsewhere, where they were committed before. `committed`: when the first one was committed at
+    its first server, in microseconds since 1970 (None: not logged, as before MySQL 8.0).
+    """
+
+    gtid: str | None
+    copied: bool = False
+    committed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A file's FORMAT_DESCRIPTION, and what it says of the transactions before it.
+
+    `incarnation` identifies the file beyond its name: a hash of FORMAT_DESCRIPTION and
+    PREVIOUS_GTIDS with the in-use flag cleared, for closing the file clears it.
+    `previous_gtids` is of PREVIOUS_GTIDS or MariaDB's GTID_LIST (the last of every domain and
+    server), None where it has neither. `first` is None where nothing of a transaction was read.
+    """
+
+    incarnation: str
+    description: FormatDescriptionEvent
+    previous_gtids: str | None
+    first: FirstTransactions | None = None
+
+    @property
+    def relay(self) -> bool:
+        """Whether a replica wrote it as a relay log."""
+        return EventFlag.RELAY_LOG in self.description.flags
+
+    @property
+    def restarted(self) -> bool:
+        """Whether the server started with this file, instead of going on from the one before."""
+        return self.description.created != 0
+
+
+def read_head(data: bytes) -> Head:
+    """The head of a file of which `data` is the beginning.
+
+    Raises BinlogError for what is no binary log or is damaged; TruncatedError where `data` ends
+    before the head does. A version 3 file without START_V3 is identified by its first event.
+    """
+    fault = magic_fault(data[: len(MAGIC)])
+    if fault is not None:
+        raise fault
+    cleared = bytearray(data)
+    if has_in_use_flag(data):
+        cleared[FLAGS_POSITION] &= 0xFF ^ EventFlag.BINLOG_IN_USE
+    log = data[len(MAGIC) :]
+    layout = first_layout(log)
+    first = _event(bytes(cleared), len(MAGIC), layout)
+    description = read_descriptor(descriptor_of(log, len(MAGIC)), len(MAGIC))
+    if log[4] not in DESCRIPTORS:
+        header = EventHeader.parse(memoryview(log), 0, len(MAGIC), layout.version)
+        description = replace(description, header=header)
+    digest = hashlib.sha256(first)
+    previous = None
+    if layout.version == V4.version:
+        _verify_description(first, description)
+        second = _previous_gtids(bytes(cleared), len(MAGIC) + len(first), description)
+        if second is not None:
+            raw, event = second
+            digest.update(raw)
+            previous = str(event.gtid_set)
+    if layout.version != V4.version:
+        return Head(digest.hexdigest()[:32], description, None)
+    behind = _Behind(bytes(cleared), len(MAGIC) + len(first), description)
+    if previous is None and description.mariadb:
+        previous = behind.gtid_list()
+    return Head(digest.hexdigest()[:32], description, previous, behind.first_transactions())
+
+
+@dataclass(frozen=True, slots=True)
+class _Behind:
+    """The events behind FORMAT_DESCRIPTION, as far as they were read; damage is for others."""
+
+    data: bytes
+    position: int
+    description: FormatDescriptionEvent
+
+    def gtid_list(self) -> str | None:
+        """What MariaDB's GTID_LIST says, if it is among the events before transactions."""
+        for event in self._events():
+            if event is None or isinstance(event, MariadbGtidListEvent):
+                return None if event is None else ",".join(event.gtids)
+        return None
+
+    def first_transactions(self) -> FirstTransactions | None:
+        """What the first event of a transaction says, and those of the transactions behind it."""
+        events = islice(self._events(), _FIRST)
+        found = [event for event in events if not isinstance(event, MariadbGtidListEvent)]
+        if not found:
+            return None
+        first = found[0]
+        gtid = first.gtid if isinstance(first, GtidEvent | MariadbGtidEvent) else None
+        committed = first.original_commit_timestamp if isinstance(first, GtidEvent) else None
+        return FirstTransactions(gtid, any(map(_is_copied, found)), committed)
+
+    def _events(self) -> Iterator[Event | None]:
+        """GTID_LIST, the GTIDs, and None where another event is of a transaction."""
+        position = self.position
+        try:
+            while position + HEADER_LENGTH <= len(self.data):
+                header = EventHeader.parse(memoryview(self.data), position, position)
+                end = position + header.size
+                if end > len(self.data) or header.type == EventType.MARIADB_START_ENCRYPTION:
+                    return
+                if header.type in _GTIDS:
+                    stop = end - self.description.checksum_length
+                    body = memoryview(self.data)[position + HEADER_LENGTH : stop]
+                    yield parse(body, header, self.description)
+                elif header.type not in _BETWEEN_TRANSACTIONS:
+                    yield None
+                position = end
+        except BinlogError:
+            return  # bronze reads the whole file, and finds it
+
+
+def _is_copied(event: Event | None) -> bool:
+    """Whether a transaction was committed elsewhere before: from MySQL 8.0 on its GTID tells."""
+    if not isinstance(event, GtidEvent):
+        return False
+    return event.original_commit_timestamp != event.immediate_commit_timestamp
+
+
+def read_description(events: bytes) -> FormatDescriptionEvent:
+    """How the events of a segment, its preamble or a file are laid out, by what they start with."""
+    position = len(MAGIC) if events[: len(MAGIC)] == MAGIC else 0
+    return read_descriptor(descriptor_of(events[position:], position), position)
+
+
+def _verify_description(event: bytes, description: FormatDescriptionEvent) -> None:
+    """Framing verifies it only if it takes the version for one that has checksums."""
+    if description.has_own_checksum:
+        stored = int.from_bytes(event[-CHECKSUM_LENGTH:], "little")
+        if zlib.crc32(event[:-CHECKSUM_LENGTH]) != stored:
+            raise ChecksumError(
+                "the checksum does not match",
+                position=description.position,
+                event_type=description.name,
+            )
+
+
+def _previous_gtids(
+    data: bytes, position: int, description: FormatDescriptionEvent
+) -> tuple[bytes, PreviousGtidsEvent] | None:
+    version_has_it = description.version >= _ALWAYS_PREVIOUS_GTIDS and not description.mariadb
+    if len(data) == position and not version_has_it:
+        return None
+    header = EventHeader.parse(memoryview(data), position, position)
+    if header.type != EventType.PREVIOUS_GTIDS:
+        if len(data) - position >= header.size:
+            _event(data, position, V4, checksum=bool(description.checksum_length))
+        return None
+    raw = _event(data, position, V4, checksum=bool(description.checksum_length))
+    body = raw[HEADER_LENGTH : len(raw) - description.checksum_length]
+    event = parse(memoryview(body), header, description)
+    return (raw, event) if isinstance(event, PreviousGtidsEvent) else None
+
+
+def _event(data: bytes, position: int, layout: Layout, *, checksum: bool = False) -> bytes:
+    """An event's bytes, its checksum verified."""
+    header = EventHeader.parse(memoryview(data), position, position, layout.version)
+    content = data[position : position + header.size]
+    if len(content) < header.size:
+        raise TruncatedError(
+            "the file ends inside this event", position=position, event_type=header.name
+        )
+    window = np.zeros(HEAD + len(content), np.uint8)
+    window[HEAD:] = np.frombuffer(content, np.uint8)
+    frames = frame(
+        window, HEAD, len(window), base=position - HEAD, checksum=checksum, layout=layout
+    )
+    if frames.fault is not None:
+        raise frames.fault
+    return content

@@ -1,0 +1,238 @@
+"""The few events of a segment that stand for all of it where only definitions are looked for.
+
+An excerpt has every TABLE_MAP that differs from the one before it under the same table id, every
+statement that may change tables (each TABLE_MAP counts as new after one), and what shows which
+transactions they are of: each one's first event, BEGIN and last event. It also has the segment's
+first event, the first one of its last transaction, and what says how events are laid out.
+
+`SegmentDecoder` decodes it as if it were the segment (`content`), and finds the same definitions,
+the same statements that may change tables, and the same last transaction. An excerpt may have more
+than is needed, never less: where that cannot be promised, there is none, as where transactions are
+compressed, where one was never ended, and where too much would be in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+
+import numpy as np
+import numpy.typing as npt
+
+from decoder.constants import MAGIC, EventType as T
+from decoder.errors import UnsupportedError
+from decoder.events.format_descriptor import DESCRIPTORS
+from decoder.framing.frames import table_id_size
+from decoder.kernels.memory import Array, Bytes, kernel, load_u8
+from decoder.model.definition import TableDefinition
+from decoder.rows.grouping import Maps, find_map
+from decoder.rows.table_maps import TableMaps
+from decoder.segments.framer import Window
+from decoder.transactions.boundaries import Statement, text_of_query
+
+LIMIT = 1 << 18
+"""Bytes of events beyond which there is no excerpt: most of the segment would be in it."""
+
+Events = Sequence[tuple[int, bytes]]
+"""Whole events, each with its position in the file, in order."""
+
+_PASSED, _ALWAYS, _MAP, _QUERY, _OPAQUE = range(5)
+_INTEREST: npt.NDArray[np.int64] = np.full(256, _PASSED, np.int64)
+_INTEREST[[*DESCRIPTORS, T.MARIADB_QUERY_COMPRESSED, T.EXECUTE_LOAD_QUERY]] = _ALWAYS
+_INTEREST[T.TABLE_MAP], _INTEREST[T.QUERY] = _MAP, _QUERY
+_INTEREST[T.TRANSACTION_PAYLOAD] = _OPAQUE
+_BEGINS = (Statement.BEGIN, Statement.XA_START)
+# SET STATEMENT … FOR is MariaDB's, with any statement after it.
+_WORDS = (b"CREATE", b"ALTER", b"DROP", b"RENAME", b"TRUNCATE", b"SET")
+_WORD_TABLE: npt.NDArray[np.uint8] = np.zeros((len(_WORDS), 9), np.uint8)
+for _row, _text in enumerate(_WORDS):
+    _WORD_TABLE[_row, 0] = len(_text)
+    _WORD_TABLE[_row, 1 : 1 + len(_text)] = np.frombuffer(_text, np.uint8)
+_SIZE = slice(9, 13)
+"""Of an event, in its header."""
+
+
+class Excerpt:
+    """Takes in a segment's windows, in order; `events` is its excerpt then."""
+
+    def __init__(self) -> None:
+        self._events: dict[int, bytes] = {}
+        self._size = 0
+        self._possible = True
+        self._maps = TableMaps(None)
+        self._changes = 0
+        self._empty = True
+        self._last: dict[int, bytes] = {}
+        self._owners: Set[int] = set()
+        self._open = -1
+        self._head: dict[int, bytes] = {}
+
+    @property
+    def events(self) -> Events | None:
+        """The excerpt; None where there is none, and the whole segment must be read."""
+        found = sorted({**self._events, **self._last}.items())
+        size = sum(len(event) for _, event in found)
+        return found if self._possible and size <= LIMIT and all(map(_is_whole, found)) else None
+
+    def add(self, window: Window) -> None:
+        """Take in the events that come next."""
+        self._possible = self._possible and not self._cuts_off(window)
+        wanted = self._of_interest(window) if self._possible else None
+        if wanted is None or not self._possible:
+            return
+        wanted[0] |= self._empty
+        self._empty = False
+        marks = window.marks
+        owners = {int(start) for start in np.unique(marks.start[wanted]) if start >= 0}
+        if self._open in owners:
+            self._keep(self._head)
+        opening = (marks.starts != 0) | np.isin(marks.statement, _BEGINS)
+        owners |= self._owners
+        framing = np.isin(marks.start, list(owners)) & (opening | (marks.ends != 0))
+        self._keep(_events(window, wanted | framing))
+        self._note_open(window, opening)
+        self._owners = owners & {self._open}
+        self._possible = self._size <= LIMIT
+
+    def _cuts_off(self, window: Window) -> bool:
+        """Return True where a transaction starts while one is open, which is then never ended.
+
+        Whether it does may depend on any event of the one before (see
+        `decoder.transactions.boundaries`).
+        """
+        marks = window.marks
+        is_open = np.append(self._open >= 0, (marks.start[:-1] >= 0) & (marks.ends[:-1] == 0))
+        return bool(((marks.starts != 0) & is_open).any())
+
+    def _of_interest(self, window: Window) -> npt.NDArray[np.bool_]:
+        """Which events show a definition, or may change one."""
+        frames, count = window.frames, len(window)
+        found = np.zeros(count, np.bool_)
+        columns = frames.type, frames.body, frames.end, frames.post_header, window.marks.statement
+        event = 0
+        while (
+            event := next_of_interest(
+                window.buffer, columns, event, (_INTEREST, _WORD_TABLE), self._maps.arrays
+            )
+        ) < count:
+            interest = _INTEREST[frames.type[event]]
+            if interest == _OPAQUE or self._size > LIMIT:
+                self._possible = False
+                break
+            if interest == _MAP:
+                self._learn(window, event)
+            else:
+                self._changes += 1
+                self._maps.learn_anew_behind(self._changes)
+            found[event] = True
+            event += 1
+        return found
+
+    def _learn(self, window: Window, event: int) -> None:
+        frames = window.frames
+        body, end = int(frames.body[event]), int(frames.end[event])
+        id_size = table_id_size(int(frames.post_header[event]))
+        if body + id_size <= end:
+            self._maps.learn(
+                window.buffer, body, end, id_size=id_size, owner=0, parse=_only_compared
+            )
+
+    def _note_open(self, window: Window, opening: npt.NDArray[np.bool_]) -> None:
+        """Note what is needed of the last transaction if something in the next window is wanted."""
+        marks = window.marks
+        starts = np.flatnonzero(marks.starts)
+        if len(starts):
+            self._last = _events(window, starts[-1:])
+        start = -1 if marks.ends[-1] else int(marks.start[-1])
+        if start != self._open:
+            self._open, self._head = start, {}
+        if start >= 0:
+            self._head |= _events(window, opening & (marks.start == start))
+
+    def _keep(self, events: Mapping[int, bytes]) -> None:
+        self._size += sum(len(events[new]) for new in events.keys() - self._events.keys())
+        self._events |= events
+
+
+def content(events: Events, start: int) -> tuple[bytes, dict[int, int]]:
+    """What `SegmentDecoder` takes as the content of a segment that begins at `start`; and by the
+    positions that its results then have, those of the events in the file."""
+    head = MAGIC if start == 0 else b""
+    places = {start: start}
+    at = start + len(head)
+    for position, event in events:
+        places[at] = position
+        at += len(event)
+    return head + b"".join(event for _, event in events), places
+
+
+def _events(window: Window, chosen: npt.NDArray[np.generic]) -> dict[int, bytes]:
+    """The events at these indices, or for which a mask is True, by position."""
+    listed = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen
+    starts = (window.ends - window.frames.size)[listed].tolist()
+    return dict(zip(starts, map(window.event, listed.tolist()), strict=True))
+
+
+def _is_whole(placed: tuple[int, bytes]) -> bool:
+    """Return False for an event that was too large to be held: only its start is there."""
+    event = placed[1]
+    return int.from_bytes(event[_SIZE], "little") == len(event)
+
+
+def _only_compared() -> TableDefinition:
+    raise UnsupportedError("a TABLE_MAP is only compared here, not read")
+
+
+@kernel
+def next_of_interest(
+    buffer: Bytes,
+    columns: tuple[Array, Array, Array, Array, Array],
+    event: int,
+    constants: tuple[Array, Array],
+    maps: Maps,
+) -> int:
+    """The first event from `event` on that is of interest; the number of events if there is none.
+
+    `columns`: type, body, end, length of the fixed part, what a QUERY is.
+    """
+    types, bodies, ends, post_headers, statements = columns
+    interests, words = constants
+    while event < len(types):
+        interest = interests[types[event]]
+        body, end, post_header = bodies[event], ends[event], post_headers[event]
+        if interest == _MAP:
+            if find_map(buffer, body, end, 0, post_header, maps) < 0:
+                return event
+        elif interest == _QUERY:
+            statement = statements[event]
+            known = statement != Statement.OTHER and statement != Statement.NONE
+            if not known and _may_change_tables(buffer, body, end, post_header, words):
+                return event
+        elif interest != _PASSED:
+            return event
+        event += 1
+    return event
+
+
+@kernel
+def _may_change_tables(buffer: Bytes, body: int, end: int, post_header: int, words: Array) -> bool:
+    """Return False where the text begins with a word after which no table is changed.
+
+    It is compared as bytes: in every charset that a client may have, letters of ASCII are
+    themselves. What begins with anything else (a comment, white space) may change tables.
+    """
+    text = text_of_query(buffer, body, end, post_header)
+    if text < 0 or text >= end:
+        return True
+    first = load_u8(buffer, text) & 0xDF
+    if first < 65 or first > 90:
+        return True
+    for row in range(words.shape[0]):
+        length = words[row, 0]
+        same = text + length <= end
+        k = 0
+        while same and k < length:
+            same = (load_u8(buffer, text + k) & 0xDF) == words[row, 1 + k]
+            k += 1
+        if same:
+            return True
+    return False

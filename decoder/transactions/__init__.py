@@ -1,0 +1,17 @@
+"""Events to transactions: boundaries, statements, GTIDs, faults."""
+
+from __future__ import annotations
+
+__all__ = [
+    "boundaries",
+    "control_events",
+    "counting",
+    "event_window",
+    "faults",
+    "input_errors",
+    "records",
+    "savepoints",
+    "state",
+    "statements",
+    "summaries",
+]

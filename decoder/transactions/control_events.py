@@ -1,0 +1,262 @@
+"""The few events that Python looks at: format, statements, tagged GTIDs, and what is not decoded.
+
+`Attention.look` is called for each event that `Session.enter` listed, in order. What it learns goes
+to the session, the log of statements, and as faults to its caller.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from decoder.constants import EventType, event_name
+from decoder.errors import BinlogError, ChecksumError, MalformedError, UnsupportedError
+from decoder.events.event import Event
+from decoder.events.format_description import FormatDescriptionEvent
+from decoder.events.format_descriptor import DESCRIPTORS, describe, descriptors, read_descriptor
+from decoder.events.gtid import GtidEvent
+from decoder.events.header import EventHeader
+from decoder.events.mariadb_gtid import MariadbGtidExtraFlag
+from decoder.events.query import QueryEvent
+from decoder.events.query_compressed import QueryCompressedEvent
+from decoder.events.registry import parse
+from decoder.events.table_map import TableMapEvent
+from decoder.events.unknown import UnknownEvent
+from decoder.events.xa_prepare import XaPrepareEvent
+from decoder.framing.frames import BODY, END, OFFSET, SIZE, TYPE, VALID, header_of
+from decoder.model.definition import TableDefinition
+from decoder.transactions.boundaries import WORDS, Statement, classify_text
+from decoder.transactions.event_window import Window
+from decoder.transactions.faults import INCIDENT, STATEMENT_DML, UNDECODABLE, UNSUPPORTED, kind_of
+from decoder.transactions.savepoints import Place, Savepoints
+from decoder.transactions.state import COMMITTED, ORIGINAL, START, Session
+from decoder.transactions.statements import StatementLog, excerpt, is_dml, savepoint_name
+from decoder.transactions.summaries import Told
+from decoder.transactions.xa import decided, prepared
+
+Report = Callable[[Window, int, str, BinlogError, bool], None]
+"""(window, event, kind, error, whether the transaction's TABLE_MAPs tell all tables it touches)."""
+
+_T = EventType
+_ROWS = frozenset(
+    int(kind)
+    for kind in EventType
+    if kind.name.endswith(("_ROWS", "_ROWS_V1", "_ROWS_COMPRESSED", "_ROWS_COMPRESSED_V1"))
+)
+_LOADS = (*(_T.LOAD, _T.NEW_LOAD, _T.CREATE_FILE, _T.EXEC_LOAD, _T.EXECUTE_LOAD_QUERY),)
+_WITHOUT_EFFECT = MariadbGtidExtraFlag.START_ALTER | MariadbGtidExtraFlag.ROLLBACK_ALTER
+"""`binlog_alter_two_phase=ON` logs an ALTER twice; only its COMMIT ALTER changes a table."""
+
+_STATEMENT_CACHE = (5, 5)
+"""From this version on, changes that cannot be rolled back are in groups of their own."""
+
+
+class Attention:
+    """Looks at single events; holds the FORMAT_DESCRIPTION in force."""
+
+    def __init__(
+        self,
+        session: Session,
+        statements: StatementLog,
+        ordinal: int,
+        report: Report,
+        next_row: Callable[[int], int],
+    ) -> None:
+        self.description: FormatDescriptionEvent | None = None
+        self._descriptors: list[tuple[int, bytes]] = []
+        self.told = Told()
+        self._session = session
+        self._statements = statements
+        self._ordinal = ordinal
+        self._report = report
+        self._next_row = next_row
+        self.lacks_statement_cache = False
+        self._savepoints = Savepoints()
+
+    def look(self, window: Window, event: int) -> None:
+        """Deals with one event; whatever is wrong with it is reported."""
+        code = int(window.table[TYPE, event])
+        if not window.table[VALID, event]:
+            error = ChecksumError("the checksum does not match")
+            self._report(window, event, UNDECODABLE, error, code in _ROWS)
+            return
+        try:
+            _HANDLERS.get(code, Attention._unsupported)(self, window, event)
+        except BinlogError as error:
+            self._report(window, event, kind_of(error), error, False)
+
+    def parse(self, window: Window, event: int) -> Event:
+        """The event as an object; BinlogError where its bytes are not one."""
+        header = self._header(window, event)
+        if self.description is None:
+            raise header.malformed("no FORMAT_DESCRIPTION stands before it")
+        body, end = int(window.table[BODY, event]), int(window.table[END, event])
+        return parse(memoryview(window.buffer.data)[body:end], header, self.description)
+
+    def begin(self, descriptor: bytes) -> None:
+        """Takes in what says how the first events are laid out, if it is not among them."""
+        self.description = read_descriptor(descriptor, 0)
+        self._descriptors.append((0, descriptor))
+
+    def descriptor_at(self, position: int) -> bytes:
+        """The event that says how those from a position of the file on are laid out."""
+        before = [event for start, event in self._descriptors if start <= position]
+        return before[-1] if before else b""
+
+    def parse_table_map(self, window: Window, event: int) -> TableDefinition:
+        """The definition in a TABLE_MAP."""
+        found = self.parse(window, event)
+        if not isinstance(found, TableMapEvent):
+            raise MalformedError("it is no TABLE_MAP")
+        return found.definition
+
+    def keep_current(self, current: int) -> None:
+        """Transaction `current` is 0 from now on, all others are forgotten."""
+        self.told = self.told.only(current)
+        if self._savepoints.transaction == current:
+            self._savepoints.transaction = 0
+        else:
+            self._savepoints = Savepoints()
+
+    # --- one kind of event each -------------------------------------------------------------------
+
+    def _describe(self, window: Window, event: int) -> None:
+        header = self._header(window, event)
+        if self.description and header.type not in descriptors(self.description.binlog_version):
+            raise header.malformed("version 4 of the format has no such event")
+        offset, size = int(window.table[OFFSET, event]), int(window.table[SIZE, event])
+        body = memoryview(window.buffer.data)[int(window.table[BODY, event]) : offset + size]
+        self.description = describe(body, header)
+        if _server_number(self.description.server_version) < _STATEMENT_CACHE:
+            self.lacks_statement_cache = True
+        content = bytes(window.buffer[offset : offset + size])
+        self._descriptors.append((int(window.position[event]), content))
+
+    def _header(self, window: Window, event: int) -> EventHeader:
+        return header_of(window.table, event, int(window.position[event]))
+
+    def _short_gtid(self, window: Window, event: int) -> None:
+        self.parse(window, event)  # raises: the kernel lists only those that end too early
+        raise MalformedError("its number is missing")
+
+    def _tagged_gtid(self, window: Window, event: int) -> None:
+        found = self.parse(window, event)
+        if not isinstance(found, GtidEvent):
+            raise MalformedError("it is no GTID")
+        transaction = int(window.transaction[event])
+        self._session.set_gtid(transaction, found.gtid)
+        row = self._session.transactions[transaction]
+        if found.immediate_commit_timestamp is not None:
+            row[COMMITTED] = found.immediate_commit_timestamp
+        if found.original_commit_timestamp is not None:
+            row[ORIGINAL] = found.original_commit_timestamp
+
+    def _incident(self, window: Window, event: int) -> None:
+        error = UnsupportedError("changes were lost on the way to the log (an INCIDENT)")
+        self._report(window, event, INCIDENT, error, False)
+
+    def _load(self, window: Window, event: int) -> None:
+        if window.table[TYPE, event] == _T.EXECUTE_LOAD_QUERY:
+            found = self.parse(window, event)
+            if isinstance(found, QueryEvent):
+                self._log(window, event, found)
+        error = UnsupportedError("LOAD DATA is logged as a statement, not as rows")
+        self._report(window, event, STATEMENT_DML, error, False)
+
+    def _unsupported(self, window: Window, event: int) -> None:
+        code = int(window.table[TYPE, event])
+        found = self.parse(window, event)
+        if isinstance(found, UnknownEvent):
+            found.require_ignorable()
+        error = UnsupportedError(f"{event_name(code)} is not decoded yet")
+        self._report(window, event, UNSUPPORTED, error, code in _ROWS)
+
+    def _query(self, window: Window, event: int) -> None:
+        found = self.parse(window, event)
+        if not isinstance(found, QueryEvent):
+            raise MalformedError("it is no QUERY")
+        statement = int(window.statement[event])
+        if statement in (Statement.SAVEPOINT, Statement.ROLLBACK_TO):
+            self._savepoint(window, event, found.query, undone=statement == Statement.ROLLBACK_TO)
+        elif statement not in (Statement.XA_START, Statement.XA_END):
+            if statement in (Statement.XA_COMMIT, Statement.XA_ROLLBACK):
+                transaction = int(window.transaction[event])
+                self.told.xa.setdefault(transaction, decided(found.query, statement))
+            self._statement(window, event, found)
+
+    def _xa_prepare(self, window: Window, event: int) -> None:
+        found = self.parse(window, event)
+        if not isinstance(found, XaPrepareEvent):
+            raise MalformedError("it is no XA_PREPARE")
+        self.told.xa[int(window.transaction[event])] = prepared(found)
+
+    def _query_compressed(self, window: Window, event: int) -> None:
+        """MariaDB compresses statements, but no BEGIN, COMMIT or SAVEPOINT, which it makes itself.
+
+        (`THD::binlog_query` compresses; `log_bin_compress_min_len` is at least 10.)
+        """
+        found = self.parse(window, event)
+        if not isinstance(found, QueryCompressedEvent):
+            raise MalformedError("it is no QUERY_COMPRESSED")
+        text = np.frombuffer(bytearray(found.query.encode()), np.uint8)
+        if classify_text(text, 0, len(text), WORDS) != Statement.OTHER:
+            raise MalformedError(f"it is compressed, which no server does: {excerpt(found.query)}")
+        self._statement(window, event, found)
+
+    def _statement(self, window: Window, event: int, query: QueryEvent) -> None:
+        if (query.status.gtid_flags_extra or 0) & _WITHOUT_EFFECT:
+            return
+        self._log(window, event, query)
+        if window.statement[event] not in (Statement.OTHER, Statement.NONE):
+            return
+        if is_dml(query.query, in_transaction=not window.ends[event]):
+            reason = f"a change of rows is logged as a statement: {excerpt(query.query)}"
+            self._report(window, event, STATEMENT_DML, UnsupportedError(reason), False)
+
+    def _log(self, window: Window, event: int, query: QueryEvent) -> None:
+        transaction = int(window.transaction[event])
+        row = self._session.transactions[transaction]
+        self._statements.add(
+            query,
+            lsn=self._ordinal << 40 | int(row[START]),
+            gtid=self._session.gtid(transaction),
+            committed_at=int(row[COMMITTED]),
+        )
+
+    def _savepoint(self, window: Window, event: int, query: str, *, undone: bool) -> None:
+        transaction, position = int(window.transaction[event]), int(window.position[event])
+        savepoints = self._savepoints.of(transaction)
+        name = savepoint_name(query)
+        row = self._next_row(position) if window.inner else None
+        if not undone:
+            size = 0 if window.inner else int(window.table[SIZE, event])
+            savepoints.set(name, Place(position + size, row))
+            return
+        try:
+            rows = savepoints.undone(name, Place(position, row), query)
+        except UnsupportedError as error:
+            self._report(window, event, UNSUPPORTED, error, True)
+        else:
+            self.told.undone.setdefault(transaction, []).append(rows)
+
+
+def _server_number(version: str) -> tuple[int, ...]:
+    """The first two numbers of a server's version."""
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:2])
+
+
+_HANDLERS: Mapping[int, Callable[[Attention, Window, int], None]] = {
+    **dict.fromkeys(DESCRIPTORS, Attention._describe),
+    _T.QUERY: Attention._query,
+    _T.MARIADB_QUERY_COMPRESSED: Attention._query_compressed,
+    _T.GTID: Attention._short_gtid,
+    _T.ANONYMOUS_GTID: Attention._short_gtid,
+    _T.MARIADB_GTID: Attention._short_gtid,
+    _T.GTID_TAGGED: Attention._tagged_gtid,
+    _T.XA_PREPARE: Attention._xa_prepare,
+    _T.INCIDENT: Attention._incident,
+    **dict.fromkeys(_LOADS, Attention._load),
+}
+"""The handler of each event type. Functions, since bound methods would make a reference cycle."""

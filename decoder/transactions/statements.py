@@ -1,0 +1,148 @@
+"""QUERY events as rows of `statements`, and which of them are DML that is logged as text.
+
+A row-based log holds DML as rows events; where the text of one stands in their place
+(`binlog_format=STATEMENT`, or MIXED), its effect on rows is not in the log.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pyarrow as pa
+
+from decoder.columns.arrays import nullable_integers, strings
+from decoder.columns.charsets import charset_of
+from decoder.constants import EventFlag
+from decoder.errors import UnsupportedError
+from decoder.events.query import QueryEvent
+from decoder.model import schemas
+
+_SPACE = r"\s|/\*(?!!).*?\*/|--[^\n]*\n|\#[^\n]*\n"
+_IGNORED = rf"(?:{_SPACE}|/\*!\d*|\*/|\()*"
+_SETTINGS = r"(?:set\s+statement\b.*?\bfor\b)?"
+"""MariaDB's, for the statement behind it alone."""
+_DML = re.compile(
+    rf"{_IGNORED}{_SETTINGS}{_IGNORED}"
+    r"(?:insert|update|delete|replace|load|call|with|select|do|handler|import)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+# What a versioned comment holds may have been left out by the server: it tells nothing here.
+_DDL = re.compile(
+    rf"(?:{_SPACE})*(?:create|alter|drop|truncate|rename|grant|revoke|analyze|optimize|repair|flush"
+    r"|set|install|uninstall|reset|release|xa|lock|unlock|use|change|start|stop|check|cache)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_CHANGES_TABLES = re.compile(
+    # Behind a comment it may be any word: which comments are code depends on the server. The word
+    # may follow the version at once (`/*!80000CREATE`).
+    r"\s*(?:(?:/\*|--|\#|set\s+statement\b).*)?(?:create|alter|drop|rename|truncate)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_SAVEPOINT = re.compile(
+    _IGNORED + r"(?:savepoint|rollback\s+(?:work\s+)?to(?:\s+savepoint)?)\s+(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_EXCERPT = 120
+
+
+def is_dml(query: str, *, in_transaction: bool) -> bool:
+    """Whether a statement may change rows: DML, or inside of a BEGIN anything but known DDL."""
+    if _DML.match(query):
+        return True
+    return in_transaction and not _DDL.match(query)
+
+
+def may_change_tables(query: str) -> bool:
+    """Whether the first word may be one that changes tables; cheap, and never wrongly no."""
+    return _CHANGES_TABLES.match(query) is not None
+
+
+def savepoint_name(query: str) -> str:
+    """The name in SAVEPOINT or ROLLBACK TO, which is compared without regard to case."""
+    match = _SAVEPOINT.match(query)
+    name = (match[1] if match else query).strip("; \t\r\n")
+    quote = name[:1]
+    if quote in ("`", '"') and name.endswith(quote) and len(name) > 1:
+        name = name[1:-1].replace(2 * quote, quote)
+    return name.lower()
+
+
+def excerpt(query: str) -> str:
+    """The start of a statement, for a message."""
+    text = " ".join(query[: 2 * _EXCERPT].split())
+    return text if len(text) <= _EXCERPT else text[:_EXCERPT] + "…"
+
+
+class StatementLog:
+    """The statements of a segment that were not taken yet; `schema_changes` counts all there were
+    that may have changed tables."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._rows: list[dict[str, Any]] = []
+        self.schema_changes = 0
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def truncate(self, length: int) -> None:
+        """Forgets the statements behind the first `length`."""
+        del self._rows[length:]
+
+    def add(self, event: QueryEvent, *, lsn: int, gtid: str | None, committed_at: int) -> None:
+        """Notes a statement; `committed_at` is its transaction's, −1 where that is not logged."""
+        self.schema_changes += may_change_tables(event.query)
+        status = event.status
+        began = event.timestamp * 1_000_000
+        fraction = status.microseconds if status.microseconds is not None else status.hrnow
+        ddl_xid = status.ddl_xid if status.ddl_xid is not None else status.xid
+        self._rows.append(
+            {
+                "__lsn": lsn,
+                "__pos": event.position,
+                "file": self._file,
+                "committed_at": committed_at if committed_at >= 0 else began,
+                "gtid": gtid,
+                "schema": event.schema or None,
+                "query": event.query,
+                "error_code": event.error_code,
+                "thread_id": event.thread_id,
+                "sql_mode": _signed(status.sql_mode),
+                "charset": _charset(status.client_collation),
+                "connection_charset": _charset(status.connection_collation),
+                "server_charset": _charset(status.server_collation),
+                "time_zone": status.time_zone,
+                "executed_at": began + (fraction or 0),
+                "ddl_xid": _signed(ddl_xid),
+                "explicit_defaults_for_timestamp": status.explicit_defaults_for_timestamp,
+                "thread_specific": bool(event.flags & EventFlag.THREAD_SPECIFIC),
+            }
+        )
+
+    def take(self) -> pa.RecordBatch | None:
+        """The statements since the last call; None where there are none."""
+        if not self._rows:
+            return None
+        columns = [
+            _column([row[field.name] for row in self._rows], field.type)
+            for field in schemas.STATEMENTS
+        ]
+        self._rows = []
+        return pa.RecordBatch.from_arrays(columns, schema=schemas.STATEMENTS)
+
+
+def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
+    return strings(values) if pa.types.is_string(kind) else nullable_integers(values, kind)
+
+
+def _signed(value: int | None) -> int | None:
+    """An unsigned 64-bit number in the signed column that it has."""
+    return value - (1 << 64) if value is not None and value >> 63 else value
+
+
+def _charset(collation: int | None) -> str | None:
+    try:
+        return None if collation is None else charset_of(collation)
+    except UnsupportedError:
+        return None

@@ -1,0 +1,159 @@
+"""The table of transactions to a batch of `decoder.model.schemas.TRANSACTIONS`, in whole
+columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from decoder.columns.arrays import integers, repeated, strings
+from decoder.model import schemas
+from decoder.transactions.cascades import cascade_columns
+from decoder.transactions.records import COUNT_ROWS, COUNT_TABLE, COUNT_TRANSACTION
+from decoder.transactions.row_spans import RowSpan, spans_by_place
+from decoder.transactions.state import (
+    BYTES,
+    COMMITTED,
+    GTID,
+    GTID_LENGTH,
+    HAS_XID,
+    ORIGINAL,
+    PREPARED,
+    ROLLED_BACK,
+    SECOND,
+    SERVER,
+    START,
+    STOP,
+    XID,
+)
+from decoder.transactions.xa import Xa
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class Told:
+    """What single events tell about transactions, by transaction.
+
+    `undone`: what ROLLBACK TO took back; `xa`: what it is to an XA transaction.
+    """
+
+    undone: dict[int, list[RowSpan]] = field(default_factory=dict)
+    xa: dict[int, Xa] = field(default_factory=dict)
+
+    def of(self, transactions: int) -> Told:
+        """A copy of what is told about the first ones."""
+        return Told(
+            {index: list(rows) for index, rows in self.undone.items() if index < transactions},
+            {index: xa for index, xa in self.xa.items() if index < transactions},
+        )
+
+    def only(self, transaction: int) -> Told:
+        """What is told about that one, which is transaction 0 from now on (−1: none)."""
+        return Told(
+            {0: self.undone[transaction]} if transaction in self.undone else {},
+            {0: self.xa[transaction]} if transaction in self.xa else {},
+        )
+
+
+def transactions_batch(
+    rows: Integers,
+    gtids: npt.NDArray[np.uint8],
+    *,
+    file: str,
+    ordinal: int,
+    counts: Integers | None,
+    names: list[str],
+    told: Told,
+) -> pa.RecordBatch:
+    """One row for each of `rows` (of the table of transactions).
+
+    `counts`: rows of `COUNT_…`, tables as indexes of `names`; None where rows were not walked.
+    """
+    lsn = (ordinal << 40) | rows[:, START]
+    ended = rows[:, STOP] >= 0
+    committed = np.where(rows[:, COMMITTED] >= 0, rows[:, COMMITTED], rows[:, SECOND] * 1_000_000)
+    original = np.where(rows[:, ORIGINAL] >= 0, rows[:, ORIGINAL], committed)
+    columns = [
+        integers(lsn),
+        repeated(file, len(rows)),
+        integers(rows[:, START]),
+        _nullable(rows[:, STOP], ended),
+        _texts(rows, gtids),
+        _nullable(rows[:, XID], rows[:, HAS_XID] > 0),
+        integers(rows[:, SERVER]),
+        integers(committed).cast(schemas.TIMESTAMP),
+        integers(original).cast(schemas.TIMESTAMP),
+        _counts(len(rows), counts, names),
+        integers(rows[:, BYTES]),
+        _nullable(lsn, ended & (rows[:, PREPARED] == 0)),
+        *_rolled_back(rows, told.undone),
+        *cascade_columns(len(rows), counts),
+        _of_each(len(rows), {index: xa.name for index, xa in told.xa.items()}),
+        _of_each(len(rows), {index: xa.end for index, xa in told.xa.items()}),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schemas.TRANSACTIONS)
+
+
+def _nullable(values: Integers, valid: npt.NDArray[np.bool_]) -> pa.Array:
+    validity = pa.py_buffer(np.packbits(valid, bitorder="little"))
+    data = pa.py_buffer(values.tobytes())
+    return pa.Array.from_buffers(pa.int64(), len(values), [validity, data])
+
+
+def _texts(rows: Integers, gtids: npt.NDArray[np.uint8]) -> pa.Array:
+    """GTIDs. They mostly stand in `gtids` one behind the other, as an Arrow array has them."""
+    lengths = rows[:, GTID_LENGTH]
+    named = lengths > 0
+    offsets = np.zeros(len(rows) + 1, np.int32)
+    np.cumsum(lengths, out=offsets[1:])
+    starts = rows[named, GTID]
+    first = int(starts[0]) if len(starts) else 0
+    if not np.array_equal(starts - first, offsets[:-1][named]):
+        return _scattered_texts(rows, gtids)
+    data = gtids[first : first + int(offsets[-1])].tobytes()
+    validity = pa.py_buffer(np.packbits(named, bitorder="little").tobytes())
+    buffers = [validity, pa.py_buffer(offsets.tobytes()), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.string(), len(rows), buffers)
+
+
+def _scattered_texts(rows: Integers, gtids: npt.NDArray[np.uint8]) -> pa.Array:
+    spans = zip(rows[:, GTID].tolist(), rows[:, GTID_LENGTH].tolist(), strict=True)
+    values = [bytes(gtids[at : at + length]).decode() if length else None for at, length in spans]
+    return strings(values)
+
+
+def _counts(length: int, counts: Integers | None, names: list[str]) -> pa.Array:
+    """A map from table to rows for each transaction."""
+    if counts is None:
+        return pa.nulls(length, schemas.TABLE_COUNTS)
+    counts = counts[(counts[:, COUNT_ROWS] > 0) & (counts[:, COUNT_TABLE] >= 0)]
+    width = len(names) + 1
+    owners = counts[:, COUNT_TRANSACTION] * width + counts[:, COUNT_TABLE]
+    keys, index = np.unique(owners, return_inverse=True)
+    totals = np.zeros(len(keys), np.int64)
+    np.add.at(totals, index.reshape(-1), counts[:, COUNT_ROWS])
+    offsets = np.searchsorted(keys, np.arange(length + 1) * width).astype(np.int32)
+    tables = strings(names).take(integers(keys % width))
+    return pa.MapArray.from_arrays(integers(offsets), tables, integers(totals))
+
+
+def _of_each(length: int, texts: Mapping[int, str]) -> pa.Array:
+    """The texts of some of `length` rows."""
+    if not texts:
+        return pa.nulls(length, pa.string())
+    return strings([texts.get(index) for index in range(length)])
+
+
+def _rolled_back(rows: Integers, undone: Mapping[int, list[RowSpan]]) -> list[pa.Array]:
+    """What was rolled back, by positions and by rows of payloads."""
+    whole = np.flatnonzero(rows[:, ROLLED_BACK] > 0).tolist()
+    found = {
+        **undone,
+        **{index: [RowSpan(int(rows[index, START]), int(rows[index, STOP]))] for index in whole},
+    }
+    return spans_by_place(len(rows), found)

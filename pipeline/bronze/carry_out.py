@@ -1,0 +1,167 @@
+"""Carrying out one batch of bronze: its steps, each a commit that may be repeated."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pipeline.bronze.batch_plan import FilePlan, from_body
+from pipeline.bronze.files import FileRow, read_files, write_files
+from pipeline.bronze.ingest import (
+    Ciphers,
+    clear_in_use_flags,
+    commit_segments,
+    still_as_planned,
+    stretches_of,
+    write_all,
+)
+from pipeline.bronze.tables import segments_table
+from pipeline.lake import Ledger
+from pipeline.lake.delta_log.conditions import equal
+from pipeline.lake.files.target_writer import Written
+from pipeline.lake.ledger.ledger import Plan
+from pipeline.lake.starting import Spark
+from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.tables.tables import Tables
+from pipeline.observe import Progress
+from pipeline.observe.progress import Task
+from pipeline.settings import Settings
+from pipeline.source import GtidSet
+from pipeline.source.logs.encrypted import find_ciphers, read_keys
+from pipeline.spark.engine import Engine, engine_of
+
+Identity = tuple[str, str]
+"""A file's name and incarnation."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Committed:
+    """The segments of one file that a batch brought: where they end, how many, their GTIDs, and
+    the events in each by type."""
+
+    end: int
+    segments: int
+    gtids: Sequence[str]
+    events: Sequence[Mapping[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a batch did, and all of the source's files as it left them."""
+
+    number: int
+    counts: Mapping[str, int]
+    files: tuple[FileRow, ...]
+
+
+def carry_out(
+    spark: Spark, settings: Settings, ledger: Ledger, plan: Plan, progress: Progress
+) -> Done:
+    """Do what the plan says, as far as it is not done, and finish it."""
+    files, part_size, limit = from_body(plan.body)
+    lake = settings.layout
+    tables = tables_of(spark, lake)
+    committed = _committed(tables, plan, files)
+    if not committed and any(file.cuts for file in files):
+        planned = sum(file.row.ingested_upto - file.start.position for file in files)
+        engine = engine_of(spark, settings, planned)
+        # Not in the plan, which would keep secrets in the ledger.
+        encrypted = ((file.row.path, file.codec) for file in files if file.cuts)
+        ciphers = find_ciphers(encrypted, read_keys(settings.encryption))
+        with progress.task("bronze: ingesting", planned, "bytes") as task:
+            written = _write(engine, tables, plan, files, part_size, limit, ciphers, task)
+        commit_segments(tables, plan.source, plan.batch, written)
+        committed = _committed(tables, plan, files)
+    clear_in_use_flags(tables, plan.source, files, batch=plan.batch)
+    rows = [_row_after(file, committed) for file in files]
+    after = _updated(read_files(spark, lake, plan.source), rows)
+    write_files(spark, lake, plan.source, after, batch=plan.batch)
+    counts = {
+        "files": len(files),
+        "bytes": sum(_reached(file, committed) - file.start.position for file in files),
+        "segments": sum(found.segments for found in committed.values()),
+    }
+    ledger.finish(plan, {**counts, "events": _events(committed.values())})
+    return Done(plan.batch, counts, tuple(after))
+
+
+def _write(
+    engine: Engine,
+    tables: Tables,
+    plan: Plan,
+    files: Sequence[FilePlan],
+    part_size: int,
+    limit: int,
+    ciphers: Ciphers,
+    progress: Task,
+) -> list[Written]:
+    """Write the segments; without those of files that changed or vanished since the plan."""
+    table = segments_table(tables.lake)
+    folder = tables.folder(table)
+
+    def write(files: Sequence[FilePlan]) -> list[Written]:
+        stretches = stretches_of(files, plan.batch, limit, part_size, ciphers)
+        return write_all(engine, folder, table, stretches, progress)
+
+    try:
+        return write(files)
+    except Exception:
+        left = still_as_planned(engine, files, ciphers)
+        if len(left) == len(files):
+            raise
+        return write(left)
+
+
+def _committed(
+    tables: Tables, plan: Plan, files: Sequence[FilePlan]
+) -> Mapping[Identity, _Committed]:
+    """The segments of each file that this batch has really brought, by whichever run."""
+    if not any(file.cuts for file in files):
+        return {}
+    mine = equal("source", plan.source) & equal("batch", plan.batch) & equal("part", 0)
+    columns = ["file", "incarnation", "end_pos", "gtids", "events"]
+    found: dict[Identity, list[dict[str, Any]]] = {}
+    for row in tables.read(segments_table(tables.lake), mine, columns).to_pylist():
+        found.setdefault((row["file"], row["incarnation"]), []).append(row)
+    return {
+        identity: _Committed(
+            max(row["end_pos"] for row in rows),
+            len(rows),
+            [row["gtids"] for row in rows if row["gtids"] is not None],
+            [dict(row["events"]) for row in rows],
+        )
+        for identity, rows in found.items()
+    }
+
+
+def _events(committed: Iterable[_Committed]) -> dict[str, int]:
+    """How many events of each type the batch brought."""
+    found: Counter[str] = Counter()
+    for file in committed:
+        for events in file.events:
+            found.update(events)
+    return dict(sorted(found.items()))
+
+
+def _reached(file: FilePlan, committed: Mapping[Identity, _Committed]) -> int:
+    if not file.cuts:
+        return file.row.ingested_upto
+    found = committed.get((file.row.file, file.row.incarnation))
+    return found.end if found else file.start.position
+
+
+def _row_after(file: FilePlan, committed: Mapping[Identity, _Committed]) -> FileRow:
+    """The file's row, given what of it was really brought."""
+    row = file.row_after(_reached(file, committed))
+    found = committed.get((row.file, row.incarnation))
+    if found is None or row.gtids is None:
+        return row
+    return replace(row, gtids=str(GtidSet.of(row.gtids, *found.gtids)))
+
+
+def _updated(before: Sequence[FileRow], after: Sequence[FileRow]) -> list[FileRow]:
+    rows = {(row.file, row.incarnation): row for row in before}
+    rows |= {(row.file, row.incarnation): row for row in after}
+    return sorted(rows.values(), key=lambda row: row.ordinal)

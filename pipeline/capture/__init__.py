@@ -1,1 +1,0 @@
-"""A live server's binary logs, landed byte for byte in a folder: `binlake capture`."""

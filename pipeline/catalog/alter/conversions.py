@@ -1,0 +1,321 @@
+"""What MODIFY and CHANGE make of the values that are there, where that is certain.
+
+A conversion is a text that gold reads (`pipeline.gold.schema.convert`): a word, and its number
+behind a colon. None: every value stays as it is. Where MySQL's result depends on what the log does
+not hold, or is not known to be what gold would compute, `UnknownConversionError` tells why, and the
+table is held.
+
+Source: `Field::store` and `get_copy_func` of MySQL's `sql/field.cc` and `sql/field_conv.cc`; every
+pair that is allowed here is compared with a server in
+tests/integration/catalog/test_conversions.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from decoder.columns.registry import reader
+from decoder.constants import BINARY_COLLATION, ColumnType as T
+from decoder.errors import UnsupportedError
+from decoder.model.definition import ColumnDefinition
+from pipeline.catalog.alter import logical_conversions, text_conversions, time_conversions
+from pipeline.catalog.ddl.conversion_mode import (
+    CAST,
+    INSTANT,
+    LOCAL,
+    NUMBER,
+    RINT,
+    ROUND,
+    ROUNDED,
+    ConversionMode,
+    UnknownConversionError,
+)
+
+_Rule = Callable[[ColumnDefinition, ColumnDefinition, ConversionMode], "str | None"]
+
+_WIDTHS = {T.TINY: 1, T.SHORT: 2, T.INT24: 3, T.LONG: 4, T.LONGLONG: 8}
+_INTEGER_DIGITS = 20
+"""Characters of the longest integer, with its sign."""
+_PLAIN_DIGITS = 6
+"""Digits behind its point that a decimal may have and be printed without an exponent."""
+_MOST_DECIMAL_DIGITS = 38
+"""Of Delta's decimals; longer ones are text."""
+
+
+def conversion(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    """How values of `old` become those of `new`, or None where they stay as they are."""
+    if old.nullable and not new.nullable:
+        mode.require_strict("it becomes NOT NULL")
+    try:
+        kinds = reader(old, mode.options).arrow_type, reader(new, mode.options).arrow_type
+    except UnsupportedError as error:
+        raise UnknownConversionError(str(error)) from error
+    rule = _RULES.get((_family(old), _family(new)))
+    if rule is None:
+        raise UnknownConversionError(f"{old.type.name} becomes {new.type.name}")
+    found = rule(old, new, mode)
+    if found is None and kinds[0] != kinds[1]:
+        found = CAST
+    return None if found == CAST and kinds[0] == kinds[1] else found
+
+
+def same_value(old: ColumnDefinition, new: ColumnDefinition) -> bool:
+    """Whether every expression over a column gives what it gave before the column was changed."""
+    if old.type in _WIDTHS and new.type in _WIDTHS:
+        return not (old.unsigned or new.unsigned)  # ZEROFILL, which no table map tells, would show
+    lengthened = new.length >= old.length and new.length_bytes >= old.length_bytes
+    appended = new.labels[: len(old.labels)] == old.labels
+    wider = new.precision if old.type is T.NEWDECIMAL and new.precision > old.precision else 0
+    return (
+        lengthened
+        and appended
+        and replace(
+            new,
+            name=old.name,
+            nullable=old.nullable,
+            visible=old.visible,
+            length=old.length,
+            length_bytes=old.length_bytes,
+            precision=old.precision if wider else new.precision,
+            labels=old.labels,
+            collation=old.collation,
+        )
+        == old
+    )
+
+
+def _family(column: ColumnDefinition) -> str:
+    if column.logical is not None:
+        return column.logical.value.lower()
+    found = _FAMILIES.get(column.type, "")
+    return "binary" if found == "text" and column.collation == BINARY_COLLATION else found
+
+
+_FAMILIES = {
+    **dict.fromkeys(_WIDTHS, "integer"),
+    T.NEWDECIMAL: "decimal",
+    **dict.fromkeys((T.FLOAT, T.DOUBLE), "real"),
+    **dict.fromkeys((T.STRING, T.VAR_STRING, T.VARCHAR, T.BLOB), "text"),
+    **dict.fromkeys((T.TINY_BLOB, T.MEDIUM_BLOB, T.LONG_BLOB), "text"),
+    **dict.fromkeys((T.VARCHAR_COMPRESSED, T.BLOB_COMPRESSED), "text"),
+    T.ENUM: "enum",
+    T.SET: "set",
+    **dict.fromkeys((T.DATE, T.NEWDATE), "date"),
+    **dict.fromkeys((T.DATETIME, T.DATETIME2), "datetime"),
+    **dict.fromkeys((T.TIMESTAMP, T.TIMESTAMP2), "timestamp"),
+    **dict.fromkeys((T.TIME, T.TIME2), "time"),
+    T.YEAR: "year",
+    T.BIT: "bit",
+    T.JSON: "json",
+    T.GEOMETRY: "geometry",
+    T.VECTOR: "vector",
+}
+
+
+def _range(column: ColumnDefinition) -> tuple[int, int]:
+    bits = column.length if column.type is T.BIT else 8 * _WIDTHS[column.type]
+    if column.unsigned or column.type is T.BIT:
+        return 0, (1 << bits) - 1
+    return -(1 << bits - 1), (1 << bits - 1) - 1
+
+
+def _to_integer(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    """From integers and bits."""
+    (low, high), (new_low, new_high) = _range(old), _range(new)
+    if low < new_low or high > new_high:
+        mode.require_strict("its range becomes smaller")
+    return CAST
+
+
+def _year_to_integer(
+    _old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode
+) -> str | None:
+    if new.type is T.TINY:
+        mode.require_strict("its range becomes smaller")
+    return CAST
+
+
+def _integer_to_decimal(
+    old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode
+) -> str | None:
+    _require_delta_decimal(new)
+    if len(str(_range(old)[1])) > new.precision - new.scale or (new.unsigned and not old.unsigned):
+        mode.require_strict("its range becomes smaller")
+    return CAST
+
+
+def _integer_to_real(
+    old: ColumnDefinition, new: ColumnDefinition, _mode: ConversionMode
+) -> str | None:
+    _require_bare(new)
+    exact = _WIDTHS[old.type] <= _WIDTHS[T.LONG]
+    if not exact and (old.unsigned or new.type is T.FLOAT):
+        raise UnknownConversionError(f"{old.type.name} becomes {new.type.name}, which rounds")
+    rounds = not exact or (new.type is T.FLOAT and old.type is T.LONG)
+    return ROUNDED if rounds else CAST
+
+
+def _integer_to_text(
+    old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode
+) -> str | None:
+    if old.unsigned:  # ZEROFILL, which no table map tells, would show
+        raise UnknownConversionError("an unsigned number becomes text")
+    if text_conversions.characters(new) < _INTEGER_DIGITS:
+        mode.require_strict("its length becomes smaller")
+    return CAST
+
+
+def _text_to_integer(
+    _old: ColumnDefinition, _new: ColumnDefinition, mode: ConversionMode
+) -> str | None:
+    mode.require_strict("text becomes a number")
+    return NUMBER
+
+
+def _text_to_decimal(
+    _old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode
+) -> str | None:
+    _require_delta_decimal(new)
+    mode.require_strict("text becomes a number")
+    return ROUNDED
+
+
+def _decimal_to_text(
+    old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode
+) -> str | None:
+    _require_delta_decimal(old)
+    if old.unsigned:  # ZEROFILL, as above
+        raise UnknownConversionError("an unsigned number becomes text")
+    if old.scale > _PLAIN_DIGITS:
+        raise UnknownConversionError("a number of many digits behind its point becomes text")
+    if text_conversions.characters(new) < old.precision + len("-0."):
+        mode.require_strict("its length becomes smaller")
+    return CAST
+
+
+def _require_delta_decimal(column: ColumnDefinition) -> None:
+    if column.precision > _MOST_DECIMAL_DIGITS:
+        raise UnknownConversionError(f"a number of {column.precision} digits is text in Delta")
+
+
+def _require_bare(column: ColumnDefinition) -> None:
+    if column.precision:
+        raise UnknownConversionError(f"{column.type.name} with digits rounds")
+
+
+def _decimal(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    same = (old.precision, old.scale) == (new.precision, new.scale)
+    if not same:
+        _require_delta_decimal(old)
+        _require_delta_decimal(new)
+    whole, new_whole = old.precision - old.scale, new.precision - new.scale
+    if new_whole < whole or (new.unsigned and not old.unsigned):
+        mode.require_strict("its range becomes smaller")
+    return ROUNDED if new.scale < old.scale else CAST
+
+
+def _decimal_to_integer(
+    old: ColumnDefinition, _new: ColumnDefinition, mode: ConversionMode
+) -> str | None:
+    _require_delta_decimal(old)
+    mode.require_strict("a decimal becomes an integer")
+    return ROUND
+
+
+def _decimal_to_real(
+    old: ColumnDefinition, new: ColumnDefinition, _mode: ConversionMode
+) -> str | None:
+    _require_delta_decimal(old)
+    _require_bare(new)
+    if new.type is T.FLOAT:
+        raise UnknownConversionError("a decimal becomes a FLOAT, which rounds twice")
+    return ROUNDED
+
+
+def _real(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    if (old.precision, old.scale) != (new.precision, new.scale):
+        _require_bare(new)
+    if new.unsigned and not old.unsigned:
+        mode.require_strict("its range becomes smaller")
+    if old.type is T.DOUBLE and new.type is T.FLOAT:
+        mode.require_strict("its range becomes smaller")
+        return ROUNDED
+    return CAST
+
+
+def _real_to_integer(
+    _old: ColumnDefinition, _new: ColumnDefinition, mode: ConversionMode
+) -> str | None:
+    mode.require_strict("a real number becomes an integer")
+    return RINT
+
+
+def _bits(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    if new.length < old.length:
+        mode.require_strict("its range becomes smaller")
+    if new.length == 1 and old.length > 1:
+        raise UnknownConversionError("a BIT becomes one bit")
+    return CAST
+
+
+def _same(_old: ColumnDefinition, _new: ColumnDefinition, _mode: ConversionMode) -> str | None:
+    return None
+
+
+def _geometry(old: ColumnDefinition, new: ColumnDefinition, _mode: ConversionMode) -> str | None:
+    if new.geometry_type not in (0, old.geometry_type):
+        raise UnknownConversionError("a geometry becomes one of another type")
+    return None
+
+
+_ADDRESSES = ("uuid", "inet4", "inet6")
+_RULES: dict[tuple[str, str], _Rule] = {
+    ("integer", "integer"): _to_integer,
+    ("bit", "integer"): _to_integer,
+    ("year", "integer"): _year_to_integer,
+    ("integer", "decimal"): _integer_to_decimal,
+    ("integer", "real"): _integer_to_real,
+    ("integer", "text"): _integer_to_text,
+    ("decimal", "decimal"): _decimal,
+    ("decimal", "integer"): _decimal_to_integer,
+    ("decimal", "real"): _decimal_to_real,
+    ("decimal", "text"): _decimal_to_text,
+    ("text", "integer"): _text_to_integer,
+    ("text", "decimal"): _text_to_decimal,
+    ("real", "real"): _real,
+    ("real", "integer"): _real_to_integer,
+    ("text", "text"): text_conversions.text,
+    ("binary", "binary"): text_conversions.binary,
+    ("text", "enum"): text_conversions.text_to_enum,
+    ("enum", "enum"): text_conversions.enum,
+    ("set", "set"): text_conversions.set_,
+    ("enum", "text"): text_conversions.labels_to_text,
+    ("set", "text"): text_conversions.labels_to_text,
+    ("date", "date"): _same,
+    ("date", "text"): time_conversions.date_to_text,
+    ("text", "date"): time_conversions.text_to_date,
+    ("date", "datetime"): time_conversions.date_to_datetime,
+    ("datetime", "date"): time_conversions.datetime_to_date,
+    ("datetime", "datetime"): time_conversions.instants,
+    ("datetime", "text"): time_conversions.date_to_text,
+    ("text", "datetime"): time_conversions.text_to_date,
+    ("timestamp", "timestamp"): time_conversions.instants,
+    ("datetime", "timestamp"): time_conversions.zoned(INSTANT),
+    ("timestamp", "datetime"): time_conversions.zoned(LOCAL),
+    ("time", "time"): time_conversions.time,
+    ("time", "text"): time_conversions.time_to_text,
+    ("year", "year"): _same,
+    ("bit", "bit"): _bits,
+    ("json", "json"): _same,
+    ("geometry", "geometry"): _geometry,
+    ("vector", "vector"): logical_conversions.vector,
+    ("binary", "vector"): logical_conversions.from_bytes,
+    **{(kind, kind): _same for kind in _ADDRESSES},
+    **{(kind, "text"): logical_conversions.to_text for kind in _ADDRESSES},
+    **{("text", kind): logical_conversions.from_text for kind in _ADDRESSES},
+    **{(kind, "binary"): logical_conversions.to_bytes for kind in _ADDRESSES},
+    **{("binary", kind): logical_conversions.from_bytes for kind in _ADDRESSES},
+    ("inet4", "inet6"): logical_conversions.mapped,
+}
+"""By family of both types; a pair that is not here is not certain."""

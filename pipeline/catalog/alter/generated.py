@@ -1,0 +1,176 @@
+"""What a generated column holds, where its expression makes that certain.
+
+Of a column that is added, in the rows that are there; of one that a server does not log, in a row
+whose other columns are known. The expression travels as JSON (see `expressions`); how what it gives
+is stored is a conversion (see `conversions`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from decoder.constants import BINARY_COLLATION, INSTANT_TYPES, INTEGER_BITS, ColumnType
+from decoder.model.definition import ColumnDefinition
+from pipeline.catalog.alter.text_conversions import characters
+from pipeline.catalog.ddl.actions import NewColumn
+from pipeline.catalog.ddl.charsets import charset_in
+from pipeline.catalog.ddl.conversion_mode import (
+    CAST,
+    CLAMP,
+    CLAMP_UNSIGNED,
+    CUT,
+    FITTING,
+    NEAREST,
+    ROUND,
+    ROUNDED,
+    RTRIM,
+    ConversionMode,
+    UnknownConversionError,
+)
+from pipeline.catalog.ddl.expression_reader import INTEGER_DIGITS, TEXT_TYPES, read_expression
+from pipeline.catalog.ddl.expressions import (
+    MOST_DIGITS,
+    Expression,
+    UnknownExpressionError,
+    as_number,
+    kind_of,
+    numeric,
+)
+from pipeline.catalog.ddl.lexer import Kind, Token
+
+_UNICODE = ("utf8mb4", "utf16", "utf16le", "utf32")
+_SESSION_FUNCTIONS = (
+    *("BENCHMARK", "CONNECTION_ID", "CURDATE", "CURRENT_DATE", "CURRENT_ROLE", "CURRENT_TIME"),
+    *("CURRENT_TIMESTAMP", "CURRENT_USER", "CURTIME", "DATABASE", "DATE_FORMAT", "DAYNAME"),
+    *("ENCRYPT", "FOUND_ROWS", "FROM_UNIXTIME", "GET_LOCK", "IS_FREE_LOCK", "IS_USED_LOCK"),
+    *("LAST_INSERT_ID", "LASTVAL", "LOAD_FILE", "LOCALTIME", "LOCALTIMESTAMP", "MASTER_GTID_WAIT"),
+    *("MASTER_POS_WAIT", "MONTHNAME", "NEXTVAL", "NOW", "RAND", "RANDOM_BYTES"),
+    *("RELEASE_ALL_LOCKS", "RELEASE_LOCK", "ROWNUM", "ROW_COUNT", "SCHEMA", "SESSION_USER"),
+    *("SETVAL", "SLEEP", "SYSDATE", "SYSTEM_USER", "SYS_GUID", "TO_CHAR", "UNIX_TIMESTAMP", "USER"),
+    *("UTC_DATE", "UTC_TIME", "UTC_TIMESTAMP", "UUID", "UUID_SHORT", "UUID_V4", "UUID_V7"),
+    "VERSION",
+)
+"""Of which a VIRTUAL column may have another value each time that it is read."""
+
+
+def generated(
+    column: NewColumn, table: Iterable[ColumnDefinition], mode: ConversionMode
+) -> tuple[str, str]:
+    """The expression of an added column as JSON, and how what it gives is stored.
+
+    `table` are the columns that it can be of. Raises `UnknownExpressionError`.
+    """
+    found = _read(column.expression, table, mode)
+    try:
+        return json.dumps(found.tree, ensure_ascii=False), _stored(found, column, mode)
+    except UnknownConversionError as error:
+        raise UnknownExpressionError(str(error)) from error
+
+
+def recomputed(
+    column: ColumnDefinition,
+    expression: Sequence[Token],
+    table: Iterable[ColumnDefinition],
+    mode: ConversionMode,
+) -> tuple[str, str]:
+    """The same of a column that MariaDB has computed for a row in a session of any mode.
+
+    What does not fit is an error in a strict session, and the nearest value in any other.
+    """
+    found = _read(expression, table, mode)
+    if found.kind == "text" and (
+        column.type in INTEGER_BITS or column.type is ColumnType.NEWDECIMAL
+    ):
+        found = numeric(found)
+    return json.dumps(found.tree, ensure_ascii=False), _nearest(found, column)
+
+
+def depends_on_session(expression: Sequence[Token], table: Mapping[str, ColumnDefinition]) -> bool:
+    """Return True if the value may be another though no column has changed.
+
+    It may be by the time, the session, or the time zone of a TIMESTAMP. `table` has the columns by
+    their names in lower case.
+    """
+    for token in expression:
+        if token.is_sign("@") or token.is_word(*_SESSION_FUNCTIONS):
+            return True
+        named = token.kind in (Kind.WORD, Kind.NAME)
+        column = table.get(token.text.casefold()) if named else None
+        if column is not None and column.type in INSTANT_TYPES:
+            return True
+    return False
+
+
+def _read(
+    tokens: Sequence[Token], table: Iterable[ColumnDefinition], mode: ConversionMode
+) -> Expression:
+    known = {one.name.casefold(): one for one in table}
+    found = read_expression(tokens, known, mode)
+    return as_number(found) if found.kind == "truth" else found
+
+
+def _stored(found: Expression, column: NewColumn, mode: ConversionMode) -> str:
+    """How the result comes into its column: what does not fit is an error, if it is STORED."""
+    target = column.definition
+    mode.require_strict("a value may not fit")
+    if not column.stored and not _fits(found, target):
+        if target.type in INTEGER_BITS and found.digits and not (target.unsigned or mode.mariadb):
+            return f"{CLAMP}:{INTEGER_BITS[target.type]}"
+        raise UnknownExpressionError("a VIRTUAL column that a value may not fit")
+    if target.type in INTEGER_BITS and found.digits:
+        return ROUND if found.scale else CAST
+    if target.type is ColumnType.NEWDECIMAL and found.digits and target.precision <= MOST_DIGITS:
+        return ROUNDED
+    if _is_text(target) and found.kind == "text":
+        if target.type is ColumnType.STRING:
+            return RTRIM
+        return f"{CUT}:{characters(target)}"
+    if target.type is ColumnType.DATE and found.kind == "date":
+        return CAST
+    raise _not_stored(found, target)
+
+
+def _nearest(found: Expression, target: ColumnDefinition) -> str:
+    if target.type in INTEGER_BITS and found.digits:
+        clamp = CLAMP_UNSIGNED if target.unsigned else CLAMP
+        return f"{clamp}:{INTEGER_BITS[target.type]}"
+    if target.type is ColumnType.NEWDECIMAL and found.digits and target.precision <= MOST_DIGITS:
+        if target.unsigned:
+            raise UnknownExpressionError("its value as an unsigned DECIMAL")
+        return NEAREST
+    if _is_text(target) and found.kind == "text":
+        return f"{FITTING}:{json.dumps(_room(found, target))}"
+    if target.type is ColumnType.DATE and found.kind == "date":
+        return CAST
+    raise _not_stored(found, target)
+
+
+def _not_stored(found: Expression, target: ColumnDefinition) -> UnknownExpressionError:
+    if found.kind in ("other", "date", "datetime"):
+        return UnknownExpressionError(f"its value, of {kind_of(found)}, as {target.type.name}")
+    return UnknownExpressionError(f"its value as {target.type.name}")
+
+
+def _room(found: Expression, target: ColumnDefinition) -> dict[str, bool | int]:
+    charset = charset_in(target.collation)
+    any_text = charset in _UNICODE or found.charsets == {charset}
+    return {
+        "characters": characters(target),
+        "ascii": not any_text,
+        "trimmed": target.type is ColumnType.STRING,
+    }
+
+
+def _is_text(target: ColumnDefinition) -> bool:
+    return target.type in TEXT_TYPES and target.collation != BINARY_COLLATION
+
+
+def _fits(found: Expression, target: ColumnDefinition) -> bool:
+    """Whether every number has a place there; of text, the character set is not known."""
+    if not found.digits or target.unsigned:
+        return found.kind == "date"
+    before_point = found.digits - found.scale + (1 if found.scale else 0)  # rounding may carry
+    if target.type is ColumnType.NEWDECIMAL:
+        return before_point <= target.precision - target.scale
+    return before_point < INTEGER_DIGITS.get(target.type, 0) - (target.type is ColumnType.LONGLONG)

@@ -1,0 +1,81 @@
+"""What an ALTER TABLE does to partitions: which rows go, and which partition holds which then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from decoder import TableDefinition, TypeOptions
+from pipeline.catalog.ddl.actions import (
+    Action,
+    AddPartitions,
+    DropPartitions,
+    PartitionAction,
+    ReorganizePartitions,
+    Repartition,
+    RowsNotLogged,
+    TruncatePartitions,
+)
+from pipeline.catalog.ddl.model import TableModel
+from pipeline.catalog.ddl.partition_clause import WAY_BACK
+from pipeline.catalog.ddl.partitions import Partitioning, RowsNotToldError
+
+_NOT_KNOWN = "how it is partitioned is not in the log, or is by more than RANGE or LIST of a column"
+
+
+def partition_changes(
+    table: TableDefinition,
+    model: TableModel | None,
+    actions: Sequence[Action],
+    types: TypeOptions,
+) -> dict[str, Any]:
+    """The fields of an `Alteration` that actions on partitions set: `model`, `gone`,
+    `not_logged`. `table` is the one that they find."""
+    found: dict[str, Any] = {}
+    for action in actions:
+        if isinstance(action, RowsNotLogged):
+            found["not_logged"] = action.reason
+        elif isinstance(action, (DropPartitions, TruncatePartitions)):
+            found.update(_rows(table, model, action, types))
+        if model is not None and isinstance(action, PartitionAction):
+            model = replace(model, partitioning=_after(model.partitioning, action))
+            found["model"] = model
+    return found
+
+
+def _rows(
+    table: TableDefinition,
+    model: TableModel | None,
+    action: DropPartitions | TruncatePartitions,
+    types: TypeOptions,
+) -> dict[str, Any]:
+    verb = "DROP" if isinstance(action, DropPartitions) else "TRUNCATE"
+    try:
+        if model is None or model.partitioning is None:
+            raise RowsNotToldError(_NOT_KNOWN)
+        names = action.names
+        if isinstance(action, DropPartitions) and action.if_exists:
+            names = model.partitioning.known(action.names)
+            if not names:
+                return {}
+        return {"gone": model.partitioning.rows(names, table, types)}
+    except RowsNotToldError as error:
+        reason = f"{verb} PARTITION removes rows that are not in the log: {error}{WAY_BACK}"
+        return {"not_logged": reason}
+
+
+def _after(partitioning: Partitioning | None, action: PartitionAction) -> Partitioning | None:
+    if isinstance(action, Repartition):
+        return action.partitioning
+    if partitioning is None:
+        return None
+    if isinstance(action, DropPartitions):
+        return partitioning.without(action.names)
+    if isinstance(action, AddPartitions):
+        if action.if_not_exists and partitioning.known(p.name for p in action.partitions):
+            return partitioning
+        return partitioning.with_more(action.partitions)
+    if isinstance(action, ReorganizePartitions):
+        return partitioning.reorganized(action.names, action.partitions)
+    return partitioning

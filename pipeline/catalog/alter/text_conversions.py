@@ -1,0 +1,132 @@
+"""Conversions of text, bytes and labels: what matters is how long a value may be."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+
+from decoder.constants import ColumnType as T
+from decoder.model.definition import ColumnDefinition
+from pipeline.catalog.ddl.charsets import UNKNOWN_COLLATION, alike, widest
+from pipeline.catalog.ddl.conversion_mode import (
+    CUT,
+    LABEL,
+    PAD,
+    RTRIM,
+    ConversionMode,
+    UnknownConversionError,
+)
+from pipeline.catalog.ddl.lexer import SqlMode
+
+_LARGEST_VALUE = (1 << 30) - 1
+"""In bytes: no value is larger than a packet, and max_allowed_packet is 1 GiB at most."""
+
+
+def characters(column: ColumnDefinition) -> int:
+    """How many characters fit for certain: a declared length is in characters of four bytes."""
+    if column.length_bytes and column.type not in (T.VARCHAR, T.VAR_STRING, T.STRING):
+        if column.type is T.VARCHAR_COMPRESSED:
+            return column.length // widest(column.collation)
+        return ((1 << 8 * column.length_bytes) - 1) // widest(column.collation)
+    return column.length // widest(column.collation)
+
+
+def _longest(column: ColumnDefinition) -> int:
+    """The characters of the longest value that there can be."""
+    if _is_blob(column):
+        return min((1 << 8 * column.length_bytes) - 1, _LARGEST_VALUE)
+    return characters(column)
+
+
+def _is_blob(column: ColumnDefinition) -> bool:
+    return "BLOB" in column.type.name
+
+
+def text(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    """Text of every length."""
+    if old.type is T.STRING and mode.sql_mode & SqlMode.PAD_CHAR_TO_FULL_LENGTH:
+        raise UnknownConversionError("a CHAR is read with its padding (PAD_CHAR_TO_FULL_LENGTH)")
+    mode.require_text_kept()
+    if _is_blob(old) and _is_blob(new) and _same_bytes(old, new, mode):
+        return None
+    return _fitting(_longest(old), new, mode, trimmed=old.type is T.STRING)
+
+
+def _same_bytes(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> bool:
+    """Whether TEXT is in the same charset for certain, and has as much room as before."""
+    if old.collation is None or new.collation in (None, UNKNOWN_COLLATION):
+        return False
+    certain = mode.shown or old.collation != UNKNOWN_COLLATION
+    return certain and alike(old.collation, new.collation) and new.length_bytes >= old.length_bytes
+
+
+def _fitting(
+    longest: int, new: ColumnDefinition, mode: ConversionMode, *, trimmed: bool
+) -> str | None:
+    """Text of at most `longest` characters in a new column; `trimmed`: it ends in no space."""
+    short = characters(new) < longest
+    if short:
+        mode.require_strict("its length becomes smaller")
+    if new.type is T.STRING:
+        return None if trimmed else RTRIM
+    if not short or trimmed:
+        return None
+    if _is_blob(new):
+        raise UnknownConversionError("its length in bytes becomes smaller")
+    return f"{CUT}:{characters(new)}"
+
+
+def binary(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    """Bytes of every length."""
+    capacity = [
+        (1 << 8 * column.length_bytes) - 1 if _is_blob(column) else column.length
+        for column in (old, new)
+    ]
+    if capacity[1] < capacity[0]:
+        mode.require_strict("its length becomes smaller")
+    if new.type is not T.STRING:
+        return None
+    fixed = old.type is T.STRING and old.length == new.length
+    return None if fixed else f"{PAD}:{new.length}"
+
+
+def _loose(label: str) -> str:
+    """What labels have in common that some collation may take for the same."""
+    parts = unicodedata.normalize("NFKD", label.casefold())
+    return "".join(char for char in parts if not unicodedata.combining(char)).rstrip()
+
+
+def enum(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    """One label, kept by its text."""
+    gone = [label for label in old.labels if label not in new.labels]
+    if gone:
+        mode.require_strict(f"label {gone[0]!r} goes")
+    respelled = {_loose(label) for label in gone} & {_loose(label) for label in new.labels}
+    if respelled:
+        raise UnknownConversionError("a label is spelled another way")
+    return None
+
+
+def text_to_enum(_old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    """Text that is a label as it is spelled: which one its collation takes it for is not known."""
+    mode.require_strict("text becomes a label")
+    return f"{LABEL}:{json.dumps(new.labels, ensure_ascii=False)}"
+
+
+def set_(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    """Labels, kept by their texts in the order of the declaration."""
+    enum(old, new, mode)
+    kept = [label for label in new.labels if label in old.labels]
+    if kept != [label for label in old.labels if label in new.labels]:
+        raise UnknownConversionError("the labels of a SET are in another order")
+    return None
+
+
+def labels_to_text(
+    old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode
+) -> str | None:
+    """One label or several, as the server prints them."""
+    mode.require_text_kept()
+    lengths = [len(label) for label in old.labels]
+    longest = max(lengths) if old.type is T.ENUM else sum(lengths) + len(lengths)
+    return _fitting(longest, new, mode, trimmed=True)

@@ -1,0 +1,35 @@
+"""DDL text to effects on tables."""
+
+from __future__ import annotations
+
+__all__ = [
+    "actions",
+    "addresses",
+    "charsets",
+    "column_types",
+    "constants",
+    "conversion_mode",
+    "cursor",
+    "ddl",
+    "declarations",
+    "default_context",
+    "defaults",
+    "dml",
+    "dump",
+    "effects",
+    "expression_reader",
+    "expressions",
+    "foreign_key",
+    "kept_expression",
+    "keys",
+    "letter_case",
+    "lexer",
+    "literals",
+    "model",
+    "names",
+    "numeric_defaults",
+    "partition_clause",
+    "partitions",
+    "rekeying",
+    "temporary",
+]

@@ -1,0 +1,234 @@
+"""ALTER TABLE, after those words: its actions, as far as columns, keys and rows change by them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from pipeline.catalog.ddl.actions import (
+    Action,
+    AddColumn,
+    AddForeignKey,
+    AddPeriod,
+    ChangeColumn,
+    ChangeDefault,
+    ChangeKeys,
+    ConvertCharset,
+    DropColumn,
+    DropForeignKey,
+    Refused,
+    RenameColumn,
+    RowsNotLogged,
+    SetCharset,
+    SetEngine,
+)
+from pipeline.catalog.ddl.charsets import charset_of
+from pipeline.catalog.ddl.column_clause import read_charset, read_column, read_default
+from pipeline.catalog.ddl.column_types import TypeContext
+from pipeline.catalog.ddl.create import BLACKHOLE
+from pipeline.catalog.ddl.cursor import Cursor, ReadError, split
+from pipeline.catalog.ddl.effects import AlterTable, Effect, TableName
+from pipeline.catalog.ddl.elements import is_column, read_period
+from pipeline.catalog.ddl.foreign_key import read_foreign_key
+from pipeline.catalog.ddl.keys import PRIMARY, read_key
+from pipeline.catalog.ddl.lexer import Kind, Token
+from pipeline.catalog.ddl.names import read_name
+from pipeline.catalog.ddl.partition_clause import WAY_BACK, partition_action, split_off
+
+_NO_OPTION = (
+    *("ADD", "DROP", "RENAME", "CHANGE", "MODIFY", "CONVERT", "ALTER", "ORDER", "PARTITION"),
+    *("TRUNCATE", "EXCHANGE", "DISCARD", "IMPORT"),
+)
+"""What begins something else than options of the table."""
+
+
+def read_alter(
+    cursor: Cursor, schema: str | None, sql_mode: int, *, ignore: bool = False
+) -> list[Effect]:
+    """The statement's effect. Raises `ReadError` only while the table's name is not read yet.
+
+    `ignore`: of ALTER IGNORE TABLE, which drops rows and changes values that do not fit.
+    """
+    cursor.accept("IF", "EXISTS")
+    name = read_name(cursor, schema)
+    if cursor.accept("WAIT"):  # MariaDB's
+        cursor.next()
+    cursor.accept("NOWAIT")
+    others: list[Effect] = []
+    renamed: TableName | None = None
+    tokens, actions = split_off(cursor.rest())
+    try:
+        if on_partitions := partition_action(tokens, name, schema):
+            (actions, others), tokens = on_partitions, []
+    except ReadError as error:
+        actions, tokens = [Refused(f"ALTER TABLE: {error}")], []
+    for part in split(tokens):
+        try:
+            actions.extend(_actions(Cursor(part), sql_mode))
+            actions.extend(_default_charset(Cursor(part)))
+            renamed = _new_name(Cursor(part), schema) or renamed
+        except ReadError as error:
+            actions.append(Refused(f"ALTER TABLE: {error}"))
+    if not actions and renamed is None:
+        return others
+    return [AlterTable(name, tuple(actions), renamed, ignore), *others]
+
+
+def _actions(cursor: Cursor, sql_mode: int) -> Iterator[Action]:
+    verb = cursor.next().text.upper() if cursor.peek().kind is Kind.WORD else ""
+    if verb in ("IMPORT", "DISCARD") and cursor.accept("TABLESPACE"):
+        yield RowsNotLogged(f"{verb} TABLESPACE changes rows outside of the log{WAY_BACK}")
+    elif verb in _VERBS:
+        yield from _VERBS[verb](cursor, TypeContext(sql_mode=sql_mode))
+
+
+def _add(cursor: Cursor, context: TypeContext) -> Iterator[Action]:
+    column_follows = cursor.accept("COLUMN")
+    rest = cursor.rest()
+    if not column_follows and not is_column(rest):
+        yield from _added_element(rest)
+        return
+    cursor = Cursor(rest)
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    if not cursor.peek().is_sign("("):
+        yield AddColumn(read_column(cursor.rest(), context), if_not_exists)
+        return
+    for part in split(cursor.group()):
+        if is_column(part):
+            yield AddColumn(read_column(part, context), if_not_exists)
+        else:
+            yield from _added_element(part)
+
+
+def _added_element(part: Sequence[Token]) -> Iterator[Action]:
+    if found := read_foreign_key(part):
+        yield AddForeignKey(*found)
+    elif key := read_key(part):
+        yield ChangeKeys(added=key)
+    elif (period := read_period(part)) and not period.is_system:
+        yield AddPeriod(period)
+    elif period or Cursor(part).accept("SYSTEM"):
+        yield Refused("versioning adds columns that its statement does not name", left_out=True)
+
+
+def _drop(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
+    if cursor.accept("FOREIGN", "KEY"):
+        if_exists = cursor.accept("IF", "EXISTS")
+        yield DropForeignKey(cursor.name(), if_exists)
+        return
+    if cursor.accept("PRIMARY") or cursor.accept("CONSTRAINT", "PRIMARY"):
+        yield ChangeKeys(dropped=PRIMARY)
+        return
+    if kind := cursor.accept_any("INDEX", "KEY", "CONSTRAINT"):
+        if_exists = cursor.accept("IF", "EXISTS")
+        name = cursor.name()
+        yield ChangeKeys(dropped=name)  # it may be the one that told rows apart
+        if kind == "CONSTRAINT":
+            yield DropForeignKey(name, if_exists, may_be_another=True)
+        return
+    column_follows = cursor.accept("COLUMN")
+    rest = cursor.rest()
+    if not column_follows and not is_column(rest):
+        period = read_period(rest)
+        if period.is_system if period else Cursor(rest).accept("SYSTEM"):
+            yield Refused("versioning removes columns that its statement does not name")
+        return
+    cursor = Cursor(rest)
+    if_exists = cursor.accept("IF", "EXISTS")
+    yield DropColumn(cursor.name(), if_exists)
+
+
+def _rename(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
+    if cursor.accept("COLUMN"):
+        if_exists = cursor.accept("IF", "EXISTS")
+        old = cursor.name()
+        cursor.expect("TO")
+        yield RenameColumn(old, cursor.name(), if_exists)
+    elif cursor.accept_any("INDEX", "KEY"):
+        cursor.accept("IF", "EXISTS")
+        old = cursor.name()
+        cursor.expect("TO")
+        yield ChangeKeys(renamed=(old, cursor.name()))
+
+
+def _change(cursor: Cursor, context: TypeContext) -> Iterator[Action]:
+    cursor.accept("COLUMN")
+    if_exists = cursor.accept("IF", "EXISTS")
+    old = cursor.name()
+    yield from _changed(old, cursor.rest(), context, if_exists=if_exists)
+
+
+def _modify(cursor: Cursor, context: TypeContext) -> Iterator[Action]:
+    cursor.accept("COLUMN")
+    if_exists = cursor.accept("IF", "EXISTS")
+    name = cursor.peek().text
+    yield from _changed(name, cursor.rest(), context, if_exists=if_exists)
+
+
+def _changed(
+    old: str, declaration: Sequence[Token], context: TypeContext, *, if_exists: bool
+) -> Iterator[Action]:
+    yield ChangeColumn(old, read_column(declaration, context), if_exists)
+
+
+def _alter(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
+    column_follows = cursor.accept("COLUMN")
+    rest = cursor.rest()
+    if not column_follows and not is_column(rest):
+        return
+    cursor = Cursor(rest)
+    if_exists = cursor.accept("IF", "EXISTS")
+    name = cursor.name()
+    if cursor.accept("SET", "DEFAULT"):
+        yield ChangeDefault(name, tuple(read_default(cursor)), if_exists)
+    elif cursor.accept("DROP", "DEFAULT"):
+        yield ChangeDefault(name, if_exists=if_exists)
+
+
+def _convert(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
+    cursor.accept("TO")
+    charset = None
+    if cursor.accept("CHARACTER", "SET") or cursor.accept("CHARSET"):
+        charset = cursor.string_or_name().lower()
+        charset = None if charset == "default" else charset
+    if cursor.accept("COLLATE"):
+        cursor.accept_sign("=")
+        charset = charset or charset_of(cursor.string_or_name())
+    yield ConvertCharset(charset)
+
+
+def _engine(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
+    cursor.accept_sign("=")
+    engine = "" if cursor.done else cursor.string_or_name().upper()
+    if engine == "BLACKHOLE":
+        yield Refused(BLACKHOLE, left_out=True)
+    elif engine:
+        yield SetEngine(engine)
+
+
+def _default_charset(cursor: Cursor) -> Iterator[Action]:
+    """What table options say, which may stand behind each other without commas."""
+    if cursor.peek().is_word(*_NO_OPTION):
+        return
+    charset = read_charset(cursor)
+    if charset is not None:
+        yield SetCharset(charset)
+
+
+_VERBS: dict[str, Callable[[Cursor, TypeContext], Iterator[Action]]] = {
+    "ADD": _add,
+    "ALTER": _alter,
+    "DROP": _drop,
+    "RENAME": _rename,
+    "CHANGE": _change,
+    "MODIFY": _modify,
+    "CONVERT": _convert,
+    "ENGINE": _engine,
+}
+
+
+def _new_name(cursor: Cursor, schema: str | None) -> TableName | None:
+    """What RENAME [TO | AS | =] gives to the table itself."""
+    if not cursor.accept("RENAME") or cursor.peek().is_word("COLUMN", "INDEX", "KEY"):
+        return None
+    cursor.accept_any("TO", "AS") or cursor.accept_sign("=")
+    return read_name(cursor, schema)

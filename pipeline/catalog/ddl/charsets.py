@@ -1,0 +1,115 @@
+"""Character sets as DDL names them: a collation to stand for one, the bytes of its characters."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from decoder.columns.charsets import (
+    REPLACEMENT,
+    charset_of as charset_of_id,
+    decode,
+    is_multi_byte,
+    is_single_byte,
+    multi_byte,
+    single_byte,
+)
+from decoder.columns.charsets.collations import COLLATIONS
+
+UNKNOWN_COLLATION = 255
+"""utf8mb4_0900_ai_ci, for text whose collation only the server knows."""
+_BYTES = {
+    **dict.fromkeys(("utf8mb4", "utf16", "utf16le", "utf32", "gb18030"), 4),
+    **dict.fromkeys(("utf8mb3", "ujis", "eucjpms"), 3),
+    **dict.fromkeys(("ucs2", "big5", "cp932", "euckr", "gb2312", "gbk", "sjis"), 2),
+}
+"""Bytes of a charset's longest character; one for those that are not here."""
+_ALIASES = {"utf8": "utf8mb3"}
+_UTF8 = ("utf8mb3", "utf8mb4")
+_BASIC = ("utf8mb3", "ucs2")
+"""Charsets of Unicode's first 65,536 characters."""
+_UNICODE = {
+    **dict.fromkeys(_UTF8, "utf-8"),
+    **dict.fromkeys(("ucs2", "utf16"), "utf-16-be"),
+    "utf16le": "utf-16-le",
+    "utf32": "utf-32-be",
+}
+"""Python's codecs."""
+WIDE = {"ucs2": 2, "utf16": 2, "utf16le": 2, "utf32": 4}
+"""Bytes of a charset's shortest character, where that is more than one."""
+
+
+def collation_of(charset: str | None) -> int:
+    """A collation id of a charset; `UNKNOWN_COLLATION` where it is not known."""
+    name = _ALIASES.get(charset or "", charset or "")
+    ids = COLLATIONS.get(name, "").replace("-", " ").split()
+    return int(ids[0]) if ids else UNKNOWN_COLLATION
+
+
+def charset_in(collation: int | None) -> str:
+    """The charset of a collation's text; empty where only the server knows it."""
+    return "" if collation in (None, UNKNOWN_COLLATION) else charset_of_id(collation or 0)
+
+
+def charset_of(collation: str) -> str | None:
+    """The charset that a collation's name begins with; MariaDB's `uca1400_…` may leave it out."""
+    charset = collation.lower().partition("_")[0]
+    return charset if _ALIASES.get(charset, charset) in COLLATIONS else None
+
+
+def widest(collation: int | None) -> int:
+    """Bytes of the longest character that text of a collation may have."""
+    if collation is None:
+        return max(_BYTES.values())
+    return _BYTES.get(charset_of_id(collation), 1)
+
+
+def alike(one: int, other: int) -> bool:
+    """Whether text is the same under both collations: `utf8` in DDL means either UTF-8."""
+    charsets = charset_of_id(one), charset_of_id(other)
+    return charsets[0] == charsets[1] or all(name in _UTF8 for name in charsets)
+
+
+def can_hold(text: str, charset: str) -> bool:
+    """Whether a charset has all characters of a text."""
+    if charset in _BASIC:
+        return all(ord(char) < 0x10000 for char in text)
+    return (
+        charset in _UNICODE or charset == "gb18030" or _points(charset).issuperset(map(ord, text))
+    )
+
+
+def encoded(text: str, charset: str) -> bytes:
+    """A text's bytes in a charset. Raises ValueError for what it has not, or is not known to."""
+    if not can_hold(text, charset):
+        raise ValueError(f"characters that {charset} has not")
+    if charset in _UNICODE:
+        return text.encode(_UNICODE[charset])
+    if is_single_byte(charset):
+        bytes_of = {int(point): byte for byte, point in enumerate(single_byte(charset))}
+        return bytes(bytes_of[ord(char)] for char in text)
+    if text.isascii():
+        return text.encode("ascii")
+    raise ValueError(f"bytes of characters in {charset}")
+
+
+def decoded(raw: bytes, charset: str) -> str:
+    """The text of bytes in a charset, as a literal has them. Raises ValueError for bytes that are
+    none of its characters."""
+    unit = WIDE.get(charset, 1)
+    filled = raw.rjust(-(-len(raw) // unit) * unit, b"\0")
+    text = decode(filled, collation_of(charset))
+    if REPLACEMENT in text:
+        raise ValueError(f"bytes that are no characters of {charset}")
+    return text
+
+
+@cache
+def _points(charset: str) -> frozenset[int]:
+    """The characters of a charset that is not Unicode's; none of one that is not known."""
+    if is_single_byte(charset):
+        return frozenset(map(int, single_byte(charset))) - {-1}
+    if not is_multi_byte(charset):
+        return frozenset()
+    tables = multi_byte(charset)
+    parts = (tables.single, tables.double, tables.triple)
+    return frozenset(int(point) for part in parts for point in part.ravel() if point >= 0)

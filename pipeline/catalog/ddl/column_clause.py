@@ -1,0 +1,169 @@
+"""Column declarations of CREATE TABLE and ADD COLUMN: a type, then attributes in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pipeline.catalog.ddl.actions import NewColumn
+from pipeline.catalog.ddl.addresses import default_in_bytes
+from pipeline.catalog.ddl.charsets import charset_of
+from pipeline.catalog.ddl.column_types import TypeContext, read_type, with_collation
+from pipeline.catalog.ddl.cursor import Cursor
+from pipeline.catalog.ddl.foreign_key import read_reference
+from pipeline.catalog.ddl.lexer import Kind, Token
+
+
+def read_column(tokens: Sequence[Token], context: TypeContext) -> NewColumn:
+    """One declaration, with its FIRST or AFTER if it has one. Raises `ReadError`."""
+    cursor = Cursor(tokens)
+    name = cursor.name()
+    kind = cursor.peek().text.upper()
+    column = NewColumn(read_type(cursor, name, context), charset=read_charset(Cursor(tokens[1:])))
+    if kind == "SERIAL":
+        column = replace(column, computed="AUTO_INCREMENT", unique=True)
+    while not cursor.done:
+        column = _attribute(cursor, column)
+    if logical := column.definition.logical:
+        column = replace(column, default=default_in_bytes(logical, column.default))
+    return _implied_not_null(column)
+
+
+def read_charset(cursor: Cursor) -> str | None:
+    """The charset that a declaration or options name, themselves or by their collation."""
+    found: str | None = None
+    while not cursor.done and not cursor.accept("AFTER"):
+        if cursor.accept("CHARSET") or cursor.accept("CHARACTER", "SET"):
+            cursor.accept_sign("=")
+            found = cursor.string_or_name().lower()
+        elif cursor.accept("COLLATE"):
+            cursor.accept_sign("=")
+            found = charset_of(cursor.string_or_name()) or found
+        elif not cursor.skip_group():
+            cursor.next()
+    return found
+
+
+def _implied_not_null(column: NewColumn) -> NewColumn:
+    if not column.primary:
+        return column
+    return replace(column, definition=replace(column.definition, nullable=False))
+
+
+def _attribute(cursor: Cursor, column: NewColumn) -> NewColumn:
+    for read in (_references, _default, _computed, _key, _nullability, _place, _presentation):
+        found = read(cursor, column)
+        if found is not None:
+            return found
+    if not cursor.skip_group():  # CHECK (…), and what a later version brings
+        cursor.next()
+    return column
+
+
+def _references(cursor: Cursor, column: NewColumn, name: str = "") -> NewColumn | None:
+    if not cursor.accept("REFERENCES"):
+        return None
+    columns = (column.definition.name,)
+    key = replace(read_reference(cursor), columns=columns, name=name, inline=True)
+    return replace(column, references=key)
+
+
+def _default(cursor: Cursor, column: NewColumn) -> NewColumn | None:
+    if cursor.accept("ON", "UPDATE"):
+        read_default(cursor)
+        return column
+    if cursor.accept("SERIAL", "DEFAULT", "VALUE"):
+        return replace(column, computed="AUTO_INCREMENT", unique=True)
+    if not cursor.accept("DEFAULT"):
+        return None
+    return replace(column, default=tuple(read_default(cursor)))
+
+
+def read_default(cursor: Cursor) -> list[Token]:
+    """A DEFAULT's value: (expression), a literal, signed or introduced, NULL, NOW(), and on MariaDB
+    a function or CASE."""
+    tokens = _first_of_default(cursor)
+    # No attribute begins with anything but a word: the rest belongs to a value, which is not known.
+    while not cursor.done and cursor.peek().kind is not Kind.WORD:
+        tokens.append(cursor.next())
+    return tokens
+
+
+def _first_of_default(cursor: Cursor) -> list[Token]:
+    first = cursor.next()
+    tokens = [first]
+    if first.is_sign("("):
+        return [first, *_to_end(cursor, "(", ")")]
+    if first.is_sign("{"):
+        return [first, *_to_end(cursor, "{", "}")]
+    if first.is_word("CASE"):
+        depth = 1
+        while depth:
+            tokens.append(cursor.next())
+            depth += tokens[-1].is_word("CASE") - tokens[-1].is_word("END")
+    elif first.is_sign("-") or first.is_sign("+") or first.is_word("NOT", "BINARY"):
+        tokens.extend(_first_of_default(cursor))
+    elif first.kind is Kind.WORD and cursor.peek().kind is not Kind.WORD:
+        follows = cursor.peek()
+        if follows.is_sign("(") or follows.kind in (Kind.STRING, Kind.BYTES, Kind.BITS):
+            tokens.extend(_first_of_default(cursor))
+    return tokens
+
+
+def _to_end(cursor: Cursor, opens: str, closes: str) -> list[Token]:
+    """The tokens up to where what was opened is closed, and that."""
+    depth, tokens = 1, list[Token]()
+    while depth:
+        tokens.append(cursor.next())
+        depth += tokens[-1].is_sign(opens) - tokens[-1].is_sign(closes)
+    return tokens
+
+
+def _computed(cursor: Cursor, column: NewColumn) -> NewColumn | None:
+    if cursor.accept("AUTO_INCREMENT"):
+        return replace(column, computed="AUTO_INCREMENT")
+    if cursor.accept("GENERATED", "ALWAYS", "AS") or cursor.accept("AS"):
+        expression = tuple(cursor.group())
+        stored = cursor.accept_any("STORED", "PERSISTENT") is not None
+        return replace(column, computed="a generated column", expression=expression, stored=stored)
+    return None
+
+
+def _key(cursor: Cursor, column: NewColumn) -> NewColumn | None:
+    if cursor.accept("UNIQUE"):
+        cursor.accept("KEY")
+        return replace(column, unique=True)
+    if cursor.accept("PRIMARY", "KEY") or cursor.accept("PRIMARY") or cursor.accept("KEY"):
+        return replace(column, primary=True)
+    return None
+
+
+def _nullability(cursor: Cursor, column: NewColumn) -> NewColumn | None:
+    if cursor.accept("NOT", "NULL"):
+        return replace(column, definition=replace(column.definition, nullable=False))
+    if cursor.accept("NULL"):
+        return replace(column, says_null=True)
+    return None
+
+
+def _place(cursor: Cursor, column: NewColumn) -> NewColumn | None:
+    if cursor.accept("FIRST"):
+        return replace(column, place="")
+    if cursor.accept("AFTER"):
+        return replace(column, place=cursor.name())
+    return None
+
+
+def _presentation(cursor: Cursor, column: NewColumn) -> NewColumn | None:
+    if cursor.accept("COLLATE"):
+        collated = with_collation(column.definition, cursor.string_or_name())
+        return replace(column, definition=collated)
+    if cursor.accept("INVISIBLE"):
+        return replace(column, definition=replace(column.definition, visible=False))
+    if cursor.accept_any("COMMENT", "COLUMN_FORMAT", "STORAGE"):
+        cursor.next()
+        return column
+    if cursor.accept("CONSTRAINT"):
+        name = "" if cursor.peek().is_word("CHECK", "REFERENCES") else cursor.name()
+        return _references(cursor, column, name) or column
+    return None

@@ -1,0 +1,329 @@
+"""A column's type as DDL writes it, to the `ColumnDefinition` that its table map will show.
+
+Source of the spellings: the `type` rule of MySQL's `sql/sql_yacc.yy`. What DDL alone cannot tell
+(the collation, and with it the bytes of a character) is left open; a table map settles it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from decoder.columns.addresses import BYTES
+from decoder.constants import BINARY_COLLATION, ColumnType, LogicalType
+from decoder.model.definition import ColumnDefinition
+from pipeline.catalog.ddl.charsets import UNKNOWN_COLLATION, charset_of, collation_of, widest
+from pipeline.catalog.ddl.cursor import Cursor, ReadError, split
+from pipeline.catalog.ddl.lexer import Kind, SqlMode, Token
+
+_INTEGERS = {
+    **dict.fromkeys(("TINYINT", "INT1", "BOOL", "BOOLEAN"), ColumnType.TINY),
+    **dict.fromkeys(("SMALLINT", "INT2"), ColumnType.SHORT),
+    **dict.fromkeys(("MEDIUMINT", "MIDDLEINT", "INT3"), ColumnType.INT24),
+    **dict.fromkeys(("INT", "INTEGER", "INT4"), ColumnType.LONG),
+    **dict.fromkeys(("BIGINT", "INT8"), ColumnType.LONGLONG),
+}
+_TEMPORAL = {
+    "TIME": ColumnType.TIME2,
+    "DATETIME": ColumnType.DATETIME2,
+    "TIMESTAMP": ColumnType.TIMESTAMP2,
+}
+_GEOMETRY = {
+    "GEOMETRY": 0,
+    "POINT": 1,
+    "LINESTRING": 2,
+    "POLYGON": 3,
+    "MULTIPOINT": 4,
+    "MULTILINESTRING": 5,
+    "MULTIPOLYGON": 6,
+    "GEOMETRYCOLLECTION": 7,
+    "GEOMCOLLECTION": 7,
+}
+_BLOBS = {"TINY": 1, "": 2, "MEDIUM": 3, "LONG": 4}
+"""Bytes of the length prefix by what stands before BLOB or TEXT."""
+_DEFAULT_DECIMAL = (10, 0)
+_DEFAULT_DIMENSION = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class TypeContext:
+    """What surrounds a type: the table's charset, if its DDL names one, and the session's mode."""
+
+    charset: str | None = None
+    sql_mode: int = 0
+
+
+def read_type(cursor: Cursor, name: str, context: TypeContext) -> ColumnDefinition:
+    """The type at hand, with its attributes up to the first that is not part of a type.
+
+    Raises `ReadError` for a type that is not known.
+    """
+    word = cursor.next()
+    if word.kind is not Kind.WORD:
+        raise ReadError(f"expected a type, found {word.text!r}")
+    kind = word.text.upper()
+    column = _base(cursor, kind, ColumnDefinition(name, ColumnType.NULL), context)
+    return _attributes(cursor, kind, column, context)
+
+
+def _base(
+    cursor: Cursor, word: str, column: ColumnDefinition, context: TypeContext
+) -> ColumnDefinition:
+    if word in _INTEGERS:
+        cursor.skip_group()
+        return replace(column, type=_INTEGERS[word])
+    if word in _TEMPORAL:
+        return replace(column, type=_TEMPORAL[word], fraction=_length(cursor, 0))
+    if word in _GEOMETRY:
+        return replace(
+            column, type=ColumnType.GEOMETRY, geometry_type=_GEOMETRY[word], length_bytes=4
+        )
+    reader = _READERS.get(word)
+    if reader is None:
+        raise ReadError(f"column {column.name}: type {word} is not known")
+    return reader(cursor, word, column, context)
+
+
+def _length(cursor: Cursor, default: int) -> int:
+    """The single number in parentheses, if there is one."""
+    if not cursor.peek().is_sign("("):
+        return default
+    return Cursor(cursor.group()).integer()
+
+
+def _decimal(
+    cursor: Cursor, _word: str, column: ColumnDefinition, _context: TypeContext
+) -> ColumnDefinition:
+    precision, scale = _DEFAULT_DECIMAL
+    if cursor.peek().is_sign("("):
+        numbers = [Cursor(part).integer() for part in split(cursor.group())]
+        precision, scale = (*numbers, 0)[:2]
+    return replace(column, type=ColumnType.NEWDECIMAL, precision=precision or 10, scale=scale)
+
+
+def _float(
+    cursor: Cursor, word: str, column: ColumnDefinition, context: TypeContext
+) -> ColumnDefinition:
+    numbers: list[int] = []
+    if cursor.accept("PRECISION"):
+        word = "DOUBLE"
+    if cursor.peek().is_sign("("):
+        numbers = [Cursor(part).integer() for part in split(cursor.group())]
+    single = word in ("FLOAT", "FLOAT4") or (
+        word == "REAL" and bool(context.sql_mode & SqlMode.REAL_AS_FLOAT)
+    )
+    if len(numbers) == 1 and numbers[0] > 24:  # FLOAT(p) names a precision in bits
+        single = False
+    kind = ColumnType.FLOAT if single else ColumnType.DOUBLE
+    if len(numbers) < 2:
+        return replace(column, type=kind)
+    return replace(column, type=kind, precision=numbers[0], scale=numbers[1])
+
+
+def _char(
+    cursor: Cursor, word: str, column: ColumnDefinition, _context: TypeContext
+) -> ColumnDefinition:
+    varying = word in ("VARCHAR", "NVARCHAR", "VARCHARACTER")
+    if word == "NATIONAL":
+        varying = (cursor.accept_any("CHAR", "CHARACTER", "VARCHAR") or "") == "VARCHAR"
+    varying = cursor.accept("VARYING") or cursor.accept("VARCHAR") or varying
+    length = _length(cursor, 1) * widest(UNKNOWN_COLLATION)
+    return replace(
+        column,
+        type=ColumnType.VARCHAR if varying else ColumnType.STRING,
+        length=length,
+        length_bytes=_prefix(length),
+        collation=UNKNOWN_COLLATION,
+    )
+
+
+def _binary(
+    cursor: Cursor, word: str, column: ColumnDefinition, _context: TypeContext
+) -> ColumnDefinition:
+    varying = cursor.accept("VARYING") or word == "VARBINARY"
+    length = _length(cursor, 1)
+    return replace(
+        column,
+        type=ColumnType.VARCHAR if varying else ColumnType.STRING,
+        length=length,
+        length_bytes=_prefix(length),
+        collation=BINARY_COLLATION,
+    )
+
+
+def _address(
+    _cursor: Cursor, word: str, column: ColumnDefinition, _context: TypeContext
+) -> ColumnDefinition:
+    return replace(
+        column,
+        type=ColumnType.STRING,
+        length=BYTES[LogicalType(word)],
+        length_bytes=1,
+        collation=BINARY_COLLATION,
+        logical=LogicalType(word),
+    )
+
+
+def _prefix(length: int) -> int:
+    return 1 if length < 256 else 2
+
+
+def _blob(
+    cursor: Cursor, word: str, column: ColumnDefinition, _context: TypeContext
+) -> ColumnDefinition:
+    binary = word.endswith("BLOB")
+    prefix = _BLOBS[word.removesuffix("BLOB").removesuffix("TEXT")]
+    if word in ("BLOB", "TEXT") and cursor.peek().is_sign("("):
+        size = _length(cursor, 0) * (1 if binary else widest(UNKNOWN_COLLATION))
+        prefix = next(n for n in (1, 2, 3, 4) if size < 1 << 8 * n or n == 4)
+    return _blob_of(column, prefix, binary=binary)
+
+
+def _long(
+    cursor: Cursor, _word: str, column: ColumnDefinition, _context: TypeContext
+) -> ColumnDefinition:
+    """LONG [VARCHAR], LONG CHAR VARYING, LONG VARBINARY: MEDIUMTEXT and MEDIUMBLOB."""
+    if cursor.accept("VARBINARY"):
+        return _blob_of(column, 3, binary=True)
+    if not cursor.accept("VARCHAR") and cursor.accept_any("CHAR", "CHARACTER"):
+        cursor.accept("VARYING")
+    return _blob_of(column, 3, binary=False)
+
+
+def _blob_of(column: ColumnDefinition, prefix: int, *, binary: bool) -> ColumnDefinition:
+    return replace(
+        column,
+        type=ColumnType.BLOB,
+        length_bytes=prefix,
+        collation=BINARY_COLLATION if binary else None,
+    )
+
+
+def _labels(
+    cursor: Cursor, word: str, column: ColumnDefinition, _context: TypeContext
+) -> ColumnDefinition:
+    labels = tuple(_label(part) for part in split(cursor.group()))
+    if word == "ENUM":
+        return replace(
+            column, type=ColumnType.ENUM, labels=labels, length=1 if len(labels) < 256 else 2
+        )
+    packed = (len(labels) + 7) // 8
+    return replace(column, type=ColumnType.SET, labels=labels, length=8 if packed > 4 else packed)
+
+
+def _label(part: list[Token]) -> str:
+    """A label: a string, whose trailing spaces the server drops, or bytes."""
+    token = part[-1] if part else None
+    if token is None or token.kind not in (Kind.STRING, Kind.BYTES):
+        raise ReadError("expected the labels of an ENUM or SET")
+    if token.kind is Kind.BYTES:
+        return bytes.fromhex(token.text).decode("utf-8", "replace")
+    return token.text.rstrip(" ")
+
+
+def _bit(
+    cursor: Cursor, _word: str, column: ColumnDefinition, _context: TypeContext
+) -> ColumnDefinition:
+    return replace(column, type=ColumnType.BIT, length=_length(cursor, 1))
+
+
+def _year(
+    cursor: Cursor, _word: str, column: ColumnDefinition, _context: TypeContext
+) -> ColumnDefinition:
+    cursor.skip_group()
+    return replace(column, type=ColumnType.YEAR)
+
+
+def _date(
+    _cursor: Cursor, _word: str, column: ColumnDefinition, _context: TypeContext
+) -> ColumnDefinition:
+    return replace(column, type=ColumnType.DATE)
+
+
+def _json(
+    _cursor: Cursor, _word: str, column: ColumnDefinition, _context: TypeContext
+) -> ColumnDefinition:
+    return replace(column, type=ColumnType.JSON, length_bytes=4)
+
+
+def _serial(
+    _cursor: Cursor, _word: str, column: ColumnDefinition, _context: TypeContext
+) -> ColumnDefinition:
+    return replace(column, type=ColumnType.LONGLONG, unsigned=True, nullable=False)
+
+
+def _vector(
+    cursor: Cursor, _word: str, column: ColumnDefinition, _context: TypeContext
+) -> ColumnDefinition:
+    dimension = _length(cursor, _DEFAULT_DIMENSION)
+    return replace(column, type=ColumnType.VECTOR, dimension=dimension, length_bytes=4)
+
+
+_Reader = Callable[[Cursor, str, ColumnDefinition, TypeContext], ColumnDefinition]
+_READERS: dict[str, _Reader] = {
+    **dict.fromkeys(("DECIMAL", "DEC", "NUMERIC", "FIXED"), _decimal),
+    **dict.fromkeys(("FLOAT", "FLOAT4", "DOUBLE", "FLOAT8", "REAL"), _float),
+    **dict.fromkeys(
+        ("CHAR", "CHARACTER", "VARCHAR", "VARCHARACTER", "NCHAR", "NVARCHAR", "NATIONAL"), _char
+    ),
+    **dict.fromkeys(("BINARY", "VARBINARY"), _binary),
+    **dict.fromkeys((kind.value for kind in BYTES), _address),
+    **{f"{size}{kind}": _blob for size in _BLOBS for kind in ("BLOB", "TEXT")},
+    "LONG": _long,
+    "ENUM": _labels,
+    "SET": _labels,
+    "BIT": _bit,
+    "YEAR": _year,
+    "DATE": _date,
+    "JSON": _json,
+    "SERIAL": _serial,
+    "VECTOR": _vector,
+}
+
+_NATIONAL = ("NCHAR", "NVARCHAR", "NATIONAL")
+_SHORTHANDS = {"ASCII": "latin1", "UNICODE": "ucs2"}
+_TEXT = (ColumnType.STRING, ColumnType.VARCHAR, ColumnType.BLOB, ColumnType.ENUM, ColumnType.SET)
+
+
+def _attributes(
+    cursor: Cursor, word: str, column: ColumnDefinition, context: TypeContext
+) -> ColumnDefinition:
+    """UNSIGNED, ZEROFILL and the charset, which belong to the type."""
+    charset = "utf8mb3" if word in _NATIONAL else context.charset
+    while True:
+        if cursor.accept_any("UNSIGNED", "ZEROFILL"):
+            column = replace(column, unsigned=True)
+        elif cursor.accept("CHARSET") or cursor.accept("CHARACTER", "SET"):
+            charset = cursor.string_or_name().lower()
+        elif cursor.accept("COMPRESSED"):  # MariaDB's
+            if cursor.accept_sign("="):
+                cursor.next()
+        elif cursor.accept("BYTE"):
+            charset = "binary"
+        elif cursor.accept("COLLATE"):
+            charset = charset_of(cursor.string_or_name()) or charset
+        elif shorthand := cursor.accept_any(*_SHORTHANDS):
+            charset = _SHORTHANDS[shorthand]
+        elif not cursor.accept_any("SIGNED", "BINARY"):
+            return with_charset(column, charset)
+
+
+def with_collation(column: ColumnDefinition, collation: str) -> ColumnDefinition:
+    """The column under a COLLATE that comes after its type."""
+    charset = charset_of(collation)
+    return column if charset is None else with_charset(column, charset)
+
+
+def with_charset(column: ColumnDefinition, charset: str | None) -> ColumnDefinition:
+    """A column of text in that charset (None: only the server knows); `binary` makes it bytes."""
+    if column.type not in _TEXT or column.collation == BINARY_COLLATION:
+        return column
+    collation = collation_of(charset)
+    if column.type in (ColumnType.ENUM, ColumnType.SET):
+        return replace(
+            column, collation=UNKNOWN_COLLATION if collation == BINARY_COLLATION else collation
+        )
+    if column.type is ColumnType.BLOB:
+        return replace(column, collation=collation)
+    length = column.length // widest(column.collation) * widest(collation)
+    return replace(column, collation=collation, length=length, length_bytes=_prefix(length))

@@ -1,0 +1,157 @@
+"""A DEFAULT's tokens to a constant: what the server's parser would fold it to, before any type.
+
+Understood are literals, the statement's time, `+`, `-` and `*` of exact numbers, CONCAT of strings,
+JSON_ARRAY, JSON_OBJECT and CAST … AS JSON of constants. Anything that is not the same for every row
+(`uuid()`, `rand()`, another column) has no constant, and neither has an expression that is not
+understood.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+from collections.abc import Callable, Sequence
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, DecimalException, Inexact
+
+from pipeline.catalog.ddl.cursor import Cursor, ReadError, split
+from pipeline.catalog.ddl.default_context import DefaultContext
+from pipeline.catalog.ddl.lexer import Kind, SqlMode, Token
+from pipeline.catalog.ddl.literals import Constant, Json, Text, UnknownDefaultError, literal
+
+_MOST_DIGITS, _MOST_DECIMALS = 65, 30
+"""Of the server's exact numbers."""
+_EXACT = Context(prec=4 * _MOST_DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX)
+_EXACT.traps[Inexact] = True
+_OPERATIONS: dict[str, Callable[[Decimal, Decimal], Decimal]] = {
+    "+": _EXACT.add,
+    "-": _EXACT.subtract,
+    "*": _EXACT.multiply,
+}
+_JSON_FUNCTIONS = ("JSON_ARRAY", "JSON_OBJECT", "CAST")
+
+
+def constant(tokens: Sequence[Token], context: DefaultContext) -> Constant:
+    """The value of a DEFAULT. Raises `UnknownDefaultError` for one that is no known constant."""
+    cursor = Cursor(tokens)
+    plain = context.sql_mode & SqlMode.NO_BACKSLASH_ESCAPES and is_expression(tokens)
+    if plain and any("\\" in token.text for token in tokens if token.kind is Kind.STRING):
+        # The server prints an expression with escapes, and does not know them when it reads it.
+        raise UnknownDefaultError("a backslash in an expression under NO_BACKSLASH_ESCAPES")
+    try:
+        value = _sum(cursor, context)
+        if not cursor.done:
+            raise ReadError(f"{cursor.peek().text!r} is not understood")
+    except (ReadError, DecimalException) as error:
+        text = " ".join(token.text for token in tokens)
+        raise UnknownDefaultError(f"expression ({text})") from error
+    return value
+
+
+def is_expression(tokens: Sequence[Token]) -> bool:
+    """Whether a DEFAULT stands in parentheses, and is computed when it is used."""
+    return bool(tokens) and tokens[0].is_sign("(")
+
+
+def _sum(cursor: Cursor, context: DefaultContext) -> Constant:
+    value = _product(cursor, context)
+    while cursor.peek().is_sign("+") or cursor.peek().is_sign("-"):
+        value = _operation(cursor.next().text, value, _product(cursor, context))
+    return value
+
+
+def _product(cursor: Cursor, context: DefaultContext) -> Constant:
+    value = _signed(cursor, context)
+    while cursor.peek().is_sign("*"):
+        value = _operation(cursor.next().text, value, _signed(cursor, context))
+    return value
+
+
+def _operation(sign: str, left: Constant, right: Constant) -> Decimal:
+    if not (isinstance(left, Decimal) and isinstance(right, Decimal)):
+        raise ReadError("arithmetic of what is no exact number")
+    result = _OPERATIONS[sign](left, right)
+    _, digits, exponent = result.as_tuple()
+    if len(digits) > _MOST_DIGITS or -int(exponent) > _MOST_DECIMALS:
+        raise ReadError("a number of too many digits")
+    return result
+
+
+def _signed(cursor: Cursor, context: DefaultContext) -> Constant:
+    if cursor.accept_sign("+"):
+        value = _signed(cursor, context)
+        if isinstance(value, (Decimal, float)):
+            return value
+        raise ReadError("not a number")
+    if not cursor.accept_sign("-"):
+        return _operand(cursor, context)
+    value = _signed(cursor, context)
+    if isinstance(value, Decimal):
+        return value.copy_negate() if value else value.copy_abs()
+    if isinstance(value, float):
+        return operator.neg(value)
+    raise ReadError("not a number")
+
+
+def _operand(cursor: Cursor, context: DefaultContext) -> Constant:
+    if cursor.peek().is_sign("("):
+        inside = Cursor(cursor.group())
+        value = _sum(inside, context)
+        if not inside.done:
+            raise ReadError(f"{inside.peek().text!r} is not understood")
+    elif function := cursor.accept_any(*_JSON_FUNCTIONS):
+        value = _json(function, cursor.group(), context)
+    elif cursor.accept("CONCAT"):
+        value = _concat([constant(part, context) for part in split(cursor.group())])
+    else:
+        value = literal(cursor, context)
+    while isinstance(value, Text) and cursor.accept("COLLATE"):
+        cursor.string_or_name()
+    return value
+
+
+def _concat(parts: Sequence[Constant]) -> Text:
+    """CONCAT(…) of strings in one charset."""
+    texts = [part for part in parts if isinstance(part, Text)]
+    if len(texts) < len(parts) or len({part.charset for part in texts}) != 1:
+        raise ReadError("CONCAT of what are no strings of one charset")
+    text = "".join(part.text for part in texts)
+    return Text(text, texts[0].charset, any(part.introduced for part in texts))
+
+
+def _json(word: str, inside: Sequence[Token], context: DefaultContext) -> Json:
+    """JSON_ARRAY(…) and JSON_OBJECT(…) of constants, CAST(… AS JSON)."""
+    if word == "CAST":
+        if [token.text.upper() for token in inside[-2:]] != ["AS", "JSON"]:
+            raise ReadError("a CAST that is not understood")
+        value = constant(inside[:-2], context)
+        return Json(value.text) if isinstance(value, Text) else Json(_json_text(value))
+    values = [_json_part(part, context) for part in split(inside)]
+    if word == "JSON_ARRAY":
+        return Json(f"[{', '.join(values)}]")
+    keys = values[::2]
+    if len(values) % 2 or not all(key.startswith('"') for key in keys):
+        raise ReadError("JSON_OBJECT of a key that is not a string")
+    if len(set(keys)) < len(keys):
+        raise ReadError("JSON_OBJECT with a repeated key")
+    members = zip(keys, values[1::2], strict=True)
+    return Json("{" + ", ".join(f"{key}: {value}" for key, value in members) + "}")
+
+
+def _json_part(part: Sequence[Token], context: DefaultContext) -> str:
+    # MariaDB's are the numbers 1 and 0.
+    if not context.mariadb and len(part) == 1 and part[0].is_word("TRUE", "FALSE"):
+        return part[0].text.lower()
+    value = constant(part, context)
+    if context.mariadb and isinstance(value, float):
+        raise UnknownDefaultError("an approximate number in a JSON document of MariaDB's")
+    return _json_text(value)
+
+
+def _json_text(value: Constant) -> str:
+    if isinstance(value, (Json, Text)):
+        return value.text if isinstance(value, Json) else json.dumps(value.text, ensure_ascii=False)
+    if value is None:
+        return "null"
+    if isinstance(value, (Decimal, float)):
+        return f"{value:f}" if isinstance(value, Decimal) else str(value)
+    raise UnknownDefaultError("a JSON value of bytes or times")

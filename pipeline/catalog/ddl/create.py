@@ -1,0 +1,175 @@
+"""CREATE TABLE, after its first two words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from decoder import TableDefinition
+from decoder.model.definition import ColumnDefinition
+from pipeline.catalog.ddl.actions import NewColumn
+from pipeline.catalog.ddl.charsets import charset_of
+from pipeline.catalog.ddl.column_clause import read_column
+from pipeline.catalog.ddl.column_types import TypeContext
+from pipeline.catalog.ddl.cursor import Cursor, ReadError, split
+from pipeline.catalog.ddl.effects import (
+    CreateTable,
+    CreateTableLike,
+    Effect,
+    TableName,
+    Unsupported,
+)
+from pipeline.catalog.ddl.elements import is_column, read_period
+from pipeline.catalog.ddl.foreign_key import ForeignKey, read_foreign_key
+from pipeline.catalog.ddl.keys import Key, read_key
+from pipeline.catalog.ddl.lexer import Kind, Token
+from pipeline.catalog.ddl.model import TableModel
+from pipeline.catalog.ddl.names import read_name
+from pipeline.catalog.ddl.partition_clause import WAY_BACK, partitioned_by
+from pipeline.catalog.ddl.rekeying import declared_key
+
+BLACKHOLE = "a BLACKHOLE table keeps no rows: it is left out"
+VERSIONED = (
+    "a table WITH SYSTEM VERSIONING has rows of the past in the log beside those that SELECT gives:"
+    " it is left out"
+)
+SEQUENCE = "a SEQUENCE is no table of rows: it is left out"
+_SELECTS = ("SELECT", "WITH", "VALUES", "TABLE")
+
+
+def read_create(cursor: Cursor, schema: str | None, sql_mode: int) -> list[Effect]:
+    """The statement's effect. Raises `ReadError` only while the table's name is not read yet."""
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    name = read_name(cursor, schema)
+    try:
+        return [_body(cursor, name, if_not_exists, schema, sql_mode)]
+    except ReadError as error:
+        return [Unsupported(name, f"CREATE TABLE: {error}", creates=True)]
+
+
+def _body(
+    cursor: Cursor, name: TableName, if_not_exists: bool, schema: str | None, sql_mode: int
+) -> Effect:
+    if cursor.accept("LIKE"):
+        return CreateTableLike(name, read_name(cursor, schema), if_not_exists)
+    elements = cursor.group() if cursor.peek().is_sign("(") else []
+    if elements and elements[0].is_word("LIKE"):
+        return CreateTableLike(name, read_name(Cursor(elements[1:]), schema), if_not_exists)
+    options = cursor.rest()
+    if reason := _left_out(elements, options):
+        return Unsupported(name, reason, creates=True, left_out=True)
+    if not elements or elements[0].is_word(*_SELECTS) or _selects(options):
+        reason = f"CREATE TABLE … SELECT as a statement: its rows are not in the log{WAY_BACK}"
+        return Unsupported(name, reason, creates=True)
+    charset = _options(options)[0]
+    parts = split(elements)
+    columns, keys, definition = _definition(name, parts, TypeContext(charset, sql_mode))
+    model = replace(
+        TableModel.of(columns, _options(options)[1]),
+        keys=tuple(keys),
+        charset=charset,
+        partitioning=partitioned_by(options),
+    )
+    foreign = tuple(_foreign_keys(parts, columns)) if model.has_foreign_keys else ()
+    return CreateTable(name, definition, if_not_exists, foreign, model, tuple(columns))
+
+
+def _foreign_keys(
+    parts: Sequence[Sequence[Token]], columns: Sequence[NewColumn]
+) -> Iterator[ForeignKey]:
+    """In the statement's order: elements of their own, and those that stand with columns."""
+    inline = {column.definition.name: column.references for column in columns}
+    for part in parts:
+        if found := read_foreign_key(part):
+            yield found[0]
+        elif is_column(part) and (key := inline[Cursor(part).name()]):
+            yield key
+
+
+def _left_out(elements: Sequence[Token], options: Sequence[Token]) -> str:
+    """Why it is no table to replicate, or nothing."""
+    if _options(options)[1] == "BLACKHOLE":
+        return BLACKHOLE
+    words = [token.text.upper() if token.kind is Kind.WORD else "" for token in options]
+    if "SEQUENCE" in words[: words.index("PARTITION") if "PARTITION" in words else None]:
+        return SEQUENCE
+    for tokens in (elements, options):
+        cursor = Cursor(tokens)
+        while not cursor.done:
+            if cursor.accept("WITH", "SYSTEM", "VERSIONING"):
+                return VERSIONED
+            cursor.next()
+    return ""
+
+
+def _selects(options: Sequence[Token]) -> bool:
+    """Whether a query follows the table's options; one in parentheses follows nothing else."""
+    cursor = Cursor(options)
+    while not cursor.done:
+        if cursor.accept_any("SELECT", "AS", "IGNORE", "REPLACE"):
+            return True
+        if not cursor.skip_group():
+            cursor.next()
+    return False
+
+
+def _options(options: Sequence[Token]) -> tuple[str | None, str]:
+    """The default charset, if named, and the engine in capitals, or nothing."""
+    cursor = Cursor(options)
+    charset: str | None = None
+    engine = ""
+    while not cursor.done and not cursor.peek().is_word("PARTITION"):
+        if cursor.accept("CHARSET") or cursor.accept("CHARACTER", "SET"):
+            charset = _value(cursor).lower()
+        elif cursor.accept("COLLATE"):
+            charset = charset_of(_value(cursor)) or charset
+        elif cursor.accept("ENGINE"):
+            engine = _value(cursor).upper()
+        else:
+            cursor.next()
+    return charset, engine
+
+
+def _value(cursor: Cursor) -> str:
+    cursor.accept_sign("=")
+    return cursor.string_or_name()
+
+
+def _definition(
+    name: TableName, parts: Sequence[Sequence[Token]], context: TypeContext
+) -> tuple[list[NewColumn], list[Key], TableDefinition]:
+    columns: list[NewColumn] = []
+    keys: list[Key] = []
+    for part in parts:
+        if key := read_key(part):
+            keys.append(key)
+        elif is_column(part):
+            columns.append(read_column(part, context))
+            keys += declared_key(columns[-1])
+    definitions = [column.definition for column in columns]
+    for period in filter(None, map(read_period, parts)):
+        definitions = period.not_null(definitions)
+        keys = [period.in_key(key) for key in keys]
+    primary = next((key for key in keys if key.primary), None)
+    return columns, keys, _with_key(name, definitions, primary)
+
+
+def _with_key(
+    name: TableName, columns: Sequence[ColumnDefinition], key: Key | None
+) -> TableDefinition:
+    """The table; columns of the key are NOT NULL even where they do not say so."""
+    index = {column.name.casefold(): i for i, column in enumerate(columns)}
+    try:
+        primary = tuple(index[column.casefold()] for column in key.columns) if key else ()
+    except KeyError as error:
+        raise ReadError(f"the primary key names a column that is not there: {error}") from error
+    return TableDefinition(
+        schema=name.schema,
+        table=name.table,
+        columns=tuple(
+            replace(column, nullable=column.nullable and i not in primary)
+            for i, column in enumerate(columns)
+        ),
+        primary_key=primary,
+        primary_key_prefixes=key.prefixes if key else (),
+    )

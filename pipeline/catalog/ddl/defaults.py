@@ -1,0 +1,155 @@
+"""What existing rows hold in a column that was added: its DEFAULT, as the column's own type.
+
+Values travel in the ledger as text (`None`: NULL), in the one spelling of each Arrow type that
+`python_value` reads back: numbers and text as they are, `true`/`false`, ISO dates and times
+(instants in UTC), bytes in hex. A value that does not fit its column is not known: whether it is
+refused, cut or replaced depends on the server, the session and how the DEFAULT is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, datetime, timezone
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import pyarrow as pa
+
+from decoder.columns.addresses import BYTES, address_text
+from decoder.constants import ColumnType
+from decoder.model.definition import ColumnDefinition
+from pipeline.catalog.ddl.actions import NewColumn
+from pipeline.catalog.ddl.charsets import UNKNOWN_COLLATION, WIDE
+from pipeline.catalog.ddl.constants import constant, is_expression
+from pipeline.catalog.ddl.default_context import DefaultContext
+from pipeline.catalog.ddl.lexer import SqlMode
+from pipeline.catalog.ddl.literals import Bytes, Constant, Text, UnknownDefaultError
+from pipeline.catalog.ddl.numeric_defaults import NUMERIC, Conversion
+from pipeline.catalog.ddl.temporal_defaults import TEMPORAL
+from pipeline.catalog.ddl.text_defaults import TEXTUAL
+
+_CONVERSIONS: dict[ColumnType, Conversion] = {**NUMERIC, **TEXTUAL, **TEMPORAL}
+_TEXTS = (ColumnType.STRING, ColumnType.VARCHAR, ColumnType.BLOB, ColumnType.SET)
+
+
+def default_text(column: NewColumn, context: DefaultContext) -> str | None:
+    """The value of an added column in rows that were there before, as text.
+
+    Raises `UnknownDefaultError` where the log cannot tell it.
+    """
+    if column.computed:
+        raise UnknownDefaultError(column.computed)
+    definition = column.definition
+    _check_timestamp(column, context)
+    if context.mariadb and context.sql_mode & SqlMode.ORACLE and definition.type is ColumnType.DATE:
+        raise UnknownDefaultError("a DATE, which is a DATETIME in MariaDB's mode ORACLE")
+    value = _value(column, context)
+    if value is None:
+        return None
+    convert = _address if definition.logical in BYTES else _CONVERSIONS.get(definition.type)
+    if convert is None:
+        raise UnknownDefaultError(f"a value of type {definition.type.name}")
+    try:
+        return convert(value, definition, context)
+    except (ValueError, InvalidOperation, OverflowError) as error:
+        raise UnknownDefaultError(f"{value!r} as {definition.type.name}: {error}") from error
+
+
+def _value(column: NewColumn, context: DefaultContext) -> Constant:
+    if not column.default:
+        return _implicit(column.definition)
+    value, computed = constant(column.default, context), is_expression(column.default)
+    if context.mariadb and (computed or column.definition.type is ColumnType.BLOB):
+        _check_printed(value)
+    if computed and not context.strict:
+        _check_kept(value, column.definition)
+    if not (context.mariadb or computed) and isinstance(value, Decimal):
+        _check_label(f"{value:f}", column.definition)
+    return value
+
+
+def _check_kept(value: Constant, column: ColumnDefinition) -> None:
+    """Without strict mode, an expression's text loses the characters that its column lacks."""
+    unknown = column.collation in (None, UNKNOWN_COLLATION)
+    if unknown and isinstance(value, Text) and not value.text.isascii():
+        raise UnknownDefaultError("an expression's text in a charset that is not known")
+
+
+def _check_label(number: str, column: ColumnDefinition) -> None:
+    """MySQL takes a number for a label that is spelled so, or for its number: by the charset."""
+    if number in column.labels:
+        raise UnknownDefaultError(f"{number}, which is a label and may be the number of another")
+
+
+def _check_printed(value: Constant) -> None:
+    """MariaDB keeps such a DEFAULT as it prints it, and prints bytes of an introducer as `xE9`."""
+    if isinstance(value, Text) and value.introduced:
+        garbled = not value.text.isascii() or value.charset in WIDE
+    else:
+        garbled = isinstance(value, Bytes) and value.introduced and not value.raw.isascii()
+    if garbled:
+        raise UnknownDefaultError("a string with an introducer, in a TEXT or an expression")
+
+
+def _check_timestamp(column: NewColumn, context: DefaultContext) -> None:
+    """Without explicit_defaults_for_timestamp, a TIMESTAMP gets a DEFAULT that it does not say."""
+    said = column.default or column.says_null or context.explicit_timestamps
+    if column.definition.type is ColumnType.TIMESTAMP2 and not said:
+        state = "not logged" if context.explicit_timestamps is None else "OFF"
+        raise UnknownDefaultError(
+            f"a TIMESTAMP without NULL or DEFAULT, and explicit_defaults_for_timestamp is {state}"
+        )
+
+
+def _implicit(column: ColumnDefinition) -> Constant:
+    """What MySQL puts into a column that is NOT NULL and has no DEFAULT."""
+    if column.nullable:
+        return None
+    if column.type in NUMERIC:
+        return Decimal(0)
+    if column.logical is not None and column.logical in BYTES:
+        return Bytes(bytes(BYTES[column.logical]))
+    if column.type in _TEXTS:
+        return Text("")
+    if column.type is ColumnType.ENUM:
+        return Text(column.labels[0])
+    if column.type is ColumnType.JSON:
+        return Text("null")
+    if column.type is ColumnType.TIME2:
+        return Text("00:00:00")
+    if column.type in TEMPORAL:
+        return Text("0000-00-00 00:00:00")
+    raise UnknownDefaultError(f"no DEFAULT for a NOT NULL column of type {column.type.name}")
+
+
+def _address(value: Constant, column: ColumnDefinition, _context: DefaultContext) -> str:
+    """As the server prints it: of bytes, or of what it puts where there is no DEFAULT."""
+    kind = column.logical
+    if kind is None or not isinstance(value, Bytes) or len(value.raw) != BYTES[kind]:
+        raise ValueError("no text of its type, nor as many bytes as it has")
+    return address_text(kind, value.raw)
+
+
+def python_value(text: str | None, arrow_type: pa.DataType) -> Any:
+    """The Python value of a default's text, of the kind that Spark's `lit` takes for the type."""
+    if text is None:
+        return None
+    for accepts, read in _PYTHON_VALUES:
+        if accepts(arrow_type):
+            return read(text)
+    return text
+
+
+_PYTHON_VALUES: tuple[tuple[Callable[[pa.DataType], bool], Callable[[str], Any]], ...] = (
+    (pa.types.is_boolean, lambda text: text == "true"),
+    (pa.types.is_integer, int),
+    (pa.types.is_floating, float),
+    (pa.types.is_decimal, Decimal),
+    (pa.types.is_binary, bytes.fromhex),
+    (pa.types.is_date, date.fromisoformat),
+    (
+        lambda t: pa.types.is_timestamp(t) and t.tz is not None,
+        lambda text: datetime.fromisoformat(text).astimezone(timezone.utc),
+    ),
+    (pa.types.is_timestamp, datetime.fromisoformat),
+)

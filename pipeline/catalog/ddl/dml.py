@@ -1,0 +1,150 @@
+"""Which tables a statement that changes rows names as its targets: for DML that is logged as text.
+
+Read as far as its targets go, and no further. Where several tables are joined, all of them count,
+since which of them change depends on columns that only the server resolves. What its triggers and
+foreign keys change is in `pipeline.catalog.timeline.consequences`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipeline.catalog.ddl.cursor import Cursor, ReadError, behind_settings
+from pipeline.catalog.ddl.ddl import Session
+from pipeline.catalog.ddl.effects import TableName
+from pipeline.catalog.ddl.lexer import LexError, Token
+from pipeline.catalog.ddl.names import read_name
+
+_HEAD = 64
+"""Tokens in which INSERT, REPLACE and LOAD name their table: their rows may be megabytes."""
+_MODIFIERS = ("LOW_PRIORITY", "DELAYED", "HIGH_PRIORITY", "QUICK", "IGNORE")
+_QUERIES = ("SELECT", "WITH", "VALUES", "TABLE")
+_JOINS = ("JOIN", "STRAIGHT_JOIN")
+
+
+def targets(query: str, session: Session) -> frozenset[TableName] | None:
+    """The tables whose rows it may change; None where that cannot be told (CALL, a SELECT that is
+    logged for its functions, what cannot be read)."""
+    try:
+        head = Cursor(session.first_tokens(query, _HEAD))
+        behind_settings(head)
+        while head.accept_sign("("):
+            pass
+        if head.accept_any("INSERT", "REPLACE"):
+            return frozenset({_inserted(head, session)})
+        if head.accept("LOAD"):
+            return frozenset({_loaded(head, session)})
+        return _joined_targets(query, session)
+    except (LexError, ReadError):
+        return None
+
+
+def _inserted(cursor: Cursor, session: Session) -> TableName:
+    """INSERT [modifiers] [INTO] table."""
+    while cursor.accept_any(*_MODIFIERS):
+        pass
+    cursor.accept("INTO")
+    return read_name(cursor, session.schema)
+
+
+def _loaded(cursor: Cursor, session: Session) -> TableName:
+    """LOAD {DATA | XML} … INTO TABLE table."""
+    while not cursor.accept("INTO", "TABLE"):
+        cursor.next()
+    return read_name(cursor, session.schema)
+
+
+def _joined_targets(query: str, session: Session) -> frozenset[TableName] | None:
+    cursor = Cursor(session.tokens(query))
+    behind_settings(cursor)
+    while cursor.accept_sign("("):
+        pass
+    local = frozenset(name.casefold() for name in _common_tables(cursor))
+    if cursor.accept("UPDATE"):
+        while cursor.accept_any(*_MODIFIERS):
+            pass
+        listed = _until(cursor, "SET")
+    elif cursor.accept("DELETE"):
+        listed = _deleted(cursor)
+    else:
+        return None
+    found = frozenset(_table_references(listed, session, local))
+    if not found:
+        raise ReadError("it names no table")
+    return found
+
+
+def _common_tables(cursor: Cursor) -> list[str]:
+    """The names in WITH [RECURSIVE] name [(columns)] AS (query), …, if it is there."""
+    names: list[str] = []
+    if not cursor.accept("WITH"):
+        return names
+    cursor.accept("RECURSIVE")
+    while True:
+        names.append(cursor.name())
+        cursor.skip_group()
+        cursor.expect("AS")
+        cursor.group()
+        if not cursor.accept_sign(","):
+            return names
+
+
+def _deleted(cursor: Cursor) -> list[Token]:
+    """What names its tables: DELETE FROM t …, DELETE FROM a, b USING joined …, or DELETE a, b FROM
+    joined …."""
+    while cursor.accept_any(*_MODIFIERS):
+        pass
+    if not cursor.accept("FROM"):
+        _until(cursor, "FROM")
+        return _until(cursor, "WHERE", "ORDER", "LIMIT")
+    listed = _until(cursor, "USING", "WHERE", "ORDER", "LIMIT", "RETURNING", stays=True)
+    if cursor.accept("USING"):
+        listed = _until(cursor, "WHERE", "ORDER", "LIMIT")
+    return listed
+
+
+def _until(cursor: Cursor, *words: str, stays: bool = False) -> list[Token]:
+    """The tokens before the first of these words that is in no parentheses, moving over it."""
+    found: list[Token] = []
+    depth = 0
+    while not cursor.done:
+        if depth == 0 and cursor.peek().is_word(*words):
+            if not stays:
+                cursor.next()
+            return found
+        token = cursor.next()
+        depth += token.is_sign("(") - token.is_sign(")")
+        found.append(token)
+    return found
+
+
+def _table_references(
+    listed: list[Token], session: Session, local: frozenset[str]
+) -> Iterator[TableName]:
+    """The tables in `a, b AS x JOIN (c, d) ON … LEFT JOIN (SELECT …) y USING (…)`, but for names
+    that are `local` to the statement (WITH)."""
+    cursor = Cursor(listed)
+    expects_table = True
+    while not cursor.done:
+        if not expects_table:
+            expects_table = _comes_to_a_table(cursor)
+            continue
+        expects_table = False
+        cursor.accept("LATERAL")
+        if not cursor.peek().is_sign("("):
+            whole = cursor.peek(1).is_sign(".")
+            name = read_name(cursor, session.schema)
+            if whole or name.table.casefold() not in local:
+                yield name
+            continue
+        inner = cursor.group()
+        if inner and not inner[0].is_word(*_QUERIES):
+            yield from _table_references(inner, session, local)
+
+
+def _comes_to_a_table(cursor: Cursor) -> bool:
+    """Moves over one token, or over parentheses and all in them; whether a table is next."""
+    if cursor.skip_group():
+        return False
+    token = cursor.next()
+    return token.is_sign(",") or token.is_word(*_JOINS)

@@ -1,0 +1,237 @@
+"""Reads the expressions of generated columns, where what they give is certain.
+
+Read are columns, numbers, strings, NULL, TRUE and FALSE, `+`, `-`, `*`, DIV and MOD, comparisons of
+numbers, IS NULL, AND, OR, NOT, CASE, and the functions of `expression_functions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from decoder.constants import BINARY_COLLATION, DATE_TYPES, INSTANT_TYPES, ColumnType
+from decoder.model.definition import ColumnDefinition
+from pipeline.catalog.ddl.charsets import charset_in
+from pipeline.catalog.ddl.conversion_mode import ConversionMode, UnknownConversionError
+from pipeline.catalog.ddl.cursor import Cursor, ReadError, split
+from pipeline.catalog.ddl.expression_functions import FUNCTIONS
+from pipeline.catalog.ddl.expressions import (
+    MOST_DIGITS,
+    NULL,
+    Expression,
+    UnknownExpressionError,
+    chosen,
+    compared,
+    condition,
+    operation,
+    truth,
+)
+from pipeline.catalog.ddl.lexer import Kind, SqlMode, Token
+
+INTEGER_DIGITS = {
+    ColumnType.TINY: 3,
+    ColumnType.SHORT: 5,
+    ColumnType.INT24: 8,
+    ColumnType.LONG: 10,
+    ColumnType.LONGLONG: 20,
+}
+TEXT_TYPES = (ColumnType.STRING, ColumnType.VARCHAR, ColumnType.VAR_STRING, ColumnType.BLOB)
+_LABELS = (ColumnType.ENUM, ColumnType.SET)
+_COMPARISONS = ("<=", ">=", "<>", "!=", "=", "<", ">")
+_CONSTANTS = {
+    "NULL": NULL,
+    "TRUE": Expression(["number", "1"], digits=1, whole=True, plain=True),
+    "FALSE": Expression(["number", "0"], digits=1, whole=True, plain=True),
+}
+
+
+def changes_meaning(sql_mode: int, *, mariadb: bool) -> bool:
+    """Return True if expressions are read otherwise, or give other values, under that mode."""
+    other = SqlMode.ORACLE | SqlMode.EMPTY_STRING_IS_NULL if mariadb else SqlMode(0)
+    return bool(sql_mode & (other | SqlMode.HIGH_NOT_PRECEDENCE))
+
+
+def read_expression(
+    tokens: Sequence[Token],
+    table: Mapping[str, ColumnDefinition],
+    mode: ConversionMode,
+) -> Expression:
+    """The expression; `table` has the columns by their names in lower case.
+
+    Raises `UnknownExpressionError`.
+    """
+    if changes_meaning(mode.sql_mode, mariadb=mode.mariadb):
+        raise UnknownExpressionError("an expression under a sql_mode that changes its meaning")
+    try:
+        return _Reader(table, mode).whole(Cursor(tokens))
+    except (ReadError, UnknownConversionError) as error:
+        raise UnknownExpressionError(str(error)) from error
+
+
+class _Reader:
+    """Reads by recursive descent, as the operators bind."""
+
+    def __init__(self, table: Mapping[str, ColumnDefinition], mode: ConversionMode) -> None:
+        self.table = table
+        self.mode = mode
+
+    def whole(self, cursor: Cursor) -> Expression:
+        found = self._or(cursor)
+        if not cursor.done:
+            raise UnknownExpressionError(f"{cursor.peek().text} in its expression")
+        return found
+
+    def _or(self, cursor: Cursor) -> Expression:
+        found = self._and(cursor)
+        while cursor.accept("OR"):
+            found = truth(["or", condition(found), condition(self._and(cursor))])
+        return found
+
+    def _and(self, cursor: Cursor) -> Expression:
+        found = self._not(cursor)
+        while cursor.accept("AND"):
+            found = truth(["and", condition(found), condition(self._not(cursor))])
+        return found
+
+    def _not(self, cursor: Cursor) -> Expression:
+        if cursor.accept("NOT"):
+            return truth(["not", condition(self._not(cursor))])
+        return self._predicate(cursor)
+
+    def _predicate(self, cursor: Cursor) -> Expression:
+        found = self._sum(cursor)
+        while (sign := _comparison(cursor)) or cursor.peek().is_word("IS"):
+            if sign:
+                found = compared(sign, found, self._sum(cursor))
+            else:
+                found = self._is_null(cursor, found)
+        return found
+
+    def _is_null(self, cursor: Cursor, of: Expression) -> Expression:
+        cursor.expect("IS")
+        negated = cursor.accept("NOT")
+        cursor.expect("NULL")
+        tree = of.tree if of.kind == "other" else ["is_null", of.tree]
+        if of.kind in ("date", "datetime") and of.tree[0] == "date":
+            tree = ["no_date", of.tree[1]]
+        return truth(["not", tree] if negated else tree)
+
+    def _sum(self, cursor: Cursor) -> Expression:
+        found = self._product(cursor)
+        while cursor.peek().is_sign("+") or cursor.peek().is_sign("-"):
+            sign = cursor.next().text
+            found = operation(sign, found, self._product(cursor))
+        return found
+
+    def _product(self, cursor: Cursor) -> Expression:
+        found = self._signed(cursor)
+        while sign := _multiplying(cursor):
+            found = operation(sign, found, self._signed(cursor))
+        return found
+
+    def _signed(self, cursor: Cursor) -> Expression:
+        if cursor.accept_sign("!"):  # as SHOW CREATE TABLE of MariaDB prints NOT
+            return truth(["not", condition(self._signed(cursor))])
+        if not cursor.accept_sign("-"):
+            return self._operand(cursor)
+        found = self._signed(cursor)
+        zero = Expression(["number", "0"], digits=1, whole=True)
+        return operation("-", zero, found)
+
+    def _operand(self, cursor: Cursor) -> Expression:
+        if cursor.peek().is_sign("("):
+            return self.whole(Cursor(cursor.group()))
+        token = cursor.next()
+        if token.kind is Kind.STRING:
+            charsets = frozenset(() if token.text.isascii() else ("utf8mb4",))
+            return Expression(["text", token.text], "text", plain=True, charsets=charsets)
+        if token.kind is Kind.NUMBER and "e" not in token.text.lower():
+            return _number(token.text)
+        if token.is_word(*_CONSTANTS):
+            return _CONSTANTS[token.text.upper()]
+        if token.is_word("CASE"):
+            return self._case(cursor)
+        if token.kind is Kind.WORD and cursor.peek().is_sign("("):
+            return self._function(token.text, cursor)
+        if token.kind not in (Kind.WORD, Kind.NAME):
+            raise UnknownExpressionError(f"{token.text} in its expression")
+        return self._column(token.text)
+
+    def _function(self, name: str, cursor: Cursor) -> Expression:
+        read = FUNCTIONS.get(name.upper())
+        of_json = name.upper().startswith("JSON_")  # MySQL's print documents another way
+        if read is None or (of_json and not self.mode.mariadb):
+            raise UnknownExpressionError(f"{name} in its expression")
+        return read([self.whole(Cursor(part)) for part in split(cursor.group())])
+
+    def _case(self, cursor: Cursor) -> Expression:
+        of = None if cursor.peek().is_word("WHEN") else self._or(cursor)
+        conditions: list[list[Any]] = []
+        results: list[Expression] = []
+        while cursor.accept("WHEN"):
+            when = self._or(cursor)
+            conditions.append(condition(when if of is None else compared("=", of, when)))
+            cursor.expect("THEN")
+            results.append(self._or(cursor))
+        results.append(self._or(cursor) if cursor.accept("ELSE") else NULL)
+        cursor.expect("END")
+        return chosen(conditions, results)
+
+    def _column(self, name: str) -> Expression:
+        column = self.table.get(name.casefold())
+        if column is None:
+            raise UnknownExpressionError(f"{name} in its expression")
+        if column.type in INTEGER_DIGITS:
+            digits = INTEGER_DIGITS[column.type]
+            tree: list[Any] = ["column", column.name, digits, 0]
+            return Expression(tree, digits=digits, whole=True, plain=not column.unsigned)
+        if column.type is ColumnType.NEWDECIMAL and column.precision <= MOST_DIGITS:
+            tree = ["column", column.name, column.precision, column.scale]
+            return Expression(tree, digits=column.precision, scale=column.scale)
+        if column.type in DATE_TYPES and self.mode.options.zero_dates != "string":
+            kind = "date" if column.type in (ColumnType.DATE, ColumnType.NEWDATE) else "datetime"
+            return Expression(["date", column.name], kind, type=column.type.name)
+        return self._text_column(column)
+
+    def _text_column(self, column: ColumnDefinition) -> Expression:
+        padded = self.mode.sql_mode & SqlMode.PAD_CHAR_TO_FULL_LENGTH
+        if column.type is ColumnType.STRING and padded:
+            raise UnknownExpressionError("a CHAR that is read with its padding")
+        is_text = column.type in TEXT_TYPES and column.collation != BINARY_COLLATION
+        if not is_text and column.type not in _LABELS:
+            lossy = column.type in INSTANT_TYPES and self.mode.options.zero_dates != "string"
+            tree = ["no_date" if lossy else "no_value", column.name]
+            return Expression(tree, "other", type=column.type.name)
+        charsets = frozenset({charset_in(column.collation)})
+        return Expression(["column", column.name, 0, 0], "text", plain=True, charsets=charsets)
+
+
+def _comparison(cursor: Cursor) -> str:
+    signs = ""
+    while len(signs) < 3 and cursor.peek(len(signs)).text in ("<", ">", "=", "!"):
+        if cursor.peek(len(signs)).kind is not Kind.SIGN:
+            break
+        signs += cursor.peek(len(signs)).text
+    if signs and signs not in _COMPARISONS:
+        raise UnknownExpressionError(f"{signs} in its expression")
+    for _ in signs:
+        cursor.next()
+    return "<>" if signs == "!=" else signs
+
+
+def _multiplying(cursor: Cursor) -> str:
+    if cursor.accept_sign("*"):
+        return "*"
+    if cursor.accept("DIV"):
+        return "div"
+    return "mod" if cursor.accept("MOD") or cursor.accept_sign("%") else ""
+
+
+def _number(text: str) -> Expression:
+    whole, point, fraction = text.partition(".")
+    digits, scale = max(len((whole + fraction).lstrip("0")), 1), len(fraction)
+    if max(digits, scale) > MOST_DIGITS:
+        raise UnknownExpressionError(f"a number of more than {MOST_DIGITS} digits")
+    return Expression(
+        ["number", text], digits=max(digits, scale), scale=scale, whole=not point, plain=not point
+    )

@@ -1,0 +1,130 @@
+"""Foreign keys as statements declare them, and what becomes of them when tables change.
+
+Grammar: MySQL's `reference_definition` and MariaDB's, in CREATE and ALTER TABLE. Only InnoDB's are
+real: other engines read the clause and forget it, as servers do with one in a column's declaration
+before MySQL 9.0 and MariaDB 10.5. SET DEFAULT is no action of InnoDB's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pipeline.catalog.ddl.cursor import Cursor, ReadError, split
+from pipeline.catalog.ddl.lexer import Token
+
+CASCADE, SET_NULL = "CASCADE", "SET NULL"
+"""What a foreign key does to rows of its own table when the parent's row goes or changes its key;
+any other leaves them as they are."""
+_GENERATED = "_ibfk_"
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """`columns` refer to `parent_columns` (empty: its primary key) of `parent`: schema and table.
+
+    `on_delete` and `on_update` are CASCADE, SET NULL, or empty. `name` is empty until the server
+    gives it one. `inline`: it stands in the declaration of its column.
+    """
+
+    columns: tuple[str, ...]
+    parent: tuple[str, str]
+    parent_columns: tuple[str, ...] = ()
+    on_delete: str = ""
+    on_update: str = ""
+    name: str = ""
+    inline: bool = False
+
+    @property
+    def cascades(self) -> bool:
+        """Whether it ever changes rows by itself."""
+        return bool(self.on_delete or self.on_update)
+
+
+def read_foreign_key(part: Sequence[Token]) -> tuple[ForeignKey, bool] | None:
+    """A table element, if it is a foreign key; and whether it says IF NOT EXISTS (MariaDB)."""
+    cursor = Cursor(part)
+    name = ""
+    if cursor.accept("CONSTRAINT") and not cursor.peek().is_word("FOREIGN"):
+        name = cursor.name()
+    if not cursor.accept("FOREIGN", "KEY"):
+        return None
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    if not cursor.peek().is_sign("("):
+        cursor.name()  # of its index
+    columns = _columns(cursor)
+    cursor.expect("REFERENCES")
+    return replace(read_reference(cursor), columns=columns, name=name), if_not_exists
+
+
+def read_reference(cursor: Cursor) -> ForeignKey:
+    """What follows REFERENCES, without the columns that refer."""
+    schema, table = "", cursor.name()
+    if cursor.accept_sign("."):
+        schema, table = table, cursor.name()
+    columns = _columns(cursor) if cursor.peek().is_sign("(") else ()
+    actions = {"DELETE": "", "UPDATE": ""}
+    while True:
+        if cursor.accept("MATCH"):
+            cursor.next()
+        elif cursor.peek().is_word("ON") and cursor.peek(1).is_word(*actions):
+            cursor.next()
+            event = cursor.next().text.upper()
+            actions[event] = _action(cursor)
+        else:
+            break
+    return ForeignKey((), (schema, table), columns, actions["DELETE"], actions["UPDATE"])
+
+
+def _action(cursor: Cursor) -> str:
+    if cursor.accept("CASCADE"):
+        return CASCADE
+    if cursor.accept("SET", "NULL"):
+        return SET_NULL
+    if cursor.accept("RESTRICT") or cursor.accept("NO", "ACTION") or cursor.accept("SET"):
+        cursor.accept("DEFAULT")
+        return ""
+    raise ReadError(f"foreign key action {cursor.peek().text!r} is not known")
+
+
+def _columns(cursor: Cursor) -> tuple[str, ...]:
+    return tuple(Cursor(part).name() for part in split(cursor.group()))
+
+
+def named(
+    keys: Iterable[ForeignKey], schema: str, table: str, known: Iterable[ForeignKey] = ()
+) -> tuple[ForeignKey, ...]:
+    """`known` and the new `keys` of a table, with the names that a server makes up.
+
+    MySQL's `generate_fk_name`: the table's name and a number behind the greatest there is.
+    """
+    found = list(known)
+    prefix = f"{table}{_GENERATED}"
+    numbers = [key.name.removeprefix(prefix) for key in found if key.name.startswith(prefix)]
+    last = max((int(number) for number in numbers if number.isdigit()), default=0)
+    for key in keys:
+        last += not key.name
+        parent = (key.parent[0] or schema, key.parent[1])
+        found.append(replace(key, parent=parent, name=key.name or f"{prefix}{last}"))
+    return tuple(found)
+
+
+def renamed_table(key: ForeignKey, old: str, new: str) -> ForeignKey:
+    """The key of a table that is renamed: a name that was made up follows."""
+    prefix = f"{old}{_GENERATED}"
+    if not key.name.startswith(prefix):
+        return key
+    return replace(key, name=f"{new}{_GENERATED}{key.name.removeprefix(prefix)}")
+
+
+def renamed_columns(
+    names: Sequence[str], changed: Mapping[str, str | None]
+) -> tuple[str, ...] | None:
+    """Columns of a key after an ALTER (old names to new ones); None where one is dropped.
+
+    Names are compared without regard to case.
+    """
+    folded = {old.casefold(): new for old, new in changed.items()}
+    found = [folded.get(name.casefold(), name) for name in names]
+    kept = tuple(name for name in found if name is not None)
+    return kept if len(kept) == len(found) else None

@@ -1,0 +1,30 @@
+"""Table names in statements, qualified by the session's default schema."""
+
+from __future__ import annotations
+
+from pipeline.catalog.ddl.cursor import Cursor, ReadError
+from pipeline.catalog.ddl.effects import TableName
+
+
+def read_name(cursor: Cursor, schema: str | None) -> TableName:
+    """The name at hand: `table`, `schema.table`, or `.table`. Raises `ReadError`."""
+    if cursor.accept_sign("."):
+        return _qualified(schema, cursor.name())
+    first = cursor.name()
+    if cursor.accept_sign("."):
+        return TableName(first, cursor.name())
+    return _qualified(schema, first)
+
+
+def _qualified(schema: str | None, table: str) -> TableName:
+    if not schema:
+        raise ReadError(f"table {table} is named without a schema, and the session has none")
+    return TableName(schema, table)
+
+
+def read_names(cursor: Cursor, schema: str | None) -> list[TableName]:
+    """One or more names with commas between them."""
+    names = [read_name(cursor, schema)]
+    while cursor.accept_sign(","):
+        names.append(read_name(cursor, schema))
+    return names

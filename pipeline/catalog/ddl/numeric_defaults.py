@@ -1,0 +1,130 @@
+"""Constants as values of numeric columns, as the server's `Field_…::store` make them."""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from collections.abc import Callable
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
+
+from decoder.constants import INTEGER_BITS, ColumnType
+from decoder.model.definition import ColumnDefinition
+from pipeline.catalog.ddl.charsets import encoded
+from pipeline.catalog.ddl.default_context import DefaultContext
+from pipeline.catalog.ddl.literals import Bytes, Constant, Text
+from pipeline.catalog.ddl.temporal import read_year
+
+Conversion = Callable[[Constant, ColumnDefinition, DefaultContext], str | None]
+"""A constant that is not NULL to the text of a column's value. Raises ValueError for one that is
+not known."""
+
+_WIDE = Context(prec=400, Emin=MIN_EMIN, Emax=MAX_EMAX)
+"""Wide enough for every number that a server takes: Python's own context has 28 digits."""
+_LARGEST = 330
+"""Of a number's decimal exponent: a double has no larger one."""
+_NUMBER = re.compile(r"[ \t\n\v\f\r]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*", re.ASCII)
+
+
+def _number(value: Constant) -> Decimal:
+    if isinstance(value, Bytes):
+        if value.number:
+            return Decimal(int.from_bytes(value.raw, "big"))
+        value = Text(value.raw.decode("ascii"))
+    if isinstance(value, Text):
+        match = _NUMBER.fullmatch(value.text)
+        if match is None:
+            raise ValueError("not a number")
+        value = Decimal(match.group(1))
+    if isinstance(value, float):
+        value = Decimal(repr(value))
+    if not isinstance(value, Decimal) or (value and abs(value.adjusted()) > _LARGEST):
+        raise ValueError("not a number that is known")
+    return value if value else value.copy_abs()
+
+
+def _rounded(value: Constant, scale: int) -> Decimal:
+    """Halves away from zero, but those of an approximate number to the even one."""
+    even = isinstance(value, float) and scale == 0
+    unit = Decimal((0, (1,), -scale))
+    rounded = _number(value).quantize(unit, ROUND_HALF_EVEN if even else ROUND_HALF_UP, _WIDE)
+    return rounded if rounded else rounded.copy_abs()
+
+
+def _integer(value: Constant, column: ColumnDefinition, _context: DefaultContext) -> str:
+    number, bits = int(_rounded(value, 0)), INTEGER_BITS[column.type]
+    low, high = (0, 1 << bits) if column.unsigned else (-(1 << bits - 1), 1 << bits - 1)
+    if not low <= number < high:
+        raise ValueError("it is out of range")
+    return str(number)
+
+
+def _decimal(value: Constant, column: ColumnDefinition, _context: DefaultContext) -> str:
+    rounded = _rounded(value, column.scale)
+    if rounded.adjusted() >= column.precision - column.scale and rounded:
+        raise ValueError("it is out of range")
+    if column.unsigned and rounded.is_signed():
+        raise ValueError("it is out of range")
+    return f"{rounded:f}"
+
+
+def _single(value: Constant, column: ColumnDefinition, _context: DefaultContext) -> str:
+    return _as_single(_approximate(value, column))
+
+
+def _as_single(number: float) -> str:
+    return repr(struct.unpack("<f", struct.pack("<f", number))[0])
+
+
+def _double(value: Constant, column: ColumnDefinition, _context: DefaultContext) -> str:
+    return repr(_approximate(value, column))
+
+
+def _approximate(value: Constant, column: ColumnDefinition) -> float:
+    """The number at the scale of a FLOAT(M,D), as the server's `Field_real::truncate` does it."""
+    number = value if isinstance(value, float) else float(_number(value))
+    if math.isinf(number) or (column.unsigned and number < 0):
+        raise ValueError("it is out of range")
+    if not column.precision:
+        return number
+    unit = 10.0**column.scale
+    whole = math.floor(number)
+    rounded = whole + round((number - whole) * unit) / unit
+    if abs(rounded) > 10.0 ** (column.precision - column.scale) - 1 / unit:
+        raise ValueError("it is out of range")
+    return rounded
+
+
+def _bit(value: Constant, column: ColumnDefinition, _context: DefaultContext) -> str:
+    if isinstance(value, Text):
+        value = Bytes(encoded(value.text, value.charset))
+    if isinstance(value, Bytes):
+        value = Decimal(int.from_bytes(value.raw, "big"))
+    number = int(value) if isinstance(value, float) else int(_rounded(value, 0))
+    if not 0 <= number < 1 << column.length:
+        raise ValueError("it is out of range")
+    return ("true" if number else "false") if column.length == 1 else str(number)
+
+
+def _year(value: Constant, _column: ColumnDefinition, _context: DefaultContext) -> str:
+    if isinstance(value, Bytes) and not value.number:
+        value = Text(value.raw.decode("ascii"))
+    if isinstance(value, Text):
+        return read_year(value.text, is_text=True)
+    return read_year(f"{_number(value):f}", is_text=False)
+
+
+def printed_float(text: str) -> str:
+    """A FLOAT as servers print the DEFAULT of one, with six digits, and read it again."""
+    return _as_single(float(f"{float(text):.6g}"))
+
+
+NUMERIC: dict[ColumnType, Conversion] = {
+    **dict.fromkeys(INTEGER_BITS, _integer),
+    ColumnType.NEWDECIMAL: _decimal,
+    ColumnType.FLOAT: _single,
+    ColumnType.DOUBLE: _double,
+    ColumnType.BIT: _bit,
+    ColumnType.YEAR: _year,
+}
+"""By type."""

@@ -1,0 +1,261 @@
+"""Partitions as DDL writes them: PARTITION BY, partition definitions, and ALTER TABLE's actions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date
+from itertools import pairwise
+
+from pipeline.catalog.ddl.actions import (
+    Action,
+    AddPartitions,
+    DropPartitions,
+    ReorganizePartitions,
+    Repartition,
+    RowsNotLogged,
+    TruncatePartitions,
+)
+from pipeline.catalog.ddl.cursor import Cursor, ReadError, split
+from pipeline.catalog.ddl.effects import DropTable, Effect, RowsChanged, TableName, Unsupported
+from pipeline.catalog.ddl.lexer import Kind, Token
+from pipeline.catalog.ddl.names import read_name
+from pipeline.catalog.ddl.partitions import Function, Partition, Partitioning
+
+WAY_BACK = (
+    "; a copy that takes its place (CREATE TABLE … LIKE, INSERT … SELECT, RENAME TABLE) is"
+    " replicated again"
+)
+_FIRST_DAY = 365
+"""TO_DAYS of the day before the first one of Python's ordinals."""
+_MIDNIGHT = re.compile(r"(.{8,10})(?:[ T]00:00:00(?:\.0*)?)?")
+_FUNCTIONS: dict[str, Function] = {"YEAR": "YEAR", "TO_DAYS": "TO_DAYS"}
+
+
+def partitioned_by(options: Sequence[Token]) -> Partitioning | None:
+    """The PARTITION BY among a CREATE TABLE's options; None where there is none, or where one
+    column does not tell which row is where."""
+    for at in range(len(options)):
+        if Cursor(options[at : at + 2]).accept("PARTITION", "BY"):
+            return _partitioning(options[at + 2 :])
+    return None
+
+
+def _partitioning(tokens: Sequence[Token]) -> Partitioning | None:
+    cursor = Cursor(tokens)
+    method = cursor.accept_any("RANGE", "LIST")
+    if method is None:
+        return None
+    try:
+        cursor.accept("COLUMNS")
+        column, function = _over(Cursor(cursor.group()))
+        found = _definitions(cursor.rest())
+    except (ReadError, ValueError):
+        return None
+    if function == "" and _has_days(tokens):
+        function = "TO_DAYS"  # RANGE COLUMNS of dates, whose bounds are whole days
+    return Partitioning("RANGE" if method == "RANGE" else "LIST", column, function, tuple(found))
+
+
+def _has_days(tokens: Sequence[Token]) -> bool:
+    """Whether bounds are strings: other strings stand behind a word or `=`."""
+    return any(
+        token.kind is Kind.STRING and (before.is_sign("(") or before.is_sign(","))
+        for before, token in pairwise(tokens)
+    )
+
+
+def _over(cursor: Cursor) -> tuple[str, Function]:
+    """The column that partitions are over, and the function of it. Raises `ReadError`."""
+    name = cursor.name()
+    if cursor.done:
+        return name, ""
+    function = _FUNCTIONS.get(name.upper())
+    inner = Cursor(cursor.group())
+    column = inner.name()
+    if function is None or not (cursor.done and inner.done):
+        raise ReadError("partitions over an expression")
+    return column, function
+
+
+def _definitions(tokens: Sequence[Token]) -> list[Partition]:
+    """Of the first parentheses that hold some."""
+    cursor = Cursor(tokens)
+    while not cursor.done:
+        if not cursor.peek().is_sign("("):
+            cursor.next()
+            continue
+        inside = cursor.group()
+        if inside and inside[0].is_word("PARTITION"):
+            return [_definition(Cursor(part)) for part in split(inside)]
+    return []
+
+
+def _definition(cursor: Cursor) -> Partition:
+    cursor.expect("PARTITION")
+    name = cursor.name()
+    if cursor.accept("VALUES", "IN"):
+        values = (None if _is(part, "NULL") else _bound(part) for part in split(cursor.group()))
+        return Partition(name, values=tuple(values))
+    cursor.expect("VALUES", "LESS", "THAN")
+    if cursor.accept("MAXVALUE"):
+        return Partition(name)
+    bound = cursor.group()
+    return Partition(name, None if _is(bound, "MAXVALUE") else _bound(bound))
+
+
+def _is(tokens: Sequence[Token], word: str) -> bool:
+    return len(tokens) == 1 and tokens[0].is_word(word)
+
+
+def _bound(tokens: Sequence[Token]) -> int:
+    """A number, or the number of a day. Raises `ReadError`, or ValueError for what is no day."""
+    cursor = Cursor(tokens)
+    if cursor.accept("TO_DAYS"):
+        return _bound(cursor.group())
+    if cursor.peek().kind is Kind.STRING:
+        found = _MIDNIGHT.fullmatch(cursor.next().text)
+        if found is None or not cursor.done:
+            raise ReadError("a bound within a day")
+        return date.fromisoformat(found.group(1)).toordinal() + _FIRST_DAY
+    sign = -1 if cursor.accept_sign("-") else 1
+    number = sign * cursor.integer()
+    if not cursor.done:
+        raise ReadError("a bound that is an expression")
+    return number
+
+
+def split_off(tokens: Sequence[Token]) -> tuple[list[Token], list[Action]]:
+    """The actions of an ALTER TABLE, and what PARTITION BY or REMOVE PARTITIONING behind them do.
+
+    Neither needs a comma before it.
+    """
+    depth = 0
+    for at, token in enumerate(tokens):
+        depth += token.is_sign("(") - token.is_sign(")")
+        cursor = Cursor(tokens[at : at + 2])
+        if depth == 0 and cursor.accept("PARTITION", "BY"):
+            return list(tokens[:at]), [Repartition(_partitioning(tokens[at + 2 :]))]
+        if depth == 0 and cursor.accept("REMOVE", "PARTITIONING"):
+            return list(tokens[:at]), [Repartition(None)]
+    return list(tokens), []
+
+
+def partition_action(
+    tokens: Sequence[Token], name: TableName, schema: str | None
+) -> tuple[list[Action], list[Effect]] | None:
+    """The action on partitions that an ALTER TABLE consists of, and what it does to another table;
+    None where it is of another kind. Raises `ReadError`."""
+    cursor = Cursor(tokens)
+    while _over_modifier(cursor):
+        pass
+    if cursor.accept("CONVERT", "PARTITION") or cursor.accept("CONVERT", "TABLE"):
+        return _converted(Cursor(tokens), name, schema)
+    verb = cursor.peek().text.upper() if cursor.peek().kind is Kind.WORD else ""
+    if verb not in _VERBS or not cursor.peek(1).is_word("PARTITION"):
+        return None
+    cursor.next()
+    cursor.next()
+    if verb == "EXCHANGE":
+        return _exchanged(cursor, name, schema)
+    return _VERBS[verb](cursor), []
+
+
+def _over_modifier(cursor: Cursor) -> bool:
+    """Over `ALGORITHM = x,`, `LOCK = x,` or `WITH VALIDATION,`."""
+    if cursor.accept_any("ALGORITHM", "LOCK"):
+        cursor.accept_sign("=")
+        cursor.next()
+    elif not (cursor.accept("WITH", "VALIDATION") or cursor.accept("WITHOUT", "VALIDATION")):
+        return False
+    return cursor.accept_sign(",")
+
+
+def _names(cursor: Cursor) -> tuple[str, ...] | None:
+    """Names of partitions; None: ALL."""
+    if cursor.accept("ALL"):
+        return None
+    names = [cursor.name()]
+    while cursor.accept_sign(","):
+        names.append(cursor.name())
+    return tuple(names)
+
+
+def _dropped(cursor: Cursor) -> list[Action]:
+    if_exists = cursor.accept("IF", "EXISTS")
+    return [DropPartitions(_names(cursor) or (), if_exists)]
+
+
+def _truncated(cursor: Cursor) -> list[Action]:
+    return [TruncatePartitions(_names(cursor))]
+
+
+def _added(cursor: Cursor) -> list[Action]:
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    try:
+        return [AddPartitions(tuple(_definitions(cursor.rest())), if_not_exists)]
+    except (ReadError, ValueError):
+        return [Repartition(None)]
+
+
+def _reorganized(cursor: Cursor) -> list[Action]:
+    if cursor.done:
+        return []
+    try:
+        names = _names(cursor) or ()
+        cursor.expect("INTO")
+        return [ReorganizePartitions(names, tuple(_definitions(cursor.rest())))]
+    except (ReadError, ValueError):
+        return [Repartition(None)]
+
+
+def _from_files(_cursor: Cursor) -> list[Action]:
+    return [RowsNotLogged(f"DISCARD and IMPORT PARTITION change rows outside of the log{WAY_BACK}")]
+
+
+def _nothing(_cursor: Cursor) -> list[Action]:
+    return []
+
+
+_VERBS = {
+    "DROP": _dropped,
+    "TRUNCATE": _truncated,
+    "ADD": _added,
+    "REORGANIZE": _reorganized,
+    "DISCARD": _from_files,
+    "IMPORT": _from_files,
+    "EXCHANGE": _nothing,
+    **dict.fromkeys(("COALESCE", "REBUILD", "OPTIMIZE", "ANALYZE", "CHECK", "REPAIR"), _nothing),
+}
+"""By first word; those that do nothing move rows between partitions of HASH and KEY, at most."""
+
+
+def _exchanged(
+    cursor: Cursor, name: TableName, schema: str | None
+) -> tuple[list[Action], list[Effect]]:
+    """EXCHANGE PARTITION p WITH TABLE t: both get rows that are not logged."""
+    cursor.name()
+    cursor.expect("WITH", "TABLE")
+    other = read_name(cursor, schema)
+    return (
+        [RowsNotLogged(f"a partition of it is exchanged with {other}{WAY_BACK}")],
+        [RowsChanged(other, f"its rows are exchanged with a partition of {name}{WAY_BACK}")],
+    )
+
+
+def _converted(
+    cursor: Cursor, name: TableName, schema: str | None
+) -> tuple[list[Action], list[Effect]]:
+    """MariaDB's CONVERT PARTITION p TO TABLE t, and CONVERT TABLE t TO PARTITION p …."""
+    cursor.expect("CONVERT")
+    if cursor.accept("PARTITION"):
+        cursor.name()
+        cursor.expect("TO", "TABLE")
+        other = read_name(cursor, schema)
+        begun = Unsupported(other, f"it begins with a partition of {name}{WAY_BACK}", creates=True)
+        reason = f"a partition of it becomes {other}{WAY_BACK}"
+        return [RowsNotLogged(reason), Repartition(None)], [begun]
+    cursor.expect("TABLE")
+    other = read_name(cursor, schema)
+    reason = f"{other} becomes a partition of it{WAY_BACK}"
+    return [RowsNotLogged(reason), Repartition(None)], [DropTable(other)]

@@ -1,0 +1,289 @@
+"""MySQL's and MariaDB's spellings of dates and times in literals, to their one plain spelling.
+
+Source: `str_to_datetime`, `str_to_time` and `number_to_datetime` of MySQL's
+`sql-common/my_time.cc`, and of MariaDB's `sql-common/my_time.c`. What they read in a way that is
+not known here is a ValueError.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from typing import NamedTuple
+
+from pipeline.settings.time_zone import zone
+
+_PUNCT = r"""[!-/:-@\[-`{-~]"""
+_SPACE = r"[ \t\n\v\f\r]"
+_DELIMITED = re.compile(
+    rf"{_SPACE}*(\d{{1,4}}){_PUNCT}(\d{{1,2}}){_PUNCT}(\d{{1,2}})"
+    rf"(?:(?:T|{_SPACE}+)(\d{{1,2}})(?:{_PUNCT}(\d{{1,2}})(?:{_PUNCT}(\d{{1,2}})(?:\.(\d*))?)?)?)?"
+    rf"([+-]\d{{2}}:\d{{2}})?{_SPACE}*",
+    re.ASCII,
+)
+_COMPACT = re.compile(
+    rf"{_SPACE}*(\d{{2}}|\d{{4}})(\d{{2}})(\d{{2}})(?:T?(\d{{2}})(\d{{2}})(\d{{2}})(?:\.(\d*))?)?()"
+    rf"{_SPACE}*",
+    re.ASCII,
+)
+_TIME = re.compile(
+    rf"{_SPACE}*(-?)(?:(\d+){_SPACE}+)?(\d+)(?::(\d{{1,2}})(?::(\d{{1,2}}))?)?(?:\.(\d*))?{_SPACE}*",
+    re.ASCII,
+)
+_YEAR = re.compile(r"\d{1,4}", re.ASCII)
+_LONGEST_TIME = 838 * 3600 + 59 * 60 + 59
+_LARGEST_TIME_NUMBER = 8385959
+_SHORTEST_DATETIME = 12
+"""Characters from which on text for a TIME may be a date and time."""
+_FIRST_DAY, _LAST_DAY = datetime(1970, 1, 1, 0, 0, 1), datetime(2038, 1, 19, 3, 14, 7, 999999)
+"""Of a TIMESTAMP."""
+_TWO_DIGIT_YEARS = (
+    (101, 691231, 20_000_000),
+    (700101, 991231, 19_000_000),
+    (10_000_101, 99_991_231, 0),
+)
+"""Numbers that are dates: from, to, and what completes the year."""
+_CLOCK = 1_000_000
+"""Behind a date, the digits of its time of day."""
+
+
+class DateRules(NamedTuple):
+    """How a session reads dates: `cuts` digits after the second that do not fit, or rounds;
+    `impossible` days of a month and parts of a date that are zero (`zero_parts`) are kept;
+    `keep_zero`: gold has them as text, not as NULL."""
+
+    cuts: bool = False
+    mariadb: bool = False
+    impossible: bool = False
+    zero_parts: bool = True
+    keep_zero: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """When a statement began, and the zone it ran in."""
+
+    at: datetime | None
+    time_zone: str
+
+    def local(self, utc: bool = False) -> datetime:
+        """NOW(6) or UTC_TIMESTAMP(6), without a zone. Raises ValueError when it is not known."""
+        if self.at is None:
+            raise ValueError("the log does not tell when the statement began")
+        there = self.at.astimezone(timezone.utc if utc else zone(self.time_zone))
+        return there.replace(tzinfo=None)
+
+    def to_utc(self, local: datetime) -> datetime:
+        """A time of day in the statement's zone, in UTC, if there is one of it, and one alone."""
+        first = local.replace(tzinfo=zone(self.time_zone), fold=0)
+        if first.utcoffset() != first.replace(fold=1).utcoffset():
+            raise ValueError("a time of day that a change of the clocks leaves out or repeats")
+        return first.astimezone(timezone.utc).replace(tzinfo=None)
+
+    def from_offset(self, local: datetime, offset: str) -> datetime:
+        """A time of day at an offset of its own, in the statement's zone."""
+        minutes = int(offset[1:3]) * 60 + int(offset[4:])
+        there = timezone(timedelta(minutes=-minutes if offset[0] == "-" else minutes))
+        at = local.replace(tzinfo=there).astimezone(zone(self.time_zone))
+        return at.replace(tzinfo=None)
+
+
+class ZeroDate(NamedTuple):
+    """A date that no calendar has, as text with its time of day."""
+
+    text: str
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether all of it is zero."""
+        return not self.text.strip("0-: ")
+
+
+class _Fields(NamedTuple):
+    year: int
+    month: int
+    day: int
+    hour: int
+    minute: int
+    second: int
+    digits: str
+    offset: str
+
+    @property
+    def clock(self) -> int:
+        """The time of day in seconds."""
+        return (self.hour * 60 + self.minute) * 60 + self.second
+
+
+def at_fraction(value: datetime, fraction: int, rules: DateRules, digits: str = "") -> datetime:
+    """A time to so many digits after its second; `digits` are those, if it has none itself."""
+    micros = value.microsecond if not digits else _micros(digits, fraction, rules)
+    step = int(10 ** (6 - fraction))
+    kept = micros // step * step if rules.cuts else (micros + step // 2) // step * step
+    return value.replace(microsecond=0) + timedelta(microseconds=kept)
+
+
+def _micros(digits: str, fraction: int, rules: DateRules) -> int:
+    """Six digits after the second; the seventh rounds them, before they are rounded themselves."""
+    micros = int(digits[:6].ljust(6, "0"))
+    return micros + (not rules.cuts and digits[6:7] >= "5")
+
+
+def datetime_text(value: datetime, fraction: int) -> str:
+    """`YYYY-MM-DD HH:MM:SS[.ffffff]`."""
+    return value.isoformat(" ", "microseconds")[: 20 + fraction if fraction else 19]
+
+
+def read_datetime(
+    value: str | Decimal, fraction: int, rules: DateRules, instant: Instant
+) -> datetime | ZeroDate:
+    """A date and time of text or a number, to so many digits after its second."""
+    fields = _number_fields(value) if isinstance(value, Decimal) else _text_fields(value)
+    return _dated(fields, fraction, rules, instant)
+
+
+def _dated(
+    fields: _Fields, fraction: int, rules: DateRules, instant: Instant
+) -> datetime | ZeroDate:
+    if fields.clock >= 86400 or max(fields.minute, fields.second) > 59:
+        raise ValueError("no time of day")
+    if fields.month > 12 or fields.day > 31:
+        raise ValueError("not a date")
+    try:
+        day = date(fields.year, fields.month, fields.day)
+    except ValueError:
+        return _zero_date(fields, rules)
+    value = datetime(day.year, day.month, day.day) + timedelta(seconds=fields.clock)
+    if fields.offset:
+        if rules.mariadb:
+            raise ValueError("an offset, which MariaDB does not know")
+        if fields.digits[fraction:].strip("0"):  # MySQL forgets the offset then
+            raise ValueError("an offset behind more digits than the column has")
+        value = instant.from_offset(value, fields.offset)
+    return at_fraction(value, fraction, rules, fields.digits or "0")
+
+
+def _zero_date(fields: _Fields, rules: DateRules) -> ZeroDate:
+    zero = not (fields.year or fields.month or fields.day)
+    if fields.month and fields.day and fields.year:
+        if not rules.impossible:
+            raise ValueError("a day that is not in its month")
+    elif not (zero or rules.zero_parts or (fields.month and fields.day)):
+        raise ValueError("a date with a zero in it, which the session does not take")
+    if fields.digits.strip("0") or fields.offset:
+        raise ValueError("a date that is none, with a fraction or an offset")
+    day = f"{fields.year:04}-{fields.month:02}-{fields.day:02}"
+    return ZeroDate(f"{day} {fields.hour:02}:{fields.minute:02}:{fields.second:02}")
+
+
+def _text_fields(text: str) -> _Fields:
+    match = _DELIMITED.fullmatch(text) or _COMPACT.fullmatch(text)
+    if match is None:
+        if text and not text.strip("0"):
+            return _Fields(0, 0, 0, 0, 0, 0, "", "")
+        raise ValueError("not a date")
+    year, month, day, hour, minute, second = (int(match.group(i) or 0) for i in range(1, 7))
+    if len(match.group(1)) == 2 and any((year, month, day, hour, minute, second)):
+        year += 2000 if year < 70 else 1900
+    digits, offset = match.group(7) or "", match.group(8) or ""
+    return _Fields(year, month, day, hour, minute, second, digits, offset)
+
+
+def _number_fields(value: Decimal) -> _Fields:
+    whole, _, digits = f"{value:f}".partition(".")
+    number = int(whole)
+    if digits.strip("0") and number < 10**13:
+        raise ValueError("a fraction behind a date")
+    day, clock = (number, 0) if number <= _TWO_DIGIT_YEARS[-1][1] else divmod(number, _CLOCK)
+    century = 0
+    if number:
+        fits = [c for low, high, c in _TWO_DIGIT_YEARS if low <= day <= high]
+        if not fits or value < 0:
+            raise ValueError("a number that is no date")
+        century = fits[0]
+    day += century
+    return _Fields(
+        *(day // 10000, day // 100 % 100, day % 100),
+        *(clock // 10000, clock // 100 % 100, clock % 100),
+        *(digits, ""),
+    )
+
+
+def timestamp_utc(value: datetime, instant: Instant) -> datetime:
+    """A TIMESTAMP that is a time of day in the session's zone, in UTC."""
+    found = instant.to_utc(value)
+    if not _FIRST_DAY <= found <= _LAST_DAY:
+        raise ValueError("it is out of range")
+    return found
+
+
+def read_time(value: str | Decimal, fraction: int, rules: DateRules, instant: Instant) -> int:
+    """A TIME in microseconds: `D HH:MM:SS`, `HH:MM`, `HHMMSS`, `SS`, or that of a date and time."""
+    if isinstance(value, Decimal):
+        if abs(int(value)) > _LARGEST_TIME_NUMBER:
+            return _time_of_day(_number_fields(value), fraction, rules, instant)
+        value = f"{value:f}"
+    elif len(value) >= _SHORTEST_DATETIME:
+        match = _DELIMITED.fullmatch(value)
+        if (match and match.group(4)) or _COMPACT.fullmatch(value):
+            return _time_of_day(_text_fields(value), fraction, rules, instant)
+    match = _TIME.fullmatch(value)
+    if match is None:
+        raise ValueError("not a time")
+    minus, days, *parts, digits = match.groups()
+    hour, minute, second = _clock(days, parts)
+    if max(minute, second) > 59:
+        raise ValueError("not a time")
+    seconds = ((int(days or 0) * 24 + hour) * 60 + minute) * 60 + second
+    total = seconds * 1_000_000 + _kept_micros(digits or "0", fraction, rules)
+    if total > _LONGEST_TIME * 1_000_000:
+        raise ValueError("it is out of range")
+    return -total if minus else total
+
+
+def _clock(days: str | None, parts: list[str | None]) -> tuple[int, int, int]:
+    first, minutes, seconds = (int(part or 0) for part in parts)
+    if parts[1] is None and days is None:  # HHMMSS
+        return first // 10000, first // 100 % 100, first % 100
+    return first, minutes, seconds
+
+
+def _time_of_day(fields: _Fields, fraction: int, rules: DateRules, instant: Instant) -> int:
+    value = _dated(fields._replace(digits=""), 0, rules, instant)
+    if isinstance(value, ZeroDate) or fields.offset:
+        raise ValueError("the time of a date that is none, or with an offset")
+    return time_of_day(value) + _kept_micros(fields.digits or "0", fraction, rules)
+
+
+def time_of_day(value: datetime) -> int:
+    """The microseconds since midnight."""
+    since = value - value.replace(hour=0, minute=0, second=0, microsecond=0)
+    return since // timedelta(microseconds=1)
+
+
+def _kept_micros(digits: str, fraction: int, rules: DateRules) -> int:
+    """Digits after a second as microseconds, of which a whole one carries."""
+    start = datetime(2000, 1, 1)
+    return (at_fraction(start, fraction, rules, digits) - start) // timedelta(microseconds=1)
+
+
+def time_text(micros: int, fraction: int) -> str:
+    """`[-]HHH:MM:SS[.ffffff]` of a number of microseconds."""
+    seconds, rest = divmod(abs(micros), 1_000_000)
+    text = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    part = f".{rest:06}"[: fraction + 1] if fraction else ""
+    return f"{'-' if micros < 0 else ''}{text}{part}"
+
+
+def read_year(text: str, *, is_text: bool) -> str:
+    """A YEAR: two digits stand for 1970 to 2069; the number 0 is 0, the text '0' is 2000."""
+    if not _YEAR.fullmatch(text):
+        raise ValueError("not a year")
+    year = int(text)
+    if 1901 <= year <= 2155 or (year == 0 and (not is_text or text == "0000")):
+        return str(year)
+    if year >= 100 or len(text) > 2:
+        raise ValueError("a year that is out of range, or of three digits")
+    return str(year + (2000 if year < 70 else 1900))

@@ -1,0 +1,137 @@
+"""Constants as values of columns of text, bytes, labels and JSON."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+
+from decoder.columns.charsets import charset_of as charset_of_id
+from decoder.constants import BINARY_COLLATION, ColumnType
+from decoder.model.definition import ColumnDefinition
+from pipeline.catalog.ddl.charsets import UNKNOWN_COLLATION, can_hold, decoded, encoded, widest
+from pipeline.catalog.ddl.default_context import DefaultContext
+from pipeline.catalog.ddl.literals import Bytes, Constant, Json, Moment, Text
+from pipeline.catalog.ddl.numeric_defaults import Conversion
+from pipeline.catalog.ddl.temporal_defaults import moment_text
+
+_SPACES = " \t\n\v\f\r"
+"""What may be cut off text that is too long."""
+_SMALLEST_INTEGER, _LARGEST_INTEGER = -(1 << 63), (1 << 64) - 1
+"""Of a JSON document; larger ones become doubles."""
+
+
+def _charset(column: ColumnDefinition) -> str | None:
+    """The charset of a column of text; None where only the server knows it."""
+    if column.collation in (None, UNKNOWN_COLLATION):
+        return None
+    return charset_of_id(column.collation)
+
+
+def _text(value: Constant, column: ColumnDefinition, context: DefaultContext) -> str:
+    charset = _charset(column)
+    if isinstance(value, Bytes):
+        if charset is None:
+            raise ValueError("bytes as text in a charset that is not known")
+        return decoded(value.raw, charset)
+    text = _characters(value, context)
+    if charset is not None and not can_hold(text, charset):
+        raise ValueError(f"characters that {charset} has not")
+    return text
+
+
+def _characters(value: Constant, context: DefaultContext) -> str:
+    """A constant as the server prints it."""
+    if isinstance(value, Text):
+        return value.text
+    if isinstance(value, Decimal):
+        return f"{value if value else value.copy_abs():f}"
+    if isinstance(value, Moment):
+        return moment_text(value, context)
+    raise ValueError("an approximate number, a time or JSON in a column of text")
+
+
+def _string(value: Constant, column: ColumnDefinition, context: DefaultContext) -> str:
+    if column.collation == BINARY_COLLATION:
+        return _binary(value, column, context).hex()
+    text = _text(value, column, context)
+    if column.type is ColumnType.BLOB:
+        if len(text.encode()) >= 1 << 8 * column.length_bytes:
+            raise ValueError("it is too long")
+        return text
+    length = column.length // widest(column.collation)
+    if text[length:].strip(_SPACES):
+        raise ValueError("it is too long")
+    return text[:length].rstrip(" ") if column.type is ColumnType.STRING else text[:length]
+
+
+def _binary(value: Constant, column: ColumnDefinition, context: DefaultContext) -> bytes:
+    if isinstance(value, Bytes):
+        raw = value.raw
+    elif isinstance(value, Text):
+        raw = encoded(value.text, value.charset)
+    else:
+        raw = _characters(value, context).encode()
+    if column.type is ColumnType.BLOB:
+        return raw
+    if len(raw) > column.length:
+        raise ValueError("it is too long")
+    return raw.ljust(column.length, b"\0") if column.type is ColumnType.STRING else raw
+
+
+def _label(value: Constant, column: ColumnDefinition, context: DefaultContext) -> str:
+    if isinstance(value, Decimal):
+        number = int(value)
+        if not 0 < number <= len(column.labels):
+            raise ValueError("not the number of a label")
+        return column.labels[number - 1]
+    return _same_label(column, _text(value, column, context))
+
+
+def _same_label(column: ColumnDefinition, text: str) -> str:
+    """The label as declared: collations ignore case, and spaces at the end."""
+    text = text.rstrip(" ")
+    found = [label for label in column.labels if label.casefold() == text.casefold()]
+    if not found:
+        raise ValueError("not among the labels")
+    if text not in found and len(found) > 1:
+        raise ValueError("more than one of the labels, but for the case of letters")
+    return text if text in found else found[0]
+
+
+def _labels(value: Constant, column: ColumnDefinition, context: DefaultContext) -> str:
+    if isinstance(value, Decimal):
+        number = int(value)
+        if not 0 <= number < 1 << len(column.labels):
+            raise ValueError("not a set of the labels")
+        chosen = {label for i, label in enumerate(column.labels) if number >> i & 1}
+    else:
+        text = _text(value, column, context)
+        chosen = {_same_label(column, part) for part in text.split(",") if part}
+    return ",".join(label for label in column.labels if label in chosen)
+
+
+def _json(value: Constant, _column: ColumnDefinition, context: DefaultContext) -> str:
+    if not isinstance(value, (Json, Text)):
+        raise ValueError("a JSON document of bytes, numbers or times")
+    if not context.mariadb:  # whose JSON is text
+        json.loads(value.text, parse_int=_integer, parse_constant=_no_number)
+    return value.text
+
+
+def _integer(digits: str) -> int:
+    if not _SMALLEST_INTEGER <= int(digits) <= _LARGEST_INTEGER:
+        raise ValueError("a whole number that becomes an approximate one")
+    return int(digits)
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} in a JSON document")
+
+
+TEXTUAL: dict[ColumnType, Conversion] = {
+    **dict.fromkeys((ColumnType.STRING, ColumnType.VARCHAR, ColumnType.BLOB), _string),
+    ColumnType.ENUM: _label,
+    ColumnType.SET: _labels,
+    ColumnType.JSON: _json,
+}
+"""By type."""

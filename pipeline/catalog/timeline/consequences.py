@@ -1,0 +1,125 @@
+"""What a change of a table's rows changes besides: by foreign keys, by triggers, through views.
+
+Statements in the log are read for it as far as they can be: a table that a foreign key names has
+children, and the text of a trigger or a view names every table that it may change, directly or by
+the routines that it calls. What was created before the log begins is not known.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from pipeline.catalog.ddl.cursor import Cursor, ReadError
+from pipeline.catalog.ddl.ddl import Session
+from pipeline.catalog.ddl.effects import TableName
+from pipeline.catalog.ddl.lexer import Kind, LexError, Token
+from pipeline.catalog.ddl.names import read_name
+
+TOLD_BY = r"(?i)\b(trigger|references|procedure|function|view)\b"
+"""Matches every statement that says something about it (others may match too)."""
+
+
+@dataclass(slots=True)
+class Consequences:
+    """What is known: children by parent, words of triggers by their table, of routines by name,
+    and the views, each with its words as if it had a trigger.
+
+    Names are compared without regard to case: too many tables are better than too few.
+    """
+
+    children: dict[str, set[TableName]] = field(default_factory=lambda: defaultdict(set))
+    triggers: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    routines: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    views: set[TableName] = field(default_factory=set)
+
+    def note(self, query: str, session: Session) -> None:
+        """Take in a statement; one that cannot be read tells nothing."""
+        try:
+            self._note(session.tokens(query), session)
+        except (LexError, ReadError):
+            return
+
+    def _note(self, found: list[Token], session: Session) -> None:
+        words = [token.text.upper() if token.kind is Kind.WORD else "" for token in found]
+        if words[:1] == ["CREATE"] and "TRIGGER" in words and "ON" in words:
+            table = read_name(Cursor(found[words.index("ON") + 1 :]), session.schema)
+            self.triggers[_folded(table)] |= _names(found)
+        elif words[:1] == ["CREATE"] and "VIEW" in words:
+            start = found[words.index("VIEW") + 1 :]
+            view = read_name(Cursor(_behind_if(start)), session.schema)
+            self.views.add(view)
+            self.triggers[_folded(view)] |= _names(start)
+        elif words[:1] == ["CREATE"] and (kind := _routine(words)) is not None:
+            name = read_name(Cursor(_behind_if(found[kind + 1 :])), session.schema)
+            self.routines[name.table.casefold()] |= _names(found)
+        elif "TABLE" in words[:4] and "REFERENCES" in words:
+            child = read_name(Cursor(_behind_if(found[words.index("TABLE") + 1 :])), session.schema)
+            for at, word in enumerate(words):
+                if word == "REFERENCES":
+                    parent = read_name(Cursor(found[at + 1 :]), child.schema)
+                    self.children[_folded(parent)].add(child)
+
+    def of(
+        self, known: Collection[TableName], left_out: Collection[TableName] = ()
+    ) -> dict[str, list[str]]:
+        """By table (`schema.table`), all that a change of its rows may change: itself first.
+
+        Only for tables that change others, and views. `known` are the tables that there are, and
+        `left_out` others of which that is asked.
+        """
+        closed = {}
+        views = self.views.difference(known)
+        for name in {*known, *left_out, *views}:
+            own = [] if name in views else [str(name)]
+            others = sorted(map(str, self._reached(name, known) - {name} - views))
+            if others:
+                closed[str(name)] = [*own, *others]
+        return closed
+
+    def _reached(self, name: TableName, known: Collection[TableName]) -> set[TableName]:
+        reached, left = {name}, [name]
+        while left:
+            current = _folded(left.pop())
+            named = self._closed_words(self.triggers.get(current, ()))
+            there = (*known, *self.views)
+            found = {other for other in there if other.table.casefold() in named}
+            left += [*((found | self.children.get(current, set())) - reached)]
+            reached |= set(left)
+        return reached
+
+    def _closed_words(self, words: Iterable[str]) -> set[str]:
+        """The words, and those of the routines that they name."""
+        closed: set[str] = set()
+        left = set(words)
+        while left:
+            closed |= left
+            left = {w for name in left for w in self.routines.get(name, ())} - closed
+        return closed
+
+
+def closed(tables: Iterable[str], consequences: Mapping[str, list[str]]) -> list[str]:
+    """These tables and all that a change of them may change."""
+    return sorted({name for table in tables for name in consequences.get(table, [table])})
+
+
+def _folded(name: TableName) -> str:
+    return str(name).casefold()
+
+
+def _names(found: Iterable[Token]) -> set[str]:
+    return {token.text.casefold() for token in found if token.kind in (Kind.WORD, Kind.NAME)}
+
+
+def _routine(words: list[str]) -> int | None:
+    return next((n for n, word in enumerate(words) if word in ("PROCEDURE", "FUNCTION")), None)
+
+
+def _behind_if(found: list[Token]) -> list[Token]:
+    """Without IF NOT EXISTS or IF EXISTS."""
+    cursor = Cursor(found)
+    if cursor.accept("IF"):
+        cursor.accept("NOT")
+        cursor.accept("EXISTS")
+    return cursor.rest()

@@ -1,0 +1,155 @@
+"""The foreign keys of tables over time: what CREATE, ALTER and RENAME TABLE make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from pipeline.catalog.alter.alteration import Alteration, NotAppliedError
+from pipeline.catalog.ddl.actions import (
+    Action,
+    AddColumn,
+    AddForeignKey,
+    ChangeColumn,
+    DropForeignKey,
+    SetEngine,
+)
+from pipeline.catalog.ddl.effects import CreateTable, TableName
+from pipeline.catalog.ddl.foreign_key import ForeignKey, named, renamed_columns, renamed_table
+from pipeline.catalog.ddl.model import TableModel
+from pipeline.catalog.timeline.logged import LoggedStatement
+from pipeline.catalog.timeline.tables import Tables
+
+_INLINE_IN_MYSQL, _INLINE_IN_MARIADB = 90000, 100500
+"""Before these versions, REFERENCES in a column's declaration is read and forgotten."""
+
+Renamed = Mapping[TableName, TableName]
+
+
+def created(
+    model: TableModel | None, effect: CreateTable, statement: LoggedStatement
+) -> TableModel | None:
+    """The model of a table that begins, with its foreign keys."""
+    if model is None:
+        return None
+    keys = _real(effect.foreign_keys, statement)
+    return replace(model, foreign_keys=named(keys, effect.name.schema, effect.name.table))
+
+
+def altered(
+    name: TableName, change: Alteration, actions: Iterable[Action], statement: LoggedStatement
+) -> TableModel | None:
+    """The model that `change` has, with what the statement's actions do to foreign keys.
+
+    Raises `NotAppliedError`.
+    """
+    there = {step.old for step in change.steps}
+    actions = [action for action in actions if not _is_there(action, there)]
+    added = list(_added(actions))
+    model = change.model
+    if model is None:
+        if reason := unknown(actions):
+            raise NotAppliedError(reason)
+        return None
+    model = _with_engine(model, actions)
+    if not model.has_foreign_keys:
+        return model
+    old = [_following(key, {}, {name: _columns(change)}) for key in model.foreign_keys]
+    new = [key for key, unless in added if not (unless and _has(old, key.name))]
+    found = named(_real(new, statement), name.schema, name.table, old)
+    kept = _without_dropped(found[: len(old)], actions)
+    return replace(model, foreign_keys=(*kept, *found[len(old) :]))
+
+
+def _with_engine(model: TableModel, actions: Iterable[Action]) -> TableModel:
+    """The model under the engine that a statement names, if that one differs as to foreign keys."""
+    named = [action.engine for action in actions if isinstance(action, SetEngine)]
+    moved = replace(model, engine=named[-1]) if named else model
+    return moved if moved.has_foreign_keys != model.has_foreign_keys else model
+
+
+def unknown(actions: Iterable[Action]) -> str:
+    """Why these cannot be applied to a table of which no DDL is known, or nothing."""
+    if not any(key.cascades for key, _ in _added(actions)):
+        return ""
+    return (
+        "a foreign key that changes rows is added to a table whose CREATE TABLE is not in the log"
+    )
+
+
+def renamed(model: TableModel | None, old: TableName, moved: Renamed) -> TableModel | None:
+    """The model of a table that is renamed; `moved`: old names to new ones."""
+    if model is None:
+        return None
+    keys = (_following(key, moved, {}) for key in model.foreign_keys)
+    new = moved[old].table
+    return replace(model, foreign_keys=tuple(renamed_table(k, old.table, new) for k in keys))
+
+
+def following(
+    tables: Tables, moved: Renamed, change: tuple[TableName, Alteration] | None = None
+) -> Iterator[tuple[TableName, TableModel]]:
+    """The other tables whose foreign keys follow renamed tables, or a table's renamed columns."""
+    columns = {change[0]: _columns(change[1])} if change else {}
+    for name in tables.with_foreign_keys():
+        model = tables[name].model
+        if model is None or name in moved or name in columns:
+            continue
+        keys = tuple(_following(key, moved, columns) for key in model.foreign_keys)
+        if keys != model.foreign_keys:
+            yield name, replace(model, foreign_keys=keys)
+
+
+def _following(
+    key: ForeignKey, moved: Renamed, columns: Mapping[TableName, Mapping[str, str | None]]
+) -> ForeignKey:
+    parent = TableName(*key.parent)
+    now = moved.get(parent, parent)
+    names = renamed_columns(key.parent_columns, columns.get(parent, {}))
+    return replace(key, parent=(now.schema, now.table), parent_columns=names or ())
+
+
+def _columns(change: Alteration) -> dict[str, str | None]:
+    return {step.old: step.name for step in change.steps if step.old is not None}
+
+
+def _added(actions: Iterable[Action]) -> Iterator[tuple[ForeignKey, bool]]:
+    """The keys that are added, each with whether it is only if there is none of its name."""
+    for action in actions:
+        if isinstance(action, AddForeignKey):
+            yield action.key, action.if_not_exists
+        elif isinstance(action, (AddColumn, ChangeColumn)) and action.column.references:
+            yield action.column.references, False
+
+
+def _is_there(action: Action, columns: Collection[str | None]) -> bool:
+    """Whether it adds nothing, since the column is there."""
+    return (
+        isinstance(action, AddColumn)
+        and action.if_not_exists
+        and action.column.definition.name in columns
+    )
+
+
+def _real(keys: Iterable[ForeignKey], statement: LoggedStatement) -> list[ForeignKey]:
+    """Those that the server does not forget."""
+    version = statement.server_version or 0
+    first = _INLINE_IN_MARIADB if statement.mariadb else _INLINE_IN_MYSQL
+    return [key for key in keys if not key.inline or version >= first]
+
+
+def _has(keys: Iterable[ForeignKey], name: str) -> bool:
+    return any(key.name.casefold() == name.casefold() for key in keys)
+
+
+def _without_dropped(
+    keys: tuple[ForeignKey, ...], actions: Iterable[Action]
+) -> tuple[ForeignKey, ...]:
+    for action in actions:
+        if not isinstance(action, DropForeignKey):
+            continue
+        known = _has(keys, action.name) or action.if_exists or action.may_be_another
+        if not known and any(key.cascades for key in keys):
+            raise NotAppliedError(f"its foreign key {action.name} is dropped, which is not known")
+        keys = tuple(key for key in keys if key.name.casefold() != action.name.casefold())
+    return keys

@@ -1,0 +1,287 @@
+"""What a table map of a log without full metadata shows, with the names that a definition gives.
+
+The two are compared column by column: where they contradict each other, nothing is named at all.
+What the map tells comes from the map (lengths, digits, and from MySQL 8 on signs and charsets),
+what it does not tell from the definition: names, labels, visibility, and the rest of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from decoder import TableDefinition
+from decoder.columns.charsets import charset_of
+from decoder.constants import BINARY_COLLATION, ColumnType as T, LogicalType
+from decoder.events.table_definition import NUMERIC
+from decoder.model.definition import ColumnDefinition
+from pipeline.catalog.ddl.charsets import UNKNOWN_COLLATION, alike, collation_of, widest
+
+_CHARACTERS = (T.STRING, T.VARCHAR, T.BLOB)
+_LABELLED = (T.ENUM, T.SET)
+_SIGNED = NUMERIC - {T.YEAR}
+"""YEAR is unsigned to the server, whatever its DDL says."""
+_ALIKE = {
+    T.NEWDATE: T.DATE,
+    T.TIME2: T.TIME,
+    T.DATETIME2: T.DATETIME,
+    T.TIMESTAMP2: T.TIMESTAMP,
+    T.VAR_STRING: T.VARCHAR,
+    T.VARCHAR_COMPRESSED: T.VARCHAR,
+    **dict.fromkeys((T.TINY_BLOB, T.MEDIUM_BLOB, T.LONG_BLOB, T.BLOB_COMPRESSED), T.BLOB),
+}
+"""Types that DDL writes alike, to one of them."""
+_JSON_TEXT = ColumnDefinition("", T.BLOB, length_bytes=4, collation=collation_of("utf8mb4"))
+"""What MariaDB's JSON is: LONGTEXT."""
+_VARCHAR = ColumnDefinition("", T.VARCHAR)
+_FLOAT_BYTES = 4
+_BLOBS = {1: "TINY", 2: "", 3: "MEDIUM", 4: "LONG"}
+
+
+class NotNamedError(ValueError):
+    """A table map's columns cannot be named, and why: a sentence without its end."""
+
+
+def with_names(
+    shown: TableDefinition,
+    known: TableDefinition,
+    *,
+    default_charset: str | None,
+    complete: bool,
+    hashes: int = 0,
+) -> TableDefinition:
+    """The columns that `shown` has, as `known` names them; without a key.
+
+    `default_charset` is that of text whose DDL names none. `complete`: `known` is all from a table
+    map itself. `hashes`: how many columns it may have of keys' hashes. Raises `NotNamedError`.
+    """
+    shown = _without_hashes(shown, len(known.columns), hashes)
+    if len(shown.columns) != len(known.columns):
+        names = ", ".join(column.name for column in known.columns)
+        raise NotNamedError(
+            f"it has {len(known.columns)} columns by its definition ({names}), and"
+            f" {len(shown.columns)} in its table map"
+        )
+    columns = [
+        _named(place, column, mine, shown.signedness_logged, default_charset)
+        for place, (column, mine) in enumerate(zip(shown.columns, known.columns, strict=True), 1)
+    ]
+    return replace(
+        shown,
+        columns=tuple(columns),
+        primary_key=(),
+        primary_key_prefixes=(),
+        complete_metadata=complete,
+        named=True,
+        signedness_logged=True,
+    )
+
+
+def with_logical_types(shown: TableDefinition, known: TableDefinition) -> TableDefinition:
+    """What a table map with names shows, with what MariaDB's own types are by the definition."""
+    told = {column.name.casefold(): column for column in known.columns}
+    columns = (_with_logical(one, told.get(one.name.casefold())) for one in shown.columns)
+    return replace(shown, columns=tuple(columns))
+
+
+def _with_logical(shown: ColumnDefinition, known: ColumnDefinition | None) -> ColumnDefinition:
+    stored = known and _as_stored(known, shown)
+    if stored is None or stored.logical is None or not _agree(shown, stored):
+        return shown
+    return replace(shown, logical=stored.logical, dimension=stored.dimension)
+
+
+def _as_stored(known: ColumnDefinition, shown: ColumnDefinition) -> ColumnDefinition:
+    """A column of DDL as MariaDB logs it, where `shown` tells that it is one of MariaDB's."""
+    if known.type is T.JSON and _kind(shown) is T.BLOB:
+        return replace(_JSON_TEXT, name=known.name, visible=known.visible)
+    if known.type is T.VECTOR and shown.type is T.VARCHAR:
+        return replace(
+            known,
+            type=T.VARCHAR,
+            length=_FLOAT_BYTES * (known.dimension or 0),
+            collation=BINARY_COLLATION,
+            logical=LogicalType.VECTOR,
+        )
+    return known
+
+
+def without_logical_types(known: TableDefinition) -> TableDefinition:
+    """A definition as MariaDB's log alone tells it."""
+    columns = (_as_stored(one, _VARCHAR) for one in known.columns)
+    plain = (replace(one, logical=None, dimension=None) if one.logical else one for one in columns)
+    return replace(known, columns=tuple(plain))
+
+
+def _without_hashes(shown: TableDefinition, columns: int, hashes: int) -> TableDefinition:
+    """Without what MariaDB keeps of UNIQUE keys that are too long for an index: for each of them a
+    BIGINT, behind all columns (`sql/sql_table.cc`, `add_hash_field`), which has no name here."""
+    more = shown.columns[columns:]
+    if not 0 < len(more) <= hashes or any(one.type is not T.LONGLONG for one in more):
+        return shown
+    hidden = tuple(enumerate(more, columns))
+    return replace(shown, columns=shown.columns[:columns], hidden=hidden)
+
+
+def _named(
+    place: int,
+    shown: ColumnDefinition,
+    known: ColumnDefinition,
+    signed: bool,
+    default_charset: str | None,
+) -> ColumnDefinition:
+    known = _as_stored(known, shown)
+    if not signed:
+        shown = replace(shown, unsigned=known.unsigned)
+    if shown.collation is None:
+        collation = _collation(place, known, default_charset)
+        shown = replace(shown, collation=collation)
+    if not _agree(shown, known):
+        bare = replace(shown, name="")
+        raise NotNamedError(
+            f"column {place} is {_described(known)} by its definition, and {_described(bare)} in"
+            " its table map"
+        )
+    return replace(
+        shown,
+        name=known.name,
+        labels=known.labels,
+        visible=known.visible,
+        geometry_type=_first(shown.geometry_type, known.geometry_type),
+        dimension=_first(shown.dimension, known.dimension),
+        logical=known.logical,
+    )
+
+
+def _first(one: int | None, other: int | None) -> int | None:
+    return other if one is None else one
+
+
+def _collation(place: int, known: ColumnDefinition, default_charset: str | None) -> int | None:
+    """The one that a column has where its table map tells none."""
+    if known.collation != UNKNOWN_COLLATION or _kind(known) not in _CHARACTERS:
+        return known.collation
+    if collation_of(default_charset) == UNKNOWN_COLLATION:
+        raise NotNamedError(
+            f"column {place} ({known.name}) is text, and neither the log nor its definition tells"
+            " its character set: say default_charset in conf, for a new lake"
+        )
+    return collation_of(default_charset)
+
+
+def _kind(column: ColumnDefinition) -> T:
+    return _ALIKE.get(column.type, column.type)
+
+
+def _agree(shown: ColumnDefinition, known: ColumnDefinition) -> bool:
+    """Whether the column of a table map can be the one of the definition."""
+    kind = _kind(shown)
+    if kind is not _kind(known):
+        return False
+    if kind in _SIGNED and shown.unsigned != known.unsigned:
+        return False
+    return kind not in _CHECKS or _CHECKS[kind](shown, known)
+
+
+def _same_charset(shown: ColumnDefinition, known: ColumnDefinition) -> bool:
+    one, other = shown.collation, known.collation
+    if one is None or other is None or BINARY_COLLATION in (one, other):
+        return one == other
+    return other == UNKNOWN_COLLATION or alike(one, other)
+
+
+def _string(shown: ColumnDefinition, known: ColumnDefinition) -> bool:
+    """CHAR, VARCHAR, BINARY, VARBINARY: their lengths in characters, if they are text."""
+    if not _same_charset(shown, known):
+        return False
+    if shown.type is T.VARCHAR_COMPRESSED:
+        return True  # longer by what compression needs
+    return shown.length * widest(known.collation) == known.length * widest(shown.collation)
+
+
+def _blob(shown: ColumnDefinition, known: ColumnDefinition) -> bool:
+    """BLOB and TEXT; a TEXT(n) has a size that depends on its charset."""
+    if not _same_charset(shown, known):
+        return False
+    return known.collation != BINARY_COLLATION or shown.length_bytes == known.length_bytes
+
+
+def _time(shown: ColumnDefinition, known: ColumnDefinition) -> bool:
+    return not shown.fraction_logged or shown.fraction == known.fraction
+
+
+def _geometry(shown: ColumnDefinition, known: ColumnDefinition) -> bool:
+    return shown.geometry_type in (None, known.geometry_type)
+
+
+def _vector(shown: ColumnDefinition, known: ColumnDefinition) -> bool:
+    return shown.dimension in (None, known.dimension)
+
+
+def _length(shown: ColumnDefinition, known: ColumnDefinition) -> bool:
+    return shown.length == known.length
+
+
+def _digits(shown: ColumnDefinition, known: ColumnDefinition) -> bool:
+    return (shown.precision, shown.scale) == (known.precision, known.scale)
+
+
+_CHECKS: dict[T, Callable[[ColumnDefinition, ColumnDefinition], bool]] = {
+    **dict.fromkeys((T.STRING, T.VARCHAR), _string),
+    T.BLOB: _blob,
+    **dict.fromkeys((T.TIME, T.DATETIME, T.TIMESTAMP), _time),
+    T.GEOMETRY: _geometry,
+    T.VECTOR: _vector,
+    **dict.fromkeys((T.BIT, T.ENUM, T.SET), _length),
+    T.NEWDECIMAL: _digits,
+}
+"""What must be the same besides type and sign."""
+
+
+def _described(column: ColumnDefinition) -> str:
+    """A column in words, without its name where it has none."""
+    kind = _kind(column)
+    name = f"{column.name} " if column.name else ""
+    sign = " UNSIGNED" if kind in _SIGNED and column.unsigned else ""
+    return f"{name}{_type(kind, column)}{sign}{_charset(kind, column)}"
+
+
+def _type(kind: T, column: ColumnDefinition) -> str:
+    if kind is T.NEWDECIMAL:
+        return f"DECIMAL({column.precision},{column.scale})"
+    if kind is T.BIT:
+        return f"BIT({column.length})"
+    if kind in (T.TIME, T.DATETIME, T.TIMESTAMP) and column.fraction:
+        return f"{kind.name}({column.fraction})"
+    if kind is T.BLOB:
+        word = "BLOB" if column.collation == BINARY_COLLATION else "TEXT"
+        return f"{_BLOBS.get(column.length_bytes, '')}{word}"
+    if kind in (T.STRING, T.VARCHAR):
+        return _string_type(kind, column)
+    if kind in _LABELLED:
+        return f"{kind.name} of {column.length} bytes"
+    return _WORDS.get(kind, kind.name)
+
+
+def _string_type(kind: T, column: ColumnDefinition) -> str:
+    characters = column.length // widest(column.collation)
+    if column.collation == BINARY_COLLATION:
+        return f"{'BINARY' if kind is T.STRING else 'VARBINARY'}({column.length})"
+    return f"{'CHAR' if kind is T.STRING else 'VARCHAR'}({characters})"
+
+
+def _charset(kind: T, column: ColumnDefinition) -> str:
+    told = kind in _CHARACTERS and column.collation not in (None, BINARY_COLLATION)
+    if not told or column.collation == UNKNOWN_COLLATION:
+        return ""
+    return f" in {charset_of(column.collation or 0)}"
+
+
+_WORDS = {
+    T.TINY: "TINYINT",
+    T.SHORT: "SMALLINT",
+    T.INT24: "MEDIUMINT",
+    T.LONG: "INT",
+    T.LONGLONG: "BIGINT",
+}
+"""Types that DDL calls otherwise than the log."""

@@ -1,0 +1,398 @@
+"""What logged statements make of the tables: their effects as items of the timeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+
+from decoder import TableDefinition
+from pipeline.catalog.alter.alteration import Alteration, NotAppliedError, altered
+from pipeline.catalog.ddl.actions import NewColumn, Refused, RowsNotLogged
+from pipeline.catalog.ddl.declarations import declared_model, in_charset
+from pipeline.catalog.ddl.defaults import default_text
+from pipeline.catalog.ddl.effects import (
+    AlterSchema,
+    AlterTable,
+    CreateSchema,
+    CreateTable,
+    CreateTableLike,
+    CreateTemporary,
+    DropSchema,
+    DropTable,
+    Effect,
+    RenameTables,
+    RowsChanged,
+    TableName,
+    TruncateTable,
+    Unreadable,
+    Unsupported,
+)
+from pipeline.catalog.ddl.literals import UnknownDefaultError
+from pipeline.catalog.ddl.model import ColumnDefault, TableModel
+from pipeline.catalog.ddl.partition_clause import WAY_BACK
+from pipeline.catalog.timeline import foreign_keys
+from pipeline.catalog.timeline.insert_defaults import insert_default
+from pipeline.catalog.timeline.logged import CatalogOptions, LoggedStatement
+from pipeline.catalog.timeline.renames import permutation
+from pipeline.catalog.timeline.table_items import TableItems, named
+from pipeline.catalog.timeline.tables import Tables, TableState, with_key
+
+SAVES_DDL_XID = 80000
+"""From MySQL 8.0 on, DDL that did something is logged with an XID."""
+
+
+class Statements(TableItems):
+    """Adds to `tables` what statements do; keeps those that cannot be read in `unreadable`."""
+
+    def __init__(self, tables: Tables, options: CatalogOptions) -> None:
+        super().__init__(tables, options)
+        self._from_start = options.from_start
+        self._created_schemas: set[str] = set()
+        self.unreadable: list[tuple[LoggedStatement, str]] = []
+
+    def take(self, statement: LoggedStatement, effect: Effect) -> None:
+        """One effect of a statement."""
+        if isinstance(effect, Unreadable):
+            self.unreadable.append((statement, effect.reason))
+        elif isinstance(effect, CreateSchema):
+            self._create_schema(statement, effect)
+        elif isinstance(effect, AlterSchema):
+            self._schema_charset(statement, effect.schema, effect.charset)
+        elif isinstance(effect, DropSchema):
+            self._drop_schema(statement, effect)
+        elif isinstance(effect, RenameTables):
+            self._rename(statement, effect)
+        elif isinstance(effect, CreateTemporary):
+            self._temporary(statement, effect.name)
+        elif self._wanted(effect.name):
+            if isinstance(effect, (AlterTable, TruncateTable, DropTable, RowsChanged)):
+                self._check_case(statement, effect.name)
+            self._on_table(statement, effect)
+        elif isinstance(effect, AlterTable) and effect.renamed:
+            self._rename(statement, RenameTables(((effect.name, effect.renamed),)))
+
+    def declare(self, statement: LoggedStatement, effect: CreateTable | Unsupported) -> None:
+        """What conf or the server says of a table, unless the log has told more: names, that is."""
+        name, table = effect.name, self._tables[effect.name]
+        if not self._wanted(name) or (table.exists and not table.unnamed):
+            return
+        if isinstance(effect, CreateTable):
+            model, at = self.model_of(statement, effect), replace(statement, query="")
+            self._declared(at, name, effect.definition, model)  # no statement that changed it
+        elif not table.exists:
+            self._unsupported(statement, name, effect.reason, creates=True)
+
+    def model_of(self, statement: LoggedStatement, effect: CreateTable) -> TableModel | None:
+        """What a CREATE TABLE tells of its table besides the columns."""
+        declared = declared_model(effect, partial(self._inserted, statement))
+        return foreign_keys.created(declared, effect, statement)
+
+    def _on_table(
+        self,
+        statement: LoggedStatement,
+        effect: CreateTable
+        | CreateTableLike
+        | AlterTable
+        | TruncateTable
+        | DropTable
+        | RowsChanged
+        | Unsupported,
+    ) -> None:
+        if isinstance(effect, CreateTable):
+            self._create(statement, effect)
+        elif isinstance(effect, CreateTableLike):
+            self._create_like(statement, effect)
+        elif isinstance(effect, AlterTable):
+            self._alter(statement, effect)
+        elif isinstance(effect, Unsupported):
+            model = TableModel(left_out=effect.reason) if effect.left_out else None
+            self._unsupported(
+                statement, effect.name, effect.reason, creates=effect.creates, model=model
+            )
+        elif isinstance(effect, RowsChanged):
+            self._rows_not_logged(statement, effect.name, effect.reason)
+        elif isinstance(effect, DropTable):
+            self._end(statement, effect.name)
+        else:
+            self._truncate(statement, effect.name)
+
+    def _check_case(self, statement: LoggedStatement, name: TableName) -> None:
+        """Hold the table that is meant, if the server takes names that differ in case for one.
+
+        Nothing in the log tells whether it does. A DROP TABLE IF EXISTS that did nothing has no
+        XID.
+        """
+        did_nothing = statement.mysql_version >= SAVES_DDL_XID and statement.ddl_xid is None
+        told = self._options.lower_case_table_names is not None
+        if told or did_nothing or self._tables[name].exists:
+            return
+        if other := self._tables.respelled(name):
+            self._unsupported(statement, other, _other_case(str(name)))
+
+    def _create_schema(self, statement: LoggedStatement, effect: CreateSchema) -> None:
+        if not effect.if_not_exists:
+            self._created_schemas.add(effect.schema)
+        charsets = self._tables.charsets
+        absent = not charsets[effect.schema] if effect.schema in charsets else self._from_start
+        # IF NOT EXISTS of one that exists changes nothing, but whether it did is not logged.
+        if not effect.if_not_exists or absent:
+            charset = effect.charset or statement.server_charset
+            self._schema_charset(statement, effect.schema, charset)
+
+    def _schema_charset(self, statement: LoggedStatement, schema: str, charset: str | None) -> None:
+        if charset is not None and self._tables.charsets.get(schema) != charset:
+            self._log(statement, TableName(schema, ""), "schema", model=TableModel(charset=charset))
+
+    def _drop_schema(self, statement: LoggedStatement, effect: DropSchema) -> None:
+        self._created_schemas.discard(effect.schema)
+        if self._tables.charsets.get(effect.schema):
+            self._log(statement, TableName(effect.schema, ""), "schema")
+        self._told(statement, TableName(effect.schema, ""))
+        existing = self._tables.existing(effect.schema)
+        for name in existing:
+            self._end(statement, name)
+        if not existing and self._options.lower_case_table_names is None:
+            for name in self._tables.respelled_schema(effect.schema):
+                self._unsupported(statement, name, _other_case(effect.schema))
+
+    # --- tables begin -----------------------------------------------------------------------------
+
+    def _create(self, statement: LoggedStatement, effect: CreateTable) -> None:
+        if effect.if_not_exists and self._exists_already(statement, effect.name):
+            return
+        effect = in_charset(effect, self._tables.charsets.get(effect.name.schema))
+        model = self.model_of(statement, effect)
+        self._begin(statement, effect.name, effect.definition, model)
+
+    def _exists_already(self, statement: LoggedStatement, name: TableName) -> bool:
+        """Whether an IF NOT EXISTS did nothing; of a table of which nothing is known, its logged
+        XID tells, or else whether the log reaches back to before it."""
+        if statement.ddl_xid is not None:
+            return False
+        if self._tables[name].exists or statement.mysql_version >= SAVES_DDL_XID:
+            return True
+        return not self._from_start and name.schema not in self._created_schemas
+
+    def _create_like(self, statement: LoggedStatement, effect: CreateTableLike) -> None:
+        if effect.if_not_exists and self._exists_already(statement, effect.name):
+            return
+        like = self._tables[effect.model] if effect.model else None
+        if like and like.exists and like.definition and not like.held:
+            definition = named(like.definition, effect.name)
+            self._begin(statement, effect.name, definition, like.model and like.model.like)
+            if like.keys_open:
+                self._log(statement, effect.name, "keys", model=like.model)
+        elif like and like.model and (reason := like.model.left_out):
+            self._unsupported(statement, effect.name, reason, creates=True, model=like.model)
+        else:
+            self._begin(statement, effect.name, None, None)
+
+    # --- tables change ----------------------------------------------------------------------------
+
+    def _alter(self, statement: LoggedStatement, effect: AlterTable) -> None:
+        table = self._tables[effect.name]
+        if table.exists and not table.held:
+            self._take_actions(statement, effect, table)
+        else:
+            self._told(statement, effect.name)
+        if effect.renamed:
+            self._rename(statement.later(1), RenameTables(((effect.name, effect.renamed),)))
+
+    def _take_actions(
+        self, statement: LoggedStatement, effect: AlterTable, table: TableState
+    ) -> None:
+        for action in effect.actions:
+            if isinstance(action, Refused) and action.left_out:
+                model = TableModel(left_out=action.reason)
+                self._unsupported(statement, effect.name, action.reason, model=model)
+                return
+        if table.definition is None:  # it is empty, and the first table map tells what it is
+            for action in effect.actions:
+                if isinstance(action, RowsNotLogged):
+                    self._rows_not_logged(statement, effect.name, action.reason)
+            if reason := foreign_keys.unknown(effect.actions):
+                self._unsupported(statement, effect.name, reason)
+            return
+        try:
+            change = altered(
+                table.definition,
+                table.model,
+                effect.actions,
+                self._options.conversion_mode(
+                    statement, ignore=effect.ignore, shown=not table.declared
+                ),
+                partial(self._default, statement),
+                partial(self._inserted, statement),
+            )
+            kept = foreign_keys.altered(effect.name, change, effect.actions, statement)
+        except NotAppliedError as error:
+            self._unsupported(statement, effect.name, str(error))
+        else:
+            change = replace(change, model=kept)
+            self._altered(statement, effect.name, table, table.definition, change)
+
+    def _altered(
+        self,
+        statement: LoggedStatement,
+        name: TableName,
+        table: TableState,
+        before: TableDefinition,
+        change: Alteration,
+    ) -> None:
+        if table.unseen:
+            definition = _rekeyed(change) if change.keys else change.definition
+            if (definition, change.model) != (before, table.model):
+                self._declared(statement, name, definition, change.model)
+            return
+        log = partial(self._log, statement, name, definition=change.definition, model=change.model)
+        if change.definition != before:
+            version = table.versions.declared(change.definition)
+            self._log_columns(partial(log, version=version), before, change)
+            self._follow(statement, {}, (name, change))
+        elif _besides_keys(change.model) != _besides_keys(table.model):
+            self._log(statement, name, "model", model=change.model)
+        if change.gone:
+            self._log(statement, name, "truncate_partitions", rows=change.gone)
+        if change.not_logged:
+            self._rows_not_logged(statement, name, change.not_logged)
+        if change.keys:
+            self._log(statement, name, "keys", model=change.model)
+
+    def _follow(
+        self,
+        statement: LoggedStatement,
+        moved: Mapping[TableName, TableName],
+        change: tuple[TableName, Alteration] | None = None,
+    ) -> None:
+        """Let foreign keys of other tables follow a parent's name, or its columns'."""
+        for name, model in list(foreign_keys.following(self._tables, moved, change)):
+            self._log(statement, name, "model", model=model)
+
+    def _log_columns(
+        self, log: Callable[..., None], before: TableDefinition, change: Alteration
+    ) -> None:
+        if change.keeps(before, self._options.types):
+            log("version")
+        elif change.only_adds(before):
+            log("add_columns", defaults={s.name: s.text for s in change.steps if s.old is None})
+        else:
+            log("alter", columns=change.steps)
+
+    def _default(self, statement: LoggedStatement, column: NewColumn) -> str | None:
+        try:
+            return default_text(column, self._options.default_context(statement))
+        except UnknownDefaultError as error:
+            raise UnknownDefaultError(
+                f"column {column.definition.name} is added, and what existing rows hold in it"
+                f" is not in the log: {error}"
+            ) from error
+
+    def _inserted(self, statement: LoggedStatement, column: NewColumn) -> ColumnDefault:
+        context = self._options.default_context(statement)
+        return insert_default(column, context, mariadb=statement.mariadb)
+
+    # --- tables are renamed -----------------------------------------------------------------------
+
+    def _temporary(self, statement: LoggedStatement, name: TableName) -> None:
+        """Keep the name of a temporary table, where a RENAME TABLE of it looks like any other."""
+        if statement.mariadb and self._wanted(name) and not self._tables[name].temporary:
+            self._log(statement, name, "temporary")
+
+    def _rename(self, statement: LoggedStatement, effect: RenameTables) -> None:
+        """Each table goes to its new name at once, as the whole statement has it."""
+        hidden = [pair for pair in effect.pairs if self._tables[pair[0]].temporary]
+        if statement.mariadb and hidden:
+            self._unclear(statement, effect, hidden[0][0])
+            return
+        for old, _ in effect.pairs:
+            if self._wanted(old):
+                self._check_case(statement, old)
+        there, moved = permutation(effect.pairs)
+        targets = {source: name for name, source in there.items()}
+        self._follow(statement, targets)
+        before = {name: replace(self._tables[name]) for name in {*there, *there.values()}}
+        for name, target in moved.items():
+            if self._wanted(name):
+                self._end(statement, name, target)
+        for name, source in there.items():
+            if self._wanted(name):
+                if before[source].untold:
+                    self._end(statement, name, targets.get(name))
+                self._take_over(statement, name, source, before, targets)
+
+    def _take_over(
+        self,
+        statement: LoggedStatement,
+        name: TableName,
+        source: TableName,
+        before: Mapping[TableName, TableState],
+        moved: Mapping[TableName, TableName],
+    ) -> None:
+        """A name gets the table that had another one; `before`: all that take part, `moved`: old
+        names to new ones."""
+        was = before[source]
+        model = foreign_keys.renamed(was.model, source, moved)
+        told = was.exists and not was.held and was.rows_known and self._wanted(source)
+        if told and was.definition is None:
+            self._begin(statement.later(1), name, None, None)  # it is empty
+        elif told and was.definition and was.unseen and not before[name].exists:
+            self._declared(statement, name, named(was.definition, name), model)
+        elif told and was.definition and not was.unseen:
+            definition = named(was.definition, name)
+            self._log(
+                statement,
+                name,
+                "renamed",
+                version=self._tables[name].versions.declared(definition),
+                definition=definition,
+                model=model,
+                other=source,
+            )
+            if was.keys_open:
+                self._log(statement, name, "keys", model=model)
+        elif was.exists or before[name].exists:
+            reason = _unknown_rows(source, was)
+            left_out = was.model if was.model and was.model.left_out else None
+            self._unsupported(statement, name, reason, creates=True, model=left_out)
+        else:
+            self._told(statement, name)
+
+    def _unclear(self, statement: LoggedStatement, effect: RenameTables, hidden: TableName) -> None:
+        """A RENAME that may be of a temporary table."""
+        reason = (
+            f"renamed, or else a temporary table of the name {hidden} is: the log does not tell"
+        )
+        for old, new in effect.pairs:
+            for name in (old, new):
+                if self._wanted(name):
+                    self._unsupported(statement, name, reason)
+            self._temporary(statement, new)
+
+
+def _rekeyed(change: Alteration) -> TableDefinition:
+    """The definition with the key that DDL tells, where no table map has shown one."""
+    bare = replace(change.definition, primary_key=(), primary_key_prefixes=())
+    return with_key(bare, change.model.keys if change.model else None)
+
+
+def _besides_keys(model: TableModel | None) -> TableModel | None:
+    return model and replace(model, keys=None)
+
+
+def _other_case(name: str) -> str:
+    return (
+        f"a statement names {name}, which is another unless the server's lower_case_table_names is"
+        " 1 or 2: say in conf, for a new lake, what it is"
+    )
+
+
+def _unknown_rows(source: TableName, was: TableState) -> str:
+    if was.held:
+        return f"renamed from {source}, which is held"
+    if not was.rows_known:
+        return f"renamed from {source}, whose rows are not in the log{WAY_BACK}"
+    return (
+        f"renamed from {source}, whose rows are not replicated: where conf leaves that name out,"
+        " let it in with include, in a new lake"
+    )

@@ -1,0 +1,113 @@
+"""The items that a statement makes of one table: it begins, changes, is emptied, ends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from decoder import TableDefinition
+from pipeline.catalog.alter.items import ItemKind, TimelineItem
+from pipeline.catalog.ddl.effects import TableName
+from pipeline.catalog.ddl.model import TableModel
+from pipeline.catalog.timeline.logged import CatalogOptions, LoggedStatement
+from pipeline.catalog.timeline.tables import Tables
+
+
+class TableItems:
+    """Adds items to `tables`, by what there is of each table; `options` says which count."""
+
+    def __init__(self, tables: Tables, options: CatalogOptions) -> None:
+        self._tables = tables
+        self._options = options
+
+    def _wanted(self, name: TableName) -> bool:
+        return self._options.wanted(name.schema, name.table)
+
+    def _begin(
+        self,
+        statement: LoggedStatement,
+        name: TableName,
+        definition: TableDefinition | None,
+        model: TableModel | None,
+    ) -> None:
+        """A table that is empty, of a definition that the first table map tells if it is None."""
+        version = self._tables[name].versions.declared(definition) if definition else None
+        self._log(statement, name, "create", version=version, definition=definition, model=model)
+
+    def _declared(
+        self,
+        statement: LoggedStatement,
+        name: TableName,
+        definition: TableDefinition,
+        model: TableModel | None,
+    ) -> None:
+        version = self._tables[name].versions.declared(definition)
+        self._log(statement, name, "declared", version=version, definition=definition, model=model)
+
+    def _end(
+        self, statement: LoggedStatement, name: TableName, moved_to: TableName | None = None
+    ) -> None:
+        """A table is dropped, or its rows go to another name."""
+        table = self._tables[name]
+        if table.unseen:
+            self._log(statement, name, "declared")
+        elif table.exists and moved_to is not None:
+            self._log(statement, name, "moved", other=moved_to)
+        elif table.exists:
+            self._log(statement, name, "drop")
+        else:
+            self._told(statement, name)
+
+    def _truncate(self, statement: LoggedStatement, name: TableName) -> None:
+        table = self._tables[name]
+        if table.unseen:
+            self._begin(statement, name, table.definition, table.model)
+        elif table.exists:
+            self._log(statement, name, "truncate")
+        else:
+            self._told(statement, name)
+
+    def _rows_not_logged(self, statement: LoggedStatement, name: TableName, reason: str) -> None:
+        """The table's rows are others from here on."""
+        if self._tables[name].exists and not self._tables[name].held:
+            self._log(statement, name, "rows_not_logged", reason=reason)
+        else:
+            self._told(statement, name)
+
+    def _told(self, statement: LoggedStatement, name: TableName) -> None:
+        """A statement on a table of which nothing is known, or which is held."""
+        self._log(statement, name, "told")
+
+    def _unsupported(
+        self,
+        statement: LoggedStatement,
+        name: TableName,
+        reason: str,
+        *,
+        creates: bool = False,
+        model: TableModel | None = None,
+    ) -> None:
+        """Hold the table, if there is something to hold."""
+        if self._tables[name].exists or creates:
+            self._log(statement, name, "unsupported", reason=reason, model=model)
+        else:
+            self._told(statement, name)
+
+    def _log(
+        self, statement: LoggedStatement, name: TableName, kind: ItemKind, **fields: Any
+    ) -> None:
+        self._tables.add(
+            TimelineItem(
+                *statement.position,
+                name.schema,
+                name.table,
+                kind,
+                statement=statement.query or None,
+                **fields,
+            )
+        )
+
+
+def named(definition: TableDefinition, name: TableName) -> TableDefinition:
+    """The same definition for a table of another name."""
+    return replace(definition, schema=name.schema, table=name.table)

@@ -1,0 +1,228 @@
+"""Every table as it stands in the log: what its items so far add up to.
+
+`Tables.add` is the one transition, for items read from the ledger as for new ones: a run that
+continues another's log stands where that one stood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from decoder import TableDefinition, TypeOptions
+from pipeline.catalog.alter.items import TimelineItem
+from pipeline.catalog.alter.versions import Versions
+from pipeline.catalog.ddl.effects import TableName
+from pipeline.catalog.ddl.keys import Keys, row_key
+from pipeline.catalog.ddl.model import TableModel
+from pipeline.catalog.timeline.naming import NotNamedError, with_names
+
+NO_NAMES = (
+    "the log has no column names and keys of it (binlog_row_metadata is not FULL), nor its CREATE"
+    " TABLE: let binlake seed, or binlake capture with a user that may SELECT it, read it from the"
+    " server (without one: definitions in conf, mysqldump --no-data of when the log begins), and"
+    " run binlake retry"
+)
+_BEGINS = ("create", "seeded", "drop", "moved")
+"""Items after which nothing of before counts."""
+_ENDS = ("drop", "moved")
+_WITH_ROWS = ("renamed", "seeded")
+"""Items after which a table has rows, though no table map of its own may have shown one."""
+
+
+@dataclass(slots=True)
+class TableState:
+    """A table as it stands.
+
+    `rows_seen`: a table map has shown it since it began, or it had rows under another name;
+    `declared`: its definition is from DDL, if only in part; `keys_open`: DDL has changed its keys,
+    and no table map has shown it since; `temporary`: connections have had tables of its name;
+    `rows_known`: nothing has changed its rows outside of the log since it began or was empty;
+    `unseen`: only conf has told of it so far. It may exist without a `definition`: then it began
+    empty, and the first table map tells what it is.
+    """
+
+    versions: Versions
+    exists: bool = False
+    rows_seen: bool = False
+    declared: bool = False
+    held: bool = False
+    keys_open: bool = False
+    definition: TableDefinition | None = None
+    version: int | None = None
+    model: TableModel | None = None
+    temporary: bool = False
+    rows_known: bool = True
+    unseen: bool = False
+
+    @property
+    def certainly_empty(self) -> bool:
+        """Whether no row can be in it: no table map has shown a table of its name, ever.
+
+        After a DROP and a CREATE, `rows_seen` alone does not tell: a segment's decoder gives a
+        definition once while it stays the same, also across the two.
+        """
+        return not self.rows_seen and not self.versions.any_shown
+
+    @property
+    def unnamed(self) -> bool:
+        """Whether it is held since nothing tells the names of its columns."""
+        return self.held and self.definition is not None and not self.definition.named
+
+    @property
+    def untold(self) -> bool:
+        """Whether it began empty, and nothing has told yet what it is."""
+        return self.exists and not self.held and self.definition is None
+
+    def as_known(self, definition: TableDefinition) -> TableDefinition | None:
+        """What is known of it, with the key of `definition` where DDL has left that open."""
+        if self.definition is None or not self.keys_open:
+            return self.definition
+        return replace(
+            self.definition,
+            primary_key=definition.primary_key,
+            primary_key_prefixes=definition.primary_key_prefixes,
+        )
+
+    def named(self, shown: TableDefinition, default_charset: str | None) -> TableDefinition:
+        """What a table map without names shows, as the table is known. Raises `NotNamedError`."""
+        known = self.definition
+        if known is None or not known.named:
+            raise NotNamedError(NO_NAMES)
+        complete = known.complete_metadata and not self.declared
+        keys = (self.model and self.model.keys) or ()
+        columns = {column.name.casefold(): column for column in known.columns}
+        found = with_names(
+            shown,
+            known,
+            default_charset=default_charset,
+            complete=complete,
+            hashes=sum(key.may_need_hash(columns) for key in keys),
+        )
+        if not self.keys_open:
+            return replace(
+                found,
+                primary_key=known.primary_key,
+                primary_key_prefixes=known.primary_key_prefixes,
+            )
+        return with_key(found, self.model.keys if self.model else None)
+
+
+class Tables:
+    """The tables by name; `new` holds the items that were not in the ledger.
+
+    `charsets`: by schema, that of tables which name none, where it is known.
+    """
+
+    def __init__(self, past: Iterable[TimelineItem], types: TypeOptions) -> None:
+        self._types = types
+        self._states: dict[TableName, TableState] = {}
+        self.charsets: dict[str, str | None] = {}
+        self.new: list[TimelineItem] = []
+        for item in past:
+            self._apply(item)
+
+    def __getitem__(self, name: TableName) -> TableState:
+        return self._states.setdefault(name, TableState(Versions(self._types)))
+
+    def respelled(self, name: TableName) -> TableName | None:
+        """A table that there is, whose name differs from this one by its letters' case alone."""
+        folded = str(name).casefold()
+        others = (n for n, t in self._states.items() if t.exists and str(n).casefold() == folded)
+        return next((other for other in sorted(others) if other != name), None)
+
+    def respelled_schema(self, schema: str) -> list[TableName]:
+        """The tables of schemas whose names differ from this one by their letters' case alone."""
+        schemas = {name.schema for name in self._states if name.schema != schema}
+        others = sorted(other for other in schemas if other.casefold() == schema.casefold())
+        return [name for other in others for name in self.existing(other)]
+
+    def existing(self, schema: str) -> list[TableName]:
+        """The tables of a schema, in order."""
+        return [n for n in sorted(self._states) if n.schema == schema and self._states[n].exists]
+
+    def with_foreign_keys(self) -> list[TableName]:
+        """The tables that have some, in order."""
+        return [
+            name
+            for name, table in sorted(self._states.items())
+            if table.exists and table.model and table.model.foreign_keys
+        ]
+
+    def add(self, item: TimelineItem) -> None:
+        """Take in a new item."""
+        self.new.append(item)
+        self._apply(item)
+
+    def _apply(self, item: TimelineItem) -> None:
+        if item.kind == "schema":
+            self.charsets[item.schema] = item.model.charset if item.model else None
+            return
+        if item.kind == "told":
+            return
+        table = self[item.name]
+        if item.kind == "temporary":
+            table.temporary = True
+            return
+        if item.kind == "declared":
+            _declare(table, item)
+            return
+        if item.kind == "model":
+            table.model = item.model
+            return
+        if item.kind == "rewound":
+            # Numbers of silver's tables are given once.
+            table.versions.open.clear()
+            self._states[item.name] = TableState(table.versions)
+            return
+        self._change(table, item)
+
+    def _change(self, table: TableState, item: TimelineItem) -> None:
+        # What a table map shows has no statement beside it.
+        shown = item.statement is None and item.definition is not None
+        if item.kind in _BEGINS or item.kind == "renamed":
+            table.rows_seen, table.held, table.keys_open = False, False, False
+            table.rows_known = True
+            table.definition, table.version = None, None
+            # A table map only shows otherwise what DDL has begun, and tells nothing besides.
+            table.model = table.model if shown and item.kind == "create" else None
+        table.exists = item.kind not in _ENDS
+        table.held = table.held or item.kind == "unsupported"
+        if item.kind in ("truncate", "rows_not_logged"):
+            table.rows_known = item.kind == "truncate"
+        table.rows_seen = table.rows_seen or shown or item.kind in _WITH_ROWS
+        # Without a primary key, the server logs a NOT NULL UNIQUE one as such.
+        open_key = item.definition is not None and not item.definition.primary_key
+        table.keys_open = not shown and (table.keys_open or item.kind == "keys" or open_key)
+        if item.model is not None or (not shown and item.definition is not None):
+            table.model = item.model
+        if item.definition is not None or item.kind in _ENDS:
+            table.unseen = False
+        if item.definition is not None and item.version is not None:
+            table.versions.keep(item.version, item.definition, from_table_map=shown)
+            table.definition, table.version = item.definition, item.version
+            table.declared = not shown or not item.definition.complete_metadata
+
+
+def _declare(table: TableState, item: TimelineItem) -> None:
+    """Conf defines the table; without a definition, it is no more."""
+    table.exists = table.unseen = table.declared = item.definition is not None
+    table.rows_seen, table.held = False, False
+    table.definition, table.version, table.model = item.definition, item.version, item.model
+    if item.definition is not None and item.version is not None:
+        table.versions.keep(item.version, item.definition, from_table_map=False)
+        table.keys_open = not item.definition.primary_key
+
+
+def with_key(definition: TableDefinition, keys: Keys) -> TableDefinition:
+    """The definition with the one of its keys that tells rows apart, if any is known to."""
+    not_null = [column.name for column in definition.columns if not column.nullable]
+    key = row_key(keys or (), not_null)
+    places = {column.name.casefold(): n for n, column in enumerate(definition.columns)}
+    if key is None or not all(name.casefold() in places for name in key.columns):
+        return definition
+    return replace(
+        definition,
+        primary_key=tuple(places[name.casefold()] for name in key.columns),
+        primary_key_prefixes=key.prefixes,
+    )

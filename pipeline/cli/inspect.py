@@ -1,0 +1,161 @@
+"""`binlake inspect`: a log's events, or its decoded row images, as a table or as JSON lines.
+
+Files are read one after the other and shown as they are read, so that a log of any size can be
+looked at; one that is damaged is shown up to the fault. A compressed one is unpacked to a temporary
+file first.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+from rich import box
+from rich.console import Console, JustifyMethod
+from rich.table import Table
+from rich.text import Text
+
+import decoder
+from decoder import BinlogError, Keys
+from decoder.encryption.keys import NO_KEYS
+from decoder.errors import EncryptedError
+from pipeline.catalog.timeline.logged import CatalogOptions
+from pipeline.cli.inspect_encryption import encryption_header, header_cells, header_object
+from pipeline.cli.inspect_events import EVENT_COLUMNS, event_cells, event_object
+from pipeline.cli.inspect_names import LoggedNames
+from pipeline.cli.inspect_rows import ROW_COLUMNS, row_cells, row_object, rows_in_log_order, to_json
+from pipeline.observe import redact
+from pipeline.source.logs.archive import MAGIC_LENGTH, ArchivedFile, codec_of
+from pipeline.source.logs.encrypted import GIVE_A_KEY
+
+_CATALOG = CatalogOptions()
+_PAGE = 500
+"""Lines that a table's columns are aligned over."""
+_WIDTH_OF_A_PIPE = 250
+_MISSING = 2
+_FAULT = 1
+
+Line: TypeAlias = dict[str, Any] | Sequence[str]
+
+
+def inspect_files(
+    files: Sequence[Path],
+    *,
+    rows: bool = False,
+    json: bool = False,
+    keys: Keys = NO_KEYS,
+    catalog: CatalogOptions = _CATALOG,
+) -> int:
+    """Show the files on standard output; messages go to standard error.
+
+    Encrypted ones are opened by `keys`; their header is shown before the events, also without.
+    `catalog`: what names of columns depend on besides the log.
+    The exit code: 0, 1 where a file is no binary log or damaged, 2 where one cannot be read.
+    """
+    out, errors = Console(), Console(stderr=True)
+    if not out.is_terminal:
+        out = Console(width=_WIDTH_OF_A_PIPE)
+    names = LoggedNames(catalog, keys, _content)
+    worst = 0
+    with _pipe_may_close():
+        for file in files:
+            try:
+                lines = _rows(file, json, keys, names) if rows else _events(file, json, keys)
+                _show(lines, ROW_COLUMNS if rows else EVENT_COLUMNS, out, str(file))
+            except BinlogError as error:
+                remedy = f". {GIVE_A_KEY}" if isinstance(error, EncryptedError) else ""
+                _print_error(f"{error.at(file=str(file))}{remedy}", errors)
+                worst = max(worst, _FAULT)
+            except BrokenPipeError:
+                raise
+            except OSError as error:
+                _print_error(f"{file}: {error.strerror or error}", errors)
+                worst = max(worst, _MISSING)
+    return worst
+
+
+def _events(file: Path, json: bool, keys: Keys) -> Iterator[Line]:
+    tables: dict[int, str] = {}
+    with _content(file) as data:
+        if (header := encryption_header(data)) is not None:
+            yield header_object(header, str(file)) if json else header_cells(header)
+        for event in decoder.events(data, file=str(file), keys=keys):
+            yield event_object(event, str(file)) if json else event_cells(event, tables)
+
+
+def _rows(file: Path, json: bool, keys: Keys, names: LoggedNames) -> Iterator[Line]:
+    with _content(file) as data:
+        log = keys.decrypted(data, file=str(file))
+        for row in rows_in_log_order(log, str(file), names.of(file)):
+            yield row_object(row, str(file)) if json else row_cells(row)
+
+
+@contextmanager
+def _content(file: Path) -> Iterator[bytes | mmap.mmap]:
+    with file.open("rb") as stored, tempfile.TemporaryFile() as unpacked:
+        codec = codec_of(stored.read(MAGIC_LENGTH))
+        stored.seek(0)
+        stream: IO[bytes] = stored
+        if codec is not None:
+            # Onto the disk: events are shown from anywhere in the log, which may be large.
+            shutil.copyfileobj(ArchivedFile(stored, codec), unpacked)
+            unpacked.flush()
+            stream = unpacked
+        if not os.fstat(stream.fileno()).st_size:
+            yield b""
+            return
+        # Not closed: an event's bytes may still be referred to, and the collector unmaps it.
+        yield mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _show(lines: Iterator[Line], columns: Sequence[str], out: Console, title: str) -> None:
+    """Print all lines; those before an error are printed before it is raised."""
+    page: list[Sequence[str]] = []
+    first = True
+    try:
+        for line in lines:
+            if isinstance(line, dict):
+                print(to_json(line))
+                continue
+            page.append(line)
+            if len(page) == _PAGE:
+                _print_page(page, columns, out, title if first else None)
+                page, first = [], False
+    finally:
+        if page:
+            _print_page(page, columns, out, title if first else None)
+
+
+def _print_page(
+    page: Iterable[Sequence[str]], columns: Sequence[str], out: Console, title: str | None
+) -> None:
+    table = Table(title=title and Text(title), title_justify="left", box=box.SIMPLE_HEAD)
+    for column in columns:
+        right = column in ("position", "size", "server", "row")
+        last = column == columns[-1]
+        justify: JustifyMethod = "right" if right else "left"
+        table.add_column(column, justify=justify, no_wrap=not last, overflow="fold")
+    for cells in page:
+        table.add_row(*(Text(cell) for cell in cells))
+    out.print(table)
+
+
+def _print_error(message: str, errors: Console) -> None:
+    errors.print(f"binlake: {redact(message)}", markup=False, highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def _pipe_may_close() -> Iterator[None]:
+    """`binlake inspect … | head` is no error."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,185 @@
+"""How `binlake inspect` writes one event: as a table's cells, or as a JSON object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import datetime, timezone
+from enum import Enum, Flag
+from typing import Any
+
+from decoder.events.create_file import CreateFileEvent
+from decoder.events.event import Event
+from decoder.events.format_description import FormatDescriptionEvent
+from decoder.events.gtid import AnonymousGtidEvent, GtidEvent
+from decoder.events.gtid_set import GtidSet
+from decoder.events.gtid_tagged import GtidTaggedEvent
+from decoder.events.load import LoadEvent
+from decoder.events.mariadb_annotate_rows import MariadbAnnotateRowsEvent
+from decoder.events.mariadb_gtid import MariadbGtidEvent
+from decoder.events.mariadb_gtid_list import MariadbGtidListEvent
+from decoder.events.previous_gtids import PreviousGtidsEvent
+from decoder.events.query import QueryEvent
+from decoder.events.query_compressed import QueryCompressedEvent
+from decoder.events.rotate import RotateEvent
+from decoder.events.rows import RowsEvent
+from decoder.events.rows_query import RowsQueryEvent
+from decoder.events.start_v3 import StartV3Event
+from decoder.events.table_map import TableMapEvent
+from decoder.events.transaction_payload import TransactionPayloadEvent
+from decoder.events.unknown import UnknownEvent
+from pipeline.observe.redaction import shown_statement
+
+EVENT_COLUMNS = ("position", "type", "time", "server", "size", "what")
+_STATEMENT = "query"
+"""The field of events that hold a statement."""
+_LONGEST = 200
+"""Characters of a statement that are shown in a table; JSON has all."""
+
+
+def event_object(event: Event, file: str) -> dict[str, Any]:
+    """Everything that is in the event, as JSON has it: bytes in hex, flags by name."""
+    header = event.header
+    return {
+        "file": file,
+        "position": header.position,
+        "payload_offset": header.payload_offset,
+        "type": header.name,
+        "timestamp": header.timestamp,
+        "server_id": header.server_id,
+        "size": header.size,
+        "log_pos": header.log_pos,
+        "flags": _plain(header.flags),
+        **dict(_shown_fields(event)),
+    }
+
+
+def _shown_fields(event: Event) -> Iterator[tuple[str, Any]]:
+    """The event's own fields, statements in them without passwords."""
+    for field in fields(event):
+        value = getattr(event, field.name)
+        if field.name == _STATEMENT:
+            yield field.name, shown_statement(value)
+        elif field.name != "header":
+            yield field.name, _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    """The value in JSON's own types."""
+    if isinstance(value, GtidSet):
+        return str(value)
+    if isinstance(value, Flag):
+        return _flag_names(value)
+    if isinstance(value, Enum):
+        return value.name
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    return value
+
+
+def _flag_names(value: Flag) -> list[str]:
+    """Names of the bits that are set, and in hex those that have none."""
+    named = [flag for flag in type(value) if flag in value]
+    unnamed = int(value.value) & ~sum(int(flag.value) for flag in named)
+    return [flag.name or "" for flag in named] + ([hex(unnamed)] if unnamed else [])
+
+
+def event_cells(event: Event, tables: dict[int, str]) -> Sequence[str]:
+    """The event in a table's columns.
+
+    `tables` gives the tables' names by id, and learns those of a TABLE_MAP.
+    """
+    if isinstance(event, TableMapEvent):
+        tables[event.table_id] = str(event.definition)
+    inside = event.header.payload_offset
+    return (
+        str(event.position) if inside is None else f"{event.position}+{inside}",
+        event.name,
+        datetime.fromtimestamp(event.timestamp, timezone.utc).strftime("%Y-%m-%d %H:%M:%S"),
+        str(event.server_id),
+        str(event.size),
+        _DETAILS.get(type(event), _all_fields)(event, tables),
+    )
+
+
+def _format_description(event: FormatDescriptionEvent, tables: dict[int, str]) -> str:
+    in_use = ", in use" if event.in_use else ""
+    return f"{event.server_version}, checksums {event.checksum_algorithm.name}{in_use}"
+
+
+def _gtid(event: GtidEvent, tables: dict[int, str]) -> str:
+    if event.immediate_commit_timestamp is None:
+        return event.gtid or ""
+    committed = datetime.fromtimestamp(event.immediate_commit_timestamp / 1e6, timezone.utc)
+    return f"{event.gtid or 'anonymous'} {committed:%H:%M:%S.%f}"
+
+
+def _mariadb_gtid(event: MariadbGtidEvent, tables: dict[int, str]) -> str:
+    return f"{event.gtid} {' '.join(_flag_names(event.flags2)).lower()}".strip()
+
+
+def _load(event: LoadEvent, tables: dict[int, str]) -> str:
+    return f"{event.schema}.{event.table} ({', '.join(event.columns)}) from {event.file_name}"
+
+
+def _query(event: QueryEvent, tables: dict[int, str]) -> str:
+    return _short(f"{event.schema}: {event.query}" if event.schema else event.query)
+
+
+def _table_map(event: TableMapEvent, tables: dict[int, str]) -> str:
+    columns = ", ".join(column.name for column in event.definition.columns)
+    return f"{event.table_id} {event.definition} ({columns})"
+
+
+def _rows(event: RowsEvent, tables: dict[int, str]) -> str:
+    flags = " ".join(_flag_names(event.rows_flags)).lower()
+    compressed = " compressed" if event.compressed else ""
+    return f"{event.table_id} {tables.get(event.table_id, '')} {flags}{compressed}".strip()
+
+
+def _payload(event: TransactionPayloadEvent, tables: dict[int, str]) -> str:
+    inside = event.uncompressed_size
+    return f"{event.compression.name}, {event.payload_size} bytes" + (
+        "" if inside is None else f" of {inside}"
+    )
+
+
+def _unknown(event: UnknownEvent, tables: dict[int, str]) -> str:
+    return f"{len(event.content)} bytes that are not decoded"
+
+
+def _all_fields(event: Event, tables: dict[int, str]) -> str:
+    return _short(", ".join(f"{name} {value}" for name, value in _shown_fields(event)))
+
+
+def _short(text: str) -> str:
+    line = " ".join(shown_statement(text).split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+
+
+_DETAILS: dict[type[Event], Callable[[Any, dict[int, str]], str]] = {
+    FormatDescriptionEvent: _format_description,
+    GtidEvent: _gtid,
+    AnonymousGtidEvent: _gtid,
+    GtidTaggedEvent: _gtid,
+    PreviousGtidsEvent: lambda event, tables: str(event.gtid_set),
+    MariadbGtidEvent: _mariadb_gtid,
+    MariadbGtidListEvent: lambda event, tables: ",".join(event.gtids),
+    QueryEvent: _query,
+    QueryCompressedEvent: _query,
+    LoadEvent: _load,
+    CreateFileEvent: _load,
+    StartV3Event: lambda event, tables: f"{event.server_version}, version {event.binlog_version}",
+    MariadbAnnotateRowsEvent: lambda event, tables: _short(event.query),
+    RowsQueryEvent: lambda event, tables: _short(event.query),
+    RotateEvent: lambda event, tables: event.next_file,
+    TableMapEvent: _table_map,
+    RowsEvent: _rows,
+    TransactionPayloadEvent: _payload,
+    UnknownEvent: _unknown,
+}
+"""Events that are not here show their fields by name."""

@@ -1,0 +1,236 @@
+"""Giving a gold table the rows of a seed, and what the log says of them since.
+
+One step of several commits: the seed's rows in the place of all that was there, then the changes
+behind the seed by MERGE, and last the table's position. Where these cannot be applied the table is
+put back to what it was. Of a seed that was read while others wrote,
+a row may be of any time until its end: a change that it has already is made once more, which comes
+to the same, since images are whole. Images that leave something out would not, and are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame, SparkSession, functions as sf, types as st
+
+from decoder import TableDefinition
+from pipeline.catalog import TableName
+from pipeline.catalog.alter.items import SeededFrom, TimelineItem
+from pipeline.errors import BinlakeError
+from pipeline.gold.apply.merge import put
+from pipeline.gold.changes.change_stats import first_lsn, is_partial
+from pipeline.gold.changes.changes import Taken, read_changes
+from pipeline.gold.changes.fold import shape_of
+from pipeline.gold.changes.log_facts import Facts, gather
+from pipeline.gold.changes.steps import Evolve, Rows, parts
+from pipeline.gold.schema.evolve import begun_in_place
+from pipeline.gold.schema.insert_defaults import left_out
+from pipeline.gold.schema.unlogged import completed
+from pipeline.gold.table.gold_table import GoldTable, cluster, clustering, gold_schema, set_position
+from pipeline.gold.table.names import COMMITTED_AT, LSN
+from pipeline.gold.table.refusal import Refusal, TableRefusedError
+from pipeline.gold.table.state import TableState
+from pipeline.gold.table.write import Write
+from pipeline.lake import delta
+from pipeline.lake.sql_text import in_sql
+from pipeline.settings import Settings
+from pipeline.silver.plan.seeds import Seed, read_seed, rows_folder, staged_schema
+
+FROM_START = 1
+"""XA transactions are looked at from the log's start: one may be prepared before the seed."""
+MOST_PARTS = 6
+"""Tables of silver that the changes behind a seed may be in: each is a commit of the same step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seeding:
+    """A table that gets a seed's rows in a step; `version` is the first of the step's numbers.
+
+    `items`: the table's timeline; `facts`: of silver's transactions since a batch's first seed.
+    """
+
+    table: GoldTable
+    state: TableState
+    part: Evolve
+    version: int
+    items: Sequence[TimelineItem]
+    facts: Facts
+
+    @property
+    def item(self) -> TimelineItem:
+        """The item with the seed."""
+        return self.part.item
+
+
+def first_seed(items: Iterable[TimelineItem], low: int, high: int) -> int:
+    """The LSN of the first seed behind `low`; `high` if there is none before it.
+
+    A batch ends with it: what its table's rows do to others, and these to them, is worked out from
+    gold's rows of before a batch.
+    """
+    return min([high, *(item.lsn for item in items if item.seed and item.lsn > low)])
+
+
+def seeds_in(
+    states: Iterable[TableState], items: Mapping[TableName, Sequence[TimelineItem]]
+) -> list[SeededFrom]:
+    """The seeds that tables come over in a batch."""
+    return [
+        item.seed
+        for state in states
+        for item in items.get(state.name, ())
+        if item.seed and state.from_lsn < item.lsn <= state.to_lsn
+    ]
+
+
+def seed_facts(
+    spark: SparkSession, settings: Settings, seeds: Sequence[SeededFrom], high: int
+) -> Facts:
+    """What silver's transactions tell since the first of some seeds."""
+    low = min((seed.lsn for seed in seeds), default=high)
+    if not seeds:
+        return Facts(low, high)
+    return gather(spark, settings.layout, settings.source, low, high, FROM_START)
+
+
+def take_seed(spark: SparkSession, settings: Settings, seeding: Seeding) -> int:
+    """Bring the table over the item; how many rows the seed has and changes were made behind it.
+
+    Raises TableRefusedError where they cannot be.
+    """
+    item, table = seeding.item, seeding.table
+    seed, definition = item.seed, item.definition
+    if seed is None or definition is None:
+        return 0
+    base = begun_in_place(spark, table, seeding.part, definition, seeding.version)
+    if base is None:
+        return 0
+    told = _told(settings, definition, seed)
+    rows = _rows(spark, settings, table, definition, told, seed.lsn)
+    delta.overwrite_once(rows, table.reference, app=table.app, version=seeding.version)
+    schema = gold_schema(definition, table.types)
+    cluster(spark, table, item, clustering(schema, seeding.part.key), seeding.version)
+    try:
+        count = _catch_up(spark, settings, seeding, seed)
+    except TableRefusedError as error:
+        _put_back(spark, table, base, seeding.version)
+        reason = f"a seed of it cannot be brought up to date: {error.refusal.reason}"
+        raise TableRefusedError(Refusal(item.lsn, reason, passable=False)) from error
+    set_position(spark, table, item, seeding.version)
+    return told.rows + count
+
+
+def _put_back(spark: SparkSession, table: GoldTable, base: int, version: int) -> None:
+    """Give the table the rows that it had before: a cut is published of it all the same."""
+    restore = f"RESTORE TABLE {in_sql(table.reference)} TO VERSION AS OF {base}"
+    delta.commit(lambda: spark.sql(restore), app=table.app, version=version, table=table.reference)
+
+
+def _told(settings: Settings, definition: TableDefinition, seed: SeededFrom) -> Seed:
+    """The seed in the lake. Raises BinlakeError where it is gone."""
+    told = read_seed(settings.layout, settings.source, seed.id)
+    if told is None:
+        raise BinlakeError(
+            f"{definition} is to have the rows of the seed {seed.id}, which is gone from the lake.",
+            remedy=f"Seed it again: binlake seed --table {definition}.",
+        )
+    return told
+
+
+def _rows(
+    spark: SparkSession,
+    settings: Settings,
+    table: GoldTable,
+    definition: TableDefinition,
+    seed: Seed,
+    lsn: int,
+) -> DataFrame:
+    """The seed's rows, as of the transaction before which it was begun."""
+    schema = gold_schema(definition, table.types)
+    staged = staged_schema(definition, table.types)
+    folder = rows_folder(settings.layout, settings.source, seed.id)
+    paths = [f"{folder}/{part}" for part in seed.parts]
+    found = (
+        spark.read.schema(staged).parquet(*paths) if paths else spark.createDataFrame([], staged)
+    )
+    values = [
+        sf.col(place).alias(field.name)
+        for place, field in zip(staged.names, schema.fields, strict=False)
+    ]
+    return found.select(
+        *values,
+        sf.lit(lsn).cast(st.LongType()).alias(LSN),
+        sf.lit(None).cast(schema[COMMITTED_AT].dataType).alias(COMMITTED_AT),
+    )
+
+
+def _catch_up(spark: SparkSession, settings: Settings, seeding: Seeding, seed: SeededFrom) -> int:
+    found = behind(seeding.state, seeding.items, seeding.item, seed)
+    if len(found) > MOST_PARTS:
+        reason = f"its table maps have changed {len(found)} times since: seed it again"
+        raise TableRefusedError(Refusal(seeding.item.lsn, reason))
+    return sum(
+        _apply(spark, settings, seeding, rows, seeding.version + n, exact=seed.exact)
+        for n, rows in enumerate(found, start=1)
+    )
+
+
+def behind(
+    state: TableState, items: Sequence[TimelineItem], item: TimelineItem, seed: SeededFrom
+) -> list[Rows]:
+    """The changes behind a seed and before its item, one part for each table of silver."""
+    # An earlier seed's item says what the table is, too; its rows do not count.
+    before = [
+        replace(one, kind="version", seed=None) if one.seed else one
+        for one in items
+        if one.position < item.position
+    ]
+    way = TableState(state.schema, state.table, from_lsn=seed.lsn, to_lsn=item.lsn, key=state.key)
+    found: list[Rows] = []
+    for part in parts(way, before):
+        if isinstance(part, Evolve):
+            continue
+        if found and found[-1].version == part.version:
+            found[-1] = replace(part, start=found[-1].start)
+        else:
+            found.append(part)
+    return found
+
+
+def _apply(
+    spark: SparkSession,
+    settings: Settings,
+    seeding: Seeding,
+    rows: Rows,
+    version: int,
+    *,
+    exact: bool,
+) -> int:
+    rows = replace(rows, complete=exact)
+    name, table, facts = seeding.state.name, seeding.table, seeding.facts
+
+    def take(session: SparkSession) -> Taken | None:
+        return read_changes(session, settings.layout, name, rows, facts.skipped, facts.prepared)
+
+    meaning = left_out(rows, settings.type_options, lenient=False)
+    if not exact and (changes := take(spark)) is not None:
+        _require_whole_images(completed(changes.frame, meaning))
+    return put(
+        spark,
+        take,
+        shape_of(rows.definition, rows.key),
+        Write(table.reference, table.app, version),
+        left_out=meaning,
+        complete=exact,
+    )
+
+
+def _require_whole_images(changes: DataFrame) -> None:
+    row = changes.agg(first_lsn(is_partial())).first()
+    if row is not None and row[0] is not None:
+        reason = (
+            "row images leave columns out (binlog_row_image is not FULL), and the seed was read"
+            " while others wrote: seed it with --consistent"
+        )
+        raise TableRefusedError(Refusal(row[0], reason))

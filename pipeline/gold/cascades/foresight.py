@@ -1,0 +1,339 @@
+"""Foreign keys: what they do to rows of child tables, where the server does not log it.
+
+Worked out while a batch is planned, from gold as it is before it and from silver's changes: so what
+cannot be told holds the child like any fault, and what can is kept with the plan
+(`cascade_store`). Nothing of this is done where no foreign key changes rows, nor where no parent
+has rows in transactions that leave something unlogged; and where none of these goes or changes what
+children refer to, no more than that is looked at.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from pipeline.catalog import TableName
+from pipeline.gold.cascades.links import (
+    ancestors,
+    cascading,
+    changes_of,
+    definition_at,
+    descendants,
+    links,
+)
+from pipeline.gold.cascades.outlook import Foreseen, Outlook
+from pipeline.gold.cascades.parents import Parents
+from pipeline.gold.cascades.reader import Reader
+from pipeline.gold.cascades.replay import (
+    Cascaded,
+    Event,
+    Identity,
+    Link,
+    Place,
+    Replay,
+    Rows,
+    Values,
+)
+from pipeline.gold.cascades.rows import LoggedCascades, TooManyRowsError, Wish, rows_between
+from pipeline.gold.cascades.store import Changes, as_changes
+from pipeline.gold.changes.blockers import Fault
+from pipeline.gold.changes.steps import model_after
+from pipeline.settings import Settings
+
+TOO_MANY = "more rows are concerned at once than can be looked at"
+
+
+def foresee(settings: Settings, outlook: Outlook, reader: Reader) -> Foreseen:
+    """Look at what foreign keys do in a batch."""
+    keys = {} if settings.foreign_keys_logged is True else cascading(outlook.states, outlook.items)
+    if not keys:
+        return Foreseen(outlook.cut_lsn)
+    found = links(keys, outlook.states, outlook.items)
+    if reader.all_logged():
+        return Foreseen(outlook.cut_lsn)
+    return _Foresight(settings, outlook, reader, found).look()
+
+
+class _Foresight:
+    """One batch, with the foreign keys that are in force in it."""
+
+    def __init__(
+        self, settings: Settings, outlook: Outlook, reader: Reader, found: Sequence[Link]
+    ) -> None:
+        self._settings = settings
+        self._outlook = outlook
+        self._reader = reader
+        self._states = outlook.states
+        self._links = found
+        self._above = ancestors(found)
+
+    def look(self) -> Foreseen:
+        """What comes of it."""
+        faults = [*Parents(self._settings, self._outlook, self._reader, self._links).faults()]
+        while True:
+            try:
+                return self._looked(faults)
+            except TooManyRowsError as many:
+                if (many.lsn or 0) - 1 > self._outlook.before:
+                    return Foreseen((many.lsn or 0) - 1)
+                # One transaction cannot be parted: what it concerns stays where it is.
+                below = {many.table, *descendants(self._links, many.table)}
+                concerned = sorted(below.intersection(self._above))
+                since = self._outlook.since
+                faults += [self._fault(since(c) + 1, c, TOO_MANY, alone=True) for c in concerned]
+                self._links = [link for link in self._links if link.child not in below]
+                self._above = ancestors(self._links)
+
+    def _looked(self, told: Sequence[Fault]) -> Foreseen:
+        """What comes of it; `told` are faults that it has besides. Raises TooManyRowsError."""
+        faults = [*told]
+        triggers = self._triggers()
+        lsns = _lsns(triggers)
+        first = self._first(lsns)
+        cut, late = self._limit(first, lsns)
+        if cut < self._outlook.cut_lsn:
+            return Foreseen(cut)
+        why = "its definition changes, and it does not come to that together with its parents"
+        faults += [self._fault(lsn, name, why) for name, lsn in late.items()]
+        faults += self._gone_on(first, lsns)
+        if not first:
+            return Foreseen(cut, tuple(faults))
+        try:
+            replay = self._replayed(triggers, first)
+        except TooManyRowsError as many:
+            raise TooManyRowsError(many.table, self._fewer(many, triggers, first)) from many
+        faults += [self._fault(lsn, name, why) for (name, lsn), why in replay.doubts.items()]
+        faults += [
+            replace(self._fault(lsn, name, why, alone=True), given_up=True)
+            for (name, lsn), why in replay.lacks.items()
+        ]
+        return Foreseen(cut, tuple(faults), self._changes(replay.cascaded), again=bool(late))
+
+    def _gone_on(
+        self, first: Mapping[TableName, int], lsns: Mapping[TableName, list[int]]
+    ) -> Iterator[Fault]:
+        """Children that lag behind a table between them and what goes above it."""
+        for child in first:
+            own = self._outlook.since(child)
+            for between in sorted(self._above[child].intersection(self._above) - {child}):
+                above = (_after(lsns.get(name, []), own) for name in self._above[between])
+                passed = [lsn for lsn in above if lsn and lsn <= self._outlook.since(between)]
+                if passed:
+                    why = f"rows of {between}, to which it refers, have gone on meanwhile"
+                    yield self._fault(min(passed), child, why, alone=True)
+
+    def _fault(self, lsn: int, child: TableName, why: str, *, alone: bool = False) -> Fault:
+        return self._outlook.fault(self._links, lsn, child, why, alone=alone)
+
+    # --- changes of parents -----------------------------------------------------------------------
+
+    def _triggers(self) -> list[Event]:
+        """Parents' rows that go, or change what children refer to, where what comes of it is not
+        logged. Raises TooManyRowsError."""
+        parents = sorted({link.parent for link in self._links}.intersection(self._states))
+        unlogged = [*filter(self._reader.not_all_logged, parents)]
+
+        def wish(name: TableName) -> Wish:
+            own = self._referred(name)
+            low = min(map(self._outlook.since, descendants(self._links, name)))
+            return Wish(name, tuple(sorted(own)), low, self._states[name].to_lsn, frozenset(own))
+
+        found = self._reader.events(map(wish, unlogged))
+        if not found:
+            return []
+        told = self._reader.logged({event.place[0] for event in found})
+        return [event for event in (_told(event, told) for event in found) if event.unlogged]
+
+    def _referred(self, parent: TableName) -> set[str]:
+        return {
+            name for link in self._links if link.parent == parent for name in link.parent_columns
+        }
+
+    def _first(self, lsns: Mapping[TableName, list[int]]) -> dict[TableName, int]:
+        """By child, the first LSN at which a foreign key may do something to it."""
+        found = {
+            child: [_after(lsns.get(name, []), self._outlook.since(child)) for name in above]
+            for child, above in self._above.items()
+        }
+        known = {child: [lsn for lsn in some if lsn is not None] for child, some in found.items()}
+        return {child: min(some) for child, some in known.items() if some}
+
+    # --- where the batch ends ---------------------------------------------------------------------
+
+    def _limit(
+        self, first: Mapping[TableName, int], lsns: Mapping[TableName, list[int]]
+    ) -> tuple[int, dict[TableName, int]]:
+        """Where the batch must end, and where children stop that lag behind it.
+
+        A child is either changed in a batch, or foreign keys do something to it.
+        """
+        before, cut, late = self._outlook.before, self._outlook.cut_lsn, {}
+        for child, lsn in first.items():
+            changes = changes_of(self._states[child], self._outlook.items.get(child, ()))
+            stop = max(changes[0], lsn) if changes else None
+            if stop is not None and stop - 1 > before:
+                cut = min(cut, stop - 1)
+            elif stop is not None:
+                late[child] = stop
+            for between in self._above[child].intersection(self._above):
+                # Without its rows of before it begins there; until then they count.
+                begins = self._states[between].from_lsn
+                above = (_after(lsns.get(name, []), before) for name in self._above[between])
+                if any(one is not None and one <= begins for one in above):
+                    cut = min(cut, begins)
+        return cut, late
+
+    def _fewer(
+        self, many: TooManyRowsError, triggers: Sequence[Event], first: Mapping[TableName, int]
+    ) -> int:
+        """Before which LSN fewer rows are concerned: best none are."""
+        start = min(first.values())
+        if start - 1 > self._outlook.before:
+            return start
+        lsns = sorted({event.place[0] for event in triggers})
+        return many.lsn or lsns[len(lsns) // 2]
+
+    # --- rows -------------------------------------------------------------------------------------
+
+    def _replayed(self, triggers: Sequence[Event], first: Collection[TableName]) -> Replay:
+        """Go through the changes, again with more rows as long as others turn out to count.
+
+        Raises TooManyRowsError.
+        """
+        self._links = [link for link in self._links if link.child in first]
+        found = self._with_children(triggers, first)
+        loaded: dict[Link, set[Identity]] = defaultdict(set)
+        base: dict[TableName, dict[Identity, list[Values]]] = {
+            child: self._keyed(child, found) for child in first
+        }
+        while True:
+            children = {child: self._with(child, base[child]) for child in first}
+            replay = Replay(self._links, children, loaded)
+            for event in found:
+                replay.take(event)
+            if not replay.missing:
+                return replay
+            for link, values in replay.missing.items():
+                self._load(base[link.child], link, values)
+                loaded[link] |= values
+
+    def _with_children(
+        self, triggers: Sequence[Event], children: Iterable[TableName]
+    ) -> list[Event]:
+        """Beside these, all changes of the children until the last of these, in order."""
+        last = max(event.place[0] for event in triggers)
+
+        def wish(child: TableName) -> Wish:
+            rows, state = self._empty(child), self._states[child]
+            high = min(state.to_lsn, last)
+            whole = not rows.key
+            return Wish(child, rows.columns, state.from_lsn, high, all_changes=True, whole=whole)
+
+        found: dict[tuple[Place, TableName], Event] = {(e.place, e.table): e for e in triggers}
+        for event in self._reader.events(map(wish, sorted(children))):
+            key = (event.place, event.table)
+            trigger = found.get(key)
+            doubt = trigger.doubt if trigger else ""
+            found[key] = replace(event, unlogged=trigger is not None, doubt=doubt)
+        return [found[key] for key in sorted(found)]
+
+    def _empty(self, child: TableName) -> Rows:
+        """A child's rows, none of which is known yet."""
+        state = self._states[child]
+        items = self._outlook.items.get(child, ())
+        definition = definition_at(items, state.to_lsn)
+        key = state.key or (definition.key if definition else ())
+        own = tuple(link for link in self._links if link.child == child)
+        model = model_after(item for item in items if item.lsn <= state.to_lsn)
+        defaults = model.defaults if model else ()
+        carried = tuple(default.name for default in defaults if default.unlogged)
+        asked = [
+            *key,
+            *carried,
+            *(name for link in own for name in link.columns),
+            *sorted(self._referred(child)),
+        ]
+        if not key and definition:
+            asked = [column.name for column in definition.columns]
+        complete = state.complete_from or self._outlook.begins_empty(child)
+        columns = tuple(dict.fromkeys(asked))
+        whole = complete and not state.marked
+        return Rows(key, columns, state.from_lsn, state.to_lsn, own, whole, carried)
+
+    def _with(self, child: TableName, base: Mapping[Identity, list[Values]]) -> Rows:
+        rows = self._empty(child)
+        for copies in base.values():
+            for row in copies:
+                rows.put(row)
+        return rows
+
+    def _keyed(self, child: TableName, found: Iterable[Event]) -> dict[Identity, list[Values]]:
+        """Rows of which changes do not say all that is asked for."""
+        rows = self._empty(child)
+        partial = (event for event in found if event.table == child and rows.takes(event))
+        keys = {
+            tuple(event.before[name] for name in rows.key)
+            for event in partial
+            if event.before is not None
+            and all(name in event.before for name in rows.key)
+            and not all(name in event.before for name in rows.columns)
+        }
+        if not rows.key or self._outlook.begins_empty(child):
+            return {}
+        return _by_identity(rows, self._reader.keyed(child, rows.key, keys, rows.columns))
+
+    def _load(self, base: dict[Identity, list[Values]], link: Link, values: set[Identity]) -> None:
+        if not self._outlook.begins_empty(link.child):
+            rows = self._empty(link.child)
+            base.update(_by_identity(rows, self._reader.referring(link, values, rows.columns)))
+
+    # --- results ----------------------------------------------------------------------------------
+
+    def _changes(self, cascaded: Iterable[Cascaded]) -> Changes:
+        """What comes out, by table and by silver's version at each place."""
+        by_table: dict[TableName, list[Cascaded]] = defaultdict(list)
+        for one in cascaded:
+            by_table[one.table].append(one)
+        found: dict[tuple[TableName, int], pa.Table] = {}
+        for name, some in by_table.items():
+            state = self._states[name]
+            for part in rows_between(
+                self._outlook.items.get(name, ()), state.from_lsn, state.to_lsn
+            ):
+                own = [one for one in some if part.start <= one.place[:2] < part.stop]
+                if own:
+                    table = as_changes(own, part.definition, self._settings.type_options)
+                    key = (name, part.version)
+                    found[key] = pa.concat_tables([found[key], table]) if key in found else table
+        return found
+
+
+def _told(event: Event, logged: LoggedCascades) -> Event:
+    unlogged, doubt = logged.told(event)
+    return replace(event, unlogged=unlogged, doubt=doubt)
+
+
+def _lsns(triggers: Iterable[Event]) -> dict[TableName, list[int]]:
+    """Where each parent's rows are, in order."""
+    found: dict[TableName, set[int]] = defaultdict(set)
+    for event in triggers:
+        found[event.table].add(event.place[0])
+    return {name: sorted(lsns) for name, lsns in found.items()}
+
+
+def _after(lsns: Sequence[int], low: int) -> int | None:
+    """The first of these behind `low`."""
+    at = bisect_right(lsns, low)
+    return lsns[at] if at < len(lsns) else None
+
+
+def _by_identity(rows: Rows, found: Iterable[Values]) -> dict[Identity, list[Values]]:
+    by_identity: dict[Identity, list[Values]] = defaultdict(list)
+    for row in found:
+        by_identity[rows.identity(row)].append(row)
+    # In an order that does not depend on Spark's.
+    return dict(sorted(by_identity.items(), key=repr))

@@ -1,0 +1,87 @@
+"""Children of tables whose own changes are not all in gold: what foreign keys do to them, unlogged,
+is not known from there on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from pipeline.catalog import TableName
+from pipeline.gold.cascades.links import ancestors, descendants
+from pipeline.gold.cascades.outlook import Outlook
+from pipeline.gold.cascades.reader import Reader
+from pipeline.gold.cascades.replay import Link
+from pipeline.gold.changes.blockers import Fault
+from pipeline.gold.changes.steps import model_after
+from pipeline.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Parents:
+    """The tables that foreign keys refer to, in one batch."""
+
+    settings: Settings
+    outlook: Outlook
+    reader: Reader
+    links: Sequence[Link]
+
+    def faults(self) -> Iterator[Fault]:
+        """Those of children whose parents' changes are not all applied."""
+        for parent in sorted({link.parent for link in self.links}):
+            children = sorted(descendants(self.links, parent) - {parent})
+            yield from self._unapplied(parent, children)
+            if not self._is_known(parent):
+                yield from self._unknown(parent, children)
+
+    def _unapplied(self, parent: TableName, children: Sequence[TableName]) -> Iterator[Fault]:
+        """Where the parent's changes are needed, and gold goes on without them."""
+        stops, faulty = self._stops(parent), self._faulty(parent)
+        if stops is None and not faulty:
+            return
+        # What goes in tables above it would go in the parent, too, and so on.
+        above = ancestors(self.links).get(parent, set())
+        known = self.reader.unlogged(sorted(map(str, {parent, *above})), faulty)
+        why = f"changes of {parent} are not applied, to which it refers"
+        for child in children:
+            own = self.outlook.since(child)
+            waits = [lsn for lsn in known if stops is not None and lsn > max(stops, own)][:1]
+            lost = {lsn: faulty[lsn] for lsn in known if lsn in faulty and lsn > own}
+            for lsn, given_up in {**lost, **dict.fromkeys(waits, False)}.items():
+                fault = self.outlook.fault(self.links, lsn, child, why, alone=True)
+                yield replace(fault, given_up=given_up)
+
+    def _unknown(self, parent: TableName, children: Sequence[TableName]) -> Iterator[Fault]:
+        """Other tables may change the parent's rows, and so the children's: none of them is certain
+        to be whole, but what the parent's own changes do is done."""
+        known = self.reader.all_unlogged()
+        for child in children:
+            for lsn in [lsn for lsn in known if lsn > self.outlook.since(child)][:1]:
+                why = f"the foreign keys of {parent} are not known, to which it refers"
+                fault = self.outlook.fault(self.links, lsn, child, why, alone=True)
+                yield replace(fault, given_up=True)
+
+    def _stops(self, parent: TableName) -> int | None:
+        """From which LSN on a parent's changes are not applied; None where all are."""
+        state = self.outlook.states.get(parent)
+        if state is None or not self.settings.wanted(parent.schema, parent.table):
+            return 0
+        return state.to_lsn if state.to_lsn < self.outlook.cut_lsn else None
+
+    def _faulty(self, parent: TableName) -> dict[int, bool]:
+        """Where changes of a parent cannot be read, and whether gold goes on without them."""
+        items = self.outlook.items.get(parent, ())
+        defined = {item.lsn for item in items if item.kind == "unsupported"}
+        found: dict[int, bool] = {}
+        for fault in self.outlook.faults:
+            if fault.names(parent) and fault.lsn not in defined:
+                found[fault.lsn] = fault.given_up and found.get(fault.lsn, True)
+        return found
+
+    def _is_known(self, parent: TableName) -> bool:
+        """Whether DDL tells what the parent refers to itself; a table that is gone does not."""
+        state = self.outlook.states.get(parent)
+        if state is None or not self.settings.wanted(parent.schema, parent.table):
+            return False
+        items = self.outlook.items.get(parent, ())
+        known = model_after(item for item in items if item.lsn <= state.to_lsn)
+        return state.dropped or known is not None

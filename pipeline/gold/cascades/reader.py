@@ -1,0 +1,189 @@
+"""What is looked up to work out what foreign keys do: once, though a plan is made several times."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import chain
+from typing import Any, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+
+from pipeline.catalog import TableName
+from pipeline.errors import BinlakeError
+from pipeline.gold.cascades.links import Items
+from pipeline.gold.cascades.replay import Event, Identity, Link, Values
+from pipeline.gold.cascades.rows import LoggedCascades, Wish, events, keyed, referring
+from pipeline.gold.changes.faults import TakenUp, taken_up
+from pipeline.gold.changes.log_facts import Facts
+from pipeline.gold.changes.transactions import chosen_rows, have_rows_of, slices
+from pipeline.gold.table.damage import Damage, met_in
+from pipeline.gold.table.names import gold_name
+from pipeline.lake import delta
+from pipeline.lake.delta_log.conditions import among
+from pipeline.lake.delta_log.spark_written import version_of
+from pipeline.lake.starting import Spark, started
+from pipeline.settings import Settings
+
+Answer = TypeVar("Answer")
+_TOLD = ("__lsn", "cascades", "rows")
+
+
+class DamagedTableError(BinlakeError):
+    """The gold table of a child cannot be read."""
+
+    def __init__(self, name: TableName, damage: Damage) -> None:
+        super().__init__(damage.held(name))
+        self.name = name
+        self.damage = damage
+
+
+class Reader:
+    """Reads silver, and gold as it is before the batch: `versions` are Delta's of its tables."""
+
+    def __init__(
+        self,
+        spark: Spark,
+        settings: Settings,
+        items: Items,
+        facts: Facts,
+        versions: Mapping[TableName, int],
+    ) -> None:
+        self._spark = spark
+        self._settings = settings
+        self._lake = settings.layout
+        self._items = items
+        self._facts = facts
+        self._versions = versions
+        self._known: dict[Hashable, Any] = {}
+        self._seen: dict[Wish, list[tuple[Wish, list[Event]]]] = defaultdict(list)
+        self._told: list[tuple[frozenset[int], LoggedCascades]] = []
+
+    def events(self, wishes: Iterable[Wish]) -> list[Event]:
+        """Changes of tables, in no order. Raises TooManyRowsError."""
+        with ThreadPoolExecutor(self._settings.parallel_tables) as pool:
+            return [event for found in pool.map(self._events, wishes) for event in found]
+
+    def _events(self, wish: Wish) -> list[Event]:
+        seen = self._seen[replace(wish, low=0, high=0)]
+        # A plan that ends earlier than the one before asks for less of the same.
+        for wider, found in seen:
+            if wider.low <= wish.low and wish.high <= wider.high:
+                return [event for event in found if wish.low < event.place[0] <= wish.high]
+        items, types = self._items.get(wish.name, ()), self._settings.type_options
+        found = events(started(self._spark), self._lake, wish, items, self._facts, types)
+        seen.append((wish, found))
+        return found
+
+    def logged(self, lsns: Collection[int]) -> LoggedCascades:
+        """What silver tells of these transactions."""
+        asked, source = frozenset(lsns), self._settings.source
+        for more, told in self._told:
+            if asked <= more:
+                return told
+        told = LoggedCascades(self._spark, self._lake, source, asked, self._facts)
+        self._told.append((asked, told))
+        return told
+
+    def all_logged(self) -> bool:
+        """Whether it is certain of all transactions that all is logged that foreign keys did."""
+        return not self._facts.unlogged and not self._late()
+
+    def not_all_logged(self, table: TableName) -> bool:
+        """Whether the table has rows in transactions of which that is not certain."""
+        late = any(one.has({str(table)}) for one in self._late())
+        return late or str(table) in self._facts.unlogged
+
+    def unlogged(self, names: Collection[str], lsns: Iterable[int]) -> list[int]:
+        """The transactions that leave unlogged what foreign keys do, of those that have rows of
+        these tables, or are among `lsns`: where they are committed, in order."""
+        # Of what was taken up late silver tells no table's rows.
+        late = {one.lsn for one in self._late() if one.has(names)}
+        told = (frozenset(names), late.union(lsns))
+        return self._once(("unlogged", told[0], frozenset(told[1])), lambda: self._unlogged(*told))
+
+    def all_unlogged(self) -> list[int]:
+        """The same of all transactions."""
+        return self.unlogged(self._facts.unlogged, (one.lsn for one in self._late()))
+
+    def _late(self) -> tuple[TakenUp, ...]:
+        # XA transactions that were prepared before may be committed here.
+        prepared = (one.lsn - 1 for one in self._facts.prepared)
+        low, high = min([self._facts.low, *prepared]), self._facts.high
+        place = self._spark, self._lake, self._settings.source
+        return self._once(("late", low, high), lambda: taken_up(*place, low, high))
+
+    def _unlogged(self, names: Collection[str], lsns: Collection[int]) -> list[int]:
+        place, facts = (self._spark, self._lake, self._settings.source), self._facts
+        decided = {p.lsn: p.end_lsn for p in facts.prepared}
+        before = among("__lsn", [lsn for lsn in decided if lsn <= facts.low])
+        asked = pa.array(list(lsns), pa.int64())
+        ends = set()
+        for rows in chain(
+            [chosen_rows(*place, before, _TOLD)],
+            slices(*place, facts.low, facts.high, _TOLD),
+        ):
+            logged = pc.fill_null(pc.equal(rows.column("cascades"), "logged"), False)
+            meant = pc.is_in(rows.column("__lsn"), value_set=asked)
+            found = pc.and_(pc.or_(have_rows_of(rows, names), meant), pc.invert(logged))
+            ends |= {decided.get(lsn, lsn) for lsn in rows.filter(found)["__lsn"].to_pylist()}
+        return sorted(end for end in ends if end is not None)
+
+    def referring(
+        self, link: Link, values: Collection[Identity], columns: Sequence[str]
+    ) -> list[Values]:
+        """A child's rows that may refer to these. Raises TooManyRowsError."""
+        version = self._versions.get(link.child)
+        if version is None:
+            return []
+        return self._once(
+            (link, frozenset(values), tuple(columns)),
+            lambda: self._read(
+                link.child,
+                lambda: referring(self._gold(link.child, version), link, values, columns),
+            ),
+        )
+
+    def keyed(
+        self,
+        table: TableName,
+        key: Sequence[str],
+        keys: Collection[Identity],
+        columns: Sequence[str],
+    ) -> list[Values]:
+        """A child's rows with these keys. Raises TooManyRowsError."""
+        version = self._versions.get(table)
+        if version is None or not keys:
+            return []
+        return self._once(
+            (table, tuple(key), frozenset(keys), tuple(columns)),
+            lambda: self._read(
+                table, lambda: keyed(self._gold(table, version), table, key, keys, columns)
+            ),
+        )
+
+    def _read(self, table: TableName, look: Callable[[], Answer]) -> Answer:
+        """Read rows of a gold table. Raises DamagedTableError where something is wrong with it."""
+        try:
+            return look()
+        except Exception as error:
+            name = gold_name(self._settings, table.schema, table.table)
+            damage = met_in(error, name, version_of(name))
+            # What Binlake itself raises is not of the table.
+            if damage is None or isinstance(error, BinlakeError):
+                raise
+            raise DamagedTableError(table, damage) from error
+
+    def _gold(self, table: TableName, version: int) -> DataFrame:
+        name = gold_name(self._settings, table.schema, table.table)
+        return delta.read(started(self._spark), name, version=version)
+
+    def _once(self, question: Hashable, look: Callable[[], Answer]) -> Answer:
+        if question not in self._known:
+            self._known[question] = look()
+        answer: Answer = self._known[question]
+        return answer

@@ -1,0 +1,298 @@
+"""What has to be known to work out what foreign keys do: changes of silver, and rows of gold."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame, SparkSession, functions as sf, types as st
+
+from decoder import TypeOptions
+from pipeline.catalog import TableName
+from pipeline.catalog.alter.items import Position, TimelineItem
+from pipeline.catalog.ddl.model import TableModel
+from pipeline.gold.cascades.replay import Event, Identity, Link, Values
+from pipeline.gold.changes.changes import Skipped, read_changes
+from pipeline.gold.changes.images import LeftOut, is_left_out, whole_after
+from pipeline.gold.changes.log_facts import Facts
+from pipeline.gold.changes.small_batch import are_few, rows_here
+from pipeline.gold.changes.steps import Rows, model_after
+from pipeline.gold.changes.transactions import slices
+from pipeline.gold.schema.insert_defaults import left_out
+from pipeline.gold.schema.unlogged import completed
+from pipeline.gold.table.loose_text import loose
+from pipeline.lake import Lake
+from pipeline.lake.sql_text import quoted
+from pipeline.lake.starting import Spark
+
+MOST_ROWS = 200_000
+"""More changes of one table, or rows that may refer to what goes, are not worked out at once."""
+_HEADER = (
+    *("__lsn", "__pos", "__row", "__op", "__committed_at"),
+    *("__absent_before", "__absent_after"),
+)
+_VALUE, _ROUGH = "__binlake_value", "__binlake_rough"
+_UNKNOWN = "whether what foreign keys do is logged is not known of its transaction"
+
+
+class TooManyRowsError(Exception):
+    """More than `MOST_ROWS` of `table` are concerned; `lsn` is where that many of its changes are
+    reached, 0 where they are rows of gold."""
+
+    def __init__(self, table: TableName, lsn: int = 0) -> None:
+        super().__init__(table, lsn)
+        self.table = table
+        self.lsn = lsn
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What of a table's changes is asked for, in (`low`, `high`].
+
+    `columns` of its images, as far as they have them; `referred`: those that foreign keys refer to,
+    of which only deletes and changes count, unless `all_changes` do. `whole`: the rows have no key,
+    so that images after are put together.
+    """
+
+    name: TableName
+    columns: tuple[str, ...]
+    low: int
+    high: int
+    referred: frozenset[str] = frozenset()
+    all_changes: bool = False
+    whole: bool = False
+
+
+def rows_between(items: Iterable[TimelineItem], low: int, high: int) -> Iterator[Rows]:
+    """Where in silver a table's changes in (`low`, `high`] are, whatever became of it meanwhile."""
+    current: TimelineItem | None = None
+    model: TableModel | None = None
+    at: Position = (low + 1, 0)
+    stop: Position = (high + 1, 0)
+    for item in items:
+        if item.position >= stop:
+            break
+        if item.position > at:
+            yield from _span(current, model, at, item.position)
+            at = item.position
+        model = model_after([item], model)
+        if item.kind in ("drop", "moved"):
+            current = None
+        elif item.definition is not None and item.version is not None:
+            current = item
+    yield from _span(current, model, at, stop)
+
+
+def _span(
+    item: TimelineItem | None, model: TableModel | None, start: Position, stop: Position
+) -> Iterator[Rows]:
+    if item and item.definition and item.version is not None and start < stop:
+        yield Rows(item.definition, item.version, start, stop, model=model)
+
+
+def events(
+    spark: SparkSession,
+    lake: Lake,
+    wish: Wish,
+    items: Sequence[TimelineItem],
+    facts: Facts,
+    types: TypeOptions,
+) -> list[Event]:
+    """A table's changes, in no order. Raises TooManyRowsError."""
+    found: list[Event] = []
+    for rows in rows_between(items, wish.low, wish.high):
+        here = rows_here(spark, lake, rows, types) if are_few(facts) else None
+        taken = read_changes(spark, lake, wish.name, rows, facts.skipped, facts.prepared, here=here)
+        if taken is None:
+            continue
+        names = [c.name for c in rows.definition.columns if c.name in wish.columns]
+        meaning = left_out(rows, types)
+        changes = completed(taken.frame, meaning)
+        if not wish.all_changes:
+            changes = changes.where(_concerns(wish.referred.intersection(names)))
+        table = _few(changes.select(*_projection(names, meaning, whole=wish.whole)))
+        if table is None:
+            raise TooManyRowsError(wish.name, _reached(changes))
+        known = set(names).intersection(meaning.defaults)
+        found += [
+            _event(wish.name, row, names, set(names) if wish.whole else known, whole=wish.whole)
+            for row in table
+        ]
+    return found
+
+
+def _few(chosen: DataFrame) -> list[dict[str, Any]] | None:
+    """The rows, if they are not too many."""
+    table = chosen.limit(MOST_ROWS + 1).toArrow()
+    if table.num_rows > MOST_ROWS:
+        return None
+    rows: list[dict[str, Any]] = table.to_pylist()
+    return rows
+
+
+def _reached(chosen: DataFrame) -> int:
+    """The LSN of the first change that is one too many."""
+    few = chosen.select("__lsn").orderBy("__lsn").limit(MOST_ROWS + 1)
+    lsn = few.agg(sf.max("__lsn")).first()
+    return lsn[0] if lsn is not None else 0
+
+
+def _concerns(referred: Collection[str]) -> Column:
+    """Whether a row goes, or something changes that foreign keys refer to."""
+    differs = (
+        ~is_left_out("after", name)
+        & (
+            is_left_out("before", name)
+            | ~sf.col("before").getField(name).eqNullSafe(sf.col("after").getField(name))
+        )
+        for name in referred
+    )
+    changed = reduce(Column.__or__, differs, sf.lit(False))
+    return (sf.col("__op") == "delete") | (sf.col("__op") == "update") & changed
+
+
+def _projection(names: Sequence[str], left_out: LeftOut, *, whole: bool) -> list[Column]:
+    inserted = sf.col("__op") == "insert"
+    after = [sf.col("after").getField(name) for name in names]
+    for n, name in enumerate(names):
+        if whole:
+            after[n] = whole_after(name, left_out)
+        elif name in left_out.defaults:
+            default = left_out.defaults[name]
+            after[n] = sf.when(inserted & is_left_out("after", name), default).otherwise(after[n])
+    return [
+        *map(sf.col, _HEADER),
+        sf.map_keys("__json_diff").alias("__diffs"),
+        *(sf.col("before").getField(name).alias(f"b{n}") for n, name in enumerate(names)),
+        *(column.alias(f"a{n}") for n, column in enumerate(after)),
+    ]
+
+
+def _event(
+    table: TableName,
+    row: Mapping[str, Any],
+    names: Sequence[str],
+    known: set[str],
+    *,
+    whole: bool,
+) -> Event:
+    """`known`: what is told of the row after an insert (or any change, if `whole`) anyway."""
+    op = row["__op"]
+    absent = set(row["__absent_after"] or ()) | set(row["__diffs"] or ())
+    unsaid = {"b": set(row["__absent_before"] or ()), "a": absent}
+    if whole or op == "insert":
+        unsaid["a"] = absent - known
+
+    def image(side: str) -> Values:
+        return {name: row[f"{side}{n}"] for n, name in enumerate(names) if name not in unsaid[side]}
+
+    return Event(
+        (row["__lsn"], row["__pos"], row["__row"]),
+        table,
+        None if op == "insert" else image("b"),
+        None if op == "delete" else image("a"),
+        unlogged=False,
+        committed_at=row["__committed_at"],
+    )
+
+
+class LoggedCascades:
+    """Which changes' foreign keys did nothing that the log lacks, by what silver tells."""
+
+    def __init__(
+        self, spark: Spark, lake: Lake, source: str, lsns: Collection[int], facts: Facts
+    ) -> None:
+        # A prepared transaction is applied where it is committed, and told where it was prepared.
+        self._prepared = {p.end_lsn: p.lsn for p in facts.prepared if p.end_lsn is not None}
+        wanted = sorted({self._prepared.get(lsn, lsn) for lsn in lsns})
+        among = pa.array(wanted, pa.int64())
+        spans = ("cascades_logged", "cascades_logged_rows")
+        columns = ("__lsn", "cascades", *spans)
+        new = slices(spark, lake, source, wanted[0] - 1, wanted[-1], columns)
+        chosen = (rows.filter(pc.is_in(rows.column("__lsn"), value_set=among)) for rows in new)
+        self._told = {
+            row["__lsn"]: (
+                row["cascades"],
+                [
+                    Skipped(row["__lsn"], one["start"], one["end"], name.endswith("_rows"))
+                    for name in spans
+                    for one in row[name] or ()
+                ],
+            )
+            for rows in chosen
+            for row in rows.to_pylist()
+        }
+
+    def told(self, event: Event) -> tuple[bool, str]:
+        """Whether something may be unlogged, and why that is not known, if it is not."""
+        lsn, pos, row = event.place
+        kind, logged = self._told.get(self._prepared.get(lsn, lsn), (None, []))
+        if kind == "logged":
+            return False, ""
+        if kind == "unlogged":
+            return True, ""
+        if kind != "mixed":
+            return True, _UNKNOWN
+        return not any(s.start <= (row if s.inside else pos) < s.end for s in logged), ""
+
+
+def referring(
+    gold: DataFrame, link: Link, values: Collection[Identity], columns: Sequence[str]
+) -> list[Values]:
+    """The rows of gold that may refer to one of `values` (as `Link.rough` gives them).
+
+    Raises TooManyRowsError.
+    """
+    types = {field.name: field.dataType for field in gold.schema.fields}
+    # Columns of their own: Spark cannot join by what Python computes.
+    own = {f"{_ROUGH}{n}": _rough(link, name, types[name]) for n, name in enumerate(link.columns)}
+    fields = [st.StructField(f"{_VALUE}{n}", types[name]) for n, name in enumerate(link.columns)]
+    wanted = gold.sparkSession.createDataFrame(list(values), st.StructType(fields))
+    same = (sf.col(name) == sf.col(f"{_VALUE}{n}") for n, name in enumerate(own))
+    compared = gold.withColumns(own)
+    found = compared.join(sf.broadcast(wanted), reduce(Column.__and__, same), "left_semi")
+    return _rows(found, link.child, columns)
+
+
+def keyed(
+    gold: DataFrame,
+    table: TableName,
+    key: Sequence[str],
+    keys: Collection[Identity],
+    columns: Sequence[str],
+) -> list[Values]:
+    """The rows of gold with these keys. Raises TooManyRowsError."""
+    types = {field.name: field.dataType for field in gold.schema.fields}
+    fields = [st.StructField(f"{_VALUE}{n}", types[name]) for n, name in enumerate(key)]
+    wanted = gold.sparkSession.createDataFrame(list(keys), st.StructType(fields))
+    same = (sf.col(quoted(name)).eqNullSafe(sf.col(f"{_VALUE}{n}")) for n, name in enumerate(key))
+    found = gold.join(sf.broadcast(wanted), reduce(Column.__and__, same), "left_semi")
+    return _rows(found, table, columns)
+
+
+def _rows(gold: DataFrame, table: TableName, columns: Sequence[str]) -> list[Values]:
+    names = [f"c{n}" for n in range(len(columns))]
+    named = zip(columns, names, strict=True)
+    found = _few(gold.select(*(sf.col(quoted(name)).alias(alias) for name, alias in named)))
+    if found is None:
+        raise TooManyRowsError(table)
+    return [dict(zip(columns, map(row.__getitem__, names), strict=True)) for row in found]
+
+
+def _rough(link: Link, name: str, kind: st.DataType) -> Column:
+    """What `Link.rough` gives, of a column of gold."""
+    column = sf.col(quoted(name))
+    if not isinstance(kind, st.StringType):
+        return column
+    return sf.rtrim(column) if name in link.exact else _LOOSE(column)
+
+
+def _loose(text: str | None) -> str | None:
+    return None if text is None else loose(text)
+
+
+_LOOSE = sf.udf(_loose, st.StringType(), useArrow=False)

@@ -1,0 +1,24 @@
+"""A batch's changes, folded to one change for each key."""
+
+from __future__ import annotations
+
+__all__ = [
+    "bags",
+    "blockers",
+    "change_stats",
+    "changes",
+    "drift",
+    "faults",
+    "fold",
+    "fold_partial",
+    "images",
+    "json_paths",
+    "keys",
+    "local_fold",
+    "log_facts",
+    "refusals",
+    "small_batch",
+    "steps",
+    "transactions",
+    "xa",
+]

@@ -1,0 +1,169 @@
+"""One table's changes in a part of the log, as silver has them, without what was rolled back.
+
+What was rolled back is rare: `facts` looks it up, and only what it names is filtered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession, functions as sf
+
+from pipeline.catalog import TableName
+from pipeline.gold.changes.steps import Rows
+from pipeline.gold.changes.xa import Prepared
+from pipeline.lake import Lake, delta
+from pipeline.lake.delta_log.conditions import Condition, compare
+from pipeline.lake.delta_log.spark_types import spark_schema
+from pipeline.lake.delta_log.spark_written import properties
+
+CHANGE_COLUMNS = ("__op", "__lsn", "__pos", "__row", "__committed_at", "before", "after")
+PARTIAL_COLUMNS = ("__absent_before", "__absent_after", "__json_diff")
+"""Not null where an image is not complete."""
+ROW_STEPS = 1 << 31
+"""Where a table has changes that are not in the log, `__row` is a bigint that counts in such steps:
+they come behind the logged change of another table, and before whatever is logged next."""
+
+SKIPPED = pa.schema(
+    [
+        pa.field("lsn", pa.int64()),
+        # [start, end) of events' positions, or, inside of a payload, of rows' numbers
+        pa.field("start", pa.int64()),
+        pa.field("end", pa.int64()),
+        pa.field("inside", pa.bool_()),
+    ]
+)
+DECIDED = pa.schema(
+    [
+        pa.field("prepared_lsn", pa.int64()),
+        pa.field("commit_lsn", pa.int64()),
+        pa.field("decided_at", pa.timestamp("us", "UTC")),
+    ]
+)
+_END = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Rows that must not be applied: events in [`start`, `end`) of the transaction at `lsn`.
+
+    `inside` of a payload, whose events share a position, they are numbers of rows.
+    """
+
+    lsn: int
+    start: int
+    end: int
+    inside: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """One table's changes in one part; `rows` are the same in Arrow, where they are at hand."""
+
+    frame: DataFrame
+    rows: pa.Table | None = None
+
+
+def read_changes(
+    spark: SparkSession,
+    lake: Lake,
+    name: TableName,
+    rows: Rows,
+    skip: Sequence[Skipped],
+    prepared: Sequence[Prepared] = (),
+    cascaded: pa.Table | None = None,
+    here: pa.Table | None = None,
+) -> Taken | None:
+    """One table's changes in one part, or None where silver has no table of that version.
+
+    Those of a prepared transaction are among them in the part where it is committed, with the LSN
+    and the time of that. `cascaded`: what foreign keys did besides (see `cascade_store`). `here`:
+    the rows between the part's bounds, where they have been read (see `few_changes.rows_here`).
+    """
+    found = _logged(spark, lake, name, rows, skip, prepared, here)
+    if cascaded is None:
+        return found
+    # Without the schema, times without a zone would become times of the session's zone.
+    others = spark.createDataFrame(cascaded, spark_schema(cascaded.schema))
+    others = others.where(between(rows).sql)
+    if found is None:
+        return Taken(others)
+    in_steps = found.frame.withColumn("__row", sf.col("__row").cast("bigint") * ROW_STEPS)
+    return Taken(in_steps.unionByName(others, allowMissingColumns=True))
+
+
+def _logged(
+    spark: SparkSession,
+    lake: Lake,
+    name: TableName,
+    rows: Rows,
+    skip: Sequence[Skipped],
+    prepared: Sequence[Prepared],
+    here: pa.Table | None,
+) -> Taken | None:
+    due = [p for p in prepared if p.committed and rows.start <= (p.end_lsn or 0, 0) < rows.stop]
+    # Also those that are not known to be of this table: of one with a fault the log's counts are
+    # not whole, and `retry` may have taken its rows up.
+    first, last = rows.start[0], rows.stop[0]
+    waiting = [Skipped(p.lsn, 0, _END) for p in prepared if first <= p.lsn <= last]
+    skipped = [*(s for s in skip if first <= s.lsn <= last), *waiting]
+    # What is due was logged before the part.
+    if here is not None and not due:
+        found = spark.createDataFrame(here, spark_schema(here.schema))
+        return Taken(without(found, skipped)) if skipped else Taken(found, here)
+    path = lake.changes(name.schema, name.table, rows.version)
+    if properties(spark, path) is None:
+        return None
+    changes = delta.read(spark, path)
+    if "after" not in changes.columns:
+        return None  # made before a full refresh, which has brought no row of it
+    found = without(changes.where(between(rows).sql), skipped)
+    return Taken(found.unionByName(_at_their_commits(changes, due, skip)) if due else found)
+
+
+def _at_their_commits(
+    changes: DataFrame, due: Sequence[Prepared], skip: Sequence[Skipped]
+) -> DataFrame:
+    """The changes of prepared transactions, as if they were logged where these are committed."""
+    lsns = {p.lsn for p in due}
+    within = changes.where(sf.col("__lsn").between(min(lsns), max(lsns)))
+    within = without(within, [s for s in skip if s.lsn in lsns])
+    columns = [
+        pa.array([p.lsn for p in due], pa.int64()),
+        pa.array([p.end_lsn for p in due], pa.int64()),
+        pa.array([p.committed_at for p in due], pa.int64()).cast(DECIDED.field(2).type),
+    ]
+    commits = changes.sparkSession.createDataFrame(pa.table(columns, schema=DECIDED))
+    joined = within.join(sf.broadcast(commits), sf.col("__lsn") == sf.col("prepared_lsn"))
+    moved = {"__lsn": sf.col("commit_lsn"), "__committed_at": sf.col("decided_at")}
+    return joined.withColumns(moved).select(*changes.columns)
+
+
+def between(rows: Rows) -> Condition:
+    """Return the part's bounds: on the LSN alone where that is enough, since files are pruned by
+    it."""
+    first, last = rows.start, rows.stop
+    found = compare("__lsn", ">=", first[0]) & compare("__lsn", "<=" if last[1] else "<", last[0])
+    if first[1]:
+        found &= compare("__lsn", ">", first[0]) | compare("__pos", ">=", first[1])
+    if last[1]:
+        found &= compare("__lsn", "<", last[0]) | compare("__pos", "<", last[1])
+    return found
+
+
+def without(changes: DataFrame, skip: Sequence[Skipped]) -> DataFrame:
+    """The changes except those of skipped events."""
+    if not skip:
+        return changes
+    ranges = changes.sparkSession.createDataFrame(
+        pa.table(
+            [pa.array([getattr(s, f.name) for s in skip], f.type) for f in SKIPPED], schema=SKIPPED
+        )
+    )
+    place = sf.when(sf.col("inside"), sf.col("__row")).otherwise(sf.col("__pos"))
+    rolled_back = (
+        (sf.col("__lsn") == sf.col("lsn")) & (place >= sf.col("start")) & (place < sf.col("end"))
+    )
+    return changes.join(sf.broadcast(ranges), rolled_back, "left_anti")

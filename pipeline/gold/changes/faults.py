@@ -1,0 +1,71 @@
+"""Silver's quarantine as gold reads it: the faults that are open, the tables they hold or held."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pipeline.catalog import TableName
+from pipeline.gold.changes.blockers import Fault
+from pipeline.lake import Lake
+from pipeline.lake.delta_log.conditions import among, compare, equal, missing
+from pipeline.lake.starting import Spark
+from pipeline.lake.tables.opening import tables_of
+from pipeline.observe.report import one_for_each_cause
+from pipeline.silver.decode.decode import OFFSET_BITS
+from pipeline.silver.decode.silver_tables import quarantine_table
+from pipeline.silver.tables.quarantine import GIVEN_UP, RETRYABLE, is_in_first, sentence, unresolved
+
+
+def open_faults(spark: Spark, lake: Lake, source: str) -> list[Fault]:
+    """What is in quarantine and was not taken up yet."""
+    return [_fault(row) for row in unresolved(spark, lake, source).to_pylist()]
+
+
+def in_words(faults: Sequence[Fault]) -> list[str]:
+    """What there is to say about faults, in their order; one sentence for all of one cause."""
+    of_one = [(str(f.tables[0]), f.sentence) for f in faults if f.tables and len(f.tables) == 1]
+    others = [f.sentence for f in faults if not f.tables or len(f.tables) > 1]
+    return [*one_for_each_cause(of_one, lambda _, sentence: sentence), *others]
+
+
+@dataclass(frozen=True, slots=True)
+class TakenUp:
+    """A transaction that was faulty once, and the tables (`schema.table`) whose rows came late.
+
+    `tables` is None where the fault named none: then it may be any.
+    """
+
+    lsn: int
+    tables: frozenset[str] | None
+
+    def has(self, tables: Collection[str]) -> bool:
+        """Whether rows of one of these may have come late in it."""
+        return self.tables is None or not self.tables.isdisjoint(tables)
+
+
+def taken_up(spark: Spark, lake: Lake, source: str, low: int, high: int) -> tuple[TakenUp, ...]:
+    """The transactions in (`low`, `high`] whose faults were taken up since, in order."""
+    where = (
+        equal("source", source)
+        & ~missing("resolved_batch")
+        & among("kind", RETRYABLE)
+        & compare("__lsn", ">", low)
+        & compare("__lsn", "<=", high)
+    )
+    rows = tables_of(spark, lake).read(quarantine_table(lake), where, ["__lsn", "tables"])
+    found = {
+        TakenUp(row["__lsn"], None if row["tables"] is None else frozenset(row["tables"]))
+        for row in rows.to_pylist()
+    }
+    return tuple(sorted(found, key=lambda one: one.lsn))
+
+
+def _fault(row: Mapping[str, Any]) -> Fault:
+    """A fault outside any transaction stands where its event does."""
+    lsn = row["__lsn"] if row["__lsn"] is not None else row["ordinal"] << OFFSET_BITS | row["__pos"]
+    tables = row["tables"]
+    named = None if tables is None else tuple(TableName.read(name) for name in tables)
+    cause = named[0] if named and is_in_first(row) else None
+    return Fault(lsn, sentence(row), named, given_up=row["kind"] == GIVEN_UP, cause=cause)

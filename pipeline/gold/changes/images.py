@@ -1,0 +1,207 @@
+"""Row images that leave columns out: what of a change is known from the change itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Literal
+
+from pyspark.sql import Column, DataFrame, functions as sf
+
+from pipeline.gold.changes.documents import with_diffs
+
+Doubt = Literal["", "date", "real", "text"]
+"""Why values that are equal in gold may differ in the source: NULL is a zero date too, U+FFFD in
+text is any bytes that are invalid in its charset, and 0.0 is equal to -0.0."""
+_REPLACEMENT = "\ufffd"
+_MARIADB_GTID = r"^[0-9]+-[0-9]+-[0-9]+$"
+
+
+@dataclass(frozen=True, slots=True)
+class Unlogged:
+    """A generated column that images may leave out though an update has changed it.
+
+    `value` gives what its expression does, by a row's columns, and whether that is certain; None:
+    it is not understood, for `reason`. `reads` are the columns that it names, `sources` those that
+    it comes from in the end (None: any change may change it).
+    """
+
+    name: str
+    reads: frozenset[str] = frozenset()
+    value: Callable[[Callable[[str], Column]], tuple[Column, Column]] | None = None
+    sources: Mapping[str, Doubt] | None = None
+    reason: str = ""
+
+    def is_changed(self) -> Column:
+        """Whether an update leaves it out, and may have changed it."""
+        update = (sf.col("__op") == "update") & is_left_out("after", self.name)
+        if self.sources is None:
+            return update
+        differ = (_may_differ(name, doubt) for name, doubt in sorted(self.sources.items()))
+        return update & _any(differ)
+
+    def is_stale(self) -> Column:
+        """Whether it can be computed once all columns of the row are known, and not before."""
+        if self.value is None:
+            return sf.lit(False)
+        unsaid = (
+            is_left_out("before", name) & is_left_out("after", name)
+            for name in sorted(self.sources or ())
+        )
+        return self.is_changed() & _any(unsaid)
+
+    def is_lost(self) -> Column:
+        """Whether it is changed, and cannot be computed."""
+        return self.is_changed() & ~self.is_stale()
+
+
+def _may_differ(name: str, doubt: Doubt) -> Column:
+    before, after = (sf.col(image).getField(name) for image in ("before", "after"))
+    if doubt == "real":
+        before, after = before.cast("string"), after.cast("string")
+    differs = is_left_out("before", name) | ~before.eqNullSafe(after)
+    if doubt == "date":
+        differs |= after.isNull()
+    if doubt == "text":
+        differs |= _is(sf.contains(after, sf.lit(_REPLACEMENT)))
+    return ~is_left_out("after", name) & differs
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What it means that an image leaves a column out.
+
+    `json` names the columns of which an update may log diffs instead; `defaults` has the value that
+    an insert gives a column which it leaves out, `reasons` why that of another is not known.
+    `unlogged` are the generated columns that images leave out, in the table's order; `undeclared`
+    those of which nothing tells whether they are generated. `lenient`: changes of which not all is
+    known are gone past.
+    """
+
+    json: frozenset[str] = frozenset()
+    defaults: Mapping[str, Column] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    unlogged: tuple[Unlogged, ...] = ()
+    undeclared: frozenset[str] = frozenset()
+    lenient: bool = False
+
+    def is_unknown(self) -> Column:
+        """Whether a change leaves out what nothing tells."""
+        return _is(_is_insert() & self._lost(self.defaults)) | self._is_unlogged()
+
+    def is_lost(self, names: Iterable[str]) -> Column:
+        """Whether an insert leaves out one of these columns, and its DEFAULT is not known."""
+        lost = [name for name in names if name not in self.defaults]
+        return _is_insert() & _any(is_left_out("after", name) for name in lost)
+
+    def unknown(self, changes: DataFrame) -> dict[str, str]:
+        """What `is_unknown` is about: columns that changes leave out, and why that is too much."""
+        unsaid = sf.array_except("__absent_after", _names(self.defaults))
+        lost = [
+            sf.when(_is_insert(), unsaid),
+            sf.when(self._is_undeclared(), self._undeclared_left_out()),
+            *(sf.when(one.is_lost(), _names([one.name])) for one in self.unlogged),
+        ]
+        each = sf.explode(sf.flatten(sf.array_compact(sf.array(*lost)))).alias("name")
+        found = sorted(row["name"] for row in changes.select(each).distinct().collect())
+        reasons = {**self.reasons, **{one.name: one.reason for one in self.unlogged}}
+        return {name: reasons.get(name, "") for name in found}
+
+    def not_computed(self, names: Iterable[str] | None = None) -> dict[str, str]:
+        """The generated columns that images leave out, of those named, with reasons."""
+        return {
+            one.name: one.reason for one in self.unlogged if names is None or one.name in set(names)
+        }
+
+    def known(self, changes: DataFrame) -> DataFrame:
+        """The changes but for inserts that leave out what has no DEFAULT that is known."""
+        return changes.where(~_is(_is_insert() & self._lost(self.defaults)))
+
+    def _lost(self, known: Iterable[str]) -> Column:
+        return sf.size(sf.array_except("__absent_after", _names(known))) > 0
+
+    def _is_unlogged(self) -> Column:
+        return _any(one.is_lost() for one in self.unlogged) | self._is_undeclared()
+
+    def _is_undeclared(self) -> Column:
+        """Whether an update may have changed columns that MariaDB does not log."""
+        if not self.undeclared:
+            return sf.lit(False)
+        of_mariadb = _is(sf.col("__gtid").rlike(_MARIADB_GTID))
+        some = _is(sf.size(self._undeclared_left_out()) > 0)
+        return (sf.col("__op") == "update") & of_mariadb & some
+
+    def _undeclared_left_out(self) -> Column:
+        in_neither = sf.array_intersect("__absent_before", "__absent_after")
+        return sf.array_intersect(in_neither, _names(self.undeclared))
+
+
+def _names(names: Iterable[str]) -> Column:
+    return sf.array(*(sf.lit(name) for name in sorted(names))).cast("array<string>")
+
+
+def _is_insert() -> Column:
+    return sf.col("__op") == "insert"
+
+
+def _is(condition: Column) -> Column:
+    return sf.coalesce(condition, sf.lit(False))
+
+
+def _any(conditions: Iterable[Column]) -> Column:
+    return reduce(Column.__or__, conditions, sf.lit(False))
+
+
+def is_left_out(side: str, name: str) -> Column:
+    """Whether an image says nothing of a column; a JSON diff is not its value either."""
+    left_out = _is(sf.array_contains(f"__absent_{side}", name))
+    if side == "before":
+        return left_out
+    return left_out | _is(sf.map_contains_key("__json_diff", name))
+
+
+def key_of(side: str, name: str, defaults: Mapping[str, Column]) -> Column:
+    """A column of the key: an after image may leave it out where it stays as it was, or where an
+    insert gives it its DEFAULT."""
+    before, after = (sf.col(image).getField(name) for image in ("before", "after"))
+    if side == "before":
+        return before
+    known = sf.when(~is_left_out("after", name), after)
+    if name in defaults:
+        known = known.when(_is_insert(), defaults[name])
+    return known.otherwise(before)
+
+
+def is_moved(key: Sequence[str]) -> Column:
+    """Whether a change is an update that moves its row to another key."""
+    same = (key_of("before", name, {}).eqNullSafe(key_of("after", name, {})) for name in key)
+    return (sf.col("__op") == "update") & ~reduce(Column.__and__, same)
+
+
+def whole_after(name: str, left_out: LeftOut) -> Column:
+    """A column of the row after a change of which the before image is whole."""
+    before, after = (sf.col(image).getField(name) for image in ("before", "after"))
+    default = left_out.defaults.get(name, sf.lit(None))
+    inserted = sf.when(_is_insert(), default).otherwise(before)
+    found = sf.when(is_left_out("after", name), inserted).otherwise(after)
+    if name not in left_out.json:
+        return found
+    return with_diffs(found, own_diffs(name), lenient=left_out.lenient)
+
+
+def own_diffs(name: str) -> Column:
+    """The diffs of a column that one change has, as `documents` takes them."""
+    return sf.array_compact(sf.array(diffs_of(name)))
+
+
+def diffs_of(name: str) -> Column:
+    """The JSON diffs of a column with the LSN of their change; null where there are none."""
+    text = sf.element_at("__json_diff", name)
+    return sf.when(text.isNotNull(), sf.struct(sf.col("__lsn").alias("lsn"), text.alias("diff")))
+
+
+def known(value: Column, is_known: Column, what: str, *, vouched: bool) -> Column:
+    """A value of which it is known only in some rows what the source made of it."""
+    unknown = sf.raise_error(sf.lit(f"{what}: not known of this value"))
+    return sf.when(is_known, value).otherwise(unknown if vouched else sf.lit(None))

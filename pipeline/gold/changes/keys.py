@@ -1,0 +1,109 @@
+"""Keys that the source does not vouch for: such as conf gives, or such as gold cannot keep exactly.
+
+The server's own key is unique, and the decoder refuses values of it that are lossy. Of any other,
+both is looked at here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame, Window, functions as sf, types as st
+
+from decoder import TableDefinition, TypeOptions
+from decoder.constants import ZERO_DATE_TYPES, ColumnType
+from decoder.model.definition import ColumnDefinition
+from pipeline.gold.changes.fold import Shape
+from pipeline.gold.changes.images import LeftOut, is_moved, key_of
+from pipeline.gold.table.names import LSN
+from pipeline.lake.sql_text import quoted
+
+REPLACEMENT = "\ufffd"
+"""What stands for bytes that are no character of their charset."""
+_ORDER, _THERE, _BEFORE = "__order", "__there", "__before"
+
+
+def key_refusal(definition: TableDefinition, key: Sequence[str], types: TypeOptions) -> str | None:
+    """Why rows of this definition cannot be told apart by a key in gold."""
+    columns = {column.name: column for column in definition.columns}
+    for name in key:
+        if reason := _refusal(columns[name], definition, types):
+            return f"its key has {name}, {reason}"
+    return None
+
+
+def _refusal(
+    column: ColumnDefinition, definition: TableDefinition, types: TypeOptions
+) -> str | None:
+    if column.type in (ColumnType.ENUM, ColumnType.SET) and "" in column.labels:
+        return (
+            "of a type with an empty label, which cannot be told from the error value or no label"
+        )
+    own = column.name in definition.key
+    may_be_zero = column.type in ZERO_DATE_TYPES and types.zero_dates != "string"
+    if own or not column.nullable or not may_be_zero:
+        return None
+    return "which may be NULL, and a zero date is NULL too: set zero_dates: string, in a new lake"
+
+
+def is_inexact(shape: Shape, changes: DataFrame) -> Column:
+    """Whether a change's key has a value that stands for others, in columns that conf names."""
+    return reduce(Column.__or__, _inexact(shape, changes), sf.lit(False))
+
+
+def _inexact(shape: Shape, changes: DataFrame) -> Iterator[Column]:
+    for name in sorted(shape.given):
+        kind = changes.select(key_of("before", name, {})).schema[0].dataType
+        for side, without in (("before", "insert"), ("after", "delete")):
+            value = key_of(side, name, {})
+            there = sf.col("__op") != without
+            if isinstance(kind, st.StringType):
+                yield there & sf.coalesce(sf.contains(value, sf.lit(REPLACEMENT)), sf.lit(False))
+            if name not in shape.nullable:
+                yield there & value.isNull()
+
+
+def first_repeated(
+    changes: DataFrame, shape: Shape, gold: DataFrame, left_out: LeftOut
+) -> int | None:
+    """The first transaction that brings a row to a key which has one; None: there is none.
+
+    Rows that gold has from these changes, where they were applied before, do not count.
+    """
+    names = {name: f"k{n}" for n, name in enumerate(shape.key)}
+    moved = is_moved(shape.key)
+    arriving = (sf.col("__op") == "insert") | moved
+    events = _events(changes, names, "after", arriving, left_out, there=True).unionByName(
+        _events(
+            changes,
+            names,
+            "before",
+            (sf.col("__op") == "delete") | moved,
+            left_out,
+            there=False,
+        )
+    )
+    so_far = Window.partitionBy(*names.values()).orderBy(_ORDER)
+    before = events.withColumn(_BEFORE, sf.lag(_THERE).over(so_far)).where(_THERE)
+    rows = gold.select(*(sf.col(quoted(name)).alias(f"g{key}") for name, key in names.items()), LSN)
+    same = [sf.col(key).eqNullSafe(sf.col(f"g{key}")) for key in names.values()]
+    older = sf.col(LSN) < sf.col(f"{_ORDER}.__lsn")
+    joined = before.join(rows, reduce(Column.__and__, same, older), "left")
+    repeated = sf.coalesce(sf.col(_BEFORE), sf.col(LSN).isNotNull())
+    row = joined.agg(sf.min(sf.when(repeated, sf.col(f"{_ORDER}.__lsn")))).first()
+    return row[0] if row is not None else None
+
+
+def _events(
+    changes: DataFrame,
+    names: dict[str, str],
+    side: str,
+    which: Column,
+    left_out: LeftOut,
+    *,
+    there: bool,
+) -> DataFrame:
+    key = (key_of(side, name, left_out.defaults).alias(to) for name, to in names.items())
+    order = sf.struct("__lsn", "__pos", "__row").alias(_ORDER)
+    return changes.where(which).select(*key, order, sf.lit(there).alias(_THERE))

@@ -1,0 +1,221 @@
+"""What changes with partial images say of each life of a key (see
+`pipeline.gold.changes.fold_partial`).
+
+One class, since every step is about the same columns: `k0…` the key, `v0…` the other columns, each
+a struct of its value or null where nothing is said of it, `p0…` JSON diffs to be applied to it.
+
+A life is lost that begins with an insert of which not all is known, until its changes have said
+everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame, Window, functions as sf
+
+from pipeline.gold.changes.fold import Shape
+from pipeline.gold.changes.images import LeftOut, diffs_of, is_left_out, is_moved, key_of
+from pipeline.gold.table.names import COMMITTED_AT
+
+ORDER, GONE, LIFE, LINK, LOST = "__order", "__gone", "__life", "__link", "__lost"
+"""Of a change: where it is in the log. Of a life: whether it ended, the change it began with (null:
+before the first one), the update that moved the row here, if one did, and whether it is lost."""
+VALUE = "value"
+"""The field of a value that is said, so that NULL can be said too."""
+STALE = "stale"
+"""The field of a generated column's: an image does not say it, and that it is another by now."""
+_BEGINS, _MOVES, _LAST = "__begins", "__moves", "__last"
+_CHILD, _UP, _HAS = "__child", "__up_", "__has"
+
+
+class Lives:
+    """The steps from changes to lives, for a table of that shape."""
+
+    def __init__(self, shape: Shape, left_out: LeftOut) -> None:
+        self.left_out = left_out
+        self.key = {name: f"k{n}" for n, name in enumerate(shape.key)}
+        told = (name for name in shape.columns if name not in self.key)
+        self.values = {name: f"v{n}" for n, name in enumerate(told)}
+        self.diffs = {name: f"p{n}" for n, name in enumerate(self.values) if name in left_out.json}
+        self.computed = {
+            one.name: one
+            for one in left_out.unlogged
+            if one.value is not None and one.name in self.values
+        }
+
+    def events(self, changes: DataFrame) -> DataFrame:
+        """What happens at each key: something is said of its row, or the row is gone from there.
+
+        An insert whose key is not known happens nowhere.
+        """
+        moved = is_moved(tuple(self.key))
+        defaults = self.left_out.defaults
+        placed = changes.where((sf.col("__op") != "delete") & ~self.left_out.is_lost(self.key))
+        arrivals = placed.select(
+            *(key_of("after", name, defaults).alias(key) for name, key in self.key.items()),
+            *self._change(sf.lit(False), moved),
+            ((sf.col("__op") == "insert") | moved).alias(_BEGINS),
+            self.left_out.is_lost(self.values).alias(LOST),
+            *(self._value(name).alias(value) for name, value in self.values.items()),
+            *(diffs_of(name).alias(diffs) for name, diffs in self.diffs.items()),
+        )
+        departures = changes.where((sf.col("__op") == "delete") | moved).select(
+            *(key_of("before", name, defaults).alias(key) for name, key in self.key.items()),
+            *self._change(sf.lit(True), moved),
+        )
+        return arrivals.unionByName(departures, allowMissingColumns=True)
+
+    def in_lives(self, events: DataFrame) -> DataFrame:
+        """The events with the life that each is of."""
+        so_far = Window.partitionBy(*self.key.values()).orderBy(ORDER)
+        begun = sf.when(sf.col(_BEGINS), sf.col(ORDER))
+        return events.withColumn(LIFE, sf.last(begun, ignorenulls=True).over(so_far))
+
+    def lives(self, events: DataFrame, by: Sequence[str] = ()) -> DataFrame:
+        """One row for each key (and what else `by` names): what is said last of each column."""
+        found = events.groupBy(*self.key.values(), *by).agg(
+            *(
+                sf.max_by(v, sf.when(sf.col(v).isNotNull(), sf.col(ORDER))).alias(v)
+                for v in self.values.values()
+            ),
+            *(self._since(name).alias(f"{diffs}_since") for name, diffs in self.diffs.items()),
+            *(self._all_diffs(diffs).alias(diffs) for diffs in self.diffs.values()),
+            sf.max_by(GONE, ORDER).alias(GONE),
+            sf.coalesce(sf.bool_or(LOST), sf.lit(False)).alias(LOST),
+            sf.max_by(COMMITTED_AT, ORDER).alias(COMMITTED_AT),
+            sf.max(ORDER).alias(_LAST),
+            sf.max(sf.when(sf.col(_BEGINS) & sf.col(_MOVES), sf.col(ORDER))).alias(LINK),
+        )
+        since = {diffs: sf.col(f"{diffs}_since") for diffs in self.diffs.values()}
+        pending = {diffs: _pending(sf.col(diffs), since[diffs]) for diffs in since}
+        roots = {root: sf.col(key) for key, root in self.roots.items()}
+        return found.withColumns({**pending, **roots, "__lsn": sf.col(_LAST)["__lsn"]}).drop(
+            *(f"{diffs}_since" for diffs in since)
+        )
+
+    def last(self, lives: DataFrame) -> DataFrame:
+        """The last life of each key."""
+        latest = Window.partitionBy(*self.key.values()).orderBy(sf.desc_nulls_last(LIFE))
+        age = "__age"
+        return lives.withColumn(age, sf.row_number().over(latest)).where(sf.col(age) == 1).drop(age)
+
+    def with_ancestors(self, last: DataFrame, events: DataFrame, lives: DataFrame) -> DataFrame:
+        """The lives with what is said of their rows in lives at other keys, one behind the other.
+
+        Their roots become the key that the first of these lives has. Where a life leaves nothing
+        unsaid, those before it are not looked at.
+        """
+        above = self._above(events, lives).localCheckpoint()
+        # Each round looks twice as far back. What it stands on is kept, or it would be computed
+        # twice in each of them.
+        while not above.where(sf.col(LINK).isNotNull()).isEmpty():
+            above = self._with_parents(above, above).localCheckpoint()
+        return self._with_parents(last, above)
+
+    @property
+    def unsaid(self) -> Column:
+        """Whether anything is not said of a life's row."""
+        return reduce(
+            Column.__or__, (sf.col(v).isNull() for v in self.values.values()), sf.lit(False)
+        )
+
+    @property
+    def stale(self) -> Column:
+        """Whether a generated column is to be computed from the other columns of a life's row."""
+        each = (sf.col(self.values[name]).getField(STALE) for name in self.computed)
+        return reduce(
+            Column.__or__, (sf.coalesce(one, sf.lit(False)) for one in each), sf.lit(False)
+        )
+
+    @property
+    def roots(self) -> dict[str, str]:
+        """Where the key is that a life's row has in gold, by the columns of its own key."""
+        return {key: f"root_{key}" for key in self.key.values()}
+
+    # --- expressions ------------------------------------------------------------------------------
+
+    def _change(self, gone: Column, moved: Column) -> list[Column]:
+        return [
+            sf.struct("__lsn", "__pos", "__row").alias(ORDER),
+            sf.col("__committed_at").alias(COMMITTED_AT),
+            gone.alias(GONE),
+            moved.alias(_MOVES),
+        ]
+
+    def _value(self, name: str) -> Column:
+        """The value that a change says, or had before its JSON diff, as a struct; null: nothing."""
+        before, after = (
+            self._said(name, sf.col(side).getField(name)) for side in ("before", "after")
+        )
+        defaults = self.left_out.defaults
+        default = self._said(name, defaults[name]) if name in defaults else sf.lit(None)
+        found = sf.when(~is_left_out("after", name), after)
+        if name in self.computed:
+            stale = sf.struct(sf.lit(None).alias(VALUE), sf.lit(True).alias(STALE))
+            found = found.when(self.computed[name].is_stale(), stale)
+        return found.when(sf.col("__op") == "insert", default).when(
+            ~is_left_out("before", name), before
+        )
+
+    def _said(self, name: str, value: Column) -> Column:
+        stale = [sf.lit(False).alias(STALE)] if name in self.computed else []
+        return sf.struct(value.alias(VALUE), *stale)
+
+    def _since(self, name: str) -> Column:
+        return sf.max(sf.when(sf.col(self.values[name]).isNotNull(), sf.col(ORDER)))
+
+    def _all_diffs(self, diffs: str) -> Column:
+        one = sf.struct(sf.col(ORDER).alias("order"), sf.col(diffs).alias("diff"))
+        return sf.array_sort(sf.collect_list(sf.when(sf.col(diffs).isNotNull(), one)))
+
+    # --- rows that moved --------------------------------------------------------------------------
+
+    def _above(self, events: DataFrame, lives: DataFrame) -> DataFrame:
+        """By the update that moved a row away: what is said of it in its life until then."""
+        at = (*self.key.values(), LIFE)
+        ends = events.where(sf.col(GONE) & sf.col(_MOVES)).select(
+            *(sf.col(name).alias(f"__end_{name}") for name in at), sf.col(ORDER).alias(_CHILD)
+        )
+        same = [sf.col(name).eqNullSafe(sf.col(f"__end_{name}")) for name in at]
+        onward = sf.when(self.unsaid, sf.col(LINK)).alias(LINK)
+        joined = ends.join(lives, reduce(Column.__and__, same))
+        return joined.select(_CHILD, onward, *self._carried)
+
+    @property
+    def _carried(self) -> list[str]:
+        """What a life hands on to the next one of its row."""
+        return [*self.roots.values(), *self.values.values(), *self.diffs.values(), LOST]
+
+    def _with_parents(self, found: DataFrame, above: DataFrame) -> DataFrame:
+        """Lives with what is said in those before them, whose own links they take over."""
+        parents = above.select(
+            *(sf.col(name).alias(f"{_UP}{name}") for name in (_CHILD, LINK, *self._carried))
+        )
+        has = self.unsaid & (sf.col(LINK) == sf.col(f"{_UP}{_CHILD}"))
+        joined = found.join(parents, has, "left").withColumn(
+            _HAS, sf.col(f"{_UP}{_CHILD}").isNotNull()
+        )
+        values = {v: sf.coalesce(sf.col(v), sf.col(f"{_UP}{v}")) for v in self.values.values()}
+        diffs = {
+            p: sf.when(
+                sf.col(_HAS) & sf.col(self.values[name]).isNull(),
+                sf.concat(sf.col(f"{_UP}{p}"), sf.col(p)),
+            ).otherwise(sf.col(p))
+            for name, p in self.diffs.items()
+        }
+        roots = {
+            root: sf.when(sf.col(_HAS), sf.col(f"{_UP}{root}")).otherwise(sf.col(root))
+            for root in self.roots.values()
+        }
+        lost = sf.col(LOST) | sf.coalesce(sf.col(f"{_UP}{LOST}"), sf.lit(False))
+        link = sf.when(sf.col(_HAS), sf.col(f"{_UP}{LINK}"))
+        changed = {**diffs, **values, **roots, LOST: lost, LINK: link}
+        return joined.withColumns(changed).select(*found.columns)
+
+
+def _pending(diffs: Column, since: Column) -> Column:
+    """The diffs that come after the last whole value, or with it, in order."""
+    later = sf.filter(diffs, lambda one: since.isNull() | (one["order"] >= since))
+    return sf.transform(later, lambda one: one["diff"])

@@ -1,0 +1,147 @@
+"""Few changes folded at the driver, in Arrow, to what `extent` and `fold` find in Spark.
+
+For images that leave nothing out, of keys that the source vouches for and whose values Arrow tells
+apart as Spark does. Spark plans for longer than it folds a few rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import types as st
+
+from pipeline.gold.changes.change_stats import RANGE_TYPES, Extent
+from pipeline.gold.changes.changes import PARTIAL_COLUMNS
+from pipeline.gold.changes.fold import DELETE, Shape
+from pipeline.gold.table.names import COMMITTED_AT, LSN
+
+_KEY_TYPES = (*RANGE_TYPES, st.BinaryType, st.TimestampType, st.TimestampNTZType)
+"""Of which equal values are the same bytes: of floating point, 0.0 and -0.0 are not."""
+_ORDER = ("__lsn", "__pos", "__row")
+_PLACE = "place"
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """What changes come to: gold's columns and `DELETE`, one row a key; and what they are."""
+
+    rows: pa.Table
+    schema: st.StructType
+    extent: Extent
+
+
+def can_fold(rows: pa.Table, schema: st.StructType, shape: Shape) -> bool:
+    """Whether these changes of a table with this key may be folded here."""
+    image = _image(schema)
+    return (
+        shape.unique
+        and not shape.given
+        and all(rows[name].null_count == rows.num_rows for name in PARTIAL_COLUMNS)
+        and all(isinstance(image[name].dataType, _KEY_TYPES) for name in shape.key)
+    )
+
+
+def fold_here(rows: pa.Table, schema: st.StructType, shape: Shape) -> Folded:
+    """Fold changes for which `can_fold` holds: one at least, whose schema in Spark is this one."""
+    image = _image(schema)
+    changes = _Changes(rows.sort_by([(name, "ascending") for name in _ORDER]), image.names)
+    columns = changes.outcomes(shape)
+    own = [(LSN, schema["__lsn"]), (COMMITTED_AT, schema["__committed_at"])]
+    fields = [
+        *(st.StructField(name, image[name].dataType) for name in shape.columns),
+        *(st.StructField(name, field.dataType) for name, field in own),
+        st.StructField(DELETE, st.BooleanType()),
+    ]
+    return Folded(
+        pa.table(columns, names=[field.name for field in fields]),
+        st.StructType(fields),
+        changes.extent(shape, image),
+    )
+
+
+def _image(schema: st.StructType) -> st.StructType:
+    image = schema["after"].dataType
+    if not isinstance(image, st.StructType):
+        raise TypeError(f"silver's images are structs, not {image.simpleString()}")
+    return image
+
+
+class _Changes:
+    """Changes in their order, the columns of their images by name."""
+
+    def __init__(self, rows: pa.Table, names: Sequence[str]) -> None:
+        self.rows = rows
+        self.number = {name: n for n, name in enumerate(names)}
+        self.deleted = pc.equal(rows["__op"], "delete")
+        self.inserted = pc.equal(rows["__op"], "insert")
+
+    def column(self, side: str, name: str) -> pa.ChunkedArray:
+        return pc.struct_field(self.rows[side], [self.number[name]])
+
+    def moved(self, key: Sequence[str]) -> pa.ChunkedArray:
+        """Which are updates that move their row to another key."""
+        same = (_same(self.column("before", name), self.column("after", name)) for name in key)
+        update = pc.equal(self.rows["__op"], "update")
+        return pc.and_(update, pc.invert(reduce(pc.and_, same)))
+
+    def extent(self, shape: Shape, image: st.StructType) -> Extent:
+        ranges = {}
+        for name in shape.key:
+            if not isinstance(image[name].dataType, RANGE_TYPES):
+                continue
+            ends = [pc.min_max(self.column(side, name)) for side in ("before", "after")]
+            known = [end.as_py() for pair in ends for end in pair.values() if end.is_valid]
+            ranges[name] = (min(known), max(known))
+        return Extent(
+            self.rows.num_rows,
+            inserts=pc.sum(self.inserted).as_py(),
+            key_changes=pc.sum(self.moved(shape.key)).as_py(),
+            ranges=ranges,
+        )
+
+    def outcomes(self, shape: Shape) -> list[pa.ChunkedArray]:
+        """Of each key what its last change says; a deleted row keeps its key alone."""
+        last = self._last_places(shape.key)
+        chosen = pc.shift_right(last, 1)
+        left = pc.equal(pc.bit_wise_and(last, 1), 0)
+        gone = pc.or_(left, self.deleted.take(chosen))
+        values = []
+        for name in shape.columns:
+            after = self.column("after", name).take(chosen)
+            nothing = pa.scalar(None, after.type)
+            kept = self.column("before", name).take(chosen) if name in shape.key else nothing
+            values.append(pc.if_else(gone, kept, after))
+        own = (self.rows[name].take(chosen) for name in ("__lsn", "__committed_at"))
+        return [*values, *own, gone]
+
+    def _last_places(self, key: Sequence[str]) -> pa.ChunkedArray:
+        """Twice the number of each key's last change; and one more where it ends with that key."""
+        numbers = pa.array(range(self.rows.num_rows), pa.int64())
+        moved = self.moved(key)
+        ends = pc.shift_left(numbers, 1)
+        names = [f"k{n}" for n in range(len(key))]
+        arriving = [
+            pc.if_else(self.deleted, self.column("before", name), self.column("after", name))
+            for name in key
+        ]
+        leaving = [self.column("before", name).filter(moved) for name in key]
+        events = pa.concat_tables(
+            [
+                pa.table([*arriving, pc.add(ends, 1)], names=[*names, _PLACE]),
+                pa.table([*leaving, ends.filter(_whole(moved))], names=[*names, _PLACE]),
+            ]
+        )
+        grouped = events.group_by(names, use_threads=False).aggregate([(_PLACE, "max")])
+        return grouped[f"{_PLACE}_max"]
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks()
+
+
+def _same(before: pa.ChunkedArray, after: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.fill_null(pc.equal(before, after), False)

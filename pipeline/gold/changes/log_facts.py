@@ -1,0 +1,220 @@
+"""What silver's transactions tell about a stretch of the log.
+
+Which tables have changes, what was rolled back, what is not decided, when the last transaction was
+committed, and which GTIDs there were. There may be millions of transactions, so they are looked at
+slice by slice, and GTIDs are kept as runs of numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.catalog import TableName
+from pipeline.gold.changes.blockers import Fault
+from pipeline.gold.changes.changes import Skipped
+from pipeline.gold.changes.transactions import chosen_rows, entries, slices
+from pipeline.gold.changes.xa import Prepared, pair, xa_rows
+from pipeline.lake import Lake
+from pipeline.lake.delta_log.conditions import compare, missing
+from pipeline.lake.starting import Spark
+
+NUMBERED = r"^(?P<series>.+):(?P<number>\d+)$"
+"""A GTID of MySQL's."""
+_DOMAIN = r"^(?P<series>\d+-\d+)-\d+$"
+"""MariaDB's: its domain and server are what is numbered."""
+_XA_COLUMNS = ("__lsn", "xa", "xa_end", "committed_at", "rows", "rolled_back", "rolled_back_rows")
+_COLUMNS = (*_XA_COLUMNS, "file", "start_pos", "gtid", "bytes", "commit_lsn", "cascades")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """About the transactions in (`low`, `high`].
+
+    `changed`: tables (`schema.table`) with rows behind the cut before. `undecided`: transactions of
+    which it is not known whether they were committed. `prepared`: XA transactions that were
+    prepared there, or before and not decided then. `last_lsn`, `committed_at`: of the last one, the
+    latter in microseconds since 1970; None if there is none.
+    `gtids`: (source id, first, last), both included; `server_ends`: of MariaDB's domains and
+    servers the last GTIDs.
+    `changes` and `bytes`: how many rows of tables they have, and what they take in the log.
+    `unlogged`: tables with rows where it is not certain that all is logged that foreign keys did.
+    """
+
+    low: int
+    high: int
+    changed: frozenset[str] = frozenset()
+    undecided: tuple[Fault, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    prepared: tuple[Prepared, ...] = ()
+    last_lsn: int | None = None
+    committed_at: int | None = None
+    gtids: tuple[tuple[str, int, int], ...] = field(default=())
+    server_ends: tuple[str, ...] = ()
+    changes: int = 0
+    bytes: int = 0
+    unlogged: frozenset[str] = frozenset()
+
+
+def gather(
+    spark: Spark,
+    lake: Lake,
+    source: str,
+    low: int,
+    high: int,
+    xa_from: int = 0,
+    *,
+    cut_before: int = 0,
+) -> Facts:
+    """Look at silver's transactions in (`low`, `high`], and from `xa_from` on at XA ones.
+
+    Tables that changed are told behind `cut_before`: one that is held may reach further back.
+    """
+    earlier: list[dict[str, Any]] = []
+    if 0 < xa_from <= low:
+        known = compare("__lsn", ">=", xa_from) & compare("__lsn", "<=", min(low, high))
+        prepared = chosen_rows(spark, lake, source, known & ~missing("xa"), _XA_COLUMNS)
+        earlier = xa_rows(prepared)
+    new = slices(spark, lake, source, low, high, _COLUMNS) if low < high else ()
+    return facts(new, low, high, earlier, cut_before=cut_before)
+
+
+def facts(
+    transactions: Iterable[pa.Table],
+    low: int,
+    high: int,
+    earlier: Sequence[Mapping[str, Any]] = (),
+    *,
+    cut_before: int = 0,
+) -> Facts:
+    """What slices of the transactions in (`low`, `high`] tell, and `earlier` ones of XA."""
+    found = _Found(cut_before)
+    for rows in transactions:
+        found.add(rows)
+    xa = [*earlier, *found.xa]
+    rolled_back = [*found.rolled_back, *earlier]
+    return Facts(
+        low,
+        high,
+        changed=frozenset(found.changed),
+        undecided=tuple(found.undecided),
+        skipped=tuple(
+            Skipped(entry["lsn"], piece["start"], piece["end"], inside)
+            for entry in rolled_back
+            for inside, column in ((False, "rolled_back"), (True, "rolled_back_rows"))
+            for piece in entry[column] or ()
+        ),
+        prepared=tuple(pair(sorted(xa, key=lambda row: row["lsn"]))),
+        last_lsn=found.last_lsn,
+        committed_at=found.committed_at,
+        gtids=tuple(found.gtids),
+        server_ends=tuple(found.server_ends.values()),
+        changes=found.changes,
+        bytes=found.bytes,
+        # Those of XA transactions may be decided here and prepared before: all count.
+        unlogged=frozenset(found.unlogged.union(*(row["names"] for row in xa))),
+    )
+
+
+@dataclass(slots=True)
+class _Found:
+    """What the slices that were looked at so far tell, as `Facts` has it."""
+
+    cut_before: int
+    changed: set[str] = field(default_factory=set)
+    unlogged: set[str] = field(default_factory=set)
+    undecided: list[Fault] = field(default_factory=list)
+    rolled_back: list[dict[str, Any]] = field(default_factory=list)
+    xa: list[dict[str, Any]] = field(default_factory=list)
+    last_lsn: int | None = None
+    committed_at: int | None = None
+    gtids: list[tuple[str, int, int]] = field(default_factory=list)
+    server_ends: dict[str, str] = field(default_factory=dict)
+    changes: int = 0
+    bytes: int = 0
+
+    def add(self, rows: pa.Table) -> None:
+        """Look at the next slice, which has rows."""
+        lsn = rows.column("__lsn")
+        self.last_lsn = pc.max(lsn).as_py()
+        at = pc.max(rows.filter(pc.equal(lsn, self.last_lsn)).column("committed_at"))
+        self.committed_at = at.cast(pa.int64()).as_py()
+        self.changed |= _tables(rows.filter(pc.greater(lsn, self.cut_before)))
+        logged = pc.fill_null(pc.equal(rows.column("cascades"), "logged"), False)
+        self.unlogged |= _tables(rows.filter(pc.invert(logged)))
+        self.undecided += _undecided(rows)
+        self.rolled_back += _rolled_back(rows)
+        self.xa += xa_rows(rows)
+        self.changes += pc.sum(pc.struct_field(entries(rows).flatten(), "value")).as_py() or 0
+        self.bytes += pc.sum(rows.column("bytes")).as_py() or 0
+        self.gtids += _gtids(rows)
+        self.server_ends.update(_server_ends(rows))
+
+
+def _tables(rows: pa.Table) -> set[str]:
+    return set(pc.unique(pc.struct_field(entries(rows).flatten(), "key")).to_pylist())
+
+
+def _undecided(rows: pa.Table) -> Iterator[Fault]:
+    """Faults for transactions without an end, but for those that another row of theirs decides."""
+    ended = pc.is_valid(rows.column("commit_lsn"))
+    open_ones = pc.and_(pc.invert(ended), pc.is_null(rows.column("xa")))
+    waiting = rows.filter(open_ones).select(["__lsn", "file", "start_pos", "rows"]).to_pylist()
+    if not waiting:
+        return
+    decided = set(rows.filter(ended).column("__lsn").to_pylist())
+    for entry in waiting:
+        if entry["__lsn"] not in decided:
+            yield Fault(
+                entry["__lsn"],
+                f"{entry['file']}, position {entry['start_pos']}: whether the transaction was"
+                " committed is not known.",
+                tuple(TableName.read(name) for name, _ in entry["rows"] or ()),
+            )
+
+
+def _rolled_back(rows: pa.Table) -> list[dict[str, Any]]:
+    """The transactions of which some rows were rolled back, and where these are."""
+    columns = ["rolled_back", "rolled_back_rows"]
+    some = [
+        pc.fill_null(pc.greater(pc.list_value_length(rows.column(name)), 0), False)
+        for name in columns
+    ]
+    found = rows.filter(pc.or_(*some)).select(["__lsn", *columns])
+    entries: list[dict[str, Any]] = found.rename_columns(["lsn", *columns]).to_pylist()
+    return entries
+
+
+def _gtids(rows: pa.Table) -> Iterator[tuple[str, int, int]]:
+    """The runs of numbers of each series: (series, first, last)."""
+    parts = pc.extract_regex(rows.column("gtid").combine_chunks(), NUMBERED).drop_null()
+    series, numbers = (pc.struct_field(parts, name) for name in ("series", "number"))
+    numbers = numbers.cast(pa.int64())
+    for name in pc.unique(series).to_pylist():
+        own = numbers.filter(pc.equal(series, name))
+        for first, last in intervals(np.sort(own.to_numpy())):
+            yield name, first, last
+
+
+def _server_ends(rows: pa.Table) -> Iterator[tuple[str, str]]:
+    """The last GTID of each of MariaDB's domains and servers."""
+    parts = pc.extract_regex(rows.column("gtid").combine_chunks(), _DOMAIN)
+    series = pc.struct_field(parts, "series")
+    for name in pc.unique(series.drop_null()).to_pylist():
+        own = rows.filter(pc.equal(series, name))
+        last = pc.equal(own.column("__lsn"), pc.max(own.column("__lsn")))
+        yield name, own.filter(last).column("gtid")[0].as_py()
+
+
+def intervals(numbers: np.typing.NDArray[np.int64]) -> list[tuple[int, int]]:
+    """The runs of numbers, which are in ascending order: (first, last)."""
+    if not len(numbers):
+        return []
+    gaps = np.flatnonzero(np.diff(numbers) > 1)
+    firsts, lasts = numbers[np.r_[0, gaps + 1]], numbers[np.r_[gaps, len(numbers) - 1]]
+    return list(zip(firsts.tolist(), lasts.tolist(), strict=True))

@@ -1,0 +1,190 @@
+"""What carries one table from its mark to where the plan wants it: rows, schema changes, rows, ….
+
+One transaction can hold DDL and rows (CREATE TABLE … SELECT), so the parts are split by position.
+Each part has a key and a completeness of its own: both may change in the middle of a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from decoder import TableDefinition
+from pipeline.catalog.alter.items import Position, TimelineItem
+from pipeline.catalog.ddl.model import TableModel
+from pipeline.gold.table.state import TableState
+
+BEGINNINGS = ("create", "seeded", "truncate")
+"""Items behind which nothing of before counts: the table holds no row, or those of a seed."""
+MOVES = ("renamed", "moved")
+"""Items at which a table's rows go to another name, or another's come to it."""
+_NOT_OF_GOLD = ("version", "keys", "model", "rows_not_logged")
+"""Items at which gold's table stays what it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Changes with `start` <= (LSN, position) < `stop`, in silver's `v<version>`.
+
+    `key` names the columns that tell rows apart; `complete`: no change of before `stop` is missing;
+    `model` is what DDL tells besides, where that is known.
+    """
+
+    definition: TableDefinition
+    version: int
+    start: Position
+    stop: Position
+    key: tuple[str, ...] = ()
+    complete: bool = False
+    model: TableModel | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evolve:
+    """A change of the table itself; `before` is its definition until then, if it has any.
+
+    `key` names the columns that tell its rows apart from then on.
+    """
+
+    item: TimelineItem
+    before: TableDefinition | None
+    key: tuple[str, ...] = ()
+
+
+Part = Rows | Evolve
+
+
+def parts(state: TableState, items: Sequence[TimelineItem]) -> list[Part]:
+    """The parts of one table's batch, in order; `items` is the table's whole timeline.
+
+    Nothing before the batch's last CREATE or seed needs to be done, since it takes all rows away,
+    and nothing before a DROP or RENAME that the batch begins with; of what is before a TRUNCATE,
+    only changes of the definition. A RENAME in between needs the rows of before.
+    """
+    reached = [item for item in items if item.position < (state.to_lsn + 1, 0)]
+    passed = [item for item in reached if item.lsn <= state.from_lsn]
+    moves = [n for n, item in enumerate(reached) if n >= len(passed) and item.kind in MOVES]
+    begins = [n for n, item in enumerate(reached) if _begins(item, state)]
+    begins = [n for n in begins if not moves or n <= moves[0]]
+    if begins:
+        model = model_after(reached[: begins[-1]])
+        return _needed(_Batch(state, None, model).parts(reached[begins[-1] :]))
+    batch = _Batch(state, _latest(passed), model_after(passed))
+    return _needed(batch.parts(reached[len(passed) :]))
+
+
+def _needed(found: Iterator[Part]) -> list[Part]:
+    """The parts without rows that a TRUNCATE removes before anything has to do with them."""
+    kept: list[Part] = []
+    emptied = False
+    for part in reversed(list(found)):
+        if isinstance(part, Evolve):
+            emptied = part.item.kind == "truncate" or (emptied and not _reads_rows(part.item))
+        if not (emptied and isinstance(part, Rows)):
+            kept.append(part)
+    return kept[::-1]
+
+
+def _reads_rows(item: TimelineItem) -> bool:
+    """Whether a change needs the rows as they are then: values that it converts must be of them."""
+    steps = item.columns or ()
+    return item.kind in MOVES or any(step.convert or step.generated for step in steps)
+
+
+def _begins(item: TimelineItem, state: TableState) -> bool:
+    if item.kind in ("drop", "renamed"):
+        return item.lsn == state.from_lsn + 1
+    return item.kind in ("create", "seeded") and item.lsn > state.from_lsn
+
+
+def is_whole(item: TimelineItem, marked: Iterable[int]) -> bool:
+    """Whether a table has all rows of the source behind a seed; `marked`: faults gone past."""
+    seed = item.seed
+    lacks = seed is not None and any(seed.lsn < lsn <= item.lsn for lsn in marked)
+    return item.reason is None and not lacks
+
+
+def _latest(items: Sequence[TimelineItem]) -> TimelineItem | None:
+    """The item whose definition stands after all of them, or None where there is no table."""
+    latest = None
+    for item in items:
+        if item.kind in ("drop", "moved"):
+            latest = None
+        elif item.definition is not None:
+            latest = item
+    return latest
+
+
+def model_after(
+    items: Iterable[TimelineItem], model: TableModel | None = None
+) -> TableModel | None:
+    """What DDL tells after all of them; table maps show otherwise what it has begun, no more."""
+    for item in items:
+        begins = item.definition is not None or item.kind == "create"
+        told = item.kind == "model" or (begins and item.statement is not None)
+        if item.kind in ("drop", "moved"):
+            model = None
+        elif told or item.model is not None:
+            model = item.model
+    return model
+
+
+class _Batch:
+    """Where a table is between two parts: its definition, and what is missing in it."""
+
+    def __init__(
+        self, state: TableState, current: TimelineItem | None, model: TableModel | None
+    ) -> None:
+        self._state = state
+        self._current = current
+        self._model = model
+        self._complete = state.complete_from
+        # Faults after this LSN count.
+        self._since = state.from_lsn
+        self._at: Position = (state.from_lsn + 1, 0)
+
+    def parts(self, items: Sequence[TimelineItem]) -> Iterator[Part]:
+        """The parts of `items`, which are those of the batch, and of the rows between them."""
+        for item in items:
+            yield from self._rows(item.position)
+            before = self._current.definition if self._current else None
+            self._current = _latest([*([self._current] if self._current else []), item])
+            self._model = model_after([item], self._model)
+            if item.kind not in _NOT_OF_GOLD:
+                yield Evolve(item, before, self._key())
+            self._take(item)
+        yield from self._rows((self._state.to_lsn + 1, 0))
+
+    def _take(self, item: TimelineItem) -> None:
+        self._at = item.position
+        if item.kind in BEGINNINGS:
+            # The transaction of a CREATE may hold its SELECT's rows, and then its faults count.
+            self._complete = item.seed is None or is_whole(item, self._state.marked)
+            self._since = item.lsn - (item.kind == "create")
+        elif item.kind == "renamed":
+            # What the other table lacked is lacking here.
+            self._complete = dict(self._state.taken_over).get(item.lsn, False)
+            self._since = item.lsn
+        elif item.kind in ("observed", "drop", "moved"):
+            self._complete = False
+
+    def _rows(self, stop: Position) -> Iterator[Rows]:
+        current = self._current
+        if current and current.definition and current.version is not None and self._at < stop:
+            complete = self._complete and not any(
+                self._since < lsn and (lsn, 0) < stop for lsn in self._state.marked
+            )
+            yield Rows(
+                current.definition,
+                current.version,
+                self._at,
+                stop,
+                self._key(),
+                complete,
+                self._model,
+            )
+
+    def _key(self) -> tuple[str, ...]:
+        """Conf's, or else the definition's own."""
+        own = self._current.definition if self._current else None
+        return self._state.key or (own.key if own else ())

@@ -1,0 +1,173 @@
+"""Where every table is to be after the next batch: decided from what is known, without Spark.
+
+All tables go to one cut, the last transaction that silver has, except those with a block: they go
+to just before it. A block before a table's last CREATE holds nothing, since no row of before is in
+the table that was created.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from pipeline.catalog import TableName
+from pipeline.catalog.alter.items import TimelineItem
+from pipeline.gold.changes.blockers import (
+    Fault,
+    Rules,
+    fault_blocks,
+    item_blocks,
+    left_out_blocks,
+    place_blocks,
+    refusal_blocks,
+    seed_blocks,
+)
+from pipeline.gold.plan.reach import given_away, standing_after, together, way
+from pipeline.gold.table.damage import Damage
+from pipeline.gold.table.state import NO_LSN, GoldState, TableState
+
+LEFT_OUT = "Changes of it were left out by conf (include, exclude)."
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the layers before gold tell: silver's last batch and cut, the timeline, open faults.
+
+    `taken` says of tables that gold is to have for the first time why their place is not free.
+    `files` are the names of the source's files by ordinal. `damaged` are the gold tables that have
+    something wrong with themselves.
+    """
+
+    silver_batch: int
+    cut_lsn: int
+    items: Sequence[TimelineItem]
+    faults: Sequence[Fault]
+    taken: Mapping[TableName, str] = field(default_factory=dict)
+    files: Mapping[int, str] = field(default_factory=dict)
+    damaged: Mapping[TableName, Damage] = field(default_factory=dict)
+
+
+def plan_batch(
+    previous: GoldState, known: Known, rules: Rules, wanted: Callable[[str, str], bool]
+) -> GoldState:
+    """The state after the next batch; `touched` is set where a definition changes (see `touch`)."""
+    cut, cut_held = _cut(previous, known, rules)
+    items: dict[TableName, list[TimelineItem]] = defaultdict(list)
+    for item in known.items:
+        items[item.name].append(item)
+    names = {*previous.tables, *(name for name in items if wanted(*_parts(name)))}
+    tables, ways = {}, {}
+    given = given_away(known.items)
+    for name in {*names, *_faulty(known.faults, cut, wanted, set(map(str, names)))}:
+        before = previous.tables.get(name, TableState(*_parts(name)))
+        if not wanted(*_parts(name)):
+            tables[name] = _left_out(before)
+        elif damage := known.damaged.get(name):
+            tables[name] = before.damaged(damage)
+        else:
+            before = before.recovered()
+            refreshed = previous.rebuild.batch > 0
+            blocks = [
+                *(left_out_blocks(before, items[name]) if refreshed else ()),
+                *item_blocks(items[name], rules, known.files),
+                *place_blocks(items[name], known.taken.get(name)),
+                *fault_blocks(known.faults, name, rules),
+                *refusal_blocks(before, rules, known.files),
+            ]
+            blocks += seed_blocks(items[name], blocks)
+            ways[name] = way(before, cut, items[name], sorted(blocks), rules, given)
+    tables.update(standing_after(together(ways), rules))
+    return GoldState(
+        known.silver_batch,
+        cut,
+        cut_held,
+        rules.drop_rows,
+        tables,
+        mark_faults=rules.mark_faults,
+    )
+
+
+def touch(state: GoldState, changed: Collection[str], cut_before: int) -> GoldState:
+    """The state with `touched` set too for tables that have rows in what they go over.
+
+    `changed` holds the tables (`schema.table`) with rows after `cut_before`. One that lags behind
+    that cut is taken to have some.
+    """
+    tables = {}
+    for name, table in state.tables.items():
+        moves = table.to_lsn > table.from_lsn
+        rows = table.from_lsn < cut_before or str(name) in changed
+        tables[name] = replace(table, touched=table.touched or (moves and rows))
+    return replace(state, tables=tables)
+
+
+def cascading(
+    state: GoldState, changed: Collection[tuple[TableName, int]], name: str | None
+) -> GoldState:
+    """The state with the `name` of what foreign keys do in it, to these tables."""
+    names = {table for table, _ in changed}
+    tables = {
+        table: replace(one, touched=one.touched or table in names)
+        for table, one in state.tables.items()
+    }
+    return replace(state, tables=tables, cascades=name)
+
+
+def same(previous: GoldState, planned: GoldState) -> bool:
+    """Whether the plan would change nothing."""
+
+    def essence(state: GoldState) -> object:
+        return (
+            state.cut_lsn,
+            state.cut_held,
+            {n: _standing(t) for n, t in state.tables.items()},
+        )
+
+    return essence(previous) == essence(planned)
+
+
+def _standing(table: TableState) -> TableState:
+    """Where a table stands, whatever brought it there."""
+    return replace(
+        table, from_lsn=NO_LSN, touched=False, complete_from=False, marked=(), taken_over=()
+    )
+
+
+def _cut(previous: GoldState, known: Known, rules: Rules) -> tuple[int, str | None]:
+    """The transaction that all tables go to, and what keeps it from being silver's last."""
+    everywhere = [f for f in known.faults if f.tables is None and not rules.marks(f)]
+    after = [f for f in everywhere if previous.cut_lsn < f.lsn <= known.cut_lsn]
+    first = min(after, key=lambda fault: fault.lsn, default=None)
+    if first is None:
+        return max(known.cut_lsn, previous.cut_lsn), None
+    return max(first.lsn - 1, previous.cut_lsn), first.sentence
+
+
+def _faulty(
+    faults: Iterable[Fault],
+    cut: int,
+    wanted: Callable[[str, str], bool],
+    known: Collection[str],
+) -> set[TableName]:
+    """Tables that are known by their faults and by nothing else; `known`: the others' texts."""
+    named = {name for fault in faults if fault.lsn <= cut for name in fault.tables or ()}
+    return {name for name in named if str(name) not in known and wanted(*_parts(name))}
+
+
+def _left_out(before: TableState) -> TableState:
+    return replace(
+        before,
+        from_lsn=before.to_lsn,
+        complete=False,
+        held=None,
+        reason=LEFT_OUT,
+        touched=False,
+        complete_from=False,
+        marked=(),
+        taken_over=(),
+    )
+
+
+def _parts(name: TableName) -> tuple[str, str]:
+    return name.schema, name.table

@@ -1,0 +1,265 @@
+"""`gold/_cuts`: the states that gold can be read in, one row for each commit it was brought to.
+
+A row names every table's Delta version: read together, they are the source as it was then, but for
+those that the row says are held or not complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timezone
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from pipeline.catalog import TableName
+from pipeline.gold.changes.log_facts import Facts
+from pipeline.gold.table.commit_stats import Written, written_since
+from pipeline.gold.table.damage import Damage, gone, met_in
+from pipeline.gold.table.foreign_commits import by_others, is_own, signs
+from pipeline.gold.table.names import gold_name
+from pipeline.gold.table.state import GoldState, TableState
+from pipeline.lake import Lake
+from pipeline.lake.delta_log.spark_written import commits_since, state as state_of, version_of
+from pipeline.lake.delta_log.table import Commit, LakeTable, Step
+from pipeline.lake.tables.opening import tables_of
+from pipeline.settings import Settings
+from pipeline.source import GtidSet
+
+TABLES = pa.list_(
+    pa.struct(
+        [
+            pa.field("schema", pa.string()),
+            pa.field("table", pa.string()),
+            # a path, or a name in the catalog
+            pa.field("path", pa.string()),
+            # null where there is no gold table (yet)
+            pa.field("delta_id", pa.string()),
+            pa.field("delta_version", pa.int64()),
+            pa.field("held", pa.bool_()),
+            pa.field("complete", pa.bool_()),
+        ]
+    )
+)
+CUTS = pa.schema(
+    [
+        pa.field("source", pa.string()),
+        pa.field("batch", pa.int64()),
+        # of the last transaction that is applied
+        pa.field("lsn", pa.int64()),
+        # of all transactions up to it that the lake has, as the server writes it (MariaDB's:
+        # the last of every domain and server); null where the log has no GTIDs
+        pa.field("gtid_set", pa.string()),
+        pa.field("committed_at", pa.timestamp("us", "UTC")),
+        pa.field("tables", TABLES),
+    ]
+)
+
+
+def cuts_table(lake: Lake) -> LakeTable:
+    """The published cuts of all sources."""
+    return LakeTable(lake.cuts, CUTS, statistics=("source", "batch", "lsn"))
+
+
+def cut_step(source: str, batch: int) -> Step:
+    """The step that publishes the cut of a batch."""
+    return Step(f"gold/{source}/_cuts", batch)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A published cut, as gold's ledger records it: the next one is built on it.
+
+    `committed_at` is in microseconds since 1970; `tables` are entries of `TABLES`.
+    """
+
+    gtid_set: str | None = None
+    committed_at: int | None = None
+    tables: Sequence[Mapping[str, Any]] = ()
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any] | None) -> Cut:
+        """The cut in a batch's record; the empty one where there is none yet."""
+        return cls(**record["cut"]) if record else cls()
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A cut, what was written since the one before, by `schema.table`, and where gold stands then:
+    tables that turned out to be damaged do not equal the source's."""
+
+    cut: Cut
+    written: Mapping[str, Written]
+    state: GoldState
+
+
+def published(record: Mapping[str, Any] | None) -> dict[TableName, int]:
+    """Delta's versions of the tables in the cut that a batch's record has."""
+    return {
+        TableName(entry["schema"], entry["table"]): entry["delta_version"]
+        for entry in Cut.of(record).tables
+        if entry["delta_id"] is not None
+    }
+
+
+def published_at(
+    record: Mapping[str, Any] | None, before: int, upto: int, facts: Facts
+) -> str | None:
+    """When the last commit of a cut was published, which reaches from `before` up to that LSN.
+
+    A cut without a commit that is newer shows what the one before did: it keeps that one's time.
+    Else logs that the lake had already would seem to lag by the time that the source was idle.
+    """
+    if record is None or (before < upto and facts.last_lsn is not None and before < facts.last_lsn):
+        return datetime.now(timezone.utc).isoformat()
+    at: str | None = record.get("published_at")
+    return at
+
+
+def publish(
+    spark: SparkSession,
+    settings: Settings,
+    state: GoldState,
+    facts: Facts,
+    before: Cut,
+    batch: int,
+    looking: SparkSession,
+    moved: Mapping[TableName, int],
+) -> Published:
+    """Append the cut of a plan whose tables are all applied; none as long as a full refresh goes on
+    behind it.
+
+    `facts` reach from the cut before, or further back, up to this one. `looking` is the session in
+    which tables are asked what was written. `moved`: the versions of tables that upkeep has moved
+    on since the cut before.
+    """
+    found = _looked(looking, settings, state, before, batch)
+    state = state.with_damaged(
+        {one.state.name: one.damage for one in found if one.damage is not None}
+    )
+    entries = [_entry(settings, state, one, moved) for one in found]
+    cut = Cut(
+        str(gtids_at(before, facts)) or None,
+        before.committed_at if facts.committed_at is None else facts.committed_at,
+        entries,
+    )
+    done = {str(one.state.name): one.written for one in found if one.written}
+    if state.rebuild.under_way:
+        return Published(cut, done, state)
+    row = {"source": settings.source, "batch": batch, "lsn": state.cut_lsn, **asdict(cut)}
+    rows = pa.Table.from_pylist([row], schema=CUTS)
+    lake = settings.layout
+    tables_of(spark, lake).append(cuts_table(lake), rows, cut_step(settings.source, batch))
+    return Published(cut, done, state)
+
+
+def gtids_at(before: Cut, facts: Facts) -> GtidSet:
+    """Those of the cut before, and those that `facts` tell of.
+
+    What MariaDB's numbers came to last counts, also where RESET let them begin anew.
+    """
+    known = GtidSet.of(before.gtid_set)
+    runs = (f"{source}:{first}-{last}" for source, first, last in facts.gtids)
+    added = GtidSet.of(*runs, *facts.server_ends)
+    return GtidSet((known | added).intervals, {**known.last, **added.last})
+
+
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """A table behind a batch: its Delta id and version, what the batch wrote, and what is wrong.
+
+    `damage` is what is found to be wrong now, or turned out to be less so than it seemed.
+    """
+
+    state: TableState
+    delta_id: str | None
+    delta_version: int | None
+    written: Written | None = None
+    damage: Damage | None = None
+
+
+def _looked(
+    spark: SparkSession, settings: Settings, state: GoldState, before: Cut, batch: int
+) -> list[_Looked]:
+    """Every table; one that the batch did not touch is as it was in the cut before."""
+    known = {(entry["schema"], entry["table"]): entry for entry in before.tables}
+    judges = state.signed and signs(spark)
+
+    def looked(table: TableState) -> _Looked:
+        last = known.get((table.schema, table.table)) or {}
+        again = batch == table.refresh
+        delta_id, since = last.get("delta_id"), last.get("delta_version")
+        as_it_was = _Looked(table, delta_id, since if delta_id else None)
+        # Without a version of its own, what is at the path is not the source's table, unless it was
+        # that before: one that begins unknown is emptied.
+        if not (table.touched if delta_id else table.version is not None):
+            return as_it_was
+        path = gold_name(settings, table.schema, table.table)
+        try:
+            found = state_of(spark, path)
+            if found is None and (table.dropped or not delta_id):
+                return _Looked(table, None, None)
+            if found is None:
+                return replace(as_it_was, damage=table.damage or gone(path))
+            commits = commits_since(spark, path, since)
+        except Exception as error:
+            damage = met_in(error, path, version_of(path))
+            if damage is None:
+                raise
+            return replace(as_it_was, damage=table.damage or damage)
+        damage = (
+            _damage(spark, table, path, commits, since)
+            if judges and delta_id and since is not None and not again
+            else None
+        )
+        kept = damage is not None and not damage.met
+        return _Looked(
+            table,
+            delta_id if delta_id and not again else found.id,
+            # What somebody else has written is no state of the source's.
+            since if kept else commits[0].version,
+            written_since(commits, since),
+            damage,
+        )
+
+    tables = [state.tables[name] for name in sorted(state.tables)]
+    with ThreadPoolExecutor(settings.parallel_tables) as pool:
+        return list(pool.map(looked, tables))
+
+
+def _damage(
+    spark: SparkSession,
+    table: TableState,
+    path: str,
+    commits: Sequence[Commit],
+    since: int,
+) -> Damage | None:
+    """What a table's commits since the cut before tell."""
+    found = [commit for commit in reversed(commits) if commit.version > since]
+    if damage := by_others(spark, path, found, since):
+        return damage
+    if table.damage and table.damage.final and not any(map(is_own, found)):
+        return replace(table.damage, final=False)
+    return None
+
+
+def _entry(
+    settings: Settings, state: GoldState, looked: _Looked, moved: Mapping[TableName, int]
+) -> dict[str, Any]:
+    """What the cut has of a table."""
+    table = state.tables[looked.state.name]
+    version = looked.delta_version
+    if version is not None and table.damage is None:
+        version = max(version, moved.get(table.name, version))
+    return {
+        "schema": table.schema,
+        "table": table.table,
+        "path": gold_name(settings, table.schema, table.table),
+        "delta_id": looked.delta_id,
+        "delta_version": version,
+        "held": state.holds(table) is not None or table.to_lsn < state.cut_lsn,
+        "complete": table.complete,
+    }

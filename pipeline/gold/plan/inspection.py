@@ -1,0 +1,147 @@
+"""Whether gold's tables are what Binlake left them: asked before each batch, and behind it.
+
+The cut that a batch publishes names each table's Delta version. Where that is still the latest,
+which a file's name tells, nothing more is looked at; else the commits behind it are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from pipeline.catalog import TableName
+from pipeline.gold.plan.cut import Cut
+from pipeline.gold.table.damage import Damage, gone, met_in
+from pipeline.gold.table.foreign_commits import MARK, by_others, signs
+from pipeline.gold.table.names import gold_name
+from pipeline.gold.table.state import GoldState
+from pipeline.lake import delta, stores
+from pipeline.lake.child_sessions import is_connected, let_go, own_session
+from pipeline.lake.delta_log.spark_written import (
+    commits_since,
+    has_log,
+    state as state_of,
+    version_of,
+)
+from pipeline.lake.small_jobs import staying_active
+from pipeline.lake.starting import Spark, StartingSpark, running, started
+from pipeline.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """Damaged tables, and the versions of others that upkeep has moved on since the last cut."""
+
+    damaged: Mapping[TableName, Damage] = field(default_factory=dict)
+    moved: Mapping[TableName, int] = field(default_factory=dict)
+
+
+@contextmanager
+def signing(spark: Spark) -> Iterator[Spark]:
+    """A session beside `spark` whose commits carry gold's mark, if that may be set there.
+
+    It starts with `spark`, when it is first needed.
+    """
+
+    def begin() -> SparkSession:
+        return own_session(started(spark), {delta.USER_METADATA: MARK})
+
+    signed = StartingSpark(begin, spark.master) if isinstance(spark, StartingSpark) else begin()
+    try:
+        yield signed
+        if running(signed) is not None:
+            # Not after an error, which this might be in the way of: Spark may be gone.
+            with staying_active(started(spark)):
+                pass
+    finally:
+        session = running(signed)
+        if session is not None and is_connected(session):
+            let_go(session)
+
+
+def inspect(
+    spark: Spark,
+    settings: Settings,
+    state: GoldState,
+    record: Mapping[str, Any] | None,
+) -> Inspected:
+    """Look at every table of the last cut; `record` is of the batch that published it."""
+    damaged: dict[TableName, Damage] = {}
+    moved: dict[TableName, int] = {}
+
+    def look(entry: Mapping[str, Any]) -> None:
+        name = TableName(entry["schema"], entry["table"])
+        before, table = state.tables[name], gold_name(settings, name.schema, name.table)
+        found = _look(spark, table, entry["delta_id"], entry["delta_version"])
+        if isinstance(found, Damage):
+            damaged[name] = found
+        elif before.damage and before.damage.lasts(version_of(table)):
+            damaged[name] = before.damage
+        elif found is not None:
+            moved[name] = found
+
+    entries = [entry for entry in Cut.of(record).tables if _counts(settings, state, entry)]
+    with ThreadPoolExecutor(settings.parallel_tables) as pool:
+        list(pool.map(look, entries))
+    return Inspected(damaged, moved)
+
+
+def _counts(settings: Settings, state: GoldState, entry: Mapping[str, Any]) -> bool:
+    """Whether its table is replicated: one that the source dropped is anybody's to remove."""
+    name = TableName(entry["schema"], entry["table"])
+    table = state.tables.get(name)
+    there = entry["delta_id"] is not None and table is not None and not table.dropped
+    return there and settings.wanted(name.schema, name.table)
+
+
+def _look(spark: Spark, table: str, delta_id: str, before: int) -> Damage | int | None:
+    """What is wrong with a table; or its version, where that is another than before, and no more.
+
+    Of one that a catalog has, or that only Spark can see, nothing is asked here: what a batch
+    meets, and the history that is read behind it, tell.
+    """
+    if not has_log(spark, table) or _is_as_left(table, before):
+        return None
+    try:
+        return _looked(spark, table, delta_id, before)
+    except Exception as error:
+        damage = met_in(error, table, None)
+        if damage is None:
+            raise
+        return Damage(damage.reason)
+
+
+def _is_as_left(table: str, before: int) -> bool:
+    """Whether the version is there and the latest; False where this process cannot tell: each
+    store's client has errors of its own, and Spark, which looks then, may know the way."""
+    try:
+        return _has_commit(table, before) and not _has_commit(table, before + 1)
+    except Exception:
+        return False
+
+
+def _has_commit(table: str, version: int) -> bool:
+    return stores.exists(f"{table}/_delta_log/{version:020d}.json")
+
+
+def _looked(spark: Spark, table: str, delta_id: str, before: int) -> Damage | int | None:
+    found = state_of(spark, table)
+    if found is None:
+        return gone(table)
+    if found.id != delta_id:
+        return Damage(f"another table is at {table}, in the place of its gold table")
+    history = commits_since(spark, table, before)
+    latest: int = history[0].version
+    if latest < before:
+        return Damage(
+            f"the log of its gold table {table} ends at version {latest}, and Binlake has written"
+            f" version {before}: files of its log are gone"
+        )
+    commits = [commit for commit in reversed(history) if commit.version > before]
+    damage = by_others(spark, table, commits, before) if signs(spark) else None
+    return damage or latest

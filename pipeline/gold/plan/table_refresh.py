@@ -1,0 +1,236 @@
+"""A full refresh of some tables: each is made again from silver, in one batch with whatever is new.
+
+Where Delta lets it, in place: the table is emptied by a commit and filled as in any full refresh,
+and published cuts stay readable. A table whose log is damaged, or that is another's, is moved to
+`LAKE/gold/_damaged` as it is, and a new one takes its place.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from functools import partial
+from typing import TypeVar
+
+from pyspark.sql import SparkSession
+
+from pipeline.catalog import TableName
+from pipeline.catalog.alter.items import TimelineItem
+from pipeline.errors import BinlakeError, SettingsError
+from pipeline.gold.plan.inspection import Inspected
+from pipeline.gold.schema.renames import tied
+from pipeline.gold.table.damage import Damage, met_in
+from pipeline.gold.table.gold_table import GoldTable, properties_in_sql, standing
+from pipeline.gold.table.state import NO_LSN, GoldState, TableState
+from pipeline.lake import Ledger, delta, stores
+from pipeline.lake.ledger.history_removed import Removed, removed
+from pipeline.lake.sql_text import in_sql, is_name, quoted
+from pipeline.settings import Settings
+from pipeline.silver.full_refresh import RefreshRefusedError, require_no_maintenance
+from pipeline.silver.plan.seeds import read_seed
+
+T = TypeVar("T")
+
+BEING_MADE = "It is being made again from silver."
+_BEGINNINGS = ("create", "seeded", "renamed")
+"""Items behind which nothing of before counts but, of a RENAME, what the other table had."""
+_HINDERING = "delta.appendOnly"
+_CONSTRAINT = "delta.constraints."
+"""What the property of a CHECK constraint begins with."""
+
+
+def named(settings: Settings, state: GoldState) -> set[TableName]:
+    """Gold's tables that the patterns of `--table` name.
+
+    Raises SettingsError for a pattern that names none.
+    """
+    wanted = [name for name in state.tables if settings.wanted(name.schema, name.table)]
+    found: set[TableName] = set()
+    for pattern in settings.refresh_tables:
+        own = {name for name in wanted if fnmatchcase(str(name), pattern)}
+        if not own:
+            raise SettingsError(
+                f"{pattern} names no table that gold has of source {settings.source}.",
+                key="--table",
+                remedy="binlake status lists them.",
+            )
+        found |= own
+    return found
+
+
+def to_be_made(
+    settings: Settings,
+    ledger: Ledger,
+    state: GoldState,
+    asked: Collection[TableName],
+    inspected: Inspected,
+    items: Sequence[TimelineItem],
+    cut: int,
+) -> set[TableName]:
+    """The tables that a batch up to `cut` makes again: those that are asked for, and damaged ones
+    that have got a seed since.
+
+    Raises RefreshRefusedError for one that is asked for and of which silver does not have all.
+    """
+    gone = removed(ledger)
+    if asked and gone.lsn:
+        require_no_maintenance(ledger)
+    found = _together_with(asked, state, items)
+    for name, why in _lacking(settings, found, items, gone):
+        raise RefreshRefusedError(
+            f"{name} cannot be made again from silver: {why}.",
+            remedy=f"Seed it again: binlake seed --table {name}, and then binlake run. Nothing was"
+            " touched.",
+        )
+    for name in _seeded_since(state, inspected.damaged, items, cut) - found:
+        group = _together_with([name], state, items)
+        if not any(_lacking(settings, group, items, gone)):
+            found |= group
+    return found
+
+
+def _seeded_since(
+    state: GoldState, damaged: Collection[TableName], items: Iterable[TimelineItem], cut: int
+) -> set[TableName]:
+    seeds = {item.name: item.seed.id for item in items if item.seed and item.lsn <= cut}
+    return {name for name in damaged if seeds.get(name, "") not in ("", state.tables[name].seed)}
+
+
+def _together_with(
+    names: Collection[TableName], state: GoldState, items: Iterable[TimelineItem]
+) -> set[TableName]:
+    """These tables, and those that had their rows, or got them, in a RENAME."""
+    pairs = [(item.name, item.other) for item in items if item.other is not None]
+    groups = tied(list(state.tables), pairs)
+    return {name for group in groups if not set(names).isdisjoint(group) for name in group}
+
+
+def _lacking(
+    settings: Settings, names: Collection[TableName], items: Iterable[TimelineItem], gone: Removed
+) -> Iterator[tuple[TableName, str]]:
+    """Tables of which silver does not have all any more, and what is missing."""
+    begins: dict[TableName, TimelineItem | None] = {}
+    for item in items:
+        begins.setdefault(item.name, None)
+        if item.kind in _BEGINNINGS:
+            begins[item.name] = item
+    for name in sorted(names):
+        if name not in begins:
+            yield name, "silver tells nothing of it"
+        elif why := _lacks(settings, begins[name], gone):
+            yield name, why
+
+
+def _lacks(settings: Settings, begin: TimelineItem | None, gone: Removed) -> str | None:
+    """What is missing of a table's history, which begins with that item as far as it counts."""
+    seed = begin.seed if begin else None
+    if seed and read_seed(settings.layout, settings.source, seed.id) is None:
+        return f"the rows of its seed {seed.id} are gone from the lake"
+    first = NO_LSN if begin is None else seed.lsn + 1 if seed else begin.lsn
+    return gone.sentence if first < gone.lsn else None
+
+
+def begun_again(state: GoldState, names: Collection[TableName], batch: int) -> GoldState:
+    """Gold with these tables at nothing, to be made by that batch."""
+    tables = {
+        name: TableState(
+            table.schema, table.table, held=BEING_MADE, reason=BEING_MADE, refresh=batch
+        )
+        if name in names
+        else table
+        for name, table in state.tables.items()
+    }
+    return replace(state, tables=tables)
+
+
+def refreshed_in(state: GoldState, batch: int) -> set[TableName]:
+    """The tables that a batch makes again."""
+    return {name for name, table in state.tables.items() if batch and table.refresh == batch}
+
+
+def without(found: Mapping[TableName, T], names: Collection[TableName]) -> dict[TableName, T]:
+    """What there is of all other tables."""
+    return {name: one for name, one in found.items() if name not in names}
+
+
+def make_ready(
+    spark: SparkSession, settings: Settings, table: GoldTable, name: TableName, batch: int
+) -> None:
+    """Have an empty table of the source at the place, which can be written, or none.
+
+    Raises BinlakeError where that takes a hand.
+    """
+    try:
+        if _is_ready(spark, table) or _emptied(spark, table, batch):
+            return
+        why: Damage | None = None
+    except Exception as error:
+        why = met_in(error, table.reference, None)
+        if why is None:
+            raise
+    if is_name(table.reference):
+        raise BinlakeError(
+            f"{table.reference} cannot be emptied{f': {why.reason}' if why else ''}.",
+            remedy=f"Remove it with DROP TABLE, and make {name} again.",
+        )
+    _move_away(spark, settings, table, name, batch)
+
+
+def _is_ready(spark: SparkSession, table: GoldTable) -> bool:
+    """Whether there is nothing, or another run has begun to fill what is there."""
+    now = standing(spark, table.reference, table.refresh)
+    if now is None:
+        return not _something_at(table.reference)
+    return now.is_of(table.source) and now.begun > (0, 0)
+
+
+def _something_at(reference: str) -> bool:
+    """Whether anything is at a path, as far as this process can see it."""
+    try:
+        return not is_name(reference) and stores.exists(reference)
+    except Exception:  # each store's client has errors of its own, and Spark may know the way
+        return False
+
+
+def _emptied(spark: SparkSession, table: GoldTable, batch: int) -> bool:
+    """Empty the table in place, and take away what keeps rows from being written; False if it is
+    no table of the source's."""
+    now = standing(spark, table.reference, table.refresh)
+    if now is None or not now.is_of(table.source):
+        return False
+    reference = in_sql(table.reference)
+    hindering = [prop for prop in now.properties if prop.startswith(_CONSTRAINT)]
+    statements = [
+        f"ALTER TABLE {reference} DROP CONSTRAINT IF EXISTS {quoted(prop[len(_CONSTRAINT) :])}"
+        for prop in hindering
+    ]
+    if now.properties.get(_HINDERING, "false").lower() != "false":
+        unset = properties_in_sql({_HINDERING: "false"})
+        statements.append(f"ALTER TABLE {reference} SET TBLPROPERTIES ({unset})")
+    app = f"{table.app}/refresh"
+    for statement in statements:
+        delta.commit(partial(spark.sql, statement), app=app, version=batch, table=table.reference)
+    empty = spark.createDataFrame([], delta.read(spark, table.reference).schema)
+    delta.overwrite_once(empty, table.reference, app=app, version=batch)
+    return True
+
+
+def _move_away(
+    spark: SparkSession, settings: Settings, table: GoldTable, name: TableName, batch: int
+) -> None:
+    """Move what is at the place aside, unless another run has made a new table there meanwhile."""
+    place = settings.layout.damaged(name.schema, name.table, f"{batch}-{uuid.uuid4().hex[:8]}")
+
+    def move() -> None:
+        try:
+            begun = _is_ready(spark, table)
+        except Exception as error:
+            if met_in(error, table.reference, None) is None:
+                raise
+            begun = False
+        if not begun:
+            stores.move(table.reference, place)
+
+    delta.commit(move, app=f"{table.app}/refresh", version=batch, table=table.reference)

@@ -1,0 +1,167 @@
+"""The transaction that a run stops behind, where it is told where to stop
+(`pipeline.settings.until`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.bronze import read_files
+from pipeline.bronze.executed_gtids import last_begun_anew
+from pipeline.bronze.files import FileRow
+from pipeline.errors import SettingsError
+from pipeline.gold.changes.log_facts import NUMBERED
+from pipeline.gold.changes.transactions import NEW, slices
+from pipeline.lake import Lake
+from pipeline.lake.delta_log.conditions import missing
+from pipeline.lake.starting import Spark
+from pipeline.settings import Settings
+from pipeline.settings.until import Until
+from pipeline.silver.decode.decode import OFFSET_BITS
+from pipeline.source import GtidSet
+
+KEY = "until"
+_OF_DOMAIN = r"^(?P<series>\d+)-\d+-(?P<number>\d+)$"
+"""A GTID of MariaDB's."""
+
+IsLater: TypeAlias = Callable[[pa.Table], pa.ChunkedArray]
+"""Which of these transactions come after the one that is to be the last."""
+
+
+def last_wanted(spark: Spark, settings: Settings, low: int, high: int) -> int:
+    """The LSN of the last transaction that the settings want, no less than `low`, where gold is.
+
+    `high` is silver's last one. In the order of the log: nothing behind a transaction that is too
+    late is taken. Raises SettingsError for a GTID or a file that the lake does not have.
+    """
+    if settings.until is None:
+        return high
+    lake, source, until = settings.layout, settings.source, Until.read(settings.until)
+    if until.lsn is not None:
+        return max(min(until.lsn, high), low)
+    if until.gtid is not None:
+        return max(_of_gtid(spark, lake, source, until.gtid, high), low)
+    if until.place is not None:
+        is_later = _behind(spark, lake, source, *until.place)
+        rows = slices(spark, lake, source, low, high, ["__lsn", "end_pos"], where=None)
+        return _before(rows, is_later, low, high)
+    latest = pa.scalar(until.time, pa.timestamp("us", "UTC"))
+    rows = slices(spark, lake, source, low, high, ["__lsn", "committed_at"])
+    return _before(rows, lambda found: pc.greater(found.column("committed_at"), latest), low, high)
+
+
+def last_of(spark: Spark, settings: Settings, gtids: GtidSet, low: int, high: int) -> int:
+    """The LSN of the last transaction before the first one that is not in the set, between `low`
+    and `high` as in `last_wanted`. Of a log that was begun anew only what came since is meant, as
+    the numbers of before come again."""
+    lake, source = settings.layout, settings.source
+    anew = last_begun_anew(read_files(spark, lake, source), high >> OFFSET_BITS)
+    begin = max(low, anew.ordinal << OFFSET_BITS if anew else low)
+    numbered = NEW & ~missing("gtid")
+    rows = slices(spark, lake, source, begin, high, ["__lsn", "gtid"], numbered)
+    found = _before(rows, lambda part: pc.invert(_among(part.column("gtid"), gtids)), begin, high)
+    return low if found == begin else found
+
+
+def _among(written: pa.ChunkedArray, gtids: GtidSet) -> pa.ChunkedArray:
+    """Whether GTIDs are in the set, MariaDB's by how far their domains have come."""
+    runs = [
+        (source, first, end) for source, found in gtids.intervals.items() for first, end in found
+    ]
+    ends = [(str(place[0]), 0, end) for place, end in gtids.last.items()]
+    numbered = _are_of(pc.utf8_lower(written), NUMBERED, runs)
+    return pc.or_(numbered, _are_of(written, _OF_DOMAIN, ends))
+
+
+def _are_of(
+    written: pa.ChunkedArray, pattern: str, runs: Iterable[tuple[str, int, int]]
+) -> pa.ChunkedArray:
+    """Whether GTIDs' numbers are in one of the runs of their series (series, first, last)."""
+    parts = pc.extract_regex(written, pattern)
+    series, number = pc.struct_field(parts, "series"), pc.struct_field(parts, "number")
+    number = number.cast(pa.uint64())
+    found = pc.is_null(written)
+    for name, first, last in runs:
+        least, most = pa.scalar(first, pa.uint64()), pa.scalar(last, pa.uint64())
+        within = pc.and_(pc.greater_equal(number, least), pc.less_equal(number, most))
+        found = pc.or_(found, pc.fill_null(pc.and_(pc.equal(series, name), within), False))
+    return found
+
+
+def require_in_log(files: Sequence[FileRow], settings: Settings) -> None:
+    """Raise SettingsError for a GTID or a file that bronze does not have, as far as it can tell:
+    before silver is decoded anew, what silver has does not count. `files` are the source's."""
+    if settings.until is None:
+        return
+    until = Until.read(settings.until)
+    if until.place is not None and until.place[0] not in {row.file for row in files}:
+        raise _no_file(settings.source, until.place[0])
+    # Of a relay log's files bronze has not kept them.
+    told = all(row.gtids is not None for row in files)
+    if until.gtid is not None and told and not any(_has(row, until.gtid) for row in files):
+        raise _no_gtid(until.gtid, "bronze")
+
+
+def _has(row: FileRow, gtid: str) -> bool:
+    return gtid in GtidSet.of(row.gtids)
+
+
+def _no_gtid(gtid: str, layer: str) -> SettingsError:
+    return SettingsError(
+        f"{gtid} is not in {layer}.",
+        key=KEY,
+        remedy="Ingest and decode the log that has it, or name another transaction. It is also"
+        " missing if maintenance has removed it: then gold is past it.",
+    )
+
+
+def _no_file(source: str, file: str) -> SettingsError:
+    return SettingsError(
+        f"{file} is no file of {source} in this lake.",
+        key=KEY,
+        remedy="binlake status tells which source has which files.",
+    )
+
+
+def _of_gtid(spark: Spark, lake: Lake, source: str, gtid: str, high: int) -> int:
+    """Where the transaction is, or, if it came again (after RESET), where it was last."""
+    lsn = None
+    for rows in slices(spark, lake, source, 0, high, ["__lsn", "gtid"]):
+        same = pc.equal(pc.utf8_lower(rows.column("gtid")), gtid)
+        lsn = pc.max(rows.filter(same).column("__lsn")).as_py() or lsn
+    if lsn is None:
+        raise _no_gtid(gtid, "silver")
+    return int(lsn)
+
+
+def _behind(spark: Spark, lake: Lake, source: str, file: str, position: int) -> IsLater:
+    """Whether transactions end after a place in the log."""
+    ordinals = [row.ordinal for row in read_files(spark, lake, source) if row.file == file]
+    if not ordinals:
+        raise _no_file(source, file)
+    begin = ordinals[-1] << OFFSET_BITS
+
+    def is_later(rows: pa.Table) -> pa.ChunkedArray:
+        offset = pc.subtract(rows.column("__lsn"), begin)
+        # One whose end is not known ends after its beginning.
+        ends = pc.coalesce(rows.column("end_pos"), pc.add(offset, 1))
+        within = pc.and_(pc.greater_equal(offset, 0), pc.greater(ends, position))
+        return pc.or_(within, pc.greater_equal(offset, 1 << OFFSET_BITS))
+
+    return is_later
+
+
+def _before(transactions: Iterable[pa.Table], is_later: IsLater, low: int, high: int) -> int:
+    """The last transaction before the first, behind `low`, that is too late."""
+    last = low
+    for rows in transactions:
+        lsn = rows.column("__lsn")
+        first = pc.min(rows.filter(is_later(rows)).column("__lsn")).as_py()
+        if first is not None:
+            found = pc.max(rows.filter(pc.less(lsn, first)).column("__lsn")).as_py()
+            return int(last if found is None else found)
+        last = pc.max(lsn).as_py()
+    return high

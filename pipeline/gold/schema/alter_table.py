@@ -1,0 +1,232 @@
+"""ALTER TABLE on a gold table: by its metadata alone where no value changes, else by rewriting it.
+
+By metadata, every commit is the next step from the columns that the table has to those that it is
+to have, so it does not matter who made the one before. That needs names which mean one column
+throughout; where a statement frees a name and gives it to another column, the table is rewritten.
+A rewrite reads the version that the table had before, which is kept in its properties first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame, SparkSession, functions as sf, types as st
+
+from pipeline.catalog.alter.items import ColumnStep, TimelineItem
+from pipeline.gold.changes.images import known
+from pipeline.gold.changes.refusals import write_values
+from pipeline.gold.changes.steps import Evolve
+from pipeline.gold.schema.convert import converted
+from pipeline.gold.schema.generated import generated_value
+from pipeline.gold.table.gold_table import (
+    GoldTable,
+    cluster,
+    clustering,
+    gold_schema,
+    keep_base,
+    standing,
+)
+from pipeline.gold.table.names import COMMITTED_AT, LSN, OWN_COLUMNS
+from pipeline.lake import delta
+from pipeline.lake.delta_log.spark_written import clustered_by
+from pipeline.lake.sql_text import in_sql, literal, quoted
+
+
+def alter_table(
+    spark: SparkSession, table: GoldTable, part: Evolve, version: int, *, vouched: bool
+) -> None:
+    """Bring the table's columns and key over one change; its position is set by the caller.
+
+    `vouched`: its rows are those that the source had then. Raises TableRefusedError where a value
+    of theirs does not fit nevertheless; of others, NULL is in its place.
+    """
+    if part.item.definition is None:
+        return
+    schema = gold_schema(part.item.definition, table.types)
+    steps = part.item.columns
+    base = keep_base(spark, table, part.item, version)
+    if base is None:
+        return  # another run is past it
+    if steps is not None:
+        if _values_stay(part, steps):
+            _by_metadata(spark, table, part, steps, schema, version)
+        else:
+            rows = _rewritten(
+                delta.read(spark, table.reference, version=base), steps, schema, vouched=vouched
+            )
+            write_values(
+                lambda: delta.overwrite_once(rows, table.reference, app=table.app, version=version),
+                part.item.lsn,
+            )
+    cluster(spark, table, part.item, clustering(schema, part.key), version)
+
+
+def add_columns(spark: SparkSession, table: GoldTable, part: Evolve, version: int) -> None:
+    """New columns in their places; rows that are there get the DEFAULT."""
+    item = part.item
+    if item.definition is None:
+        return
+    defaults = item.defaults or {}
+    steps = tuple(
+        ColumnStep(c.name, text=defaults[c.name])
+        if c.name in defaults
+        else ColumnStep(c.name, c.name)
+        for c in item.definition.columns
+    )
+    schema = gold_schema(item.definition, table.types)
+    _by_metadata(spark, table, part, steps, schema, version)
+
+
+def _values_stay(part: Evolve, steps: Sequence[ColumnStep]) -> bool:
+    """Whether metadata alone can say what changed."""
+    before = [column.name for column in part.before.columns] if part.before else []
+    kept = {step.old: step.name for step in steps if step.old is not None}
+    freed = {name.casefold() for name in before if kept.get(name) != name}
+    return all(step.convert is None for step in steps) and not any(
+        step.name.casefold() in freed for step in steps
+    )
+
+
+# --- by metadata ----------------------------------------------------------------------------------
+
+
+def _by_metadata(
+    spark: SparkSession,
+    table: GoldTable,
+    part: Evolve,
+    steps: Sequence[ColumnStep],
+    schema: st.StructType,
+    version: int,
+) -> None:
+    while _next(spark, table, part.item, steps, schema) is not None:
+        act = partial(_step, spark, table, part.item, steps, schema)
+        delta.commit(act, app=table.app, version=version, table=table.reference)
+    values = [
+        f"{quoted(step.name)} = {typed(step.text, schema[step.name].dataType)}"
+        for step in steps
+        if step.old is None and step.text is not None
+    ]
+    if values:
+        update = f"UPDATE {in_sql(table.reference)} SET {', '.join(values)}"
+        delta.execute_once(spark, update, table.reference, app=table.app, version=version)
+
+
+def _step(
+    spark: SparkSession,
+    table: GoldTable,
+    item: TimelineItem,
+    steps: Sequence[ColumnStep],
+    schema: st.StructType,
+) -> None:
+    """One commit, or none where another run has made it just now."""
+    change = _next(spark, table, item, steps, schema)
+    if change is None:
+        return
+    try:
+        spark.sql(f"ALTER TABLE {in_sql(table.reference)} {change}")
+    except AnalysisException:
+        if _next(spark, table, item, steps, schema) == change:
+            raise
+
+
+def _next(
+    spark: SparkSession,
+    table: GoldTable,
+    item: TimelineItem,
+    steps: Sequence[ColumnStep],
+    schema: st.StructType,
+) -> str | None:
+    """The next change of the table's metadata; None where there is no more to do."""
+    now = standing(spark, table.reference, table.refresh)
+    if now is None or now.reached >= item.position:
+        return None
+    present = [n for n in delta.read(spark, table.reference).columns if n not in OWN_COLUMNS]
+    return next_change(present, clustered_by(spark, table.reference), steps, schema)
+
+
+def next_change(
+    present: Sequence[str],
+    clustered: Sequence[str],
+    steps: Sequence[ColumnStep],
+    schema: st.StructType,
+) -> str | None:
+    """What ALTER TABLE is to do next to a table of columns `present` (without gold's own)."""
+    targets = [step.name for step in steps]
+    renamed = {step.old: step.name for step in steps if step.old not in (None, step.name)}
+    gone = [name for name in present if name not in targets and name not in renamed]
+    if gone and set(gone) & set(clustered):
+        return "CLUSTER BY NONE"  # no column of theirs can be dropped
+    if gone:
+        return f"DROP COLUMNS ({', '.join(map(quoted, gone))})"
+    for name in present:
+        if name in renamed:
+            return f"RENAME COLUMN {quoted(name)} TO {quoted(renamed[name])}"
+    if missing := [place for place, name in enumerate(targets) if name not in present]:
+        clauses = (_added(schema, place) for place in missing)
+        return f"ADD COLUMNS ({', '.join(clauses)})"
+    place = first_out_of_place(present, targets)
+    if place is None:
+        return None
+    return f"ALTER COLUMN {quoted(targets[place])} {_behind(targets, place)}"
+
+
+def _added(schema: st.StructType, place: int) -> str:
+    field = schema.fields[place]
+    where = _behind([other.name for other in schema.fields], place)
+    return f"{quoted(field.name)} {field.dataType.simpleString()} {where}"
+
+
+def _behind(names: Sequence[str], place: int) -> str:
+    return f"AFTER {quoted(names[place - 1])}" if place else "FIRST"
+
+
+def first_out_of_place(present: Sequence[str], targets: Sequence[str]) -> int | None:
+    """The place in `targets` of the first column that must move, if as few as can be do.
+
+    Those that stay are a longest run of columns that are in order already.
+    """
+    places = [targets.index(name) for name in present]
+    longest: list[list[int]] = []
+    for place in places:
+        longest.append([*_longest(run for run in longest if run[-1] < place), place])
+    stay = set(_longest(longest))
+    return next((place for place in range(len(targets)) if place not in stay), None)
+
+
+def _longest(runs: Iterable[list[int]]) -> list[int]:
+    return max(runs, key=lambda run: len(run), default=[])
+
+
+def typed(text: str | None, kind: st.DataType) -> str:
+    """A default's text as a value of its column, in SQL.
+
+    `pipeline.catalog.ddl.defaults` says which text.
+    """
+    value = "NULL" if text is None else literal(text)
+    if isinstance(kind, st.BinaryType):
+        return f"unhex({value})"
+    return f"CAST({value} AS {kind.simpleString()})"
+
+
+# --- by rewriting ---------------------------------------------------------------------------------
+
+
+def _rewritten(
+    rows: DataFrame, steps: Sequence[ColumnStep], schema: st.StructType, *, vouched: bool
+) -> DataFrame:
+    values = (
+        _value(step, schema[step.name].dataType, vouched=vouched).alias(step.name) for step in steps
+    )
+    return rows.select(*values, LSN, COMMITTED_AT)
+
+
+def _value(step: ColumnStep, kind: st.DataType, *, vouched: bool) -> Column:
+    if step.generated is not None:
+        value, is_known = generated_value(step.generated)
+        value = known(value, is_known, step.name, vouched=vouched)
+        return converted(value, step.convert, kind, vouched=vouched)
+    if step.old is None:
+        return sf.expr(typed(step.text, kind))
+    return converted(sf.col(quoted(step.old)), step.convert, kind, vouched=vouched)

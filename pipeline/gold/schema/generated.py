@@ -1,0 +1,172 @@
+"""Expressions of generated columns (`pipeline.catalog.ddl.expressions`) over columns of Spark.
+
+A value comes with a condition: whether it is certain for the row at hand. LOWER is, of ASCII; and
+nothing is of text with bytes that are invalid in its charset, which gold does not have.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+from collections.abc import Callable
+from decimal import Decimal
+from functools import reduce
+from typing import Any
+
+from pyspark.sql import Column, functions as sf, types as st
+
+from pipeline.gold.changes.json_paths import json_at
+from pipeline.lake.sql_text import quoted
+
+Source = Callable[[str], Column]
+"""Gives a column of the row by its name."""
+_REPLACEMENT = "\ufffd"
+_ASCII = r"\A[\x00-\x7f]*\z"
+_NUMERIC = r"\A-?[0-9]{1,18}(\.[0-9]{1,17})?\z"
+_REST = (1 << 31) - 1
+_NUMERIC_TYPE = st.DecimalType(36, 17)
+
+_ARITHMETIC: dict[str, Callable[[Column, Column], Column]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "div": lambda left, right: sf.call_function("div", left, sf.nullif(right, sf.lit(0))),
+    "mod": lambda left, right: left % sf.nullif(right, sf.lit(0)),
+}
+_CONDITIONS: dict[str, Callable[..., Column]] = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "and": operator.and_,
+    "or": operator.or_,
+    "not": operator.invert,
+    "is_null": Column.isNull,
+}
+_FUNCTIONS: dict[str, Callable[..., Column]] = {
+    "concat": lambda *parts: sf.concat(*(part.cast("string") for part in parts)),
+    "concat_ws": lambda separator, *parts: sf.concat_ws(
+        separator, *(part.cast("string") for part in parts)
+    ),
+    "coalesce": sf.coalesce,
+    "typed": lambda value, digits, scale: value.cast(st.DecimalType(digits, scale)),
+    "as_number": lambda value: value.cast("int").cast(st.DecimalType(1, 0)),
+    "as_text": lambda value: value.cast("string"),
+    "left": lambda text, count: sf.substring(text, 1, count),
+    "right": lambda text, count: sf.right(text, sf.lit(count)),
+    "substring": lambda text, start, count=_REST: sf.substring(text, start, count),
+    "sha2": lambda text, bits: sf.sha2(text.cast("binary"), bits),
+    "lower": sf.lower,
+    "upper": sf.upper,
+    "trim": sf.trim,
+    "ltrim": sf.ltrim,
+    "rtrim": sf.rtrim,
+    "char_length": sf.char_length,
+    "md5": lambda text: sf.md5(text.cast("binary")),
+    "sha1": lambda text: sf.sha1(text.cast("binary")),
+    "crc32": lambda text: sf.crc32(text.cast("binary")).cast(st.DecimalType(10, 0)),
+    "abs": lambda number, *_: sf.abs(number),
+    "to_date": lambda value: value.cast("date"),
+    "year": sf.year,
+    "month": sf.month,
+    **dict.fromkeys(("day", "dayofmonth"), sf.dayofmonth),
+    "quarter": sf.quarter,
+    "hour": sf.hour,
+    "minute": sf.minute,
+    "second": sf.second,
+}
+
+
+def generated_value(expression: str, source: Source | None = None) -> tuple[Column, Column]:
+    """What the expression gives, before it is stored in its column, and whether that is certain."""
+    row = _Row(source or (lambda name: sf.col(quoted(name))))
+    value = row.value(json.loads(expression))
+    return value, reduce(Column.__and__, row.certain, sf.lit(True))
+
+
+class _Row:
+    """Evaluates trees over one row's columns, and gathers on what it is that they are certain."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.certain: list[Column] = []
+
+    def value(self, tree: list[Any]) -> Column:
+        kind, *parts = tree
+        if kind in _ARITHMETIC:
+            left, right, digits, scale = parts
+            found = _ARITHMETIC[kind](self.value(left), self.value(right))
+            fits = found.try_cast(st.DecimalType(digits, scale))
+            self._require(found.isNull() | fits.isNotNull())
+            return fits
+        if kind in _CONDITIONS:
+            return _CONDITIONS[kind](*map(self.value, parts))
+        if kind in _LEAVES:
+            return _LEAVES[kind](self, *parts)
+        values = [self.value(part) if isinstance(part, list) else part for part in parts]
+        return _FUNCTIONS[kind](*values)
+
+    def _require(self, condition: Column) -> None:
+        """What a value is certain on, unless it is NULL."""
+        self.certain.append(sf.coalesce(condition, sf.lit(True)))
+
+    # --- leaves, and what is not a function of values alone ---------------------------------------
+
+    def column(self, name: str, digits: int, scale: int) -> Column:
+        found = self.source(name)
+        if digits:  # results of Spark's integers must fit their own widths
+            return found.cast(st.DecimalType(digits, scale))
+        self._require(~sf.contains(found, sf.lit(_REPLACEMENT)))
+        return found
+
+    def date(self, name: str) -> Column:
+        found = self.source(name)
+        self.certain.append(found.isNotNull())  # NULL may be a zero date
+        return found
+
+    def no_value(self, name: str) -> Column:
+        return self.source(name).isNull()
+
+    def no_date(self, name: str) -> Column:
+        return self.date(name).isNull()
+
+    def case(self, *parts: list[Any]) -> Column:
+        *pairs, otherwise = parts
+        found = self.value(otherwise)
+        for condition, result in reversed(list(zip(pairs[::2], pairs[1::2], strict=True))):
+            found = sf.when(self.value(condition), self.value(result)).otherwise(found)
+        return found
+
+    def ascii(self, text: list[Any]) -> Column:
+        found = self.value(text)
+        self._require(found.rlike(_ASCII))
+        return found
+
+    def numeric(self, text: list[Any]) -> Column:
+        found = self.value(text)
+        self._require(found.rlike(_NUMERIC))
+        return found.try_cast(_NUMERIC_TYPE)
+
+    def json(self, function: str, document: list[Any], path: str) -> Column:
+        found = json_at(function)(self.value(document), sf.lit(path))
+        self.certain.append(found.getField("certain"))
+        return found.getField("value")
+
+
+_LEAVES: dict[str, Callable[..., Column]] = {
+    "column": _Row.column,
+    "date": _Row.date,
+    "no_value": _Row.no_value,
+    "no_date": _Row.no_date,
+    "number": lambda _, digits: sf.lit(Decimal(digits)),
+    "text": lambda _, characters: sf.lit(characters),
+    "null": lambda _: sf.lit(None),
+    "case": _Row.case,
+    "ascii": _Row.ascii,
+    "numeric": _Row.numeric,
+    "json_value": lambda row, *parts: row.json("json_value", *parts),
+    "json_extract": lambda row, *parts: row.json("json_extract", *parts),
+    "json_unquote": lambda row, *parts: row.json("json_unquote", *parts),
+}

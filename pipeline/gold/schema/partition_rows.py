@@ -1,0 +1,33 @@
+"""The rows of partitions, as a condition on gold's columns in SQL."""
+
+from __future__ import annotations
+
+from pipeline.catalog.ddl.partitions import PartitionRows
+from pipeline.lake.sql_text import quoted
+
+_DAYS_TO_1970 = 719528
+"""MySQL's TO_DAYS('1970-01-01')."""
+
+
+def held_in(rows: PartitionRows) -> str:
+    """Whether a row of gold is one of these; never NULL but for rows that are not."""
+    column = quoted(rows.column)
+    value = column
+    if rows.function == "YEAR":
+        value = f"year({column})"
+    elif rows.function == "TO_DAYS":
+        value = f"datediff({column}, DATE'1970-01-01') + {_DAYS_TO_1970}"
+    within = [_between(value, low, high) for low, high in rows.ranges]
+    if rows.null:
+        within.append(f"{column} IS NULL")
+    return " OR ".join(within)
+
+
+def _between(value: str, low: int | None, high: int | None) -> str:
+    """From `low` on, and below `high`, where they are given."""
+    found = f"({value}) IS NOT NULL"
+    if low is not None:
+        found += f" AND {value} >= {low}"
+    if high is not None:
+        found += f" AND {value} < {high}"
+    return f"({found})"

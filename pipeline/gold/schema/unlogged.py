@@ -1,0 +1,188 @@
+"""Generated columns that images leave out, computed from the columns that images have.
+
+MariaDB 11.8 leaves all generated columns out of updates and deletes, whatever binlog_row_image is;
+earlier releases, and inserts, lack VIRTUAL ones in MINIMAL images. A change of which all is
+computed is as if it had been logged so. Where it is not certain what an expression gives, the
+column stays left out: it is what it was if none of the columns that it is of has changed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial, reduce
+
+from pyspark.sql import Column, DataFrame, functions as sf, types as st
+
+from decoder import TableDefinition, TypeOptions
+from decoder.constants import BINARY_COLLATION, ZERO_DATE_TYPES, ColumnType
+from decoder.model.definition import ColumnDefinition
+from pipeline.catalog.alter.generated import depends_on_session, recomputed
+from pipeline.catalog.ddl.conversion_mode import ConversionMode
+from pipeline.catalog.ddl.expression_reader import TEXT_TYPES
+from pipeline.catalog.ddl.expressions import UnknownExpressionError, columns_of
+from pipeline.catalog.ddl.kept_expression import expression_tokens, printed_expression
+from pipeline.catalog.ddl.model import ColumnDefault
+from pipeline.gold.changes.images import Doubt, LeftOut, Unlogged, is_left_out, whole_after
+from pipeline.gold.schema.convert import certainly_converted
+from pipeline.gold.schema.generated import Source, generated_value
+
+
+def unlogged_columns(
+    definition: TableDefinition,
+    told: Mapping[str, ColumnDefault],
+    schema: st.StructType,
+    types: TypeOptions,
+) -> tuple[Unlogged, ...]:
+    """Those of a table, in its order: each is of columns before it. `told` is what DDL tells."""
+    declared = [told[column.name] for column in definition.columns if column.name in told]
+    generated = [default for default in declared if default.unlogged]
+    found: dict[str, Unlogged] = {}
+    for n, default in enumerate(generated):
+        later = {other.name for other in generated[n:]}
+        known = [column for column in definition.columns if column.name not in later]
+        one = _unlogged(default, definition, known, schema[default.name].dataType, types)
+        found[one.name] = replace(one, sources=_bases(one, found))
+    return tuple(found.values())
+
+
+def _unlogged(
+    default: ColumnDefault,
+    definition: TableDefinition,
+    known: Sequence[ColumnDefinition],
+    kind: st.DataType,
+    types: TypeOptions,
+) -> Unlogged:
+    if not default.expression:
+        return Unlogged(default.name, reason=default.reason)
+    tokens = expression_tokens(default.expression)
+    doubts = {column.name: _doubt(column, types) for column in known}
+    (target,) = (column for column in definition.columns if column.name == default.name)
+    printed = f"generated as {printed_expression(default.expression)}"
+    try:
+        mode = ConversionMode(options=types, mariadb=True)
+        tree, how = recomputed(target, tokens, known, mode)
+    except UnknownExpressionError as error:
+        by_name = {column.name.casefold(): column for column in known}
+        words = {token.text.casefold() for token in tokens}
+        names = [column.name for name, column in by_name.items() if name in words]
+        sources = {name: doubts[name] for name in names}
+        if depends_on_session(tokens, by_name):
+            return Unlogged(default.name, reason=f"{printed}: {error}")
+        reason = f"{printed}: {error}{_about_dates(sources)}"
+        return Unlogged(default.name, sources=sources, reason=reason)
+    reads = frozenset(columns_of(json.loads(tree)))
+    sources = {name: doubts[name] for name in reads}
+    reason = f"{printed}: not certain of the values in a row{_about_dates(sources)}"
+    return Unlogged(default.name, reads, partial(_computed, tree, how, kind), sources, reason)
+
+
+def _about_dates(sources: Mapping[str, Doubt]) -> str:
+    if "date" not in sources.values():
+        return ""
+    return "; where a date is NULL, zero_dates: string, in a new lake, tells it from a zero date"
+
+
+def _computed(
+    expression: str, how: str, kind: st.DataType, source: Source
+) -> tuple[Column, Column]:
+    value, is_certain = generated_value(expression, source)
+    stored, is_known = certainly_converted(value, how, kind)
+    return stored, is_certain & is_known
+
+
+def _doubt(column: ColumnDefinition, types: TypeOptions) -> Doubt:
+    """What gold's value of a column may stand for besides itself."""
+    if column.type in ZERO_DATE_TYPES:
+        return "text" if types.zero_dates == "string" else "date"
+    if column.type in (ColumnType.FLOAT, ColumnType.DOUBLE):
+        return "real"
+    is_text = column.type in TEXT_TYPES and column.collation != BINARY_COLLATION
+    return "text" if is_text else ""
+
+
+def _bases(one: Unlogged, earlier: Mapping[str, Unlogged]) -> Mapping[str, Doubt] | None:
+    """The columns that a value comes from in the end: those that no other is computed from."""
+    bases: dict[str, Doubt] = {}
+    for name, doubt in (one.sources or {}).items():
+        below = earlier[name].sources if name in earlier else {name: doubt}
+        if below is None:
+            return None
+        bases.update(below)
+    return None if one.sources is None else bases
+
+
+def completed(changes: DataFrame, left_out: LeftOut) -> DataFrame:
+    """The changes with the generated columns that can be computed from their own images."""
+    if left_out.undeclared and "__gtid" not in changes.columns:  # of foreign keys alone
+        changes = changes.withColumn("__gtid", sf.lit(None).cast("string"))
+    if not left_out.unlogged:
+        return changes
+    images = _Images(left_out)
+    return changes.withColumns(
+        {
+            **{side: images.image(changes, side) for side in ("before", "after")},
+            **{f"__absent_{side}": images.absent(side) for side in ("before", "after")},
+        }
+    )
+
+
+class _Images:
+    """Both images of a change, with what can be computed of what they leave out."""
+
+    def __init__(self, left_out: LeftOut) -> None:
+        self.left_out = left_out
+        self.unlogged = {one.name: one for one in left_out.unlogged}
+        self.found: dict[tuple[str, str], tuple[Column, Column]] = {}
+
+    def image(self, changes: DataFrame, side: str) -> Column:
+        kind = changes.schema[side].dataType
+        if not isinstance(kind, st.StructType):
+            raise TypeError(f"silver's images are structs, not {kind.simpleString()}")
+        fields = (
+            self._value(side, name) if name in self.unlogged else sf.col(side).getField(name)
+            for name in kind.names
+        )
+        whole = sf.struct(
+            *(field.alias(name) for field, name in zip(fields, kind.names, strict=True))
+        )
+        return sf.when(sf.col(side).isNotNull(), whole)
+
+    def absent(self, side: str) -> Column:
+        filled = (
+            sf.when(is_left_out(side, name) & self._has(side, name), sf.lit(name))
+            for name in self.unlogged
+        )
+        left = sf.array_except(f"__absent_{side}", sf.array_compact(sf.array(*filled)))
+        return sf.when(sf.size(left) > 0, left)
+
+    def _value(self, side: str, name: str) -> Column:
+        one = self.unlogged.get(name)
+        if one is None:
+            return whole_after(name, self.left_out) if side == "after" else _before(name)
+        logged = sf.when(~is_left_out(side, name), sf.col(side).getField(name))
+        return logged if one.value is None else logged.when(*self._computed(side, one)[::-1])
+
+    def _computed(self, side: str, one: Unlogged) -> tuple[Column, Column]:
+        """The value, and whether that is certain."""
+        if one.value is None:
+            return sf.lit(None), sf.lit(False)
+        if (side, one.name) not in self.found:
+            value, is_certain = one.value(lambda name: self._value(side, name))
+            has = (self._has(side, name) for name in sorted(one.reads))
+            self.found[side, one.name] = value, reduce(Column.__and__, has, is_certain)
+        return self.found[side, one.name]
+
+    def _has(self, side: str, name: str) -> Column:
+        there = ~is_left_out(side, name)
+        if name in self.unlogged:
+            return there | self._computed(side, self.unlogged[name])[1]
+        if side == "before":
+            return there
+        there |= (sf.col("__op") == "update") & ~is_left_out("before", name)
+        return there | (sf.col("__op") == "insert") if name in self.left_out.defaults else there
+
+
+def _before(name: str) -> Column:
+    return sf.col("before").getField(name)

@@ -1,0 +1,16 @@
+"""What a gold table is: names, state, damage, refusals."""
+
+from __future__ import annotations
+
+__all__ = [
+    "commit_stats",
+    "damage",
+    "foreign_commits",
+    "gold_table",
+    "incomplete",
+    "loose_text",
+    "names",
+    "refusal",
+    "state",
+    "write",
+]

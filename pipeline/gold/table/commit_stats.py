@@ -1,0 +1,64 @@
+"""What a batch's commits took from a gold table's files and put there, as Delta's log tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from pipeline.lake.delta_log.table import Commit
+
+_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "files_removed": ("numTargetFilesRemoved", "numRemovedFiles"),
+        "bytes_removed": ("numTargetBytesRemoved", "numRemovedBytes"),
+        "files_added": ("numTargetFilesAdded", "numAddedFiles", "numFiles"),
+        "bytes_added": ("numTargetBytesAdded", "numAddedBytes", "numOutputBytes"),
+        "deletion_vectors": (
+            "numTargetDeletionVectorsAdded",
+            "numDeletionVectorsAdded",
+        ),
+        "rows_copied": ("numTargetRowsCopied", "numCopiedRows"),
+    }
+)
+"""Each figure, and what MERGE, DELETE and writes call it: one commit has one of them."""
+
+UPKEEP = ("OPTIMIZE", "REORG", "VACUUM START", "VACUUM END")
+"""Operations of Delta's that write no row of a batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Sums over commits: files that were taken away and added, rows copied from one to the other
+    unchanged; `deletion_vectors`: files of which rows were struck out instead."""
+
+    commits: int = 0
+    files_removed: int = 0
+    bytes_removed: int = 0
+    files_added: int = 0
+    bytes_added: int = 0
+    deletion_vectors: int = 0
+    rows_copied: int = 0
+
+
+def written(commits: Iterable[Mapping[str, str]]) -> Written:
+    """The sums of the `operationMetrics` of commits."""
+    metrics = list(commits)
+    sums = {
+        figure: sum(int(next((m[n] for n in names if n in m), 0)) for m in metrics)
+        for figure, names in _NAMES.items()
+    }
+    return Written(commits=len(metrics), **sums)
+
+
+def written_since(commits: Sequence[Commit], before: int | None) -> Written | None:
+    """What was written in those commits that are behind version `before`, or ever.
+
+    None where the table was only looked after.
+    """
+    own = [
+        commit.metrics
+        for commit in commits
+        if (before is None or commit.version > before) and commit.operation not in UPKEEP
+    ]
+    return written(own) if own else None

@@ -1,0 +1,199 @@
+"""A gold table as a batch changes it: its schema, and the properties that say how far it came."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession, types as st
+
+from decoder import TableDefinition, TypeOptions
+from decoder.columns.registry import row_type
+from pipeline.catalog.alter.items import Position, TimelineItem
+from pipeline.gold.table.names import COMMITTED_AT, LSN
+from pipeline.lake import delta
+from pipeline.lake.delta_log.spark_types import spark_schema
+from pipeline.lake.delta_log.spark_written import clustered_by, latest_version, properties
+from pipeline.lake.sql_text import in_sql, quoted
+from pipeline.lake.starting import Spark
+
+SOURCE = "binlake.source"
+DEFINITION = "binlake.definition"
+POSITION = "binlake.position"
+"""Of the last change of the table's definition that is done: `LSN:position`, and `#batch` of the
+full refresh that it is of, if there was one. A place of an earlier refresh counts for nothing: the
+table begins anew; to a run that is late, all is done in one of a later refresh."""
+BASE = "binlake.base"
+"""`LSN:position@version`: the change that began last to rewrite the table or to take its rows, and
+the table's version before it. Whoever goes on with it reads that, whatever was written since, and
+applies no rows of before it, whose columns the table may have no more."""
+
+_BEHIND_ALL = (1 << 63, 0)
+
+CLUSTERING_TYPES = (
+    st.NumericType,
+    st.DateType,
+    st.TimestampType,
+    st.TimestampNTZType,
+    st.StringType,
+)
+CLUSTERING_COLUMNS = 4
+INDEXED_COLUMNS = 32
+"""Delta keeps statistics of the first 32 columns, and clusters only by those that have some."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoldTable:
+    """One gold table as its batch changes it: reference, source, the name of its steps.
+
+    `refresh`: the batch that began the full refresh which the batch is of (0: none did).
+    """
+
+    reference: str
+    source: str
+    app: str
+    types: TypeOptions
+    refresh: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a gold table is, by its properties.
+
+    `refresh`: the full refresh that it is looked at in, as `GoldTable` has it.
+    """
+
+    properties: Mapping[str, str]
+    refresh: int = 0
+
+    def is_of(self, source: str) -> bool:
+        """Whether it is a table of that source's."""
+        return self.properties.get(SOURCE) == source
+
+    @property
+    def reached(self) -> Position:
+        """The last change of its definition that is done."""
+        return self._position(self.properties.get(POSITION, ""))
+
+    @property
+    def begun(self) -> Position:
+        """The last change of its definition that has begun: all rows of before it are applied."""
+        return max(self.reached, self._position(self.properties.get(BASE, "").partition("@")[0]))
+
+    def base(self, item: TimelineItem) -> int | None:
+        """The table's version before `item`, if that has begun to rewrite it."""
+        place, _, version = self.properties.get(BASE, "").partition("@")
+        return int(version) if place == place_of(item, self.refresh) else None
+
+    def _position(self, place: str) -> Position:
+        marks = (POSITION, BASE)
+        found = [_refresh_of(self.properties.get(mark, "").partition("@")[0]) for mark in marks]
+        if max(found) > self.refresh:
+            return _BEHIND_ALL
+        if not place or _refresh_of(place) < self.refresh:
+            return 0, 0
+        lsn, _, pos = place.partition("#")[0].partition(":")
+        return int(lsn), int(pos)
+
+
+def standing(spark: Spark, reference: str, refresh: int = 0) -> Standing | None:
+    """Where the table is in a full refresh, or None where there is none."""
+    found = properties(spark, reference)
+    return None if found is None else Standing(found, refresh)
+
+
+def _refresh_of(place: str) -> int:
+    return int(place.partition("#")[2] or 0)
+
+
+def place_of(item: TimelineItem, refresh: int) -> str:
+    """A change's position as properties have it."""
+    return f"{item.lsn}:{item.pos}{f'#{refresh}' if refresh else ''}"
+
+
+def gold_schema(definition: TableDefinition, options: TypeOptions) -> st.StructType:
+    """The source's columns, all nullable, and gold's own."""
+    return st.StructType(
+        [
+            *spark_schema(row_type(definition, options)).fields,
+            st.StructField(LSN, st.LongType()),
+            st.StructField(COMMITTED_AT, st.TimestampType()),
+        ]
+    )
+
+
+def clustering(schema: st.StructType, key: tuple[str, ...]) -> list[str]:
+    """The columns of the key that Delta can cluster by."""
+    leaves = 0
+    found = []
+    for field in schema.fields:
+        kind = field.dataType
+        leaves += len(kind.fields) if isinstance(kind, st.StructType) else 1
+        if field.name in key and isinstance(kind, CLUSTERING_TYPES) and leaves <= INDEXED_COLUMNS:
+            found.append(field.name)
+    return [name for name in key if name in found][:CLUSTERING_COLUMNS]
+
+
+def marks(table: GoldTable, item: TimelineItem) -> dict[str, str]:
+    """The properties of a table that has come over a change."""
+    reached = {} if item.version is None else {DEFINITION: str(item.version)}
+    return {SOURCE: table.source, **reached, POSITION: place_of(item, table.refresh)}
+
+
+def properties_in_sql(properties: Mapping[str, str]) -> str:
+    """Properties as SQL text reads them."""
+    return ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+
+
+def alter(
+    spark: SparkSession, table: GoldTable, item: TimelineItem, change: str, version: int
+) -> None:
+    """One commit, or none where another run has brought the table past the item meanwhile."""
+
+    def act() -> None:
+        now = standing(spark, table.reference, table.refresh)
+        if now is None or now.reached < item.position:
+            spark.sql(f"ALTER TABLE {in_sql(table.reference)} {change}")
+
+    delta.commit(act, app=table.app, version=version, table=table.reference)
+
+
+def set_position(spark: SparkSession, table: GoldTable, item: TimelineItem, version: int) -> None:
+    """Say that the change is done."""
+    properties = properties_in_sql(marks(table, item))
+    alter(spark, table, item, f"SET TBLPROPERTIES ({properties})", version)
+
+
+def cluster(
+    spark: SparkSession,
+    table: GoldTable,
+    item: TimelineItem,
+    columns: list[str],
+    version: int,
+) -> None:
+    """Cluster by these columns, if the table is not yet."""
+    if clustered_by(spark, table.reference) != tuple(columns):
+        by = f"({', '.join(map(quoted, columns))})" if columns else "NONE"
+        alter(spark, table, item, f"CLUSTER BY {by}", version)
+
+
+def keep_base(
+    spark: SparkSession, table: GoldTable, item: TimelineItem, version: int
+) -> int | None:
+    """The table's version before the change, kept in its properties in one commit at first.
+
+    None where another run has brought the table past it, and on to the next.
+    """
+
+    def keep() -> None:
+        now = standing(spark, table.reference, table.refresh)
+        if now is None or now.reached >= item.position or now.base(item) is not None:
+            return
+        latest = latest_version(spark, table.reference)
+        place = f"{place_of(item, table.refresh)}@{latest}"
+        base = properties_in_sql({BASE: place})
+        spark.sql(f"ALTER TABLE {in_sql(table.reference)} SET TBLPROPERTIES ({base})")
+
+    delta.commit(keep, app=table.app, version=version, table=table.reference)
+    now = standing(spark, table.reference, table.refresh)
+    return now.base(item) if now else None

@@ -1,0 +1,37 @@
+"""Where a lake's data lies, and how it is read and committed."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pipeline.lake.layout import Lake
+    from pipeline.lake.ledger.ledger import Ledger
+
+__all__ = [
+    "Lake",
+    "Ledger",
+    "child_sessions",
+    "dealing",
+    "delta",
+    "delta_log",
+    "files",
+    "layout",
+    "ledger",
+    "locks",
+    "small_jobs",
+    "sql_text",
+    "starting",
+    "stores",
+    "tables",
+]
+
+_HOMES = {"Lake": "pipeline.lake.layout", "Ledger": "pipeline.lake.ledger.ledger"}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(_HOMES[name]), name)

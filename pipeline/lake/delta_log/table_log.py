@@ -1,0 +1,118 @@
+"""A table's log as delta-rs reads it: state, history, and files that no version needs any more.
+
+All but `vacuumed` is for tables of any features. Source of the names: Delta's PROTOCOL.md, "Commit
+Provenance Information", and what delta-rs and Spark write of VACUUM.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import CommitProperties, DeltaTable
+
+from pipeline.lake.delta_log.table import Commit, TableState
+
+NOTE = "userMetadata"
+OPERATION = "binlake"
+"""Where a commit by `create_write_transaction`, of which delta-rs says WRITE, has what it was: JSON
+with its `operation` and `metrics`."""
+_PHYSICAL = "delta.columnMapping.physicalName"
+"""A field's metadata that has its column's name in files and statistics, if it has another."""
+_DATA = ".parquet"
+
+
+def state_of(table: DeltaTable) -> TableState:
+    """The table now."""
+    metadata, files = table.metadata(), pa.table(table.get_add_actions())
+    records = files.column("num_records")
+    return TableState(
+        str(metadata.id),
+        metadata.configuration,
+        len(files),
+        pc.sum(files.column("size_bytes")).as_py() or 0,
+        None if records.null_count else pc.sum(records).as_py() or 0,
+    )
+
+
+def may_have_rows(table: DeltaTable, ranges: Mapping[str, tuple[Any, Any]]) -> bool:
+    """Return whether a file may have a row whose columns are all within `ranges` (least and
+    greatest value by column, both included), as far as the log's statistics tell."""
+    files = pa.table(table.get_add_actions())
+    names = names_in_files(table)
+    found = pa.chunked_array([pa.repeat(pa.scalar(True), len(files))])
+    for name, (low, high) in ranges.items():
+        least, greatest = (statistic(files, end, names[name]) for end in ("min", "max"))
+        within = pc.and_kleene(pc.less_equal(least, high), pc.greater_equal(_sure(greatest), low))
+        found = pc.and_(found, pc.fill_null(within, fill_value=True))
+    return bool(pc.any(found).as_py())
+
+
+def names_in_files(table: DeltaTable) -> dict[str, str]:
+    """Return the name that each column has in data files, statistics and clustering."""
+    return {
+        field.name: field.metadata.get(_PHYSICAL, field.name) for field in table.schema().fields
+    }
+
+
+def _sure(greatest: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return greatest values with null for those that may be too low: of a character beyond U+FFFF
+    that a log has as an escaped pair, delta-rs 1.6 loses a bit."""
+    if not pa.types.is_string(greatest.type):
+        return greatest
+    lost = pc.match_substring_regex(greatest, r"[\x{10000}-\x{10FFFF}]")
+    return pc.if_else(lost, pa.scalar(None, greatest.type), greatest)
+
+
+def statistic(files: pa.Table, struct: str, name: str) -> pa.ChunkedArray:
+    """Return a statistic of a column, by its name in the files, of every file: null where the log
+    has none. `files`: as `DeltaTable.get_add_actions` has them; `struct`: `min`, `max`,
+    `null_count` or `partition`."""
+    if struct in files.column_names:
+        at = files.schema.field(struct).type.get_field_index(name)
+        if at >= 0:
+            return pc.struct_field(files.column(struct), at)
+    return pa.chunked_array([pa.nulls(len(files))])
+
+
+def commits_of(table: DeltaTable, limit: int | None) -> Sequence[Commit]:
+    """The last commits, the latest first."""
+    return [_commit(entry) for entry in table.history(limit)]
+
+
+def old_files(table: DeltaTable) -> list[str]:
+    """Data files that no version within the table's retention has; without deletion vectors, of
+    which delta-rs does not know which are in use."""
+    return [path for path in table.vacuum(dry_run=True, full=True) if path.endswith(_DATA)]
+
+
+def vacuumed(table: DeltaTable, note: str) -> None:
+    """Remove them; of a table without deletion vectors."""
+    properties = CommitProperties(custom_metadata={NOTE: note})
+    table.vacuum(dry_run=False, full=True, commit_properties=properties)
+
+
+def _commit(entry: Mapping[str, Any]) -> Commit:
+    own = _own(entry.get(OPERATION))
+    metrics = own.get("metrics") or entry.get("operationMetrics") or {}
+    return Commit(
+        entry["version"],
+        datetime.fromtimestamp((entry.get("timestamp") or 0) / 1000, timezone.utc),
+        own.get("operation") or entry.get("operation") or "",
+        {name: str(value) for name, value in metrics.items()},
+        entry.get(NOTE),
+        entry.get("operationParameters") or {},
+    )
+
+
+def _own(told: str | None) -> dict[str, Any]:
+    """What a commit of ours says it was; nothing where somebody else wrote it."""
+    try:
+        found = json.loads(told or "{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

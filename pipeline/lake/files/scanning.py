@@ -1,0 +1,122 @@
+"""A table's files as pyarrow reads them, with what the log tells of each.
+
+Not by delta-rs's own dataset: that takes a statistic that a file lacks for one that no row meets,
+and leaves the file out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, unquote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.fs as pafs
+from deltalake import DeltaTable
+from deltalake.fs import DeltaStorageHandler
+
+from pipeline.lake.delta_log.conditions import Condition
+from pipeline.lake.delta_log.delta_rs import AlteredTableError, place
+from pipeline.lake.delta_log.table import LakeTable
+from pipeline.lake.files.skipping import may_have
+from pipeline.lake.locks.lock import local_path
+
+_FORMAT = ds.ParquetFileFormat(
+    default_fragment_scan_options=ds.ParquetFragmentScanOptions(pre_buffer=True)
+)
+
+LogEntry = Mapping[str, Any]
+"""What the log has of a file: `path`, `size_bytes`, `partition`, `min`, `max`, `null_count`, …"""
+_PLAIN = "/!'()&,;@$+=~:"
+"""Signs that delta-rs leaves in a path, as URLs have them, beside letters and digits of ASCII."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The files of one version of a table, by their paths."""
+
+    table: LakeTable
+    entries: Mapping[str, LogEntry]
+    dataset: ds.FileSystemDataset
+
+    def files(self, where: Condition) -> Iterator[tuple[LogEntry, ds.ParquetFileFragment]]:
+        """The files that may have rows which a condition means."""
+        for fragment in self.dataset.get_fragments(filter=where.expression):
+            yield self.entries[fragment.path], fragment
+
+
+def removable_path(table: LakeTable, entry: LogEntry) -> str:
+    """A file's path as a commit that removes it is given it.
+
+    delta-rs spells it as a URL again. Raises AlteredTableError where the log has another spelling:
+    the file would stay, and its rows would be there twice.
+    """
+    path = unquote(entry["path"])
+    if quote(path, safe=_PLAIN) != entry["path"]:
+        raise AlteredTableError(
+            table.reference,
+            f"has a file whose name only Spark can spell ({path})",
+            remedy="Delete the rows by Spark, or build the lake again from its binlogs.",
+        )
+    return path
+
+
+def scan(
+    table: LakeTable,
+    opened: DeltaTable,
+    options: Mapping[str, str],
+    where: Condition | None = None,
+) -> Scan:
+    """The table's files now, or those that may have rows which `where` means; columns that they
+    lack are null."""
+    files = pa.table(opened.get_add_actions())
+    return scan_files(table, files if where is None else may_have(files, table, where), options)
+
+
+def scan_files(table: LakeTable, found: pa.Table, options: Mapping[str, str]) -> Scan:
+    """Some of a table's files; `found`: as `DeltaTable.get_add_actions` has them."""
+    # The log has names as URLs have them: Spark's folders of partitions may hold any sign.
+    entries = {unquote(entry["path"]): entry for entry in found.to_pylist()}
+    files = _files(table.reference, options, entries)
+    fragments = [
+        _FORMAT.make_fragment(path, files, partition_expression=_known_of(table, entry))
+        for path, entry in entries.items()
+    ]
+    return Scan(table, entries, ds.FileSystemDataset(fragments, table.schema, _FORMAT, files))
+
+
+def _files(
+    reference: str, options: Mapping[str, str], entries: Mapping[str, LogEntry]
+) -> pafs.FileSystem:
+    """A store's files, of known sizes: to ask for one takes a request, under Python's lock."""
+    folder = local_path(reference)
+    if folder is not None:
+        return pafs.SubTreeFileSystem(folder, pafs.LocalFileSystem())
+    sizes = {path: int(entry["size_bytes"]) for path, entry in entries.items()}
+    return pafs.PyFileSystem(DeltaStorageHandler(place(reference), dict(options), sizes))
+
+
+def _known_of(table: LakeTable, entry: LogEntry) -> pc.Expression:
+    """What holds for all rows of a file."""
+    known = pc.scalar(True)
+    for name, value in (entry.get("partition") or {}).items():
+        known &= pc.field(name).is_null() if value is None else _is(table, name, "equal", value)
+    for name in set(table.statistics) - set(table.partition_by):
+        least, greatest, nulls = (
+            (entry.get(kind) or {}).get(name) for kind in ("min", "max", "null_count")
+        )
+        if least is None or greatest is None:
+            continue
+        for comparison, end in (("greater_equal", least), ("less_equal", greatest)):
+            held = _is(table, name, comparison, end)
+            # One by one: of both at once with nulls, Arrow makes nothing.
+            known &= held if nulls == 0 else held | pc.field(name).is_null()
+    return known
+
+
+def _is(table: LakeTable, name: str, comparison: str, value: Any) -> pc.Expression:
+    typed = pc.scalar(pa.scalar(value, table.schema.field(name).type))
+    return getattr(pc, comparison)(pc.field(name), typed)

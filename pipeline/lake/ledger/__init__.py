@@ -1,0 +1,5 @@
+"""The lake's ledger: plans and records of batches, and the records of runs."""
+
+from __future__ import annotations
+
+__all__ = ["history_removed", "ledger", "ledger_table", "refill", "run_record", "run_store"]

@@ -1,0 +1,101 @@
+"""Spark as commands have it: a session that is there, or one that starts when it is first needed.
+
+Bronze, silver, the ledger and every look-up do without Spark where delta-rs reaches the lake, and
+Java takes seconds to start. So they pass on `Spark`, whichever it is, and only what works with
+DataFrames asks for the session, by `started`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeAlias
+
+from pyspark.sql import SparkSession
+
+from pipeline.observe.interruption import end_java
+
+LITTLE = 256 << 20
+"""Bytes of the log up to which Java takes longer to compile well than that saves: files to gold
+took a fifth less time at 1 MB, a tenth at 241 MB (docs/benchmarks.md)."""
+
+
+class StartingSpark:
+    """A Spark of our own, which `start` starts; `master`: where its tasks run.
+
+    `beside`: the command goes on to work that needs it, once there is something new: see
+    `expected`. `running`: the session, once it was needed. `little`: whether it is known that
+    there is little to do. Safe to use from several threads.
+    """
+
+    def __init__(
+        self, start: Callable[[], SparkSession], master: str, *, beside: bool = False
+    ) -> None:
+        self.master = master
+        self._start = start
+        self.little = False
+        self._beside = beside
+        self._starting: Future[SparkSession] | None = None
+        self.running: SparkSession | None = None
+        self._lock = threading.Lock()
+
+    def expect(self, size: int | None) -> None:
+        """Begin to start it in a thread of its own, if the command goes on to what needs it.
+
+        `size`: how many bytes of the log are new, None if it is not known how much there is to do.
+        A command that fails meanwhile does not wait for it: its Java is ended with the program.
+        """
+        with self._lock:
+            if self._beside and self._starting is None and self.running is None:
+                self.little = size is not None and size <= LITTLE
+                self._starting = Future()
+                atexit.register(_abandon, self._starting)
+                arguments = (self._starting, self._start)
+                threading.Thread(
+                    target=_fulfil, args=arguments, name="starting-spark", daemon=True
+                ).start()
+
+    def session(self) -> SparkSession:
+        """The session, which is started or waited for if need be.
+
+        Raises what `start` raises.
+        """
+        with self._lock:
+            if self.running is None:
+                self.running = self._starting.result() if self._starting else self._start()
+            return self.running
+
+
+def _fulfil(starting: Future[SparkSession], start: Callable[[], SparkSession]) -> None:
+    try:
+        starting.set_result(start())
+    except BaseException as error:
+        starting.set_exception(error)
+
+
+def _abandon(starting: Future[SparkSession]) -> None:
+    if not starting.done():
+        end_java(gently=True)
+
+
+Spark: TypeAlias = SparkSession | StartingSpark
+"""Passed on by what may do without a session."""
+
+
+def started(spark: Spark) -> SparkSession:
+    """The session itself, which starts Spark if nothing has before."""
+    return spark.session() if isinstance(spark, StartingSpark) else spark
+
+
+def running(spark: Spark) -> SparkSession | None:
+    """The session, if it is there already."""
+    return spark.running if isinstance(spark, StartingSpark) else spark
+
+
+def expected(spark: Spark, size: int | None) -> None:
+    """Say that there is something new, and how much: what follows in this command will need the
+    session. See `StartingSpark.expect`."""
+    if isinstance(spark, StartingSpark):
+        spark.expect(size)

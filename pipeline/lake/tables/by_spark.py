@@ -1,0 +1,309 @@
+"""A lake's tables by Spark: those that a catalog has, or that this process does not reach.
+
+Tasks write their files to the lake's scratch space; Spark appends them. Every commit passes through
+`pipeline.lake.delta`, by which Delta itself skips a step that is done.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache, reduce
+from operator import and_
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession, Window, functions as sf
+
+from pipeline.lake import delta, stores
+from pipeline.lake.child_sessions import own_session
+from pipeline.lake.delta_log import spark_written
+from pipeline.lake.delta_log.conditions import Condition
+from pipeline.lake.delta_log.spark_types import spark_schema, spark_type
+from pipeline.lake.delta_log.table import Commit, DataFile, LakeTable, Step, TableState
+from pipeline.lake.files.compaction import SMALL_BYTES, TARGET_BYTES
+from pipeline.lake.layout import Lake
+from pipeline.lake.sql_text import in_sql, quoted
+from pipeline.lake.tables.tables import FILE, Change
+
+BIG_ROWS = {
+    # Parquet counts rows, not bytes, before it looks at how much memory they take.
+    "parquet.page.size.row.check.min": "1",
+    "parquet.page.size.row.check.max": "1",
+    # A reader that takes 4096 rows at once would take a whole file.
+    "spark.sql.parquet.enableVectorizedReader": "false",
+}
+"""Settings of a session that writes rows of 16 MiB and more, or reads them without Python."""
+WRITING = {
+    **BIG_ROWS,
+    # As pipeline.lake.files.data_files writes them (docs/decisions/0024).
+    "spark.sql.parquet.compression.codec": "zstd",
+    "parquet.enable.dictionary": "false",
+    "parquet.page.row.count.limit": "100000",
+}
+"""Settings of the session in which files become part of a table."""
+UPKEEP = {
+    "spark.databricks.delta.optimize.maxFileSize": str(TARGET_BYTES),
+    "spark.databricks.delta.optimize.minFileSize": str(SMALL_BYTES),
+    # The table's history then has what VACUUM removed.
+    "spark.databricks.delta.vacuum.logging.enabled": "true",
+    # VACUUM lists folders in as many tasks, by default 10,000.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
+}
+"""Settings of the session in which tables are looked after."""
+_FILE = r"\.(parquet|bin)$"
+"""Data, and deletion vectors."""
+_RANK = "__rank"
+
+_WALL_CLOCKS = "'delta.feature.timestampNtz' = 'supported'"
+
+
+@dataclass(frozen=True, slots=True)
+class SparkTables:
+    """See `pipeline.lake.tables.tables.Tables`."""
+
+    spark: SparkSession
+    lake: Lake
+
+    def exists(self, table: LakeTable) -> bool:
+        """Whether anything was ever committed to it."""
+        return delta.exists(self.spark, table.reference)
+
+    def read(
+        self,
+        table: LakeTable,
+        where: Condition | None = None,
+        columns: Sequence[str] | None = None,
+        *,
+        with_file: bool = False,
+    ) -> pa.Table:
+        """Its rows now; see `Tables.read`."""
+        names = table.schema.names if columns is None else list(columns)
+        schema = pa.schema([table.schema.field(name) for name in names])
+        if with_file:
+            schema = schema.append(pa.field(FILE, pa.string()))
+        if not self.exists(table):
+            return schema.empty_table()
+        rows = _with_all_columns(delta.read(self.spark, table.reference), table.schema)
+        if where is not None:
+            rows = rows.where(where.sql)
+        files = [sf.col("_metadata.file_name").alias(FILE)] if with_file else []
+        return rows.select(*map(quoted, names), *files).toArrow().cast(schema)
+
+    def last(
+        self, table: LakeTable, by: str, each: Sequence[str], count: int, where: Condition
+    ) -> pa.Table:
+        """The last rows of each group; see `Tables.last`."""
+        if not self.exists(table):
+            return table.schema.empty_table()
+        rows = _with_all_columns(delta.read(self.spark, table.reference), table.schema)
+        groups = Window.partitionBy(*map(quoted, each)).orderBy(sf.col(quoted(by)).desc())
+        there = [sf.col(quoted(name)).isNotNull() for name in (*each, by)]
+        ranked = rows.where(where.sql).where(reduce(and_, there))
+        last = ranked.withColumn(_RANK, sf.dense_rank().over(groups)).where(sf.col(_RANK) <= count)
+        return last.select(*map(quoted, table.schema.names)).toArrow().cast(table.schema)
+
+    def count(self, table: LakeTable, where: Condition) -> int:
+        """How many rows are meant; see `Tables.count`."""
+        if not self.exists(table):
+            return 0
+        return delta.read(self.spark, table.reference).where(where.sql).count()
+
+    def folder(self, table: LakeTable) -> str:
+        """A new folder in the lake's scratch space."""
+        return f"{self.lake.staging}/{uuid.uuid4().hex}"
+
+    def append(self, table: LakeTable, rows: pa.Table, step: Step | None) -> bool:
+        """Add rows; see `Tables.append`."""
+        if not len(rows) and self.exists(table):
+            return False
+        self._append(self._frame(self.spark, table, rows), table, step)
+        return True
+
+    def add(
+        self, table: LakeTable, files: Sequence[DataFile], rest: pa.Table | None, step: Step
+    ) -> bool:
+        """Add files, and rows, and remove the files' folder; see `Tables.add`."""
+        if not files:
+            return self.append(table, table.schema.empty_table() if rest is None else rest, step)
+        session = own_session(self.spark, WRITING)
+        parts = _read_files(session, table, files)
+        if rest is not None and len(rest):
+            parts.append(self._frame(session, table, rest))
+        try:
+            self._append(reduce(DataFrame.unionByName, parts), table, step)
+        finally:
+            for folder in {file.folder for file in files}:
+                stores.remove(folder)
+        return True
+
+    def replace(self, table: LakeTable, where: Condition, rows: pa.Table, step: Step) -> bool:
+        """Put rows in the place of others; see `Tables.replace`."""
+        delta.replace_once(
+            self._frame(self.spark, table, rows),
+            table.reference,
+            where=where.sql,
+            app=step.app,
+            version=step.version,
+            partition_by=table.partition_by,
+            options=table.properties,
+        )
+        return True
+
+    def delete(self, table: LakeTable, where: Condition, step: Step) -> bool:
+        """Remove rows; see `Tables.delete`."""
+        if not self.count(table, where):
+            return False  # Spark would commit that it found nothing
+        return self._execute(f"DELETE FROM {in_sql(table.reference)}", table, where, step)
+
+    def update(
+        self, table: LakeTable, where: Condition, changes: Sequence[Change], step: Step
+    ) -> bool:
+        """Change rows; see `Tables.update`."""
+        values = ", ".join(f"{quoted(change.column)} = {change.sql}" for change in changes)
+        return self._execute(f"UPDATE {in_sql(table.reference)} SET {values}", table, where, step)
+
+    def clear(self, table: LakeTable, step: Step) -> bool:
+        """Remove all rows; see `Tables.clear`."""
+        if self.exists(table):
+            self._allow_wall_clocks(table, step)
+        delta.overwrite_once(
+            self._frame(self.spark, table, table.schema.empty_table()),
+            table.reference,
+            app=step.app,
+            version=step.version,
+            partition_by=table.partition_by,
+            options=table.properties,
+        )
+        return True
+
+    def claim(self, table: LakeTable, step: Step) -> bool:
+        """Do a step without rows; see `Tables.claim`."""
+        none = self._frame(self.spark, table, table.schema.empty_table())
+        self._append(none, table, step)
+        return True
+
+    def state(self, table: LakeTable) -> TableState | None:
+        """The table as its log has it; see `Tables.state`."""
+        return spark_written.state(self.spark, table.reference)
+
+    def history(self, table: LakeTable, limit: int | None) -> Sequence[Commit]:
+        """The last commits, the latest first."""
+        if not self.exists(table):
+            return []
+        return spark_written.history(self.spark, table.reference, limit)
+
+    def old_files(self, table: LakeTable) -> int:
+        """How many files VACUUM would remove.
+
+        It also names folders whose files are all removed and not old yet, and leaves them.
+        """
+        if not self.exists(table):
+            return 0
+        session = self._session(table, None)
+        paths = session.sql(f"VACUUM {in_sql(table.reference)} DRY RUN")
+        return paths.where(sf.col("path").rlike(_FILE)).count()
+
+    def compact(self, table: LakeTable, note: str) -> bool:
+        """Put small files together; see `Tables.compact`."""
+        return self.keep(table, note, f"OPTIMIZE {in_sql(table.reference)}")
+
+    def vacuum(self, table: LakeTable, note: str) -> bool:
+        """Remove old files; see `Tables.vacuum`. VACUUM that finds nothing commits that, too."""
+        return bool(self.old_files(table)) and self.keep(
+            table, note, f"VACUUM {in_sql(table.reference)}"
+        )
+
+    def keep(self, table: LakeTable, note: str, statement: str) -> bool:
+        """Run a statement by which a table is looked after and no row changes, if it is there."""
+        if not self.exists(table):
+            return False
+        session = self._session(table, note)
+        delta.commit(
+            lambda: session.sql(statement).collect(),
+            app=table.reference,
+            version=0,
+            table=table.reference,
+        )
+        return True
+
+    def _session(self, table: LakeTable, note: str | None) -> SparkSession:
+        """A session in which tables are looked after, and whose commits carry a note."""
+        big = any(pa.types.is_binary(field.type) for field in table.schema)
+        return _session(self.spark, note, big_rows=big)
+
+    def _allow_wall_clocks(self, table: LakeTable, step: Step) -> None:
+        """Of columns that a table gets later, Delta asks for the feature of their types first."""
+        statement = f"ALTER TABLE {in_sql(table.reference)} SET TBLPROPERTIES ({_WALL_CLOCKS})"
+        delta.commit(
+            lambda: self.spark.sql(statement),
+            app=step.app,
+            version=step.version,
+            table=table.reference,
+        )
+
+    def _append(self, rows: DataFrame, table: LakeTable, step: Step | None) -> None:
+        # A table that was cleared may get columns with its first rows.
+        options = {**table.properties, "mergeSchema": "true"}
+        name, parts = table.reference, table.partition_by
+        if step is None:
+            delta.append(rows, name, app=name, partition_by=parts, options=options)
+            return
+        delta.append_once(
+            rows, name, app=step.app, version=step.version, partition_by=parts, options=options
+        )
+
+    def _execute(self, statement: str, table: LakeTable, where: Condition, step: Step) -> bool:
+        if not self.exists(table):
+            return False
+        delta.execute_once(
+            self._session(table, step.note) if step.note else self.spark,
+            f"{statement} WHERE {where.sql}",
+            table.reference,
+            app=step.app,
+            version=step.version,
+        )
+        return True
+
+    def _frame(self, spark: SparkSession, table: LakeTable, rows: pa.Table) -> DataFrame:
+        typed = rows.select(table.schema.names).cast(table.schema)
+        return spark.createDataFrame(typed, spark_schema(table.schema))
+
+
+@lru_cache(maxsize=4)
+def _session(spark: SparkSession, note: str | None, *, big_rows: bool) -> SparkSession:
+    """Kept: behind Spark Connect each one stays until the program ends."""
+    noted = {} if note is None else {delta.USER_METADATA: note}
+    return own_session(spark, {**UPKEEP, **(BIG_ROWS if big_rows else {}), **noted})
+
+
+def _with_all_columns(rows: DataFrame, schema: pa.Schema) -> DataFrame:
+    """Null where the table lacks a column: one that was cleared to fewer."""
+    there = set(rows.columns)
+    missing = {
+        field.name: sf.lit(None).cast(spark_type(field.type))
+        for field in schema
+        if field.name not in there
+    }
+    return rows.withColumns(missing) if missing else rows
+
+
+def _read_files(
+    session: SparkSession, table: LakeTable, files: Sequence[DataFile]
+) -> list[DataFrame]:
+    """The rows of files of each partition, whose columns the files themselves do not have."""
+    fields = [field for field in table.schema if field.name not in table.partition_by]
+    paths = defaultdict(list)
+    for file in files:
+        values = tuple(file.partition.get(name) for name in table.partition_by)
+        paths[values].append(f"{file.folder}/{file.name}")
+    frames = []
+    for values, named in paths.items():
+        rows = session.read.schema(spark_schema(pa.schema(fields))).parquet(*named)
+        constants = {
+            name: sf.lit(value).cast(spark_type(table.schema.field(name).type))
+            for name, value in zip(table.partition_by, values, strict=True)
+        }
+        frames.append(rows.withColumns(constants).select(*map(quoted, table.schema.names)))
+    return frames

@@ -1,0 +1,346 @@
+"""A lake's tables by delta-rs: reading and committing without Spark.
+
+Invariant: a step is looked up and committed by one `DeltaTable`, so that the commit conflicts with
+whatever was committed since the look. delta-rs itself would let a step be done twice, and a version
+go backwards. Rows change by files that are written again: the old file goes and the new one comes
+in one commit. Written for deltalake 1.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, Schema, Transaction
+from deltalake.exceptions import CommitFailedError, DeltaError
+from deltalake.transaction import create_table_with_add_actions
+
+from pipeline.lake.delta_conflicts import ATTEMPTS, never_let, wait_after
+from pipeline.lake.delta_log import delta_rs
+from pipeline.lake.delta_log.conditions import Condition
+from pipeline.lake.delta_log.delta_rs import schema_to_commit
+from pipeline.lake.delta_log.table import Commit, DataFile, LakeTable, Step, TableState
+from pipeline.lake.delta_log.table_log import commits_of, old_files, state_of, vacuumed
+from pipeline.lake.files.compaction import put_together
+from pipeline.lake.files.data_files import write_rows
+from pipeline.lake.files.rewriting import Rewritten, changed, count, without
+from pipeline.lake.files.scanning import Scan, scan
+from pipeline.lake.layout import Lake
+from pipeline.lake.locks.lease_guard import require_held
+from pipeline.lake.locks.lock import exclusive, local_path
+from pipeline.lake.tables.actions import Actions, add_action, remove_action, told
+from pipeline.lake.tables.last_rows import last_rows
+from pipeline.lake.tables.tables import FILE, Change
+
+_STALE = "._last_checkpoint.crc"
+"""Hadoop's checksum of a file that delta-rs has written again: Spark would wait for it to agree."""
+
+
+@dataclass(frozen=True, slots=True)
+class NativeTables:
+    """The tables of a lake whose folder this process reaches. `options`: the store's, as delta-rs
+    wants them. See `pipeline.lake.tables.tables.Tables`."""
+
+    lake: Lake
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def exists(self, table: LakeTable) -> bool:
+        """Whether anything was ever committed to it."""
+        return self._opened(table) is not None
+
+    def read(
+        self,
+        table: LakeTable,
+        where: Condition | None = None,
+        columns: Sequence[str] | None = None,
+        *,
+        with_file: bool = False,
+    ) -> pa.Table:
+        """Its rows now; see `Tables.read`."""
+        opened = self._opened(table)
+        names = [*(table.schema.names if columns is None else columns)]
+        if with_file:
+            names.append(FILE)
+        if opened is None:
+            return table.schema.append(pa.field(FILE, pa.string())).empty_table().select(names)
+        with delta_rs.errors_of(table.reference):
+            found: pa.Table = scan(table, opened, self.options, where).dataset.to_table(
+                columns=names, filter=None if where is None else where.expression
+            )
+        # Where no file has rows, Arrow gives columns without a chunk, which PySpark cannot read.
+        return pa.concat_tables([found.schema.empty_table(), found])
+
+    def last(
+        self, table: LakeTable, by: str, each: Sequence[str], count: int, where: Condition
+    ) -> pa.Table:
+        """The last rows of each group; see `Tables.last`."""
+        opened = self._opened(table)
+        if opened is None:
+            return table.schema.empty_table()
+        with delta_rs.errors_of(table.reference):
+            return last_rows(table, opened, self.options, by, each, count, where)
+
+    def count(self, table: LakeTable, where: Condition) -> int:
+        """How many rows are meant; see `Tables.count`."""
+        opened = self._opened(table)
+        if opened is None:
+            return 0
+        with delta_rs.errors_of(table.reference):
+            files = self._scan(table, opened, where)
+            return sum(count(each, files.table.schema, where) for _, each in files.files(where))
+
+    def folder(self, table: LakeTable) -> str:
+        """The table's own folder."""
+        return table.reference
+
+    def append(self, table: LakeTable, rows: pa.Table, step: Step | None) -> bool:
+        """Add rows; see `Tables.append`."""
+        return self._add(table, (), rows, step)
+
+    def add(
+        self, table: LakeTable, files: Sequence[DataFile], rest: pa.Table | None, step: Step
+    ) -> bool:
+        """Add files, and rows; see `Tables.add`."""
+        return self._add(table, files, rest, step)
+
+    def replace(self, table: LakeTable, where: Condition, rows: pa.Table, step: Step) -> bool:
+        """Put rows in the place of others; see `Tables.replace`."""
+        written = _written_once(table, rows)
+
+        def actions(opened: DeltaTable | None) -> Actions:
+            kept = self._without(table, opened, where)
+            return Actions([*kept.added, *written()], kept.removed)
+
+        return self._commit(table, step, actions, creates=True)
+
+    def delete(self, table: LakeTable, where: Condition, step: Step) -> bool:
+        """Remove rows; see `Tables.delete`."""
+
+        def actions(opened: DeltaTable | None) -> Actions:
+            kept = self._without(table, opened, where)
+            metrics = {"numDeletedRows": kept.rows}
+            return Actions(kept.added, kept.removed, operation="DELETE", metrics=metrics)
+
+        return self._commit(table, step, actions, creates=False)
+
+    def update(
+        self, table: LakeTable, where: Condition, changes: Sequence[Change], step: Step
+    ) -> bool:
+        """Change rows; see `Tables.update`."""
+
+        def change(meant: pa.Table) -> pa.Table:
+            values = {each.column: each.values(meant) for each in changes}
+            columns = {name: values.get(name, meant.column(name)) for name in meant.column_names}
+            return pa.table(columns).cast(meant.schema)
+
+        def actions(opened: DeltaTable | None) -> Actions:
+            if opened is None:
+                return Actions()
+            done = changed(self._scan(table, opened, where), where, change)
+            return Actions(done.added, done.removed)
+
+        return self._commit(table, step, actions, creates=False)
+
+    def clear(self, table: LakeTable, step: Step) -> bool:
+        """Remove all rows; see `Tables.clear`."""
+        return self._commit(table, step, lambda _: Actions(schema=table.schema), creates=True)
+
+    def claim(self, table: LakeTable, step: Step) -> bool:
+        """Do a step without rows; see `Tables.claim`."""
+        return self._commit(table, step, lambda _: Actions(claims=True), creates=True)
+
+    def state(self, table: LakeTable) -> TableState | None:
+        """The table as its log has it; see `Tables.state`."""
+        with delta_rs.errors_of(table.reference):
+            opened = delta_rs.opened_as_it_is(table.reference, self.options)
+            return None if opened is None else state_of(opened)
+
+    def history(self, table: LakeTable, limit: int | None) -> Sequence[Commit]:
+        """The last commits, the latest first."""
+        with delta_rs.errors_of(table.reference):
+            opened = delta_rs.opened_as_it_is(table.reference, self.options)
+            return [] if opened is None else commits_of(opened, limit)
+
+    def old_files(self, table: LakeTable) -> int:
+        """How many files `vacuum` would remove; of deletion vectors, which gold's tables have,
+        delta-rs does not know which are in use: they go when other files do."""
+        with delta_rs.errors_of(table.reference):
+            opened = delta_rs.opened_as_it_is(table.reference, self.options)
+            return 0 if opened is None else len(old_files(opened))
+
+    def compact(self, table: LakeTable, note: str) -> bool:
+        """Put small files together; see `Tables.compact`."""
+
+        def actions(opened: DeltaTable | None) -> Actions:
+            if opened is None:
+                return Actions()
+            done = put_together(self._scan(table, opened))
+            metrics = {
+                "numRemovedFiles": len(done.removed),
+                "numRemovedBytes": sum(int(entry["size_bytes"]) for entry in done.removed),
+                "numAddedFiles": len(done.added),
+                "numAddedBytes": sum(file.size for file in done.added),
+            }
+            return Actions(
+                done.added, done.removed, operation="OPTIMIZE", metrics=metrics, data_change=False
+            )
+
+        return self._commit(table, None, actions, creates=False, note=note)
+
+    def vacuum(self, table: LakeTable, note: str) -> bool:
+        """Remove old files; see `Tables.vacuum`."""
+        with exclusive(table.reference), delta_rs.errors_of(table.reference):
+            opened = self._opened(table)
+            if opened is None or not old_files(opened):
+                return False
+            delta_rs.require_read_retention(table.reference, opened)
+            require_held(table.reference)
+            try:
+                vacuumed(opened, note)
+            except CommitFailedError as error:
+                raise never_let(f"A commit of {table.reference}") from error
+            _drop_stale_checksum(table.reference)
+            return True
+
+    def _without(self, table: LakeTable, opened: DeltaTable | None, where: Condition) -> Rewritten:
+        if opened is None:
+            return Rewritten()
+        return without(self._scan(table, opened, where), where)
+
+    def _scan(self, table: LakeTable, opened: DeltaTable, where: Condition | None = None) -> Scan:
+        """Files that are to be written again: with all columns that the table has."""
+        stored = delta_rs.plain(opened.schema())
+        added = [field for field in table.schema if field.name not in stored.names]
+        whole = replace(table, schema=pa.schema([*stored, *added]))
+        return scan(whole, opened, self.options, where)
+
+    def _opened(self, table: LakeTable) -> DeltaTable | None:
+        return delta_rs.opened(table.reference, self.options)
+
+    def _add(
+        self,
+        table: LakeTable,
+        files: Sequence[DataFile],
+        rows: pa.Table | None,
+        step: Step | None,
+    ) -> bool:
+        written = _written_once(table, rows)
+
+        def actions(opened: DeltaTable | None) -> Actions:
+            added = [*files, *written()]
+            schema = schema_to_commit(table, opened) if opened is not None and added else None
+            return Actions(added, schema=schema)
+
+        return self._commit(table, step, actions, creates=True)
+
+    def _commit(
+        self,
+        table: LakeTable,
+        step: Step | None,
+        actions: Callable[[DeltaTable | None], Actions],
+        *,
+        creates: bool,
+        note: str | None = None,
+    ) -> bool:
+        """Do a step unless it is done: every commit by delta-rs passes here, and nowhere else."""
+        lost: DeltaError | None = None
+        unsure = False
+        note = step.note if step else note
+        for attempt in range(ATTEMPTS):
+            with exclusive(table.reference), delta_rs.errors_of(table.reference):
+                opened = self._opened(table)
+                if opened is not None and step is not None and _is_done(opened, step):
+                    return unsure
+                chosen = actions(opened)
+                if not chosen and not (creates and opened is None):
+                    return False
+                require_held(table.reference)
+                try:
+                    if self._write(table, opened, chosen, step, note):
+                        return True
+                except DeltaError as error:
+                    if self._has_committed(table, opened, chosen, error):
+                        return True
+                    lost = error
+                    # A commit that adds no file cannot be told from another writer's.
+                    unsure = not chosen.add
+                else:
+                    continue
+            if attempt < ATTEMPTS - 1:
+                wait_after(attempt)
+        what = f"Step {step.version} of {step.app}" if step else f"A commit of {table.reference}"
+        raise never_let(what) from lost
+
+    def _has_committed(
+        self,
+        table: LakeTable,
+        before: DeltaTable | None,
+        chosen: Actions,
+        error: DeltaError,
+    ) -> bool:
+        """Whether a commit is there that ended in an error, as where a store's answer was lost.
+
+        delta-rs's errors do not tell another writer's commit from a store that refused this one:
+        raises UnreachableError where nobody committed.
+        """
+        now = self._opened(table)
+        if now is None or (before is not None and now.version() == before.version()):
+            raise delta_rs.unreachable(table.reference, error) from error
+        names = {file.name for file in chosen.add}
+        return not names.isdisjoint(pa.table(now.get_add_actions()).column("path").to_pylist())
+
+    def _write(
+        self,
+        table: LakeTable,
+        opened: DeltaTable | None,
+        chosen: Actions,
+        step: Step | None,
+        note: str | None,
+    ) -> bool:
+        """Commit; False where the table has another version first, and is to be looked at again."""
+        steps = [Transaction(step.app, step.version)] if step else None
+        properties = CommitProperties(
+            app_transactions=steps, max_commit_retries=0, custom_metadata=told(chosen, note)
+        )
+        added = [add_action(file, chosen) for file in chosen.add]
+        if opened is None:
+            create_table_with_add_actions(
+                delta_rs.place(table.reference),
+                Schema.from_arrow(table.schema),
+                added,
+                mode="error",
+                partition_by=list(table.partition_by),
+                configuration=dict(table.properties),
+                storage_options=dict(self.options),
+                commit_properties=properties,
+            )
+            return True
+        if chosen.schema is not None and delta_rs.with_features(opened, chosen.schema):
+            return False
+        opened.create_write_transaction(
+            [*added, *(remove_action(table, file, chosen) for file in chosen.remove)],
+            mode="append" if chosen.schema is None else "overwrite",
+            schema=opened.schema() if chosen.schema is None else chosen.schema,
+            partition_by=list(table.partition_by),
+            commit_properties=properties,
+        )
+        _drop_stale_checksum(table.reference)
+        return True
+
+
+def _written_once(table: LakeTable, rows: pa.Table | None) -> Callable[[], list[DataFile]]:
+    """Writes rows into the table's folder when they are needed first, and not at each attempt."""
+    return cache(lambda: [] if rows is None else write_rows(table.reference, table, rows))
+
+
+def _drop_stale_checksum(reference: str) -> None:
+    if (folder := local_path(reference)) is not None:
+        Path(folder, "_delta_log", _STALE).unlink(missing_ok=True)
+
+
+def _is_done(opened: DeltaTable, step: Step) -> bool:
+    reached = opened.transaction_version(step.app)
+    return reached is not None and reached >= step.version

@@ -1,0 +1,43 @@
+"""What a run reports: log lines, progress, counts, and no secrets in any of them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pipeline.observe.log import say
+    from pipeline.observe.progress import Progress
+    from pipeline.observe.redaction import redact
+    from pipeline.observe.report import LayerReport
+
+__all__ = [
+    "LayerReport",
+    "Progress",
+    "cancellation",
+    "current_run",
+    "interruption",
+    "log",
+    "log_progress",
+    "memory",
+    "progress",
+    "redact",
+    "redaction",
+    "report",
+    "say",
+    "spark_job_progress",
+]
+
+_HOMES = {
+    "LayerReport": "pipeline.observe.report",
+    "Progress": "pipeline.observe.progress",
+    "redact": "pipeline.observe.redaction",
+    "say": "pipeline.observe.log",
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(_HOMES[name]), name)

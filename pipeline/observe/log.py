@@ -1,0 +1,167 @@
+"""What a run says while it runs: lines of a log, on standard error.
+
+Everything is said through Python's logger `binlake`, with its fields as attributes of the record:
+whoever calls Binlake from Python gets them in a handler of its own, without secrets. The command
+line's are set up here: a line of text, or a JSON object a line, or, on a terminal, only what no
+display shows.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, Literal, TextIO
+
+from pythonjsonlogger.json import JsonFormatter
+
+from pipeline.observe.current_run import under_way
+from pipeline.observe.redaction import redact
+
+LOGGER = logging.getLogger("binlake")
+
+Kind = Literal["text", "json"]
+
+_ON_SCREEN = frozenset({"fault", "gap", "note", "run_failed"})
+"""Events that a terminal shows by other means."""
+
+_OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
+"""Attributes of every record: what else one has are the line's fields."""
+
+_NAMES = frozenset({"event", "run_id", "planned_by", "source", "command", "layer", "outcome"})
+"""Fields by which lines are found, which are no secrets whatever word a secret is."""
+
+
+class _Redacting(logging.Filter):
+    """Takes secrets out of a record, whoever handles it: of its message, fields and stack trace."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg, record.args = redact(record.getMessage()), None
+        if record.exc_info:
+            record.exc_text = redact(logging.Formatter().formatException(record.exc_info))
+            record.exc_info = None
+        for name in vars(record).keys() - _OWN - _NAMES:
+            setattr(record, name, redact.value(getattr(record, name)))
+        return True
+
+
+class _NotOfPy4j(logging.Filter):
+    """Without what py4j says of a connection that was interrupted: it raises that too."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return Path(record.pathname).parent.name != "py4j"
+
+
+LOGGER.addFilter(_Redacting())
+
+
+def say(
+    event: str,
+    message: str,
+    *,
+    level: int = logging.INFO,
+    trace: BaseException | None = None,
+    **fields: object,
+) -> None:
+    """Log a line: `event` is its kind, which stays the same, `message` is for people.
+
+    `trace` is an error, shown with where it was raised. Fields that are None are left out.
+    """
+    run = under_way()
+    known = {"run_id": run.id, "source": run.source} if run else {}
+    told = {name: value for name, value in {**known, **fields}.items() if value is not None}
+    LOGGER.log(level, message, exc_info=trace, extra={"event": event, **told})
+
+
+class TextFormatter(logging.Formatter):
+    """`2026-11-22T13:30:00.123Z INFO bronze: batch 3: done event=batch_finished layer=bronze …`."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """A line, with its fields behind the message; a stack trace on lines of its own."""
+        fields = {name: value for name, value in vars(record).items() if name not in _OWN}
+        words = [
+            datetime.fromtimestamp(record.created, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%f"),
+            record.levelname,
+            record.getMessage(),
+            *(f"{name}={_word(value)}" for name, value in fields.items()),
+        ]
+        words[0] = f"{words[0][:-3]}Z"
+        trace = [record.exc_text] if record.exc_text else []
+        return "\n".join([" ".join(words), *trace])
+
+
+def json_formatter() -> logging.Formatter:
+    """One JSON object a line: time, level, logger, message, event, then the fields."""
+    return JsonFormatter(
+        ["levelname", "name", "message", "event"],
+        rename_fields={"levelname": "level", "name": "logger"},
+        # What has a default comes first.
+        defaults={"time": None},
+        timestamp="time",
+    )
+
+
+def set_up(kind: Kind, stream: TextIO | None = None) -> bool:
+    """Send the lines to standard error (or `stream`), and nowhere else; may be called again.
+
+    Whether they tell everything: on a terminal, `text` leaves faults, gaps and notes to the report
+    at the end, and says only what is not in it. What libraries warn of goes there too.
+    """
+    screen = stream or sys.stderr
+    everything = kind == "json" or not screen.isatty()
+    own, others = (_handler(kind, screen, everything=everything) for _ in range(2))
+    others.addFilter(_NotOfPy4j())
+    others.addFilter(_Redacting())
+    LOGGER.handlers = [own]
+    LOGGER.setLevel(logging.INFO)
+    LOGGER.propagate = False
+    root = logging.getLogger()
+    root.handlers = [*(h for h in root.handlers if not isinstance(h, _Lines)), others]
+    return everything
+
+
+def says_json() -> bool:
+    """Whether standard error is to have nothing but JSON."""
+    return any(isinstance(handler, _JsonLines) for handler in LOGGER.handlers)
+
+
+def says_everything() -> bool:
+    """Whether the command line's lines tell whatever is said."""
+    own = (handler for handler in LOGGER.handlers if isinstance(handler, _Lines))
+    return any(handler.level == logging.NOTSET for handler in own)
+
+
+class _Lines(logging.StreamHandler[TextIO]):
+    """Where the command line's lines go."""
+
+
+class _JsonLines(_Lines):
+    """Where JSON goes."""
+
+
+def _handler(kind: Kind, screen: TextIO, *, everything: bool) -> _Lines:
+    if kind == "json":
+        handler: _Lines = _JsonLines(screen)
+        handler.setFormatter(json_formatter())
+        return handler
+    handler = _Lines(screen)
+    if everything:
+        handler.setFormatter(TextFormatter())
+    else:
+        handler.setFormatter(logging.Formatter("binlake: %(message)s"))
+        handler.setLevel(logging.WARNING)
+        handler.addFilter(lambda record: vars(record).get("event") not in _ON_SCREEN)
+    return handler
+
+
+def _word(value: Any) -> str:
+    """A value as one word, or in quotes."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    text = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+    plain = text and not any(c.isspace() or c in '"=' for c in text)
+    return text if plain else json.dumps(text, ensure_ascii=False)

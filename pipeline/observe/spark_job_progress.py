@@ -1,0 +1,71 @@
+"""How far Spark's jobs are, told to a progress task while they run.
+
+One Spark job can take in gigabytes, and the call that starts it returns when all is done. So a
+thread looks at how many of its tasks have ended. Where Spark cannot be asked (Spark Connect), the
+amount is counted when the job ends.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, cast
+
+from pyspark.errors import PySparkAttributeError
+from pyspark.sql import SparkSession
+
+from pipeline.observe.progress import Task
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext, StatusTracker
+
+INTERVAL = 0.5
+"""Seconds between looks."""
+_GROUP = "spark.jobGroup.id"
+
+
+@contextmanager
+def following(spark: SparkSession, task: Task, amount: int) -> Iterator[None]:
+    """Advances `task` by `amount` while the jobs run that this thread starts meanwhile."""
+    context = _context(spark)
+    if context is None:
+        yield
+        task.advance(amount)
+        return
+    group, over, advanced = uuid.uuid4().hex, threading.Event(), [0]
+
+    def look() -> None:
+        while not over.wait(INTERVAL):
+            reached = int(amount * share_done(context.statusTracker(), group))
+            task.advance(max(reached - advanced[0], 0))
+            advanced[0] = max(reached, advanced[0])
+
+    thread = threading.Thread(target=look, daemon=True)
+    before = context.getLocalProperty(_GROUP)
+    context.setLocalProperty(_GROUP, group)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        context.setLocalProperty(_GROUP, cast(str, before))  # None removes it
+    task.advance(amount - advanced[0])
+
+
+def share_done(tracker: StatusTracker, group: str) -> float:
+    """Which part of the group's tasks have ended, between 0 and 1."""
+    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+    stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
+    tasks = sum(stage.numTasks for stage in stages if stage)
+    ended = sum(stage.numCompletedTasks for stage in stages if stage)
+    return ended / tasks if tasks else 0.0
+
+
+def _context(spark: SparkSession) -> SparkContext | None:
+    try:
+        return spark.sparkContext
+    except PySparkAttributeError:
+        return None

@@ -1,0 +1,89 @@
+"""Looks at the places that a command needs before Spark starts: binlogs, definitions, the lake.
+
+A place that is wrong is an error of the settings, at once and without the record of a failed run.
+What cannot be looked at now (a store that does not answer) is left to the run, which records it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
+
+from pipeline.catalog.timeline.start import read_start
+from pipeline.errors import SettingsError, UnreachableError
+from pipeline.lake.layout import is_lake
+from pipeline.settings import Settings
+from pipeline.source.logs.encrypted import read_keys
+from pipeline.source.logs.listing import find_any
+from pipeline.source.logs.storage import require_files
+
+
+def require_places(layers: Collection[str], settings: Settings) -> None:
+    """Raise SettingsError where a place is wrong that jobs of these layers begin with."""
+    for layer, look in _LOOKS.items():
+        if layer in layers:
+            try:
+                look(settings)
+            except UnreachableError:
+                return
+
+
+def require_lake(settings: Settings) -> Settings:
+    """These settings. Raise SettingsError where they name no lake, or one that is not there."""
+    settings.require("lake")
+    try:
+        found = _has_lake(settings)
+    except UnreachableError:
+        return settings
+    if not found:
+        raise no_lake(settings)
+    return settings
+
+
+def _has_lake(settings: Settings) -> bool:
+    """Whether a run has begun there; True as well where only Spark can tell: in a catalog, and on
+    the machine of a server of Spark Connect."""
+    elsewhere = settings.spark.master.startswith("sc://") or "SPARK_REMOTE" in os.environ
+    return settings.lake_schema is not None or elsewhere or is_lake(settings.lake)
+
+
+def no_lake(settings: Settings) -> SettingsError:
+    """The error for a folder in which no run has begun."""
+    reason = f"there is no lake in {settings.lake}."
+    remedy = "Give the folder that binlake run was given."
+    return SettingsError(reason, key="lake", remedy=remedy)
+
+
+def _binlogs(settings: Settings) -> None:
+    keys = read_keys(settings.encryption)
+    locations = [settings.binlogs] if isinstance(settings.binlogs, str) else settings.binlogs
+    for location in locations:
+        require_files(location, key="binlogs")
+    # In a lake that has some, there may be none left to ingest.
+    if _has_lake(settings) or find_any(locations, keys):
+        return
+    raise SettingsError(
+        f"there is no binary log at {settings.inputs}: no file there begins with a binary log's"
+        " magic number.",
+        key="binlogs",
+        remedy="Give the folder that log_bin_basename names on the server, or a copy of its files.",
+    )
+
+
+def _definitions(settings: Settings) -> None:
+    if settings.definitions is not None:
+        read_start(settings.definitions)
+
+
+def _dump(settings: Settings) -> None:
+    for key in ("dump", "create"):
+        location = getattr(settings.seed, key)
+        if location is not None:
+            require_files(location, key=f"seed.{key}")
+
+
+_LOOKS: Mapping[str, Callable[[Settings], None]] = MappingProxyType(
+    {"bronze": _binlogs, "silver": _definitions, "seed": _dump}
+)
+"""By the layer whose job begins with it."""

@@ -1,0 +1,223 @@
+"""Where a lake stands: its layers' last batches and every table, from what the runs recorded."""
+
+from __future__ import annotations
+
+import glob
+import json
+import shlex
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timezone
+
+from pipeline.bronze import read_files
+from pipeline.bronze.continuity import gaps
+from pipeline.bronze.executed_gtids import log_base
+from pipeline.catalog import TableName
+from pipeline.catalog.alter.items import TimelineItem, in_force
+from pipeline.catalog.timeline.definitions import read_items
+from pipeline.gold import GoldState
+from pipeline.gold.changes.blockers import Fault
+from pipeline.gold.changes.drift import Drift
+from pipeline.gold.changes.faults import in_words, open_faults
+from pipeline.gold.plan.rebuild import BEING_BUILT, GONE, progress
+from pipeline.gold.table.incomplete import incomplete_after_seed
+from pipeline.gold.table.names import gold_name
+from pipeline.lake import Lake, Ledger
+from pipeline.lake.ledger.ledger import Entry
+from pipeline.lake.ledger.run_store import last_runs
+from pipeline.lake.starting import Spark
+from pipeline.observe import redact
+from pipeline.run.source_status import SourceStatus, source_status
+from pipeline.settings import Settings
+from pipeline.silver.plan.progress import silver_standing
+from pipeline.silver.planning import what_is_new
+from pipeline.source.capture.capture_status import CaptureStanding, capture_standing
+
+NO_ORDINAL = 0
+LAYERS = ("bronze", "silver", "gold", "maintenance")
+
+
+@dataclass(frozen=True, slots=True)
+class TableStatus:
+    """A replicated table: where its gold is, up to which LSN, and whether anything is amiss.
+
+    `lsn`: gold equals the source's table at this LSN if `complete`; `faults`: open faults that
+    touch it, or 1 if its definition is what holds it; `held`: it is not applied further until
+    that is fixed, `reason` says why. `named`: whether the names of its columns are known. `drift`:
+    changes that did not find the row which the log says was there (see
+    `pipeline.gold.changes.drift`). `remedy`: the commands that make a table complete which is not.
+    """
+
+    source: str
+    schema: str
+    table: str
+    gold: str
+    lsn: int
+    faults: int
+    held: bool
+    complete: bool
+    dropped: bool
+    named: bool
+    reason: str | None
+    drift: int = 0
+    remedy: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LayerStatus:
+    """A layer's last batch: planned (under way, or killed and to be finished) or finished."""
+
+    source: str
+    layer: str
+    batch: int
+    state: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """All that `binlake status` shows; `problems` are sentences about files, gaps and the cut.
+
+    `capture` is the one that settings name, None without one.
+    """
+
+    lake: str
+    layers: tuple[LayerStatus, ...]
+    tables: tuple[TableStatus, ...]
+    problems: tuple[str, ...]
+    sources: tuple[SourceStatus, ...] = ()
+    capture: CaptureStanding | None = None
+
+    @property
+    def clean(self) -> bool:
+        """No problem, and no table that is held."""
+        return not self.problems and not any(table.held for table in self.tables)
+
+    def to_json(self) -> str:
+        """The same as one JSON object, times in ISO 8601."""
+        told = {
+            **asdict(self),
+            "tables": [
+                {**asdict(table), "reason": redact.value(table.reason)} for table in self.tables
+            ],
+            "problems": redact.value(self.problems),
+        }
+        return json.dumps(told, default=datetime.isoformat, ensure_ascii=False)
+
+
+def read_status(spark: Spark, settings: Settings) -> Status:
+    """Read the lake's ledger, files and quarantine; writes nothing."""
+    lake = settings.layout
+    entries = Ledger(spark, lake, "").last_entries()
+    known = {entry.source for entry in entries}
+    runs = last_runs(spark, lake)
+    now = datetime.now(timezone.utc)
+    sources: list[SourceStatus] = []
+    tables: list[TableStatus] = []
+    problems: list[str] = []
+    for source in sorted(runs.keys() - known):
+        sources.append(source_status(source, None, runs[source], now))
+        if not known:
+            # Else it may be a name that somebody mistyped, in a lake that is well.
+            problems.append(f"{source}: no run has brought anything yet; `binlake runs` says why.")
+    for source in sorted(known):
+        faults = sorted(open_faults(spark, lake, source), key=lambda fault: fault.lsn)
+        ledger = Ledger(spark, lake, source)
+        state = GoldState.of(ledger)
+        record = ledger.record("gold")
+        refresh = progress(ledger)
+        sources.append(source_status(source, record, runs.get(source), now, refresh))
+        drifts = (record or {}).get("drift", {})
+        unnamed = _unnamed(in_force(read_items(spark, lake, source)))
+        tables += [
+            replace(
+                _table(settings, source, state, name, faults, named=name not in unnamed),
+                drift=Drift.of(drifts.get(str(name))).found,
+            )
+            for name in sorted(state.tables)
+        ]
+        given_up = settings.given_up if source == settings.source else ()
+        problems += _missing(spark, ledger, lake, source, given_up)
+        problems += in_words(faults)
+        problems += incomplete_after_seed(lake, source, state, settings.wanted)
+    return Status(
+        settings.lake,
+        tuple(_layers(entries)),
+        tuple(tables),
+        tuple(problems),
+        tuple(sorted(sources, key=lambda status: status.source)),
+        capture_standing(settings, now),
+    )
+
+
+def _layers(entries: Sequence[Entry]) -> Iterator[LayerStatus]:
+    """Each layer's, in order of source and data."""
+    latest = {(entry.source, entry.layer): entry for entry in entries}
+    for source in sorted({entry.source for entry in entries}):
+        for layer in LAYERS:
+            if entry := latest.get((source, layer)):
+                yield LayerStatus(source, layer, entry.batch, entry.state, entry.at)
+
+
+def _unnamed(items: Iterable[TimelineItem]) -> set[TableName]:
+    """Tables whose last definition has no names."""
+    last = {item.name: item.definition for item in items if item.definition is not None}
+    return {name for name, definition in last.items() if not definition.named}
+
+
+def _table(
+    settings: Settings,
+    source: str,
+    state: GoldState,
+    name: TableName,
+    faults: Sequence[Fault],
+    *,
+    named: bool,
+) -> TableStatus:
+    table = state.tables[name]
+    held, building = state.holds(table), state.rebuild.under_way
+    incomplete = not (table.complete or table.dropped or building)
+    return TableStatus(
+        source=source,
+        schema=table.schema,
+        table=table.table,
+        gold=gold_name(settings, table.schema, table.table),
+        lsn=table.to_lsn,
+        faults=max(sum(_touches(fault, name) for fault in faults), int(held is not None)),
+        held=held is not None,
+        complete=table.complete,
+        dropped=table.dropped,
+        named=named,
+        reason=held or (BEING_BUILT if building and table.reason == GONE else table.reason),
+        remedy=seeding(settings.lake, source, name) if incomplete and held is None else None,
+    )
+
+
+def seeding(lake: str, source: str, name: TableName | None = None) -> str:
+    """The commands that read and load the rows of a table, or of all that are incomplete."""
+    table = (
+        [] if name is None else ["--table", ".".join(map(glob.escape, (name.schema, name.table)))]
+    )
+    seed = shlex.join(["binlake", "seed", "--source", source, "--lake", lake, *table])
+    rows = "its rows" if name else "their rows"
+    return f"{seed} reads {rows} from the server, and binlake run loads them."
+
+
+def _touches(fault: Fault, name: TableName) -> bool:
+    return fault.names(name) or (fault.tables is None and not fault.given_up)
+
+
+def _missing(
+    spark: Spark, ledger: Ledger, lake: Lake, source: str, given_up: Collection[int]
+) -> Iterator[str]:
+    """Sentences about damaged files, and about gaps that silver waits at."""
+    files = read_files(spark, lake, source)
+    yield from (row.fault for row in files if row.fault)
+    before = silver_standing(ledger).plan
+    reached = before.end[0] if before else NO_ORDINAL
+    told = list(gaps(files, given_up, reached))
+    if any(log_base(row) != log_base(files[0]) for row in files):
+        # What waits in the logs of several servers, their transactions tell.
+        new = what_is_new(spark, lake, source, before, given_up)
+        told += [gap for gap in new.gaps if gap not in told]
+    yield from told

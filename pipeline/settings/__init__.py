@@ -1,0 +1,20 @@
+"""Settings: files, variables and options to one checked model."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pipeline.settings.settings import Settings
+
+__all__ = ["Settings", "capture", "server", "settings", "shown", "time_zone", "until"]
+
+_HOMES = {"Settings": "pipeline.settings.settings"}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(_HOMES[name]), name)

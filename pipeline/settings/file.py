@@ -1,0 +1,224 @@
+"""Reads a settings file: its values, the line of each key, and mistakes that are YAML's."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pipeline.errors import SettingsError
+from pipeline.observe import redact
+from pipeline.observe.redaction import is_secret
+from pipeline.settings.variables import VariableError, Variables
+
+KeyPath = tuple[str | int, ...]
+LITERAL = "airflow"
+"""The section whose texts are taken as they are: the DAGs read it, in another environment."""
+UNSET = object()
+"""Stands for a text of variables that are all empty: the setting keeps its default."""
+_NUMBERS = ("int", "float")
+_REMEDIES = (
+    (r"'\\t' that cannot start", "Indent with spaces: YAML takes no tabs."),
+    (
+        r"alias|anchor|tag|directive|cannot start any token",
+        "Put a value that begins with a sign (*, &, !, %, @) in quotes.",
+    ),
+    (
+        r"mapping values are not allowed",
+        "Put a value with a colon in it in quotes, and begin each key on a line of its own.",
+    ),
+    (
+        r"could not find expected ':'",
+        "A key needs a colon and a space after it, as in lake: /data/lake.",
+    ),
+    (
+        r"stream end|end of stream|expected ',' or|flow node",
+        "Close what is opened: a bracket, a brace, or a quote. Within braces, ${…} goes in quotes.",
+    ),
+    (r"block end|block mapping|block collection", "Begin all keys of a section in one column."),
+)
+"""What to do, by what PyYAML says: the first that fits."""
+
+
+def dotted(path: KeyPath) -> str:
+    """`server.tls.mode`; items of a list by number."""
+    return ".".join(str(part) for part in path)
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsFile:
+    """A YAML mapping with the line (from 1) on which each key and item stands, by its path.
+
+    `numbers`: the text of those values that YAML reads as numbers. `mistakes`: keys that are given
+    twice, and variables that are not set.
+    """
+
+    name: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    lines: Mapping[tuple[str, ...], int] = field(default_factory=dict)
+    numbers: Mapping[KeyPath, str] = field(default_factory=dict)
+    mistakes: tuple[SettingsError, ...] = ()
+
+    @classmethod
+    def empty(cls) -> SettingsFile:
+        """No file: only defaults and the command line."""
+        return cls()
+
+    @classmethod
+    def read(cls, file: Path, environment: Mapping[str, str] = os.environ) -> SettingsFile:
+        """The file's mapping, with the variables of the environment in its texts.
+
+        Raises SettingsError if it cannot be read or is no YAML mapping.
+        """
+        name = str(file)
+        try:
+            text = file.read_text(encoding="utf-8")
+        except OSError as error:
+            remedy = "Give the path of a settings file (--conf)."
+            reason = f"cannot be read: {error.strerror}."
+            raise SettingsError(reason, file=name, remedy=remedy) from error
+        except UnicodeDecodeError as error:
+            raise SettingsError("is not text in UTF-8.", file=name) from error
+        root, values = _parsed(text, name)
+        if root is None:
+            return cls(name)
+        if not isinstance(values, dict):
+            raise SettingsError(
+                f"holds no settings: keys with values are expected, such as lake: /data/lake,"
+                f" not {'a list' if isinstance(values, list) else 'a text'}.",
+                file=f"{name}:{root.start_mark.line + 1}",
+            )
+        places = _Places(name)
+        places.collect(root, ())
+        found = cls(name, values, places.lines, places.numbers, tuple(places.mistakes))
+        return found._with_variables(environment)
+
+    def place(self, path: KeyPath) -> str | None:
+        """`file:line` of a key, or of the nearest one above it that the file holds."""
+        parts = tuple(map(str, path))
+        for length in range(len(parts), 0, -1):
+            if parts[:length] in self.lines:
+                return f"{self.name}:{self.lines[parts[:length]]}"
+        return self.name or None
+
+    def with_texts(self, is_text: Callable[[KeyPath], bool]) -> SettingsFile:
+        """The same with each number as it is written where text is expected (`0123`, `+02:00`)."""
+        written = {path: text for path, text in self.numbers.items() if is_text(path)}
+        return replace(self, values=_mapped(self.values, lambda path, v: written.get(path, v)))
+
+    def _with_variables(self, environment: Mapping[str, str]) -> SettingsFile:
+        variables = Variables(environment)
+        mistakes = list(self.mistakes)
+
+        def replaced(path: KeyPath, value: Any) -> Any:
+            if not isinstance(value, str) or path[0] == LITERAL:
+                return value
+            secret = any(is_secret(str(part)) for part in path)
+            try:
+                text = variables.replaced(value, secret=secret)
+                return UNSET if value and not text else text
+            except VariableError as error:
+                place, key = self.place(path), dotted(path)
+                mistakes.append(SettingsError(str(error), key=key, file=place, remedy=error.remedy))
+                return value
+
+        values = _mapped(self.values, replaced)
+        redact.learn(variables.secrets)
+        return replace(self, values=values, mistakes=tuple(mistakes))
+
+
+def _mapped(value: Any, change: Callable[[KeyPath, Any], Any], path: KeyPath = ()) -> Any:
+    """The same mappings and lists with each value in them changed, without those that are UNSET."""
+    if isinstance(value, dict):
+        inner = {key: _mapped(one, change, (*path, str(key))) for key, one in value.items()}
+        return {key: one for key, one in inner.items() if one is not UNSET}
+    if isinstance(value, list):
+        items = [_mapped(one, change, (*path, index)) for index, one in enumerate(value)]
+        return [one for one in items if one is not UNSET]
+    return change(path, value)
+
+
+class _Places:
+    """Where everything in a YAML document stands."""
+
+    def __init__(self, file: str) -> None:
+        self.lines: dict[tuple[str, ...], int] = {}
+        self.numbers: dict[KeyPath, str] = {}
+        self.mistakes: list[SettingsError] = []
+        self._file = file
+        self._above: list[yaml.Node] = []
+
+    def collect(self, node: yaml.Node, path: KeyPath) -> None:
+        """All below a node. Raises SettingsError for one that is inside itself."""
+        if isinstance(node, yaml.ScalarNode):
+            if node.tag.rpartition(":")[2] in _NUMBERS and node.style is None:
+                self.numbers[path] = node.value
+            return
+        if any(node is one for one in self._above):
+            place = f"{self._file}:{node.start_mark.line + 1}"
+            raise SettingsError("is not YAML of settings: a value holds itself.", file=place)
+        self._above.append(node)
+        for named, part, inner in _parts(node):
+            here = (*path, part)
+            if self._is_first(named, here):
+                self.collect(inner, here)
+        self._above.pop()
+
+    def _is_first(self, node: yaml.Node, path: KeyPath) -> bool:
+        line, parts = node.start_mark.line + 1, tuple(map(str, path))
+        if parts not in self.lines:
+            self.lines[parts] = line
+            return True
+        reason = f"is given twice, first on line {self.lines[parts]}."
+        remedy = "Leave one of them: YAML would silently take the later one."
+        place = f"{self._file}:{line}"
+        self.mistakes.append(SettingsError(reason, key=dotted(path), file=place, remedy=remedy))
+        return False
+
+
+def _parts(node: yaml.Node) -> Iterator[tuple[yaml.Node, str | int, yaml.Node]]:
+    """Where each key or item stands, what it is called, and its value."""
+    if isinstance(node, yaml.SequenceNode):
+        for index, item in enumerate(node.value):
+            yield item, index, item
+    elif isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield key, str(key.value), value
+
+
+def _parsed(text: str, name: str) -> tuple[yaml.Node | None, Any]:
+    """The document as nodes and as values. Raises SettingsError, without what stands there."""
+    try:
+        return yaml.compose(text, Loader=yaml.SafeLoader), yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, KeyError, RecursionError) as error:
+        # A date that is none is no YAMLError; nor is a !!bool that is none, or a very deep list.
+        problem, line = _yaml_problem(error)
+        place = f"{name}:{line}" if line else name
+        raise SettingsError(
+            f"is not YAML: {problem}.", file=place, remedy=_remedy(problem)
+        ) from None
+
+
+def _yaml_problem(error: Exception) -> tuple[str, int]:
+    """What is wrong and on which line (0: unknown), without values, which may be secrets."""
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        said = f"{error.context or ''} {error.problem or ''}".strip()
+        # A value that begins with * & or ! and is not in quotes, as a password may.
+        said = re.sub(r"(alias|anchor|tag) (['\"]).*\2", r"\1", said)
+        return " ".join(said.split()), error.problem_mark.line + 1
+    if isinstance(error, yaml.reader.ReaderError):
+        return "it holds a character that no text has", 0
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply", 0
+    # Of a date, and not of what is in quotes.
+    plain = type(error) is ValueError and "'" not in str(error)
+    return str(error) if plain else "a value is not of the type that it is said to be (!!)", 0
+
+
+def _remedy(problem: str) -> str:
+    return next((remedy for pattern, remedy in _REMEDIES if re.search(pattern, problem)), "")

@@ -1,0 +1,264 @@
+"""Types of single settings, each with a `description` and an example that messages quote."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, timedelta
+from os.path import expanduser
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ByteSize,
+    Field,
+    PlainSerializer,
+    SecretStr,
+)
+
+from decoder.columns.charsets.collations import COLLATIONS
+from pipeline.lake.locks.lock import absolute
+from pipeline.settings.time_zone import zone
+from pipeline.settings.until import FORMS, Until
+
+FOREVER = "forever"
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_DURATION = re.compile(
+    r"\s*(?P<count>\d{1,6})\s*"
+    r"(?P<unit>s|m|h|d|w|seconds?|secs?|minutes?|mins?|hours?|days?|weeks?)\s*",
+    re.IGNORECASE,
+)
+_DURATIONS = "7 days, 36 hours, 90 minutes, or 30d, 12h, 90m"
+
+
+def _table_pattern(pattern: str) -> str:
+    schema, dot, table = pattern.partition(".")
+    if not (schema and dot and table):
+        raise ValueError(f"{pattern!r} is not a pattern over schema.table, such as shop.*")
+    return pattern
+
+
+def _time_zone(name: str) -> str:
+    try:
+        zone(name)
+    except ValueError as error:
+        raise ValueError(f"{error}: use a name such as Europe/Paris, or +02:00") from error
+    return name
+
+
+def _charset(name: str | None) -> str | None:
+    if name is not None and name.lower() not in {*COLLATIONS, "utf8"}:
+        raise ValueError(f"{name!r} is no character set of MySQL, such as utf8mb4 or latin1")
+    return name if name is None else name.lower()
+
+
+def _file_password(password: SecretStr) -> SecretStr:
+    if re.fullmatch(r"[0-9A-Fa-f]{64}", password.get_secret_value()) is None:
+        raise ValueError("is no password: 64 hexadecimal digits, in quotes")
+    return password
+
+
+def _java_memory(value: Any) -> Any:
+    """Java's own spelling (`2g`, `1500m`) read as it reads it: in powers of 1024."""
+    short = re.fullmatch(r"(\d+)([kmgKMG])", value) if isinstance(value, str) else None
+    return f"{short[1]}{short[2]}iB" if short else value
+
+
+def _duration(value: Any) -> Any:
+    """`7 days`, `36h`, or `forever` (None). A number without a unit is refused."""
+    if value is None or isinstance(value, timedelta):
+        return value
+    if isinstance(value, str) and value.strip().lower() == FOREVER:
+        return None
+    written = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    if written is None:
+        raise ValueError(f"{_yaml(value)} is no duration, such as {_DURATIONS}")
+    return timedelta(**{_UNITS[written["unit"][0].lower()]: int(written["count"])})
+
+
+def duration_text(duration: timedelta | None) -> str:
+    """As settings have it, in the largest unit that says it exactly: `36 hours`, `forever`."""
+    if duration is None:
+        return FOREVER
+    seconds = int(duration.total_seconds())
+    for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):
+        if seconds % length == 0:
+            return f"{seconds // length} {unit}"
+    return f"{seconds} seconds"
+
+
+def size_text(size: int) -> str:
+    """As settings have it, in the largest unit that says it exactly: `16 MiB`, `1000 B`."""
+    for power, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if size and size % (1 << power) == 0:
+            return f"{size >> power} {unit}"
+    return f"{size} B"
+
+
+_SHOWN_SIZE = PlainSerializer(size_text, return_type=str, when_used="json")
+_SHOWN_DURATION = PlainSerializer(duration_text, return_type=str, when_used="json")
+
+
+def _yaml(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def _spark_value(value: Any) -> Any:
+    """Numbers and booleans as Spark spells them: `200`, `0.5`, `true`."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float) else value
+
+
+def _one_or_several(value: Any) -> Any:
+    """A list of one is that one."""
+    return value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
+
+
+def _digit(value: Any) -> Any:
+    """A variable of the environment is text."""
+    return int(value) if isinstance(value, str) and value in ("0", "1", "2") else value
+
+
+def _until(value: Any) -> Any:
+    """As text: YAML reads a time as one, and an LSN as a number."""
+    if isinstance(value, date):
+        value = value.isoformat()
+    text = str(value) if isinstance(value, int | str) else value
+    if isinstance(text, str):
+        Until.read(text)
+    return text
+
+
+Name = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$",
+        description="a name of letters, digits, - _ and . that begins with a letter or a digit",
+        examples=["shop"],
+    ),
+]
+
+LocalPath = Annotated[
+    str, AfterValidator(expanduser), Field(description="a path", examples=["/etc/binlake/ca.pem"])
+]
+"""A path of this machine; `~` is the user's home."""
+
+Location = Annotated[
+    str,
+    AfterValidator(expanduser),
+    Field(description="a path or URL", examples=["/data/lake or s3a://bucket/lake"]),
+]
+"""A path, in which `~` is the user's home, or a URL that fsspec knows."""
+
+LakeRoot = Annotated[
+    Location,
+    AfterValidator(absolute),
+    Field(description="a path or URL", examples=["/data/lake or s3a://bucket/lake"]),
+]
+"""A lake's place: a relative path is one from the current folder, which SQL on Delta refuses."""
+
+Locations = Annotated[
+    Location | tuple[Location, ...],
+    BeforeValidator(_one_or_several),
+    Field(
+        description="a path, glob or URL, or a list of them",
+        examples=["/var/lib/mysql/binlog.* or [s3://backup/a/, s3://backup/b/]"],
+    ),
+]
+
+TablePattern = Annotated[
+    str,
+    AfterValidator(_table_pattern),
+    Field(description="a pattern over schema.table", examples=["shop.*"]),
+]
+"""`schema.table`, each with the wildcards `*`, `?`, `[…]` of a shell, case-sensitive."""
+
+TablePatterns = Annotated[
+    tuple[TablePattern, ...],
+    Field(
+        description="a list of patterns over schema.table",
+        examples=['[shop.*, crm.customers] or ["*.orders"]'],
+    ),
+]
+
+Keys = Annotated[
+    dict[
+        TablePattern,
+        Annotated[
+            tuple[str, ...],
+            Field(description="a list of columns", examples=["[source, number]"]),
+        ],
+    ],
+    Field(
+        description="for each table a list of the columns of its key",
+        examples=["{shop.events: [source, number]}"],
+    ),
+]
+
+FileNumbers = Annotated[
+    tuple[int, ...], Field(description="a list of numbers of files", examples=["[42]"])
+]
+
+Place = Annotated[
+    str,
+    Field(
+        pattern=r"^.+:[0-9]+$",
+        description="FILE:POSITION, a place in the log",
+        examples=["binlog.000007:154"],
+    ),
+]
+
+Size = Annotated[
+    ByteSize,
+    Field(gt=0, description="a size in bytes", examples=["16 MiB"]),
+    _SHOWN_SIZE,
+]
+Memory = Annotated[
+    ByteSize,
+    BeforeValidator(_java_memory),
+    Field(description="an amount of memory", examples=["2 GiB"]),
+    _SHOWN_SIZE,
+]
+
+Duration = Annotated[
+    timedelta,
+    BeforeValidator(_duration),
+    Field(ge=timedelta(0), description="a duration", examples=[_DURATIONS]),
+    _SHOWN_DURATION,
+]
+OrForever = Annotated[
+    timedelta | None,
+    BeforeValidator(_duration),
+    Field(description="a duration or forever", examples=[_DURATIONS]),
+    _SHOWN_DURATION,
+]
+"""A duration, or None for what is never removed."""
+
+Charset = Annotated[
+    str | None,
+    AfterValidator(_charset),
+    Field(description="a character set of MySQL", examples=["utf8mb4"]),
+]
+TimeZone = Annotated[
+    str,
+    AfterValidator(_time_zone),
+    Field(description="a time zone", examples=["Europe/Paris or +02:00"]),
+]
+LetterCase = Annotated[Literal[0, 1, 2] | None, BeforeValidator(_digit)]
+UntilText = Annotated[str | None, BeforeValidator(_until), Field(description=FORMS)]
+FilePassword = Annotated[SecretStr, AfterValidator(_file_password)]
+SparkConf = Annotated[
+    dict[
+        str,
+        Annotated[
+            str,
+            BeforeValidator(_spark_value),
+            Field(description="text, a number, true or false", examples=["200 or /fast/disk"]),
+        ],
+    ],
+    Field(
+        description="Spark's settings by name",
+        examples=["{spark.sql.shuffle.partitions: 200}"],
+    ),
+]

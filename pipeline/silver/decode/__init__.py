@@ -1,0 +1,14 @@
+"""Segments to rows, in the tasks that read them."""
+
+from __future__ import annotations
+
+__all__ = [
+    "decode",
+    "decoding",
+    "lossy_counts",
+    "segment_tasks",
+    "segments",
+    "server_version",
+    "silver_tables",
+    "table_names",
+]

@@ -1,0 +1,387 @@
+"""Bronze's segments to decoded rows by target, and to what the survey needs: in tasks.
+
+Both are functions of rows of `SEGMENT_COLUMNS`, in which the parts of a segment follow each other.
+Only one segment's bytes are held.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from decoder import SegmentDecoder, TableDefinition, TypeOptions
+from decoder.model import schemas
+from decoder.model.results import Changes, Definitions, Faults, Result, Statements, Transactions
+from decoder.stream.excerpt import Events, content as excerpt_content
+from decoder.stream.segment_decoder import Segment
+from decoder.transactions.faults import STATEMENT_DML
+from decoder.transactions.statements import may_change_tables
+from pipeline.catalog import TableName
+from pipeline.silver.decode.lossy_counts import LOSSY, lossy_counts
+from pipeline.silver.decode.server_version import server_version
+from pipeline.silver.decode.splitter import SEEN_BEFORE, Place, Split, Splitter, marked
+from pipeline.silver.decode.statement_faults import NamedTables
+from pipeline.silver.decode.table_names import TableNames
+
+_OFFSETS = {pa.binary(): np.int32, pa.large_binary(): np.int64}
+SEGMENT_COLUMNS = (
+    "file",
+    "ordinal",
+    "start_pos",
+    "part",
+    "transaction_pos",
+    "preamble",
+    "content",
+)
+
+TRANSACTIONS = "transactions"
+PARTS = "transaction_parts"
+STATEMENTS = "statements"
+FAULTS = "faults"
+"""Targets of rows besides the tables'."""
+
+STAGED_TRANSACTIONS = schemas.TRANSACTIONS.append(SEEN_BEFORE)
+STAGED_FAULTS = pa.schema(
+    [*schemas.FAULTS, pa.field("ordinal", pa.int64()), pa.field("start_pos", pa.int64())]
+)
+"""A fault, with the segment that it is in."""
+
+FOUND = pa.schema(
+    [
+        pa.field("file", pa.string()),
+        pa.field("ordinal", pa.int64()),
+        # definition | statement | segment
+        pa.field("kind", pa.string()),
+        pa.field("lsn", pa.int64()),
+        pa.field("pos", pa.int64()),
+        pa.field("content", pa.string()),
+    ]
+)
+"""What the survey brings to the driver. A `segment` row's LSN is that of its last transaction,
+its content the version of the server that wrote it, if there is anything new in it."""
+
+Wanted = Callable[[str, str], bool]
+OFFSET_BITS = 40
+"""An LSN's lower bits: the offset in the file."""
+
+
+def table_target(table_id: int) -> str:
+    """The target of a table's changes."""
+    return f"changes-{table_id}"
+
+
+@dataclass(frozen=True)
+class Decode:
+    """Decodes segments completely, to batches by target.
+
+    `table_ids`: fingerprint of a definition → the plan's number for its table. With `only`, the
+    place of a segment → transactions that faults held in it, just the changes of these are given,
+    and what still faults; of tables in `again` all changes, but for those of transactions in
+    `passed`. `seen`: see `Splitter`; of such transactions only that they were logged is given.
+    `names`: what tables are called that the log has no names of. `lower_case`: the
+    server's tables have names in lower case.
+    """
+
+    types: TypeOptions
+    wanted: Wanted
+    table_ids: Mapping[str, int]
+    only: Mapping[tuple[int, int], frozenset[int]] | None = None
+    seen: Mapping[Place, str] = field(default_factory=dict)
+    lower_case: bool = False
+    names: TableNames = field(default_factory=TableNames)
+    again: frozenset[str] = frozenset()
+    passed: tuple[int, ...] = ()
+
+    def __call__(self, rows: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """Batches of all segments in `rows`, each with its target."""
+        ids: dict[TableDefinition, int | None] = {}
+        splitter = Splitter(self.seen)
+        for segment, parts in _segments(rows):
+            split = splitter.split(segment, parts)
+            if split.seen is not None:
+                yield from _whole_and_parts(segment, marked(split.seen, seen=True))
+            for stretch, content in split.stretches:
+                for result in self._results(stretch, content):
+                    yield from self._targets(segment, result, ids)
+
+    def _results(self, stretch: Segment, parts: Iterator[pa.Buffer]) -> Iterator[Result]:
+        """What the decoder gives, with the tables of statements that are faults."""
+        first = next(parts)
+        named = NamedTables(_server(stretch, first), lower_case=self.lower_case)
+        decoder = SegmentDecoder(stretch, self.types, wanted=self.wanted, names=self.names)
+        for result in decoder.decode(_chain(first, parts)):
+            if isinstance(result, Statements):
+                named.note(result.batch)
+            elif isinstance(result, Faults):
+                result = Faults(named.name(result.batch))
+            yield result
+
+    def _targets(
+        self, segment: Segment, result: Result, ids: dict[TableDefinition, int | None]
+    ) -> Iterator[tuple[str, pa.RecordBatch]]:
+        if isinstance(result, Changes):
+            yield from self._changes(segment, self._selected(segment, result), ids)
+        elif self.only is not None and not isinstance(result, Faults):
+            return
+        elif isinstance(result, Transactions):
+            yield from _whole_and_parts(segment, marked(result.batch, seen=False))
+        elif isinstance(result, Statements):
+            yield STATEMENTS, result.batch
+        elif isinstance(result, Faults):
+            yield FAULTS, _staged(segment, self._wanted_faults(result.batch))
+
+    def _changes(
+        self, segment: Segment, changes: Changes, ids: dict[TableDefinition, int | None]
+    ) -> Iterator[tuple[str, pa.RecordBatch]]:
+        definition = changes.definition
+        if definition not in ids:
+            ids[definition] = self.table_ids.get(definition.fingerprint())
+        table_id = ids[definition]
+        if table_id is None:
+            yield FAULTS, _staged(segment, _unplanned(definition, changes.batch))
+        else:
+            yield table_target(table_id), changes.batch
+            yield LOSSY, lossy_counts(changes)
+
+    def _wanted_faults(self, faults: pa.RecordBatch) -> pa.RecordBatch:
+        """Those of statements all stay: what one of a table that is left out changes may count."""
+        statements = pc.equal(faults.column("kind"), STATEMENT_DML)
+        others = of_wanted_tables(faults.filter(pc.invert(statements)), self.wanted)
+        return pa.concat_batches([others, faults.filter(statements)])
+
+    def _selected(self, segment: Segment, changes: Changes) -> Changes:
+        if self.only is None:
+            return changes
+        lsns = changes.batch.column("__lsn").to_numpy()
+        if str(changes.definition) in self.again:
+            return changes.filter(~np.isin(lsns, self.passed))
+        held = sorted(self.only[segment.ordinal, segment.start_pos])
+        return changes.filter(np.isin(lsns, held))
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Finds definitions and statements that may change tables; rows are not decoded.
+
+    `seen`: see `Splitter`; of such transactions nothing is found.
+    """
+
+    types: TypeOptions
+    wanted: Wanted
+    seen: Mapping[Place, str] = field(default_factory=dict)
+
+    def __call__(self, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Rows of `FOUND` for all segments in `rows`."""
+        splitter = Splitter(self.seen)
+        for segment, parts in _segments(rows):
+            split = splitter.split(segment, parts)
+            yield pa.RecordBatch.from_pylist(self._segment(segment, split), schema=FOUND)
+
+    def of_excerpt(self, segment: Segment, events: Events) -> list[dict[str, Any]]:
+        """The same rows from the segment's excerpt (see `decoder.stream.excerpt`)."""
+        content, places = excerpt_content(events, segment.start_pos)
+        split = Split([(segment, iter([pa.py_buffer(content)]))])
+        found = self._segment(segment, split)
+        for row in found:
+            row["lsn"], row["pos"] = (_placed(row[name], places) for name in ("lsn", "pos"))
+        return found
+
+    def _segment(self, segment: Segment, split: Split) -> list[dict[str, Any]]:
+        found = []
+        last = _last_lsn(split.seen)
+        server: str | None = None
+        for stretch, content in split.stretches:
+            for row in self._stretch(stretch, content):
+                if row["kind"] == "segment":
+                    last = max(filter(None, (last, row["lsn"])), default=None)
+                    server = row["content"]
+                else:
+                    found.append(row)
+        end = {"kind": "segment", "lsn": last, "pos": segment.start_pos, "content": server}
+        return [{"file": segment.file, "ordinal": segment.ordinal, **row} for row in (*found, end)]
+
+    def _stretch(self, segment: Segment, parts: Iterator[pa.Buffer]) -> Iterator[dict[str, Any]]:
+        first = next(parts)
+        server = _server(segment, first)
+        decoder = SegmentDecoder(segment, self.types, rows=False, wanted=self.wanted)
+        for result in decoder.decode(_chain(first, parts)):
+            if isinstance(result, Definitions):
+                yield from self._definitions(result)
+            elif isinstance(result, Statements):
+                yield from table_statements(result.batch, server)
+            elif isinstance(result, Transactions):
+                yield {"kind": "segment", "lsn": _last_lsn(result.batch), "content": server}
+
+    def _definitions(self, found: Definitions) -> Iterator[dict[str, Any]]:
+        for lsn, pos, definition in found.items:
+            if self.wanted(definition.schema, definition.table):
+                text = definition.to_json()
+                yield {"kind": "definition", "lsn": lsn, "pos": pos, "content": text}
+
+
+def _placed(lsn: int | None, places: Mapping[int, int]) -> int | None:
+    """An LSN (or a position) of an excerpt as the segment has it; before the segment it is one."""
+    if lsn is None:
+        return None
+    position = lsn & ((1 << OFFSET_BITS) - 1)
+    return lsn - position + places.get(position, position)
+
+
+def _last_lsn(transactions: pa.RecordBatch | None) -> int | None:
+    """The last one's; None where there is none."""
+    if transactions is None or not transactions.num_rows:
+        return None
+    last: int = pc.max(transactions.column("__lsn")).as_py()
+    return last
+
+
+def _server(segment: Segment, first: pa.Buffer) -> str:
+    """The version of the server that wrote a segment; `first`: the first part of its content."""
+    return server_version(bytes(segment.preamble) or bytes(memoryview(first)[:128]))
+
+
+def _chain(first: pa.Buffer, others: Iterator[pa.Buffer]) -> Iterator[pa.Buffer]:
+    yield first
+    yield from others
+
+
+def _segments(
+    rows: Iterable[pa.RecordBatch],
+) -> Iterator[tuple[Segment, Iterator[pa.Buffer]]]:
+    """Each segment with its parts, which must be read before the next segment is asked for."""
+    keyed = (
+        (_segment_of(batch, i), _cell(batch.column("content"), i))
+        for batch in rows
+        for i in range(batch.num_rows)
+    )
+    for segment, parts in groupby(keyed, key=lambda pair: pair[0]):
+        yield segment, (content for _, content in parts)
+
+
+def _cell(column: pa.Array, row: int) -> pa.Buffer:
+    """A cell's bytes as they are in the column: its scalar would be a copy.
+
+    Spark has offsets of eight bytes where `spark.sql.execution.arrow.useLargeVarTypes` is set.
+    """
+    _, offsets, data = column.buffers()
+    start, end = np.frombuffer(offsets, _OFFSETS[column.type])[column.offset + row :][:2].tolist()
+    return data.slice(start, end - start)
+
+
+def _segment_of(batch: pa.RecordBatch, row: int) -> Segment:
+    def value(name: str) -> Any:
+        return batch.column(name)[row].as_py()
+
+    return Segment(
+        file=value("file"),
+        ordinal=value("ordinal"),
+        start_pos=value("start_pos"),
+        transaction_pos=value("transaction_pos"),
+        preamble=value("preamble") or b"",
+    )
+
+
+def table_statements(batch: pa.RecordBatch, server: str) -> Iterator[dict[str, Any]]:
+    """Statements that may change tables, as JSON; `executed_at` in microseconds of the epoch."""
+    queries = batch.column("query").to_pylist()
+    chosen = [i for i, query in enumerate(queries) if may_change_tables(query)]
+    if not chosen:
+        return
+    executed = batch.column("executed_at").cast(pa.int64())
+    times = executed.take(pa.array(chosen)).to_pylist()
+    names = (
+        *("query", "schema", "sql_mode", "time_zone", "ddl_xid"),
+        *("charset", "connection_charset", "server_charset"),
+        *("explicit_defaults_for_timestamp", "thread_specific"),
+    )
+    rows = batch.take(pa.array(chosen)).select(["__lsn", "__pos", *names]).to_pylist()
+    for row, time in zip(rows, times, strict=True):
+        content = {name: row[name] for name in names} | {"executed_at": time, "server": server}
+        yield {
+            "kind": "statement",
+            "lsn": row["__lsn"],
+            "pos": row["__pos"],
+            "content": json.dumps(content, ensure_ascii=False),
+        }
+
+
+def _whole_and_parts(
+    segment: Segment, batch: pa.RecordBatch
+) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Transactions that begin and end in the segment, and those of which it has only a part, which
+    begins where the segment does, or later."""
+    start = segment.ordinal << OFFSET_BITS | segment.start_pos
+    begins = pc.greater_equal(batch.column("__lsn"), start)
+    whole = pc.and_(begins, pc.is_valid(batch.column("end_pos")))
+    yield TRANSACTIONS, batch.filter(whole)
+    parts = batch.filter(pc.invert(whole))
+    at = parts.schema.get_field_index("start_pos")
+    begun = pc.max_element_wise(parts.column(at), segment.start_pos)
+    yield PARTS, parts.set_column(at, parts.schema.field(at), begun)
+
+
+def of_wanted_tables(faults: pa.RecordBatch, wanted: Wanted) -> pa.RecordBatch:
+    """Faults without those that touch only tables that are left out, and without their names."""
+
+    def counts(text: str) -> bool:
+        name = TableName.read(text)
+        return wanted(name.schema, name.table)
+
+    tables = [
+        None if names is None else list(filter(counts, names))
+        for names in faults.column("tables").to_pylist()
+    ]
+    index = faults.schema.get_field_index("tables")
+    kept = faults.set_column(index, faults.schema.field(index), _strings(tables))
+    return kept.filter(pa.array([names is None or bool(names) for names in tables], pa.bool_()))
+
+
+def _strings(lists: list[list[str] | None]) -> pa.Array:
+    return pa.array(lists, pa.list_(pa.string()))
+
+
+def _staged(segment: Segment, faults: pa.RecordBatch) -> pa.RecordBatch:
+    places = [
+        pa.array([value] * faults.num_rows, pa.int64())
+        for value in (segment.ordinal, segment.start_pos)
+    ]
+    return pa.RecordBatch.from_arrays([*faults.columns, *places], schema=STAGED_FAULTS)
+
+
+def _unplanned(definition: TableDefinition, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Changes under a definition that the survey did not see."""
+    reason = "its table map was not seen when the batch was planned"
+    return _one_per_transaction(definition, batch, "undecodable", reason)
+
+
+def _one_per_transaction(
+    definition: TableDefinition, batch: pa.RecordBatch, kind: str, reason: str
+) -> pa.RecordBatch:
+    """A fault for each transaction of the changes, at its first one."""
+    first = dict(
+        reversed(list(zip(batch.column("__lsn").to_pylist(), range(batch.num_rows), strict=True)))
+    )
+    rows = batch.select(["__lsn", "__pos", "__file"]).take(
+        pa.array(list(first.values()), pa.int64())
+    )
+    return pa.RecordBatch.from_pylist(
+        [
+            {
+                "__lsn": row["__lsn"],
+                "__pos": row["__pos"],
+                "file": row["__file"],
+                "kind": kind,
+                "tables": [str(definition)],
+                "reason": reason,
+            }
+            for row in rows.to_pylist()
+        ],
+        schema=schemas.FAULTS,
+    )

@@ -1,0 +1,110 @@
+"""Silver's tables: their columns, what they are skipped by, and who commits them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import pyarrow as pa
+
+from decoder import TableDefinition, TypeOptions
+from decoder.columns.registry import row_type
+from decoder.model import schemas
+from pipeline.catalog.alter.items import TimelineItem
+from pipeline.lake import Lake
+from pipeline.lake.delta_log.table import LakeTable
+from pipeline.lake.starting import Spark, started
+from pipeline.lake.tables.by_spark import SparkTables
+from pipeline.lake.tables.tables import Tables
+from pipeline.silver.decode.decode import STAGED_FAULTS, STAGED_TRANSACTIONS
+
+_REFUSED = re.compile(r"[ ,;{}()\n\t=]")
+"""Signs that Delta refuses in names of columns, unless the table maps them to others."""
+_MAPPED = {"delta.columnMapping.mode": "name"}
+_CHANGES = {
+    # What gold reads by; statistics of every column of both images would cost more than they give.
+    "delta.dataSkippingStatsColumns": "__lsn,__pos",
+}
+
+_SOURCE = pa.field("source", pa.string())
+_BATCH = pa.field("batch", pa.int64())
+
+
+def _nullable(*fields: pa.Field) -> pa.Schema:
+    """Delta's writers would have to check each row of a column that cannot be null."""
+    return pa.schema([field.with_nullable(True) for field in fields])
+
+
+TRANSACTIONS = _nullable(_SOURCE, _BATCH, *STAGED_TRANSACTIONS)
+STATEMENTS = _nullable(_SOURCE, _BATCH, *schemas.STATEMENTS)
+QUARANTINE = _nullable(_SOURCE, _BATCH, *STAGED_FAULTS, pa.field("resolved_batch", pa.int64()))
+
+
+def transactions_table(lake: Lake) -> LakeTable:
+    """One row for each transaction."""
+    statistics = ("source", "batch", "__lsn", "commit_lsn")
+    return LakeTable(lake.transactions, TRANSACTIONS, statistics=statistics)
+
+
+def statements_table(lake: Lake) -> LakeTable:
+    """One row for each statement."""
+    return LakeTable(lake.statements, STATEMENTS, statistics=("source", "batch", "__lsn"))
+
+
+def quarantine_table(lake: Lake) -> LakeTable:
+    """One row for each fault."""
+    statistics = ("source", "batch", "__lsn", "kind", "ordinal", "start_pos", "resolved_batch")
+    return LakeTable(lake.quarantine, QUARANTINE, statistics=statistics)
+
+
+def changes_table(
+    lake: Lake, definition: TableDefinition, version: int, options: TypeOptions
+) -> LakeTable:
+    """The changes under one definition of a table."""
+    schema = _nullable(*schemas.changes(row_type(definition, options)))
+    return _changes(
+        lake.changes(definition.schema, definition.table, version),
+        schema,
+        mapped=is_mapped(definition),
+    )
+
+
+def emptied_changes_table(
+    lake: Lake, schema: str, table: str, version: int, *, mapped: bool
+) -> LakeTable:
+    """The same after a full refresh has emptied it: without images, whose types may be others when
+    changes come into it again. `mapped`: see `is_mapped`."""
+    reference = lake.changes(schema, table, version)
+    return _changes(reference, _nullable(*schemas.CHANGE_FIELDS), mapped=mapped)
+
+
+def _changes(reference: str, schema: pa.Schema, *, mapped: bool) -> LakeTable:
+    properties = {**_CHANGES, **(_MAPPED if mapped else {})}
+    return LakeTable(reference, schema, statistics=("__lsn", "__pos"), properties=properties)
+
+
+def changes_app(source: str, schema: str, table: str, version: int) -> str:
+    """The name of the writer of a table of changes, in the steps of its commits."""
+    return f"silver/{source}/{schema}/{table}/v{version}"
+
+
+def is_mapped(definition: TableDefinition) -> bool:
+    """Whether a table has columns whose names Delta keeps only under other names in its files."""
+    return any(_REFUSED.search(column.name) for column in definition.columns)
+
+
+def mapped_tables(items: Iterable[TimelineItem]) -> frozenset[tuple[str, str, int]]:
+    """The tables of changes (schema, table, version) whose columns are mapped."""
+    return frozenset(
+        (item.schema, item.table, item.version)
+        for item in items
+        if item.version is not None and item.definition and is_mapped(item.definition)
+    )
+
+
+def committer(spark: Spark, tables: Tables, table: LakeTable) -> Tables:
+    """Who writes a table of silver: Spark those whose columns are mapped, which delta-rs refuses to
+    evolve, and `tables` all others."""
+    if _MAPPED.items() <= table.properties.items():
+        return SparkTables(started(spark), tables.lake)
+    return tables

@@ -1,0 +1,67 @@
+"""The tables of faults that are statements: DML that is logged as text, read for what it names."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pyarrow as pa
+
+from decoder.model import schemas
+from decoder.transactions.faults import STATEMENT_DML
+from decoder.transactions.statements import may_change_tables
+from pipeline.catalog.ddl.ddl import Session
+from pipeline.catalog.ddl.dml import targets
+from pipeline.catalog.ddl.letter_case import lower
+from pipeline.source.server.version import server_number
+
+_NEEDED = ("__lsn", "__pos", "query", "schema", "sql_mode")
+Place = tuple[int, int]
+
+
+class NamedTables:
+    """Of one segment: holds the statements that came last, since their faults come with them.
+
+    `server`: the version of the server that wrote them; `lower_case`: its tables have names in
+    lower case, however statements spell them.
+    """
+
+    def __init__(self, server: str, *, lower_case: bool = False) -> None:
+        self._lower_case = lower_case
+        self._version, self._mariadb = server_number(server)
+        self._statements: dict[Place, list[tuple[str, Session]]] = {}
+
+    def note(self, statements: pa.RecordBatch) -> None:
+        """The statements of the stretch of the log that the next faults are in."""
+        self._statements = defaultdict(list)
+        for row in statements.select(list(_NEEDED)).to_pylist():
+            session = Session(
+                row["schema"], row["sql_mode"] or 0, self._version, mariadb=self._mariadb
+            )
+            self._statements[row["__lsn"], row["__pos"]].append((row["query"], session))
+
+    def name(self, faults: pa.RecordBatch) -> pa.RecordBatch:
+        """The faults, with the tables that each statement names, where that can be told."""
+        kinds = faults.column("kind").to_pylist()
+        if STATEMENT_DML not in kinds:
+            return faults
+        tables = faults.column("tables").to_pylist()
+        places = zip(
+            faults.column("__lsn").to_pylist(), faults.column("__pos").to_pylist(), strict=True
+        )
+        for index, place in enumerate(places):
+            if kinds[index] == STATEMENT_DML:
+                tables[index] = self._tables(place)
+        at = schemas.FAULTS.get_field_index("tables")
+        column = pa.array(tables, schemas.FAULTS.field(at).type)
+        return faults.set_column(at, schemas.FAULTS.field(at), column)
+
+    def _tables(self, place: Place) -> list[str] | None:
+        """Those of all statements at a place: in a payload, that are several."""
+        names: set[str] = set()
+        statements = [s for s in self._statements.get(place, ()) if not may_change_tables(s[0])]
+        for query, session in statements:
+            found = targets(query, session)
+            if found is None:
+                return None
+            names |= {str(lower(name) if self._lower_case else name) for name in found}
+        return sorted(names) if statements else None

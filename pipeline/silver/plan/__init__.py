@@ -1,0 +1,17 @@
+"""What the next batch of silver decodes, and under which definitions."""
+
+from __future__ import annotations
+
+__all__ = [
+    "batch_plan",
+    "known_tables",
+    "late_names",
+    "progress",
+    "refresh",
+    "seeds",
+    "seen_before",
+    "start_definitions",
+    "survey",
+    "table_owner",
+    "take_seeds",
+]

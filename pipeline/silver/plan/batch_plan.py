@@ -1,0 +1,197 @@
+"""What one batch of silver is to do, completely: the body of its plan in the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from decoder import TableDefinition
+from pipeline.bronze.executed_gtids import Executed
+from pipeline.catalog import TableName
+from pipeline.catalog.alter.items import NOBODYS, TimelineItem
+from pipeline.silver.decode.segments import Mark
+from pipeline.silver.decode.table_names import TableNames
+from pipeline.silver.plan.refresh import BEGINS, REFRESH, Begins, Refresh
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTable:
+    """A definition that table maps in the batch show, and the silver table that it goes to.
+
+    Definitions that differ only in what is not kept (nullability, visibility) share a `version`,
+    and with it a `table_id`, the plan's number for the silver table.
+    """
+
+    version: int
+    table_id: int
+    definition: TableDefinition
+
+    def to_dict(self) -> dict[str, Any]:
+        """The form in the plan, with the definition's own names beside it for readers."""
+        return {
+            "schema": self.definition.schema,
+            "table": self.definition.table,
+            "version": self.version,
+            "table_id": self.table_id,
+            "definition": self.definition.to_json(),
+            "fingerprint": self.definition.fingerprint(),
+        }
+
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any]) -> PlannedTable:
+        """What `to_dict` gave."""
+        return cls(row["version"], row["table_id"], TableDefinition.from_json(row["definition"]))
+
+
+@dataclass(frozen=True, slots=True)
+class SilverPlan:
+    """One batch: segments in [start, end), the tables in them, and what is new in the timeline.
+
+    `cut_lsn`: the last transaction in silver once the batch is done. `from_start`: the lake has the
+    log from its first file on. `names`: what tables are called that the log has no names of.
+    `faults`: rows of `quarantine` that the timeline gives (statements that are not applied).
+    `retried`: what a batch takes up again; its range is then empty. `again`: tables of which it
+    takes up every change in these segments, since they have names now, but for those of the
+    transactions in `passed`, which the lake had before. `conf`: the settings of decoding, so that a
+    plan that another run finishes is the same. `seen`: by the place of a segment, the GTIDs in it
+    of transactions that the lake had before; `executed`: the transactions in the lake after the
+    batch. `refresh`: the full refresh that it is of. `begins`: it begins one, and stands where the
+    batch before does until that is done.
+    """
+
+    start: Mark
+    end: Mark
+    cut_lsn: int
+    from_start: bool = False
+    tables: tuple[PlannedTable, ...] = ()
+    names: TableNames = field(default_factory=TableNames)
+    items: tuple[TimelineItem, ...] = ()
+    faults: tuple[Mapping[str, Any], ...] = ()
+    retried: tuple[Retried, ...] = ()
+    again: tuple[str, ...] = ()
+    passed: tuple[int, ...] = ()
+    conf: Mapping[str, Any] = field(default_factory=dict)
+    seen: Mapping[Mark, str] = field(default_factory=dict)
+    executed: Executed = field(default_factory=Executed)
+    refresh: Refresh = field(default_factory=Refresh)
+    begins: Begins | None = None
+
+    def to_body(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "from": list(self.start),
+            "to": list(self.end),
+            "cut_lsn": self.cut_lsn,
+            "from_start": self.from_start,
+            "tables": [table.to_dict() for table in self.tables],
+            "names": self.names.to_dict(),
+            "definitions": [item.to_dict() for item in self.items],
+            "faults": [dict(fault) for fault in self.faults],
+            "retried": [segment.to_list() for segment in self.retried],
+            "again": list(self.again),
+            "passed": list(self.passed),
+            "conf": dict(self.conf),
+            "seen": [[*place, gtids] for place, gtids in self.seen.items()],
+            "executed": self.executed.to_dict(),
+            "refresh": asdict(self.refresh),
+            "begins": self.begins and asdict(self.begins),
+        }
+
+    @classmethod
+    def from_body(cls, body: Mapping[str, Any]) -> SilverPlan:
+        """What `to_body` gave."""
+        tables = tuple(PlannedTable.from_dict(row) for row in body["tables"])
+        definitions = {table.definition.fingerprint(): table.definition for table in tables}
+        return cls(
+            start=(body["from"][0], body["from"][1]),
+            end=(body["to"][0], body["to"][1]),
+            cut_lsn=body["cut_lsn"],
+            from_start=body["from_start"],
+            tables=tables,
+            names=TableNames.from_dict(body["names"], definitions),
+            items=tuple(TimelineItem.from_dict(row) for row in body["definitions"]),
+            faults=tuple(body["faults"]),
+            retried=tuple(Retried.from_list(row) for row in body["retried"]),
+            again=tuple(body["again"]),
+            passed=tuple(body["passed"]),
+            conf=body["conf"],
+            seen={(ordinal, start): gtids for ordinal, start, gtids in body["seen"]},
+            executed=Executed.from_dict(body["executed"]),
+            refresh=REFRESH.validate_python(body["refresh"]),
+            begins=BEGINS.validate_python(begins) if (begins := body["begins"]) else None,
+        )
+
+    def at_its_end(self) -> SilverPlan:
+        """A plan that takes in nothing, and stands where this one ends."""
+        return replace(
+            self,
+            start=self.end,
+            tables=(),
+            names=TableNames(),
+            items=(),
+            faults=(),
+            retried=(),
+            again=(),
+            passed=(),
+            seen={},
+            begins=None,
+        )
+
+    @property
+    def table_names(self) -> set[TableName]:
+        """The tables that the batch has something of."""
+        shown = {TableName(t.definition.schema, t.definition.table) for t in self.tables}
+        return shown | {item.name for item in self.items if item.kind not in NOBODYS}
+
+    @property
+    def seeded(self) -> dict[str, int]:
+        """The LSNs that the rows of its seeds are of, by table (`schema.table`)."""
+        return {str(item.name): item.seed.lsn for item in self.items if item.seed}
+
+    @property
+    def table_ids(self) -> dict[str, int]:
+        """Fingerprint of a definition → table id."""
+        return {table.definition.fingerprint(): table.table_id for table in self.tables}
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """A segment that holds faults, and the transactions that these put into quarantine."""
+
+    ordinal: int
+    start_pos: int
+    lsns: tuple[int, ...]
+
+    def to_list(self) -> list[Any]:
+        """As JSON."""
+        return [self.ordinal, self.start_pos, list(self.lsns)]
+
+    @classmethod
+    def from_list(cls, row: Sequence[Any]) -> Retried:
+        """What `to_list` gave."""
+        ordinal, start_pos, lsns = row
+        return cls(ordinal, start_pos, tuple(lsns))
+
+
+def planned_tables(
+    definitions: Iterable[tuple[TableDefinition, int]],
+) -> tuple[PlannedTable, ...]:
+    """Numbers for (definition, version) pairs: one for each silver table."""
+    distinct = {
+        definition.fingerprint(): (definition, version) for definition, version in definitions
+    }
+    ids: dict[tuple[str, str, int], int] = {}
+    return tuple(
+        PlannedTable(version, _number(ids, definition, version), definition)
+        for definition, version in distinct.values()
+    )
+
+
+def _number(ids: dict[tuple[str, str, int], int], definition: TableDefinition, version: int) -> int:
+    return ids.setdefault((definition.schema, definition.table, version), len(ids))
+
+
+def by_table_id(tables: Sequence[PlannedTable]) -> dict[int, PlannedTable]:
+    """One definition for each silver table: all that share one have the same columns."""
+    return {table.table_id: table for table in tables}

@@ -1,0 +1,213 @@
+"""Tables whose columns the log does not name, as their server defines them: from where in the log.
+
+A definition that was read between two positions holds back to the last statement before them that
+may have changed it, or to where the batch begins if there is none, and from there on as the DDL in
+the log says. One that was changed between the two positions is not used: whether it was read before
+or after that cannot be told.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from pipeline.bronze.executed_gtids import Following, follows
+from pipeline.bronze.files import FileRow
+from pipeline.catalog import TableName, Timeline
+from pipeline.catalog.ddl.dump import DumpedStatement
+from pipeline.catalog.ddl.effects import CreateTable, CreateTableLike, Effect
+from pipeline.catalog.timeline.logged import LoggedStatement
+from pipeline.catalog.timeline.start import Start, StartTable
+from pipeline.catalog.timeline.statements import SAVES_DDL_XID
+from pipeline.catalog.timeline.touched import EVERY_TABLE, covers, touched
+from pipeline.silver.decode.segments import Mark, SegmentRef, lsn_of
+from pipeline.silver.plan.start_definitions import Beginning
+from pipeline.silver.plan.survey import Found, logged_statement
+from pipeline.silver.plan.take_seeds import Reached
+from pipeline.source.server.create_statements import TIME_ZONE, CreateStatements
+from pipeline.source.server.version import server_number
+
+Find = Callable[[Sequence[SegmentRef]], Sequence[Found]]
+"""Surveys segments, as `pipeline.silver.plan.survey.find` does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A reading, with its positions as places in the lake."""
+
+    reading: CreateStatements
+    first: Mark
+    last: Mark
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """Readings that bronze has come to, in the order of the log, and those that it will come to.
+
+    `breaks`: places before which the log may lack statements.
+    """
+
+    located: tuple[Located, ...] = ()
+    to_come: tuple[CreateStatements, ...] = ()
+    breaks: tuple[Mark, ...] = ()
+
+
+def telling(readings: Iterable[CreateStatements], timeline: Timeline) -> list[CreateStatements]:
+    """Those of the readings that have tables of which nothing else tells."""
+    return [one for one in readings if any(map(timeline.lacks, _queries(one, timeline)))]
+
+
+def locate(
+    readings: Iterable[CreateStatements],
+    reached: Reached,
+    start: Mark,
+    given_up: Collection[int] = (),
+) -> Readings:
+    """Find the readings' places, of those that tell something of the log from `start` on.
+
+    `given_up`: files behind which something may be missing (see `pipeline.bronze.continuity`).
+    """
+    located, to_come = [], []
+    for reading in readings:
+        first = reached.first_file(reading)
+        last = reached.last_file(reading, first) if first else None
+        if first and last and reached.is_behind(last, reading.last):
+            begin = first.ordinal, reading.first.position
+            # Statements before `start` are not looked at, so none may lie between its places.
+            if begin >= start:
+                located.append(Located(reading, begin, (last.ordinal, reading.last.position)))
+        elif _is_to_come(reading, reached):
+            to_come.append(reading)
+    breaks = tuple(_breaks(reached.files, given_up))
+    return Readings(tuple(sorted(located, key=lambda one: one.last)), tuple(to_come), breaks)
+
+
+def _breaks(files: Sequence[FileRow], given_up: Collection[int]) -> Iterator[Mark]:
+    """Where files begin behind a gap that conf accepts, or with which a log was begun anew."""
+    ordinals = {row.ordinal for row in files}
+    for row, following in pairwise(files):
+        anew = follows(row, following, ordinals) is Following.ANEW
+        if anew or row.ordinal in given_up:
+            yield following.ordinal, 0
+
+
+def _is_to_come(reading: CreateStatements, reached: Reached) -> bool:
+    """Whether the log under way is that of the reading's server."""
+    last = reached.files[-1] if reached.files else None
+    return last is not None and last.server_id == reading.server_id and last.begun <= reading.at
+
+
+def beginnings(
+    readings: Readings,
+    timeline: Timeline,
+    start: Mark,
+    rows: Iterable[Found],
+    later: Sequence[SegmentRef] = (),
+    find: Find = lambda _: (),
+) -> list[Beginning]:
+    """From where on tables are defined by the readings, of those that nothing else tells of.
+
+    `timeline` stands at `start`, and `rows` are what the survey found of the batch from there on.
+    What the log says in the segments `later` than the batch is looked up as far as it is needed.
+    """
+    known = [(one, _queries(one.reading, timeline)) for one in readings.located]
+    names = {name for _, queries in known for name in queries if timeline.lacks(name)}
+    if not names:
+        return []
+    upto = max(one.last for one in readings.located)
+    ahead = [ref for ref in later if ref.place < upto]
+    touches = _touches([*rows, *(find(ahead) if ahead else ())], timeline)
+    touches[EVERY_TABLE] += [lsn_of(mark) - 1 for mark in readings.breaks if mark > start]
+    found: dict[tuple[int, int], list[StartTable]] = defaultdict(list)
+    for name in sorted(names):
+        own = sorted({*touches[name], *touches[TableName(name.schema, "")], *touches[EVERY_TABLE]})
+        for number, (one, queries) in enumerate(known):
+            before = [lsn for lsn in own if lsn < lsn_of(one.last)]
+            if name not in queries or (before and before[-1] >= lsn_of(one.first)):
+                continue
+            # Right after that statement, or before all else in the batch.
+            since = before[-1] + 1 if before else lsn_of(start) - (start[1] > 0)
+            if table := _table(one.reading, name, queries[name], timeline):
+                found[since, number].append(table)
+            break
+    return [
+        Beginning(lsn, Start(tuple(tables)), readings.located[number].reading.server)
+        for (lsn, number), tables in sorted(found.items())
+    ]
+
+
+def waits_for(
+    to_come: Iterable[CreateStatements], rows: Iterable[Found], timeline: Timeline
+) -> str | None:
+    """Why a lake's first batch is better taken later: tables in it get their names only once the
+    log has come to where their server was asked for them. `timeline` stands at the batch's end."""
+    shown = {_shown_name(row) for row in rows if row["kind"] == "definition"}
+    for reading in to_come:
+        told = _queries(reading, timeline)
+        held = sorted(name for name in told if name in shown and timeline.lacks(name))
+        if held:
+            file, position = reading.last
+            return (
+                f"The log does not name the columns of {held[0]}{_and_more(held)}, and the server"
+                f" was asked for them at {file}:{position}, which the lake has not come to: nothing"
+                " is decoded before that. Capture, and run again."
+            )
+    return None
+
+
+def _and_more(names: Sequence[TableName]) -> str:
+    return f" and {len(names) - 1} more tables" if len(names) > 1 else ""
+
+
+def _touches(rows: Iterable[Found], timeline: Timeline) -> defaultdict[TableName, list[int]]:
+    """The transactions that may have changed a definition, by what `touched` names."""
+    found: defaultdict[TableName, list[int]] = defaultdict(list)
+    there: set[TableName] = set()
+    kinds = {"statement": 0, "definition": 1}
+    told = [row for row in rows if row["kind"] in kinds]
+    for row in sorted(told, key=lambda row: (row["lsn"], row["pos"], kinds[row["kind"]])):
+        if row["kind"] == "definition":
+            there.add(_shown_name(row))
+            continue
+        statement = logged_statement(row)
+        done = [e for e in timeline.effects(statement) if not _did_nothing(e, statement, there)]
+        for name in touched(done):
+            found[name].append(row["lsn"])
+            there = {other for other in there if not covers(name, other)}
+    return found
+
+
+def _did_nothing(effect: Effect, at: LoggedStatement, there: Collection[TableName]) -> bool:
+    """Whether it is a CREATE TABLE IF NOT EXISTS of a table that exists: MySQL logs it without an
+    XID then; else it is known of those (`there`) that have shown rows before."""
+    if not isinstance(effect, (CreateTable, CreateTableLike)) or not effect.if_not_exists:
+        return False
+    if at.mysql_version >= SAVES_DDL_XID:
+        return at.ddl_xid is None
+    return effect.name in there
+
+
+def _shown_name(row: Found) -> TableName:
+    shown = json.loads(row["content"])
+    return TableName(shown["schema"], shown["table"])
+
+
+def _queries(reading: CreateStatements, timeline: Timeline) -> dict[TableName, str]:
+    """The reading's statements, by the names that the log has."""
+    return {timeline.name(table.schema, table.table): table.query for table in reading.tables}
+
+
+def _table(
+    reading: CreateStatements, name: TableName, query: str, timeline: Timeline
+) -> StartTable | None:
+    """The table as the reading has it; None for one that is not replicated, or cannot be read."""
+    number, mariadb = server_number(reading.server)
+    at = LoggedStatement(0, 0, query, name.schema, server_version=number, mariadb=mariadb)
+    found = timeline.effects(at)
+    effect = found[0] if len(found) == 1 else None
+    if not isinstance(effect, CreateTable):
+        return None
+    return StartTable(DumpedStatement(query, name.schema, time_zone=TIME_ZONE), effect)

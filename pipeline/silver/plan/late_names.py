@@ -1,0 +1,161 @@
+"""Tables that were held for want of names, once conf or a server defines them: taken up from the
+log's start.
+
+Their DDL and TABLE_MAPs are gone through once more, since an ALTER of a table that was not known
+then was passed over. What comes out takes the place of their items (`rewound`), and their rows are
+decoded again, into silver tables of their own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pipeline.bronze import read_files
+from pipeline.bronze.files import FileRow
+from pipeline.catalog import TableName, Timeline
+from pipeline.catalog.alter.items import TimelineItem
+from pipeline.catalog.timeline.timeline import CatalogOptions
+from pipeline.lake import Lake
+from pipeline.lake.delta_log.conditions import equal
+from pipeline.lake.starting import Spark
+from pipeline.lake.tables.opening import tables_of
+from pipeline.observe import Progress
+from pipeline.settings import Settings
+from pipeline.silver.decode import segments
+from pipeline.silver.decode.segments import Mark, SegmentRef
+from pipeline.silver.decode.silver_tables import transactions_table
+from pipeline.silver.plan.known_tables import beginnings, locate
+from pipeline.silver.plan.start_definitions import beginning
+from pipeline.silver.plan.survey import Found, find, in_log_order
+from pipeline.silver.plan.take_seeds import Reached
+from pipeline.source.logs.kept_statements import kept
+
+_LOG_START = 0, 0
+_BEFORE_GOLD = ("declared", "unsupported", "model", "keys", "temporary", "drop", "moved", "told")
+"""Items of a table that gold never had."""
+_BEGINS = ("observed", "create", "renamed")
+_BEGIN_ANEW = ("create", "seeded", "renamed")
+"""Items behind which gold has a table, whatever held it before."""
+
+
+@dataclass(frozen=True, slots=True)
+class LateNames:
+    """The tables that have names now: their items, their faults, the segments with rows of them.
+
+    `passed`: transactions of which nothing is taken, since the lake had them before. `gaps`: why
+    tables go on waiting although conf defines them.
+    """
+
+    tables: frozenset[TableName] = frozenset()
+    items: tuple[TimelineItem, ...] = ()
+    faults: tuple[Mapping[str, Any], ...] = ()
+    places: frozenset[Mark] = frozenset()
+    passed: tuple[int, ...] = ()
+    gaps: tuple[str, ...] = ()
+
+
+def unnamed(items: Iterable[TimelineItem]) -> set[TableName]:
+    """Tables that gold never had, and of which a TABLE_MAP could not be named.
+
+    One that has had names since then is still held there, unless it has begun anew.
+    """
+    seen: dict[TableName, list[TimelineItem]] = {}
+    for item in items:
+        seen.setdefault(item.name, []).append(item)
+    return {name for name, known in seen.items() if _is_unnamed(known)}
+
+
+def _is_unnamed(items: Sequence[TimelineItem]) -> bool:
+    at = next((n for n, i in enumerate(items) if i.definition and not i.definition.named), None)
+    return at is not None and (
+        all(item.kind in _BEFORE_GOLD for item in items[:at])
+        and not any(item.kind in _BEGIN_ANEW for item in items[at:])
+    )
+
+
+def late_names(
+    spark: Spark,
+    settings: Settings,
+    items: Sequence[TimelineItem],
+    options: CatalogOptions,
+    end: Mark,
+    progress: Progress,
+) -> LateNames:
+    """What definitions of conf, or of servers, make of tables that wait for them, up to `end`."""
+    waiting, lake = unnamed(items), settings.layout
+    told_by_servers = kept(lake, settings.source) if waiting else []
+    if not waiting or (settings.definitions is None and not told_by_servers):
+        return LateNames()
+    refs = segments.between(spark, lake, settings.source, _LOG_START, end)
+    known = read_files(spark, lake, settings.source)
+    files = {row.file: row.ordinal for row in reversed(known)}
+    gone = _removed(known, refs, end)
+    first = (refs[0].ordinal, refs[0].start_pos) if gone is None else (gone.ordinal + 1, 0)
+    start = beginning(settings, files, first, end, first=gone is None)
+    reached = Reached(0, end, known, all_of_bronze=False)
+    readings = locate(told_by_servers, reached, first, settings.given_up)
+    if gone is not None and start is None and not readings.located:
+        return LateNames(gaps=(_too_early(gone, waiting),))
+    since = start.lsn if start is not None and gone is not None else 0
+    options = replace(options, wanted=lambda schema, table: TableName(schema, table) in waiting)
+    past = [item for item in items if item.name in waiting]
+    rewound = [TimelineItem(*_LOG_START, n.schema, n.table, "rewound") for n in sorted(waiting)]
+    passed = _seen_before(spark, lake, settings.source)
+    read = find(spark, settings, refs, progress)
+    new = [row for row in read if row["lsn"] not in passed]
+    rows = list(_of((r for r in new if r["lsn"] is None or r["lsn"] >= since), waiting))
+    timeline = Timeline([*past, *rewound], options)
+    told_by_them = beginnings(readings, timeline, first, new)
+    found = in_log_order(rows, timeline, [*filter(None, [start]), *told_by_them])
+    named = frozenset(item.name for item in found.items if item.kind in _BEGINS)
+    return LateNames(
+        named,
+        tuple(item for item in (*rewound, *found.items) if item.name in named),
+        tuple(f for f in found.faults if set(f["tables"] or ()) & {str(name) for name in named}),
+        frozenset(_places(_of(rows, named), refs)),
+        tuple(sorted(passed)),
+    )
+
+
+def _removed(known: Iterable[FileRow], refs: Iterable[SegmentRef], end: Mark) -> FileRow | None:
+    """The last file up to there that maintenance has removed, if it has removed any."""
+    there = {ref.ordinal for ref in refs}
+    gone = [row for row in known if row.ingested_upto and row.ordinal not in there]
+    return max(
+        (row for row in gone if row.ordinal < end[0]), key=lambda row: row.ordinal, default=None
+    )
+
+
+def _too_early(gone: FileRow, waiting: Iterable[TableName]) -> str:
+    return (
+        f"{', '.join(sorted(map(str, waiting)))} cannot be taken up: the log up to {gone.file} was"
+        " removed from bronze by binlake maintain, and definitions in conf say what tables were"
+        " before that. Give a dump with a place in the log (--source-data=2) behind it."
+    )
+
+
+def _seen_before(spark: Spark, lake: Lake, source: str) -> set[int]:
+    where = equal("source", source) & equal("seen_before", True)
+    rows = tables_of(spark, lake).read(transactions_table(lake), where, ["__lsn"])
+    return set(rows.column("__lsn").to_pylist())
+
+
+def _of(rows: Iterable[Found], names: Collection[TableName]) -> Iterator[Found]:
+    """Without what TABLE_MAPs of other tables show."""
+    for row in rows:
+        if row["kind"] == "definition":
+            shown = json.loads(row["content"])
+            if TableName(shown["schema"], shown["table"]) not in names:
+                continue
+        yield row
+
+
+def _places(rows: Iterable[Found], refs: Sequence[SegmentRef]) -> Iterator[Mark]:
+    """Where the segments begin that TABLE_MAPs are in."""
+    shown = {(row["ordinal"], row["pos"]) for row in rows if row["kind"] == "definition"}
+    for ref in refs:
+        if any(o == ref.ordinal and ref.start_pos <= pos < ref.end_pos for o, pos in shown):
+            yield ref.ordinal, ref.start_pos

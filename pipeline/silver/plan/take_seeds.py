@@ -1,0 +1,259 @@
+"""Taking seeds: which of the lake's seeds a batch of silver puts into the timeline, and which wait.
+
+A seed is taken by the first batch that ends behind its last place, so that all is in silver that
+the log says of its rows. Its item stands at the end of that batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from decoder import TableDefinition
+from pipeline.bronze.executed_gtids import log_base
+from pipeline.bronze.files import FileRow
+from pipeline.catalog import TableName, Timeline
+from pipeline.catalog.alter.items import SeededFrom, TimelineItem, in_force
+from pipeline.catalog.ddl.ddl import Session, effects
+from pipeline.catalog.ddl.effects import CreateTable
+from pipeline.catalog.timeline.logged import LoggedStatement
+from pipeline.catalog.timeline.seeded import NotSeededError, UntoldTypesError
+from pipeline.settings import Settings
+from pipeline.silver.decode.decode import OFFSET_BITS
+from pipeline.silver.decode.segments import Mark, log_number
+from pipeline.silver.plan.seeds import LogPlace, Seed, newest, refuse_seed
+from pipeline.source import GtidSet
+from pipeline.source.server.log_place import BEGINNING
+from pipeline.source.server.version import server_number
+
+NEEDLESS = "the table has begun anew, empty, since it was read: the log tells all of it"
+AGAIN = "Seed it again: binlake seed --table {name}."
+_FROM_FILES_BEGINNING = (
+    " (without GTIDs, a seed counts from the beginning of the file of the log that it was begun in;"
+    " with --consistent, from where it was read)"
+)
+
+
+class Placed(Protocol):
+    """What was read from a server between two places of its log (see `Seed`)."""
+
+    @property
+    def first(self) -> LogPlace:
+        """Before anything was read."""
+
+    @property
+    def last(self) -> LogPlace:
+        """After all was read."""
+
+    @property
+    def server_id(self) -> int | None:
+        """Of the server; None where that is not told."""
+
+    @property
+    def at(self) -> int | None:
+        """When the first place was the log's end, by the server's clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Where silver is behind a batch: its last transaction, its mark, and the files that it knows.
+
+    `all_of_bronze`: it has come to the end of what bronze has. `removed`: the LSN before which
+    maintenance has removed changes.
+    """
+
+    cut_lsn: int
+    end: Mark
+    files: Sequence[FileRow]
+    all_of_bronze: bool
+    removed: int = 0
+
+    def first_file(self, seed: Placed) -> FileRow | None:
+        """The file that the first place of a seed (or reading) is in, if the lake has it: names may
+        come again, after RESET or of another server. Raises NotSeededError where nothing tells
+        which it is."""
+        named = [row for row in self.files if row.file == seed.first[0]]
+        if seed.server_id is None or seed.at is None:
+            if len(named) > 1:
+                file = seed.first[0]
+                raise NotSeededError(f"the lake has several files {file}, and it tells of none")
+            return named[0] if named else None
+        at, server = seed.at, seed.server_id
+        own = [row for row in named if row.server_id == server and row.begun <= at]
+        return own[-1] if own else None
+
+    def last_file(self, seed: Placed, first: FileRow) -> FileRow | None:
+        """The same of its last place: a file of the same log, that may have begun while the seed
+        was read. One of a log that was begun anew since (RESET) has other changes."""
+        return next(
+            (
+                row
+                for row in self.files
+                if row.file == seed.last[0]
+                and row.ordinal >= first.ordinal
+                and log_base(row) == log_base(first)
+            ),
+            None,
+        )
+
+    def goes_on_elsewhere(self, first: FileRow) -> bool:
+        """Whether its server has written another log behind that file: what was left of the first
+        one will not come."""
+        return any(
+            row.ordinal > first.ordinal
+            and row.server_id == first.server_id
+            and log_base(row) != log_base(first)
+            for row in self.files
+        )
+
+    def is_behind(self, row: FileRow, place: LogPlace) -> bool:
+        """Whether every transaction before the place is in silver."""
+        return (row.ordinal, place[1]) <= self.end or (
+            self.all_of_bronze and row.ingested_upto >= place[1]
+        )
+
+    def is_before_all(self, place: LogPlace) -> bool:
+        """Whether the lake has no such file, and later ones only."""
+        number = log_number(place[0])
+        return bool(self.files) and all(log_number(row.file) > number for row in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Items for the seeds that are taken, and sentences: `faults` about those that are refused,
+    `notes` about those that wait or are not needed."""
+
+    items: tuple[TimelineItem, ...] = ()
+    notes: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
+
+
+def waiting(settings: Settings, items: Iterable[TimelineItem]) -> list[Seed]:
+    """The seeds of replicated tables that the timeline does not have yet.
+
+    Raises SeedUnreadableError.
+    """
+    taken = {item.seed.id for item in items if item.seed}
+    found = newest(settings.layout, settings.source, taken)
+    return [seed for seed in found if settings.wanted(seed.schema, seed.table)]
+
+
+def definitions(seeds: Iterable[Seed]) -> dict[TableName, TableDefinition]:
+    """What the tables of seeds are by their CREATE TABLE."""
+    found: dict[TableName, TableDefinition] = {}
+    for seed in seeds:
+        number, mariadb = server_number(seed.server)
+        session = Session(seed.schema, seed.sql_mode, number, mariadb=mariadb)
+        for effect in effects(seed.query, session):
+            if isinstance(effect, CreateTable):
+                found[seed.name] = effect.definition
+    return found
+
+
+def take(
+    settings: Settings,
+    seeds: Iterable[Seed],
+    timeline: Timeline,
+    past: Sequence[TimelineItem],
+    reached: Reached,
+) -> Taken:
+    """The items of the seeds that silver is behind; `past`: the timeline before the batch."""
+    items: list[TimelineItem] = []
+    notes: list[str] = []
+    faults: list[str] = []
+    known = sorted(in_force([*past, *timeline.new]), key=lambda item: item.position)
+    for seed in seeds:
+        try:
+            item = _taken(settings, seed, timeline, known, reached)
+        except UntoldTypesError as error:
+            notes.append(f"The seed of {seed.name} waits: {error}.")
+        except NotSeededError as error:
+            reason = f"{error}{_FROM_FILES_BEGINNING if _is_unsettled(seed) else ''}"
+            faults.append(not_taken(seed.name, reason))
+            refuse_seed(settings.layout, settings.source, seed.id, reason)
+        except _WaitsError as error:
+            notes.append(f"The seed of {seed.name} waits: {error}.")
+        else:
+            if item is None:
+                refuse_seed(settings.layout, settings.source, seed.id, NEEDLESS)
+                notes.append(f"The seed of {seed.name} is not needed: {NEEDLESS}.")
+            items += [item] if item else []
+    return Taken(tuple(items), tuple(notes), tuple(faults))
+
+
+def not_taken(name: TableName, reason: str) -> str:
+    """The sentence about a seed that was refused for a reason."""
+    return f"The seed of {name} is not taken: {reason}. {AGAIN.format(name=name)}"
+
+
+def _is_unsettled(seed: Seed) -> bool:
+    """Whether the first place is only the beginning of a file (see
+    `pipeline.source.server.log_place`)."""
+    return not seed.exact and not seed.gtids and seed.first[1] == BEGINNING
+
+
+class _WaitsError(ValueError):
+    """A seed may be taken later; says why as a clause."""
+
+
+def _taken(
+    settings: Settings,
+    seed: Seed,
+    timeline: Timeline,
+    items: Sequence[TimelineItem],
+    reached: Reached,
+) -> TimelineItem | None:
+    lsn = _begun(settings, seed, reached) - 1
+    number, mariadb = server_number(seed.server)
+    at = LoggedStatement(
+        reached.cut_lsn,
+        0,
+        seed.query,
+        seed.schema,
+        sql_mode=seed.sql_mode,
+        server_version=number,
+        mariadb=mariadb,
+    )
+    told = settings.foreign_keys_logged is True or seed.cascades_logged
+    quiet = seed.exact and lsn >= reached.cut_lsn
+    rows = SeededFrom(seed.id, lsn, seed.exact)
+    return timeline.seed(at, rows, items, all_logged=told or quiet)
+
+
+def _begun(settings: Settings, seed: Seed, reached: Reached) -> int:
+    """The LSN of the seed's first place. Raises NotSeededError, _WaitsError."""
+    made = settings.decoding["types"]
+    if seed.types is not None and dict(seed.types) != made:
+        raise NotSeededError(f"its values were read with types {dict(seed.types)}, not {made}")
+    if reached.is_before_all(seed.first):
+        raise NotSeededError(f"the lake has not got {seed.first[0]}, where it was begun")
+    first = reached.first_file(seed)
+    last = reached.last_file(seed, first) if first else None
+    if first and last is None and reached.goes_on_elsewhere(first):
+        raise NotSeededError(f"the log was begun anew, and the lake has not got {seed.last[0]}")
+    if first is None or last is None or not reached.is_behind(last, seed.last):
+        of = "" if seed.server_id is None else f" of the server with server_id {seed.server_id}"
+        raise _WaitsError(f"the lake has not come to {seed.last[0]}:{seed.last[1]}{of}")
+    if not reached.cut_lsn:
+        raise _WaitsError("the lake has no transaction yet")
+    lsn = first.ordinal << OFFSET_BITS | seed.first[1]
+    if lsn < reached.removed:
+        raise NotSeededError("changes behind it were removed from silver by binlake maintain")
+    _require_all_executed(seed, [row for row in reached.files if row.ordinal < first.ordinal])
+    return lsn
+
+
+def _require_all_executed(seed: Seed, before: Iterable[FileRow]) -> None:
+    """NotSeededError where transactions of before its place in the lake are not in the seed: of a
+    server that lagged behind the one whose log came first."""
+    if not seed.gtids:
+        return
+    executed = GtidSet.of(seed.gtids)
+    lacking = GtidSet.of(*(row.gtids for row in before)) - executed
+    if lacking:
+        raise NotSeededError(f"its server had not executed {_cut(str(lacking))} yet")
+
+
+def _cut(text: str, longest: int = 200) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}…"

@@ -1,0 +1,134 @@
+"""One batch of silver into its tables: what tasks have written is committed, a step for a table."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from decoder.errors import UnsupportedError
+from pipeline.lake.delta_log.table import LakeTable, Step
+from pipeline.lake.files.data_files import row_groups
+from pipeline.lake.files.target_writer import Destination
+from pipeline.lake.starting import Spark
+from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.tables.tables import Tables
+from pipeline.observe.progress import Task
+from pipeline.settings import Settings
+from pipeline.silver.decode.decode import (
+    FAULTS,
+    STAGED_FAULTS,
+    STATEMENTS,
+    TRANSACTIONS,
+    table_target,
+)
+from pipeline.silver.decode.decoding import Decoded
+from pipeline.silver.decode.silver_tables import (
+    changes_app,
+    changes_table,
+    committer,
+    statements_table,
+    transactions_table,
+)
+from pipeline.silver.plan.batch_plan import PlannedTable, SilverPlan, by_table_id
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A table that a batch may add to: who commits it, as which app, from where."""
+
+    tables: Tables
+    app: str
+    destination: Destination
+
+
+def targets_of(
+    spark: Spark, settings: Settings, plan: SilverPlan, batch: int, scratch: str
+) -> Mapping[str, Target]:
+    """The tables of a plan, by target. Files that Spark appends are written to the batch's
+    `scratch` folder, which a later run clears if this one dies.
+
+    A table with a column that cannot be decoded has none: all of its changes are faults.
+    """
+    lake, source = settings.layout, settings.source
+    tables = tables_of(spark, lake)
+    placed = {"source": source, "batch": batch}
+
+    def target(app: str, table: LakeTable, constants: Mapping[str, object]) -> Target:
+        by = committer(spark, tables, table)
+        own = by.folder(table)
+        folder = own if own == table.reference else f"{scratch}/{uuid.uuid4().hex}"
+        return Target(by, app, Destination(folder, table, constants))
+
+    found = {
+        TRANSACTIONS: target(f"silver/{source}/{TRANSACTIONS}", transactions_table(lake), placed),
+        STATEMENTS: target(f"silver/{source}/{STATEMENTS}", statements_table(lake), placed),
+    }
+    for table_id, planned in by_table_id(plan.tables).items():
+        definition, version = planned.definition, planned.version
+        app = changes_app(source, definition.schema, definition.table, version)
+        try:
+            table = changes_table(lake, definition, version, settings.type_options)
+        except UnsupportedError:
+            continue
+        found[table_target(table_id)] = target(app, table, {})
+    return found
+
+
+def destinations(targets: Mapping[str, Target], scratch: str) -> Mapping[str, Destination]:
+    """Where tasks write; faults are `scratch`: the whole batch tells which tables they hold."""
+    faults = Destination(scratch, LakeTable(scratch, STAGED_FAULTS))
+    return {name: target.destination for name, target in targets.items()} | {FAULTS: faults}
+
+
+def commit(
+    decoded: Decoded, targets: Mapping[str, Target], settings: Settings, batch: int, task: Task
+) -> None:
+    """Add to every table what there is for it."""
+    names = [name for name in targets if decoded.has(name)]
+
+    def add(name: str) -> None:
+        target = targets[name]
+        step = Step(target.app, batch)
+        table = target.destination.table
+        target.tables.add(table, decoded.files(name), decoded.rest(name), step)
+        task.advance()
+
+    with ThreadPoolExecutor(settings.parallel_tables) as pool:
+        # list() so that the first error of any of them is raised
+        list(pool.map(add, names))
+
+
+def touched(plan: SilverPlan, counts: Mapping[str, int]) -> dict[int, PlannedTable]:
+    """The tables that a batch brought changes of, by their number in the plan."""
+    return {
+        table_id: table
+        for table_id, table in by_table_id(plan.tables).items()
+        if counts.get(table_target(table_id))
+    }
+
+
+def rows_by_table(plan: SilverPlan, counts: Mapping[str, int]) -> dict[str, int]:
+    """How many changes there are of each, by `schema.table`."""
+    rows: dict[str, int] = {}
+    for table_id, table in touched(plan, counts).items():
+        name = str(table.definition)
+        rows[name] = rows.get(name, 0) + counts[table_target(table_id)]
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedFaults:
+    """The faults that tasks have found, some at a time."""
+
+    decoded: Decoded
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        for file in self.decoded.files(FAULTS):
+            yield from row_groups(file)
+        rest = self.decoded.rest(FAULTS)
+        if rest is not None:
+            yield rest

@@ -1,0 +1,167 @@
+"""In a catalog: a view of each table's changes, over all its definitions.
+
+Silver keeps the changes under each definition in a table of their own, `changes__…__v<N>`, so that
+a row is always read as it was written. The view `changes__…` puts them together for people: columns
+of the newest definition first, then those that were dropped; NULL where a definition has not got a
+column. A column that changed its type has the one that holds both, or else text. It is remade when
+a definition gets its first changes; nothing of Binlake's reads it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import reduce
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession, types as st
+
+from decoder.model import schemas
+from pipeline.catalog import TableName
+from pipeline.lake import Lake, delta
+from pipeline.lake.sql_text import quoted
+from pipeline.lake.starting import Spark, started
+
+IMAGES = ("before", "after")
+VERSION = "__version"
+"""The definition that a change was logged under."""
+_TOLD = "definitions "
+"""A view's comment: this, and the versions that it has."""
+_INTEGERS = (st.ByteType, st.ShortType, st.IntegerType, st.LongType)
+_DIGITS = (3, 5, 10, 19)
+
+
+def write_views(spark: Spark, lake: Lake, touched: Iterable[tuple[TableName, int]]) -> list[str]:
+    """Make or remake the views of tables that a batch brought changes of, under these versions.
+
+    Gives sentences about those that could not be made: a catalog may have no views.
+    """
+    versions: dict[TableName, set[int]] = {}
+    for name, version in touched:
+        versions.setdefault(name, set()).add(version)
+    told = (_write(spark, lake, name, found) for name, found in versions.items())
+    return [sentence for sentence in told if sentence]
+
+
+def drop_view(spark: Spark, lake: Lake, schema: str, table: str) -> None:
+    """Remove a table's view, which comes again with changes, maybe of other types."""
+    if view := lake.all_changes(schema, table):
+        try:
+            started(spark).sql(f"DROP VIEW IF EXISTS {view}")
+        except PySparkException:
+            return  # it has none, since the catalog has no views
+
+
+def _parts(name: TableName) -> tuple[str, str]:
+    return name.schema, name.table
+
+
+def _write(spark: Spark, lake: Lake, name: TableName, versions: set[int]) -> str | None:
+    view = lake.all_changes(name.schema, name.table)
+    if view is None:
+        return None
+    try:
+        session = started(spark)
+        there = _versions(session, view)
+        if there.issuperset(versions):
+            return None
+        # A definition that no row was written under has no table.
+        places = {v: lake.changes(*_parts(name), v) for v in range(1, max(versions | there) + 1)}
+        found = {
+            v: schema
+            for v, t in places.items()
+            # A full refresh has left tables without their images' columns until rows come again.
+            if delta.exists(session, t)
+            and "after" in (schema := delta.read(session, t).schema).names
+        }
+        session.sql(statement(view, places, found))
+    except PySparkException as error:
+        reason = str(error).partition("\n")[0]
+        return f"{name}: no view of its changes under all definitions: {reason}"
+    return None
+
+
+def _versions(spark: SparkSession, view: str) -> set[int]:
+    """The versions that the view has; none where there is no view."""
+    if not spark.catalog.tableExists(view):
+        return set()
+    comment = spark.catalog.getTable(view).description or ""
+    return {int(number) for number in re.findall(r"\d+", comment.removeprefix(_TOLD))}
+
+
+def statement(view: str, tables: Mapping[int, str], versions: Mapping[int, st.StructType]) -> str:
+    """The CREATE VIEW over the tables of these versions, whose schemas are given."""
+    columns = _columns([_image(schema) for _, schema in sorted(versions.items(), reverse=True)])
+    parts = [
+        f"SELECT {', '.join(_selected(version, _image(schema), columns))} FROM {tables[version]}"
+        for version, schema in versions.items()
+    ]
+    comment = _TOLD + ", ".join(map(str, versions))
+    return f"CREATE OR REPLACE VIEW {view} COMMENT '{comment}' AS {' UNION ALL '.join(parts)}"
+
+
+def _image(schema: st.StructType) -> st.StructType:
+    """The table's columns."""
+    image = schema["after"].dataType
+    assert isinstance(image, st.StructType)
+    return image
+
+
+def _columns(images: Iterable[st.StructType]) -> dict[str, st.DataType]:
+    """All columns, those of the first image first, each with a type that holds all its values.
+
+    Names have the capitals of the first image that has them: to Spark, these make no difference.
+    """
+    names: dict[str, str] = {}
+    found: dict[str, list[st.DataType]] = {}
+    for image in images:
+        for field in image.fields:
+            name = names.setdefault(field.name.lower(), field.name)
+            found.setdefault(name, []).append(field.dataType)
+    return {name: reduce(wider, kinds) for name, kinds in found.items()}
+
+
+def wider(one: st.DataType, other: st.DataType) -> st.DataType:
+    """A type that holds all values of both: integers and decimals grow, others become text."""
+    if one == other:
+        return one
+    here, there = _digits(one), _digits(other)
+    if here is None or there is None:
+        return st.StringType()
+    if isinstance(one, _INTEGERS) and isinstance(other, _INTEGERS):
+        return max(one, other, key=lambda kind: _INTEGERS.index(type(kind)))
+    whole, scale = max(here[0], there[0]), max(here[1], there[1])
+    fits = whole + scale <= st.DecimalType(38).precision
+    return st.DecimalType(whole + scale, scale) if fits else st.StringType()
+
+
+def _digits(kind: st.DataType) -> tuple[int, int] | None:
+    """How many digits a number has before and behind its point at most."""
+    if isinstance(kind, st.DecimalType):
+        return kind.precision - kind.scale, kind.scale
+    if isinstance(kind, _INTEGERS):
+        return _DIGITS[_INTEGERS.index(type(kind))], 0
+    return None
+
+
+def _selected(
+    version: int, image: st.StructType, columns: Mapping[str, st.DataType]
+) -> Iterable[str]:
+    own = {field.name.lower(): field.dataType for field in image.fields}
+    yield from (quoted(field.name) for field in schemas.CHANGE_FIELDS)
+    yield f"{version} AS {quoted(VERSION)}"
+    for side in IMAGES:
+        values = ", ".join(
+            f"{_value(side, name, own.get(name.lower()), kind)} AS {quoted(name)}"
+            for name, kind in columns.items()
+        )
+        yield f"CASE WHEN {side} IS NOT NULL THEN struct({values}) END AS {side}"
+
+
+def _value(side: str, name: str, own: st.DataType | None, kind: st.DataType) -> str:
+    if own is None:
+        return f"CAST(NULL AS {kind.simpleString()})"
+    value = f"{side}.{quoted(name)}"
+    if own == kind:
+        return value
+    return f"hex({value})" if own == st.BinaryType() else f"CAST({value} AS {kind.simpleString()})"

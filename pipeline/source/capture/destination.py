@@ -1,0 +1,27 @@
+"""Where a capture lands, as its settings say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pipeline.errors import SettingsError
+from pipeline.lake.locks.lock import local_path
+from pipeline.settings.capture import CaptureSettings
+from pipeline.source.capture.object_store import Published
+
+
+def place_of(settings: CaptureSettings) -> tuple[Path, Published | None]:
+    """The local folder that is landed in, and the store that gets what is in it.
+
+    Raises SettingsError where there is no such folder.
+    """
+    if not settings.to:
+        remedy = "Give --to, or capture: {to: …} in the file of --conf: a folder, or a URL."
+        raise SettingsError("is not set.", key="capture.to", remedy=remedy)
+    folder = local_path(settings.to)
+    if folder is not None:
+        return Path(folder), None
+    if settings.spool is None:
+        remedy = "Give a local folder: stores cannot append, so files are landed there first."
+        raise SettingsError("is needed for a store.", key="capture.spool", remedy=remedy)
+    return Path(settings.spool), Published(settings.to, settings.publish)

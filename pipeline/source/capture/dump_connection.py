@@ -1,0 +1,237 @@
+"""The connection on which a server sends its log: how it is prepared, asked for, and read.
+
+Preparing is by variables of the session, which the server looks at when the dump begins. Sources:
+MySQL `sql/rpl_binlog_sender.cc`, `Binlog_sender::init`; MariaDB `sql/sql_repl.cc`,
+`init_binlog_sender`; `mysqlbinlog --read-from-remote-server --raw` does the same.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import struct
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from types import MappingProxyType
+from typing import Any, Protocol, cast
+
+import pymysql
+
+from pipeline.source.capture.errors import LostConnectionError
+from pipeline.source.capture.log_position import LogPosition
+from pipeline.source.capture.replica_commands import (
+    BINLOG_DUMP_NON_BLOCK,
+    BINLOG_SEND_ANNOTATE_ROWS,
+    COM_BINLOG_DUMP,
+    COM_BINLOG_DUMP_GTID,
+    COM_REGISTER_SLAVE,
+    LAST_POSITION_OF_DUMP,
+    acknowledgement,
+    binlog_dump,
+    binlog_dump_gtid,
+    register_replica,
+)
+from pipeline.source.capture.server_refusals import explained
+from pipeline.source.capture.source import Identity
+from pipeline.source.capture.state import Replica
+from pipeline.source.server.connection import connect
+from pipeline.source.server.login import Login
+from pipeline.source.server.opening import Stop, cut_off
+
+HEARTBEAT_SECONDS = 5
+"""A server with nothing to send says so that often."""
+SILENT_SECONDS = 6 * HEARTBEAT_SECONDS
+"""A server that is silent for so long is gone."""
+WRITE_SECONDS = 24 * 60 * 60
+"""For so long the server waits for a capture that takes nothing: its disk may be slow."""
+
+BATCH = 1 << 19
+"""So many bytes are taken at a time, if they are there."""
+
+_NANOSECONDS = 1_000_000_000
+_PACKET_HEADER = struct.Struct("<I")
+_SETTINGS: Mapping[bool, tuple[str, ...]] = MappingProxyType(
+    {
+        # Both names of each, since servers know one of them: the old one up to 8.0.25.
+        False: (
+            "@source_binlog_checksum = 'NONE', @master_binlog_checksum = 'NONE'",
+            "@source_heartbeat_period = {heartbeat}, @master_heartbeat_period = {heartbeat}",
+            "@replica_uuid = '{uuid}', @slave_uuid = '{uuid}'",
+            "SESSION net_write_timeout = {patience}",
+        ),
+        True: (
+            "@master_binlog_checksum = 'NONE'",
+            "@master_heartbeat_period = {heartbeat}",
+            # MARIA_SLAVE_CAPABILITY_GTID: no event is replaced or left out.
+            "@mariadb_slave_capability = 4",
+            "SESSION net_write_timeout = {patience}",
+        ),
+    }
+)
+"""By whether it is MariaDB. `NONE` tells that checksums are understood, and that the first
+artificial event, which comes before the layout is known, is to have none; all others have what the
+file has."""
+_WHO = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_id', 'server_uuid')"
+"""MariaDB has no UUID."""
+_SEMI_SYNC = "@rpl_semi_sync_replica = 1, @rpl_semi_sync_slave = 1"
+
+
+class _Socket(Protocol):
+    """What PyMySQL keeps: a socket, or one of ssl."""
+
+    def recv_into(self, buffer: memoryview) -> int: ...
+    def sendall(self, data: bytes) -> None: ...
+    def settimeout(self, value: float | None) -> None: ...
+    def fileno(self) -> int: ...
+
+
+class DumpConnection:
+    """Asks `server`, and no other, for its log from `start` on. `semi_sync`: acknowledgements are
+    sent.
+
+    Raises ServerError where it cannot connect, or the user may not be a replica, and
+    LostConnectionError where the connection is lost, or leads to another server than `server`: one
+    address may lead to several.
+    """
+
+    def __init__(
+        self,
+        login: Login,
+        replica: Replica,
+        start: LogPosition,
+        *,
+        server: Identity,
+        wait: bool,
+        gtids: bool,
+        semi_sync: bool = False,
+        stop: Stop | None = None,
+    ) -> None:
+        self._login = login
+        # As anything: a dump is read past what PyMySQL has in public.
+        self._connection = cast(Any, connect(login, stop=stop))
+        self._semi_sync = semi_sync
+        self._wake, self._woken = socket.socketpair()
+        # Nobody waits for the other here: one wake-up that is still to be seen is enough.
+        self._wake.setblocking(False)
+        self._woken.setblocking(False)
+        self._acknowledged: LogPosition | None = None
+        mariadb = server.version.is_mariadb
+        try:
+            self._require(server)
+            self._prepare(replica, mariadb, semi_sync)
+            flags = BINLOG_SEND_ANNOTATE_ROWS if mariadb else 0
+            self._ask(replica, start, flags if wait else flags | BINLOG_DUMP_NON_BLOCK, gtids=gtids)
+        except (pymysql.MySQLError, OSError) as error:
+            self.close()
+            raise explained(error, login, "COM_REGISTER_SLAVE") from error
+        except LostConnectionError:
+            self.close()
+            raise
+        self._socket: _Socket = self._connection._sock
+        self._socket.settimeout(SILENT_SECONDS)
+
+    def receive_into(self, room: memoryview) -> int:
+        """The next bytes of the dump, at least one.
+
+        Raises LostConnectionError when the server has closed the connection, or is silent for
+        longer than it may.
+        """
+        try:
+            self._wait()
+            count = self._socket.recv_into(room)
+            # TLS gives 16 KiB at a time, which is dear to go through one by one.
+            while 0 < count < min(BATCH, len(room)) and self._has_more():
+                more = self._socket.recv_into(room[count:])
+                if not more:
+                    break
+                count += more
+        except (OSError, ValueError) as error:
+            raise explained(error, self._login, "COM_BINLOG_DUMP") from error
+        if not count:
+            raise LostConnectionError(f"{self._login.address} has closed the connection.")
+        return count
+
+    def acknowledge(self, position: LogPosition) -> None:
+        """Tell a server that waits for it that all before `position` is durable. Any thread."""
+        if not self._semi_sync:
+            return
+        self._acknowledged = position
+        with suppress(OSError):
+            self._wake.send(b"\0")
+
+    def interrupt(self) -> None:
+        """Let whoever is receiving end with an error. Any thread."""
+        cut_off(self._connection)
+
+    def close(self) -> None:
+        """End the connection, without a word: the server is sending."""
+        with suppress(pymysql.MySQLError, OSError):
+            self._connection._force_close()
+        self._wake.close()
+        self._woken.close()
+
+    def _wait(self) -> None:
+        """Until there is something to receive. Acknowledgements are sent here, before that and
+        meanwhile: TLS's sockets are for one thread alone."""
+        self._send_acknowledgement()
+        while not self._has_more():
+            ready, _, _ = select.select([self._socket, self._woken], [], [], SILENT_SECONDS)
+            if not ready:
+                raise TimeoutError(f"it was silent for {SILENT_SECONDS} seconds")
+            self._send_acknowledgement()
+
+    def _has_more(self) -> bool:
+        """Whether something is there already."""
+        pending = getattr(self._socket, "pending", None)
+        if pending is not None and pending():
+            return True
+        return bool(select.select([self._socket], [], [], 0)[0])
+
+    def _send_acknowledgement(self) -> None:
+        """The latest, if there is one that was not sent."""
+        try:
+            self._woken.recv(1 << 16)
+        except BlockingIOError:
+            return
+        position = self._acknowledged
+        if position is None:
+            return
+        content = acknowledgement(position.file, position.position)
+        # The packet's number is 0: an acknowledgement begins a conversation of its own.
+        self._socket.sendall(_PACKET_HEADER.pack(len(content)) + content)
+
+    def _require(self, server: Identity) -> None:
+        with self._connection.cursor() as cursor:
+            cursor.execute(_WHO)
+            found = dict(cursor.fetchall())
+        if (int(found["server_id"]), found.get("server_uuid")) != (server.server_id, server.uuid):
+            raise LostConnectionError(
+                f"{self._login.address} leads to several servers: the one that would send its log"
+                f" is {found.get('server_uuid') or found['server_id']}, and not"
+                f" {server.uuid or server.server_id}, which was asked about it."
+            )
+
+    def _prepare(self, replica: Replica, mariadb: bool, semi_sync: bool) -> None:
+        values = {
+            "heartbeat": HEARTBEAT_SECONDS * _NANOSECONDS,
+            "uuid": replica.uuid,
+            "patience": WRITE_SECONDS,
+        }
+        with self._connection.cursor() as cursor:
+            for setting in _settings(mariadb, semi_sync):
+                cursor.execute(f"SET {setting.format_map(values)}")
+
+    def _ask(self, replica: Replica, start: LogPosition, flags: int, *, gtids: bool) -> None:
+        self._connection._execute_command(COM_REGISTER_SLAVE, register_replica(replica.server_id))
+        self._connection._read_ok_packet()
+        place = (replica.server_id, start.file, start.position, flags)
+        if start.position > LAST_POSITION_OF_DUMP and gtids:
+            self._connection._execute_command(COM_BINLOG_DUMP_GTID, binlog_dump_gtid(*place))
+            return
+        self._connection._execute_command(COM_BINLOG_DUMP, binlog_dump(*place))
+
+
+def _settings(mariadb: bool, semi_sync: bool) -> Iterator[str]:
+    yield from _SETTINGS[mariadb]
+    if semi_sync:
+        yield _SEMI_SYNC

@@ -1,0 +1,198 @@
+"""What a source server says of itself and of its log, on a connection of its own.
+
+Statements: MySQL manual "SHOW BINARY LOGS", "SHOW BINARY LOG STATUS" (from 8.2; SHOW MASTER STATUS
+before, and on MariaDB).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pymysql
+from pymysql.connections import Connection
+
+from decoder.encryption.header import HEADER_LENGTH as ENCRYPTION_HEADER_LENGTH
+from pipeline.source.capture.errors import CaptureError, LostConnectionError, TooFewConnectionsError
+from pipeline.source.capture.log_position import LogPosition
+from pipeline.source.capture.server_refusals import code_of, explained
+from pipeline.source.gtid_set import NO_GTIDS, GtidSet
+from pipeline.source.server.connection import connect
+from pipeline.source.server.login import Login
+from pipeline.source.server.opening import Stop
+from pipeline.source.server.version import ServerVersion
+
+ANSWER_SECONDS = 15
+"""A question takes milliseconds; nothing is landed while it is waited for."""
+_NOT_LOGGING = (1381, 1236)
+_TELLS_PREVIOUS = ("Previous_gtids", "Gtid_list")
+"""As SHOW BINLOG EVENTS names the event: MySQL's, MariaDB's (which has its set in brackets)."""
+_FIRST_EVENTS = 4
+"""Of a log, among which that event is: FORMAT_DESCRIPTION, maybe START_ENCRYPTION, come before."""
+
+
+class NoLogError(CaptureError):
+    """The server writes no binary logs."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """One of the server's logs: its name, and its size in bytes without an encryption header."""
+
+    name: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Which server it is; `uuid` is None on MariaDB, which has none."""
+
+    version: ServerVersion
+    server_id: int
+    uuid: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LogEnd:
+    """Where the server's log ends, the GTIDs of all that it has executed (in text), and what time
+    it was by the server's clock."""
+
+    position: LogPosition
+    gtids: str
+    time: float = 0.0
+
+    def transactions_behind(self, gtid: str | None) -> int | None:
+        """How many there are of that GTID's source behind it; None where GTIDs do not tell."""
+        if gtid is None or not self.gtids:
+            return None
+        source, colon, number = gtid.rpartition(":")
+        executed = GtidSet.of(self.gtids)
+        if colon:
+            intervals = executed.intervals.get(source, ())
+            return sum(max(0, last - max(first - 1, int(number))) for first, last in intervals)
+        domain, _, sequence = map(int, gtid.split("-"))
+        ends = (end for (other, _), end in executed.last.items() if other == domain)
+        return max(0, max(ends, default=0) - sequence)
+
+
+class Source:
+    """A connection to ask with: `with closing(Source(login)) as source`.
+
+    Every question raises LostConnectionError where the connection breaks, AccessDeniedError where
+    the user may not ask it; the one behind it connects anew, and raises what that raises, or
+    LostConnectionError where another server answers.
+    """
+
+    def __init__(self, login: Login, stop: Stop | None = None) -> None:
+        self._login = login
+        self._stop = stop
+        self._connection = self._connected()
+        self.identity = self._identity()
+
+    @property
+    def address(self) -> str:
+        """Where it answers."""
+        return self._login.address
+
+    def logs(self) -> list[LogFile]:
+        """Its binary logs, in order. Raises NoLogError."""
+        logs = []
+        for name, size, *encrypted in self._rows("SHOW BINARY LOGS"):
+            header = ENCRYPTION_HEADER_LENGTH if encrypted and encrypted[0] == "Yes" else 0
+            logs.append(LogFile(name, size - header))
+        return logs
+
+    def end(self) -> LogEnd:
+        """Where its log ends now. Raises NoLogError."""
+        version = self.identity.version
+        rows = self._rows(version.log_status_statement)
+        if not rows:
+            raise self._no_log()
+        file, position, *rest = rows[0]
+        gtids = rest[2] if len(rest) > 2 else ""
+        if version.is_mariadb:
+            gtids = self._rows("SELECT @@global.gtid_binlog_state")[0][0]
+        ((time,),) = self._rows("SELECT UNIX_TIMESTAMP()")
+        return LogEnd(LogPosition(file, position), (gtids or "").replace("\n", ""), float(time))
+
+    def has_gtids(self) -> bool:
+        """Whether COM_BINLOG_DUMP_GTID may be used: MySQL with `gtid_mode=ON`."""
+        rows = self._rows("SHOW GLOBAL VARIABLES LIKE 'gtid_mode'")
+        return bool(rows) and rows[0][1] == "ON"
+
+    def previous_gtids(self, file: str) -> GtidSet | None:
+        """Those of all transactions before one of its logs; None where the log does not tell."""
+        rows = self._rows(f"SHOW BINLOG EVENTS IN '{file}' LIMIT {_FIRST_EVENTS}")
+        for _, _, kind, _, _, told in rows:
+            if kind in _TELLS_PREVIOUS:
+                return GtidSet.of(told.strip("[]"))
+        return None
+
+    def logs_what_it_replicates(self) -> bool:
+        """Whether what it gets from another server is in its binary logs too."""
+        rows = self._rows("SHOW GLOBAL VARIABLES LIKE 'log%updates'")
+        names = ("log_replica_updates", "log_slave_updates")
+        return any(name in names and value == "ON" for name, value in rows)
+
+    def replicated_gtids(self) -> GtidSet:
+        """The last of every domain that it has from another server, which on MariaDB may be in no
+        log of it: it was set up from a copy, or does not log what it replicates. Of MySQL all is in
+        the GTIDs of `end`."""
+        if not self.identity.version.is_mariadb:
+            return NO_GTIDS
+        ((position,),) = self._rows("SELECT @@global.gtid_slave_pos")
+        return GtidSet.of(position)
+
+    def is_replica(self) -> bool:
+        """Whether it follows another server, or would if it were told to start."""
+        return bool(self._rows(self.identity.version.replica_status_statement))
+
+    def is_semi_sync(self) -> bool:
+        """Whether the server waits for replicas to acknowledge what they get."""
+        rows = self._rows("SHOW GLOBAL VARIABLES LIKE 'rpl_semi_sync_%enabled'")
+        sources = ("rpl_semi_sync_source_enabled", "rpl_semi_sync_master_enabled")
+        return any(name in sources and value == "ON" for name, value in rows)
+
+    def require_another_connection(self) -> None:
+        """Raise TooFewConnectionsError where the user may have no second one, ever."""
+        ((most,),) = self._rows("SELECT @@max_user_connections")
+        if most == 1:
+            raise TooFewConnectionsError(address=self._login.address, user=self._login.user)
+
+    def close(self) -> None:
+        """End the connection."""
+        if self._connection.open:
+            self._connection.close()
+
+    def _identity(self) -> Identity:
+        ((text, server_id),) = self._rows("SELECT VERSION(), @@global.server_id")
+        rows = self._rows("SHOW GLOBAL VARIABLES LIKE 'server_uuid'")
+        return Identity(ServerVersion.read(text), server_id, rows[0][1] if rows else None)
+
+    def _rows(self, statement: str) -> list[tuple[Any, ...]]:
+        if not self._connection.open:
+            self._connect_anew()
+        try:
+            with self._connection.cursor() as cursor:
+                cursor.execute(statement)
+                return list(cursor.fetchall())
+        except pymysql.MySQLError as error:
+            if code_of(error) in _NOT_LOGGING:
+                raise self._no_log() from error
+            raise explained(error, self._login, statement) from error
+
+    def _connected(self) -> Connection[Any]:
+        return connect(self._login, stop=self._stop, read_timeout=ANSWER_SECONDS)
+
+    def _connect_anew(self) -> None:
+        self._connection = self._connected()
+        known, found = self.identity, self._identity()
+        if (known.uuid, known.server_id) != (found.uuid, found.server_id):
+            self.close()
+            raise LostConnectionError(f"another server answers at {self._login.address} now.")
+
+    def _no_log(self) -> NoLogError:
+        return NoLogError(
+            f"{self._login.address} writes no binary logs.",
+            remedy="Start it with log_bin (MySQL 8 and newer log unless skip-log-bin is set).",
+        )

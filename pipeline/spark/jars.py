@@ -1,0 +1,151 @@
+"""Jars of Delta and of MariaDB's connector: fetched once through Spark's own resolver, then taken
+from the cache folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+from pipeline.errors import MissingRequirementError
+from pipeline.spark.cache import cache_folder
+
+BUNDLED = (
+    "com.fasterxml.jackson.core:jackson-annotations",
+    "com.fasterxml.jackson.core:jackson-core",
+    "com.fasterxml.jackson.core:jackson-databind",
+    "com.fasterxml.jackson.datatype:jackson-datatype-jdk8",
+    "com.google.code.findbugs:jsr305",
+    "commons-logging:commons-logging",
+    "javax.annotation:javax.annotation-api",
+    "org.apache.hadoop:hadoop-client-api",
+    "org.apache.hadoop:hadoop-client-runtime",
+    "org.apache.logging.log4j:log4j-api",
+    "org.apache.logging.log4j:log4j-core",
+    "org.apache.logging.log4j:log4j-slf4j2-impl",
+    "org.apache.parquet:parquet-hadoop",
+    "org.locationtech.jts:jts-core",
+    "org.roaringbitmap:RoaringBitmap",
+    "org.slf4j:slf4j-api",
+)
+"""What Delta depends on and Spark has already: 75 MB and three quarters of the time not spent."""
+
+CONNECTOR = "org.mariadb.jdbc:mariadb-java-client:3.5.6"
+"""The Maven coordinates of what `binlake seed` reads servers with, MySQL's too. What it depends on
+is for clouds' own logins."""
+BESIDE_CONNECTOR = (
+    "com.github.waffle:waffle-jna",
+    "net.java.dev.jna:jna",
+    "net.java.dev.jna:jna-platform",
+    "org.slf4j:slf4j-api",
+    "org.slf4j:jcl-over-slf4j",
+    "com.github.ben-manes.caffeine:caffeine",
+)
+
+RESOLVER_SETTINGS = ("spark.jars.ivySettings", "spark.jars.repositories")
+"""Settings of the user's that say where jars come from."""
+
+
+def delta_package() -> str:
+    """The Maven coordinates of Delta for the installed pyspark and delta-spark."""
+    spark = ".".join(version("pyspark").split(".")[:2])
+    return f"io.delta:delta-spark_{spark}_2.13:{version('delta-spark')}"
+
+
+def delta_jars(java_home: Path, conf: Mapping[str, str]) -> list[Path]:
+    """Delta's jars; the first call on a machine fetches them, which takes some seconds.
+
+    Raises MissingRequirementError with the resolver's own words if they cannot be fetched.
+    """
+    return _jars(delta_package(), BUNDLED, java_home, conf)
+
+
+def connector_jars(java_home: Path, conf: Mapping[str, str]) -> list[Path]:
+    """The same of MariaDB's connector."""
+    return _jars(CONNECTOR, BESIDE_CONNECTOR, java_home, conf)
+
+
+def _jars(
+    package: str, without: Sequence[str], java_home: Path, conf: Mapping[str, str]
+) -> list[Path]:
+    folder = cache_folder("jars") / package.replace(":", "_")
+    if not folder.is_dir():
+        _fetch(package, without, folder, java_home, conf)
+    return sorted(folder.glob("*.jar"))
+
+
+def _fetch(
+    package: str, without: Sequence[str], folder: Path, java_home: Path, conf: Mapping[str, str]
+) -> None:
+    """Resolve into a folder of our own, and rename: nobody ever sees half of the jars."""
+    print(f"Fetching jars once ({package}) …", file=sys.stderr, flush=True)
+    with tempfile.TemporaryDirectory(prefix="ivy.", dir=folder.parent) as scratch:
+        told = _resolve(package, without, Path(scratch), java_home, conf)
+        fetched = Path(scratch) / "jars"
+        if told.returncode != 0 or not any(fetched.glob("*.jar")):
+            raise MissingRequirementError(
+                f"Jars ({package}) could not be fetched: {_problem(told)}",
+                remedy=_remedy(told.stderr),
+            )
+        try:
+            fetched.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # otherwise another process was quicker, with the same jars
+                raise
+
+
+def _resolve(
+    package: str, without: Sequence[str], ivy: Path, java_home: Path, conf: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """Run spark-submit on a program that does nothing: resolving its packages is all it does."""
+    program = ivy / "nothing.py"
+    program.touch()
+    settings = {
+        "spark.jars.ivy": str(ivy),
+        **{key: conf[key] for key in RESOLVER_SETTINGS if key in conf},
+    }
+    spark = spark_home()
+    command = [
+        str(spark / "bin" / "spark-submit"),
+        *("--master", "local[1]"),
+        *(part for key, value in settings.items() for part in ("--conf", f"{key}={value}")),
+        *("--packages", package, "--exclude-packages", ",".join(without)),
+        str(program),
+    ]
+    environment = {
+        **os.environ,
+        "JAVA_HOME": str(java_home),
+        "SPARK_HOME": str(spark),
+        "PYSPARK_PYTHON": sys.executable,
+    }
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+def spark_home() -> Path:
+    """The Spark inside the installed pyspark."""
+    spec = find_spec("pyspark")
+    if spec is None or spec.origin is None or shutil.which("sh") is None:
+        raise MissingRequirementError("pyspark is not installed.", remedy="pip install pyspark")
+    return Path(spec.origin).parent
+
+
+def _remedy(told: str) -> str:
+    if "PKIX" in told or "SSLHandshake" in told:
+        return (
+            "Java does not trust the certificate of the repository, or of a proxy before it: point"
+            " it to a trust store that does, with JAVA_TOOL_OPTIONS=-Djavax.net.ssl.trustStore=…,"
+            " or set JAVA_HOME to a JDK that uses this machine's."
+        )
+    return "Check the network, or set spark.jars.ivySettings in spark.conf."
+
+
+def _problem(told: subprocess.CompletedProcess[str]) -> str:
+    lines = [line.strip() for line in told.stderr.splitlines()]
+    telling = [line for line in lines if "unresolved dependency" in line or "Exception" in line]
+    return (telling or lines or ["no reason given"])[0]

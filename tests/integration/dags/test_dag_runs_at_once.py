@@ -1,0 +1,63 @@
+"""Runs of a source's DAGs that are asked for at once, by Airflow's scheduler, with its pool.
+
+A stand-in for Binlake writes down when each command began and ended.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.dags.standalone_airflow import StandaloneAirflow
+from tests.support.spark.spark_cluster import until
+
+PROGRAM = """#!/bin/sh
+echo "begin $1" >> {folder}/called
+while ! test -e {folder}/all_asked_for; do sleep 0.1; done
+echo "end $1" >> {folder}/called
+"""
+PATIENCE = 8.0
+"""Seconds in which Airflow would begin what nothing keeps from it: it looks each second."""
+POOL = {"slots": 1, "description": "", "include_deferred": True}
+LAYERS = ["ingest", "decode", "apply", "maintain", "status"]
+
+
+@pytest.mark.long
+def test_runs_at_once_wait_for_each_other_and_double_nothing(tmp_path: Path) -> None:
+    airflow = StandaloneAirflow(tmp_path / "airflow")
+    program = tmp_path / "binlake-task"
+    program.write_text(PROGRAM.format(folder=tmp_path))
+    program.chmod(0o755)
+    options = {"command": str(program), "schedule": None, "retries": 0}
+    settings = {"source": "twice", "lake": "/nowhere", "airflow": options}
+    (airflow.sources / "twice.yml").write_text(json.dumps(settings))
+    runs = {
+        "first": "binlake_twice_replication",
+        "second": "binlake_twice_replication",
+        "beside": "binlake_twice_maintenance",
+    }
+    called = tmp_path / "called"
+    with airflow.running({"binlake_twice": POOL}):
+        airflow.trigger(runs["first"], "first")
+        until(called.exists, "the first task begins")
+        airflow.trigger(runs["second"], "second")
+        airflow.trigger(runs["beside"], "beside")
+        until(lambda: airflow.states().get("beside") == "running", "the run beside it begins")
+        time.sleep(PATIENCE)
+        assert airflow.states() == {"first": "running", "second": "queued", "beside": "running"}
+        assert called.read_text().splitlines() == ["begin ingest"], "all others wait"
+        (tmp_path / "all_asked_for").touch()
+        airflow.wait_for(*runs)
+    assert airflow.states() == dict.fromkeys(runs, "success")
+
+    lines = [line.split() for line in called.read_text().splitlines()]
+    assert [what for what, _ in lines] == ["begin", "end"] * (len(lines) // 2)
+    commands = [command for _, command in lines[::2]]
+    assert [command for _, command in lines[1::2]] == commands, "no two ran at once"
+    assert sorted(commands) == sorted([*LAYERS, *LAYERS, "maintain"])
+    of_replications = [command for command in commands if command != "maintain"]
+    layers = [command for command in LAYERS if command != "maintain"]
+    assert of_replications == layers * 2, "the second run began when the first had ended"

@@ -1,0 +1,36 @@
+"""A transaction at fault, of a real server: the table that the fault is in, and those that wait."""
+
+from __future__ import annotations
+
+from pipeline.silver.tables.quarantine import sentence
+from tests.support.decoder.logs import decoded, faults
+from tests.support.servers.mysql import MySQLServer
+
+SCHEMA = "at_fault"
+TABLES = ("appointment", "visit", "zone")
+
+
+def test_a_zero_date_in_a_key_names_its_table_before_those_that_wait_for_it(
+    mysql: MySQLServer,
+) -> None:
+    mysql.execute(f"DROP DATABASE IF EXISTS {SCHEMA}")
+    mysql.execute(f"CREATE DATABASE {SCHEMA}")
+    for name in TABLES:
+        mysql.execute(f"CREATE TABLE {SCHEMA}.{name} (on_day DATE PRIMARY KEY, v INT)")
+    mysql.flush_logs()
+    with mysql.connect(database=SCHEMA) as connection, connection.cursor() as cursor:
+        cursor.execute("SET sql_mode = ''")
+        cursor.execute("BEGIN")
+        for name, day in zip(TABLES, ("2026-11-22", "0000-00-00", "2026-11-23"), strict=True):
+            cursor.execute(f"INSERT INTO {name} VALUES ('{day}', 1)")
+        cursor.execute("COMMIT")
+    (fault,) = faults(decoded(mysql.binlogs()[-1].read_bytes()))
+    appointment, visit, zone = (f"{SCHEMA}.{name}" for name in TABLES)
+    assert (fault["kind"], fault["tables"]) == ("lossy_key", [visit, appointment, zone])
+    told = sentence({**fault, "file": "binlog.000002"})
+    assert told.startswith(f"binlog.000002, position {fault['__pos']}: ")
+    assert f"{visit}: column on_day: a value of the key column on_day cannot be kept" in told
+    assert told.endswith(
+        f"Held before it: {visit}, and, since the same transaction changes them too,"
+        f" {appointment}, {zone} (waiting for {visit})."
+    )

@@ -1,0 +1,116 @@
+"""Few changes are looked at in a session of their own, and nothing else is done in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from pipeline.gold.apply import apply, merge
+from pipeline.gold.changes.changes import Taken
+from pipeline.lake import Lake, delta
+from pipeline.lake.small_jobs import INTERPRETED
+from tests.support.gold.made_lake import MadeLake
+from tests.support.silver.made_silver import MadeTransaction as Tx, definition, item
+
+KEYED, BAG = definition("keyed"), definition("bag", key=())
+
+
+@pytest.fixture(scope="module")
+def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> MadeLake:
+    made = MadeLake(spark, tmp_path_factory.mktemp("few") / "lake")
+    first = Tx(1).insert(BAG, 1, "a")
+    for key in (2, 3, 4, 12, 13, 14):
+        first.insert(KEYED, key, "a")
+    made.silver.batch([first], [item("create", 1, KEYED), item("create", 1, BAG)])
+    made.run()
+    return made
+
+
+def change(lake: MadeLake, number: int) -> None:
+    """A batch that deletes a row, changes another one, and adds a copy to the bag."""
+    lake.silver.batch([changed(number, rolled_back=[(400, 500)]).insert(KEYED, 9, "rolled back")])
+
+
+def changed(number: int, **options: Any) -> Tx:
+    made = Tx(number, **options).delete(KEYED, number, "a")
+    made.update(KEYED, (10 + number, "a"), (10 + number, "c"))
+    return made.insert(BAG, 1, "a")
+
+
+def require_changed(lake: MadeLake, number: int) -> None:
+    """Of the table with a key."""
+    found = [row for row in rows(lake, "keyed") if row[0] in (number, 10 + number, 9)]
+    assert found == [(10 + number, "c")]
+
+
+def rows(lake: MadeLake, table: str) -> list[tuple[Any, ...]]:
+    gold = delta.read(lake.spark, Lake(lake.root).gold("shop", table))
+    return sorted(tuple(row) for row in gold.select("id", "v").collect())
+
+
+def is_interpreted(spark: SparkSession) -> bool:
+    return all(spark.conf.get(name) == value for name, value in INTERPRETED.items())
+
+
+def test_what_is_not_few_is_put_in_the_runs_own_session(
+    lake: MadeLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_bag, fold = merge.put_bag, merge.fold
+    seen = []
+
+    def in_bag(spark: SparkSession, changes: DataFrame, *rest: Any) -> None:
+        seen.append(("bag", is_interpreted(spark), is_interpreted(changes.sparkSession)))
+        put_bag(spark, changes, *rest)
+
+    def folded(changes: DataFrame, *rest: Any, **options: Any) -> DataFrame:
+        seen.append(("keyed", False, is_interpreted(changes.sparkSession)))
+        return fold(changes, *rest, **options)
+
+    monkeypatch.setattr(merge, "put_bag", in_bag)
+    monkeypatch.setattr(merge, "fold", folded)
+    monkeypatch.setattr("pipeline.gold.changes.small_batch.HELD_BYTES", -1)
+    change(lake, 2)
+    lake.run()
+    assert sorted(seen) == [("bag", False, False), ("keyed", False, False)]
+    require_changed(lake, 2)
+    assert rows(lake, "bag") == [(1, "a"), (1, "a")]
+
+
+def test_what_is_made_to_look_at_changes_leaves_the_active_session(
+    lake: MadeLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put = apply.put
+    active = []
+
+    def spied(spark: SparkSession, take: merge.Take, *rest: Any, **options: Any) -> int:
+        def taken(session: SparkSession) -> Taken | None:
+            changes = take(session)
+            active.append((is_interpreted(session), SparkSession.getActiveSession()))
+            return changes
+
+        return put(spark, taken, *rest, **options)
+
+    monkeypatch.setattr(apply, "put", spied)
+    change(lake, 3)
+    lake.run(parallel_tables=1)
+    assert sorted(interpreted for interpreted, _ in active) == [False, True]
+    for _, session in active:
+        assert session is not None
+        assert not is_interpreted(session)
+    require_changed(lake, 3)
+
+
+def test_rows_that_were_read_without_spark_are_not_asked_of_it(
+    lake: MadeLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def asked(*_: object) -> None:
+        raise AssertionError("Spark is asked")
+
+    monkeypatch.setattr(merge, "at_driver", asked)
+    monkeypatch.setattr(merge, "extent", asked)
+    lake.silver.batch([changed(4).update(KEYED, (14, "c"), (24, "moved")).insert(KEYED, 25, "new")])
+    assert lake.run().faults == ()
+    found = [row for row in rows(lake, "keyed") if row[0] in (4, 14, 24, 25)]
+    assert found == [(24, "moved"), (25, "new")]

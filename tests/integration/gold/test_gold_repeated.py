@@ -1,0 +1,210 @@
+"""Gold's runs that die between any two commits, come twice, or come at once: the same gold."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from decoder.constants import ColumnType
+from decoder.model.definition import ColumnDefinition
+from pipeline.catalog.alter.items import ColumnStep
+from pipeline.gold import run
+from pipeline.lake import Lake, delta
+from pipeline.observe.progress import QuietProgress
+from pipeline.settings import Settings
+from tests.support.lake.kills import AfterEachCommit, Killed, at_commits
+from tests.support.silver.made_silver import (
+    SOURCE,
+    MadeSilver,
+    MadeTransaction as Tx,
+    definition,
+    item,
+    lsn,
+)
+
+T, U = definition("t"), definition("u")
+WIDER = definition("t", *T.columns, ColumnDefinition("n", ColumnType.LONG))
+AGAIN = definition("u", *WIDER.columns)
+
+
+def gold_run(spark: SparkSession, lake: Path) -> None:
+    settings = Settings(source=SOURCE, lake=str(lake), parallel_tables=1)
+    run(spark, settings, QuietProgress())
+
+
+def rows(spark: SparkSession, lake: Path, table: str) -> list[tuple[Any, ...]]:
+    frame = delta.read(spark, Lake(str(lake)).gold("shop", table))
+    quoted = [f"`{name}`" for name in frame.columns if not name.startswith("__")]
+    return sorted((tuple(row) for row in frame.select(quoted).collect()), key=repr)
+
+
+def make(silver: MadeSilver) -> None:
+    """A batch of rows."""
+    silver.batch(
+        [Tx(1).insert(T, 1, "a").insert(T, 2, "b").insert(U, 1, "a")],
+        [item("create", 1, T), item("create", 1, U)],
+    )
+
+
+def evolve(silver: MadeSilver) -> None:
+    """A batch that changes both tables between rows."""
+    silver.batch(
+        [
+            Tx(2).update(T, (1, "a"), (5, "moved")).insert(T, 1, "new").delete(T, 2, "b"),
+            Tx(3),
+            Tx(4)
+            .insert(WIDER, 6, "c", 6, version=2)
+            .update(WIDER, (5, "moved", 7), (5, "again", 8), version=2),
+            Tx(5).insert(AGAIN, 9, "z", 9, version=2),
+        ],
+        [
+            item("add_columns", 3, WIDER, 2, defaults={"n": "7"}),
+            item("drop", 5, U, pos=10),
+            item("create", 5, AGAIN, 2),
+        ],
+    )
+
+
+GOLD_T = [(1, "new", 7), (5, "again", 8), (6, "c", 6)]
+GOLD_U = [(9, "z", 9)]
+COMMITS = 13
+"""The plan; of `t`: MERGE, ADD COLUMNS, UPDATE, the position, MERGE; of `u`: its version of
+before, overwrite, CLUSTER BY, the position, append; the cut; the record."""
+
+
+def test_a_run_killed_after_each_commit_in_turn_ends_as_if_it_had_not_been(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = tmp_path / "lake"
+    silver = MadeSilver(spark, str(lake))
+    make(silver)
+    gold_run(spark, lake)
+    evolve(silver)
+    executioner = AfterEachCommit()
+    at_commits(monkeypatch, executioner)
+    for _ in range(30):
+        try:
+            gold_run(spark, lake)
+            break
+        except Killed:
+            continue
+    assert len(executioner.commits) == COMMITS
+    assert rows(spark, lake, "t") == GOLD_T
+    assert rows(spark, lake, "u") == GOLD_U
+    cuts = delta.read(spark, Lake(str(lake)).cuts).orderBy("batch").collect()
+    assert [(cut["batch"], cut["lsn"]) for cut in cuts] == [(1, lsn(1)), (2, lsn(5))]
+    history = delta.history(spark, Lake(str(lake)).gold("shop", "t"), 100).collect()
+    assert [row["operation"] for row in reversed(history)] == [
+        "CREATE TABLE",
+        "WRITE",
+        "MERGE",
+        "ADD COLUMNS",
+        "UPDATE",
+        "SET TBLPROPERTIES",
+        "MERGE",
+    ]
+
+
+def alter(silver: MadeSilver) -> None:
+    """A batch in which each table is changed in a way of its own."""
+    silver.batch(
+        [
+            Tx(2).insert(T, 2, "two  ").insert(U, 7, "seven").insert(V, 8, "eight"),
+            Tx(3),
+            Tx(4)
+            .insert(BY_METADATA, "four", 4, None, version=2)
+            .delete(BY_METADATA, "two  ", 2, 5, version=2)
+            .insert(U, 9, "nine")
+            .insert(V, 1, "one"),
+            Tx(5),
+            Tx(6)
+            .update(REWRITTEN, (5, 1), (5, 10), version=3)
+            .insert(V, 7, "of u's rows")
+            .delete(U, 1, "one"),
+        ],
+        [
+            item("alter", 3, BY_METADATA, 2, columns=FIRST_STEPS),
+            item("truncate", 3, U),
+            item("alter", 5, REWRITTEN, 3, columns=THEN_STEPS),
+            item("renamed", 5, U, other=V),
+            item("renamed", 5, V, other=U),
+        ],
+    )
+
+
+V = definition("v")
+BY_METADATA = definition(
+    "t",
+    *(replace(T.columns[1], name="w"), replace(T.columns[0], name="i d")),
+    ColumnDefinition("n", ColumnType.LONG),
+    key=(1,),
+)
+FIRST_STEPS = (ColumnStep("w", "v"), ColumnStep("i d", "id"), ColumnStep("n", text="5"))
+REWRITTEN = definition(
+    "t",
+    BY_METADATA.columns[2],
+    ColumnDefinition("w", ColumnType.LONGLONG, nullable=False),
+    key=(1,),
+)
+THEN_STEPS = (ColumnStep("n", "n"), ColumnStep("w", "i d", "cast"))
+"""The name `w` is freed and given to another column."""
+
+ALTER_COMMITS = 31
+"""The plan, the cut, the record, and all that is done to `t`, `u` and `v`."""
+ALTERED = {
+    "t": [(5, 10), (None, 4)],
+    "u": [(8, "eight")],
+    "v": [(7, "of u's rows"), (9, "nine")],
+}
+
+
+@pytest.mark.long
+def test_changes_of_definitions_killed_after_each_commit_are_made_once(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = tmp_path / "lake"
+    silver = MadeSilver(spark, str(lake))
+    silver.batch(
+        [Tx(1).insert(T, 1, "one").insert(U, 1, "gone").insert(U, 2, "gone")],
+        [item("create", 1, table) for table in (T, U, V)],
+    )
+    gold_run(spark, lake)
+    alter(silver)
+    executioner = AfterEachCommit()
+    at_commits(monkeypatch, executioner)
+    for _ in range(80):
+        try:
+            gold_run(spark, lake)
+            break
+        except Killed:
+            continue
+    assert len(executioner.commits) == ALTER_COMMITS
+    assert {name: rows(spark, lake, name) for name in ALTERED} == ALTERED
+    cuts = delta.read(spark, Lake(str(lake)).cuts).orderBy("batch").collect()
+    assert [cut["lsn"] for cut in cuts] == [lsn(1), lsn(6)]
+    assert delta.read(spark, Lake(str(lake)).gold("shop", "t")).columns[:2] == ["n", "w"]
+
+
+def test_two_runs_at_once_come_to_the_same_gold(spark: SparkSession, tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    silver = MadeSilver(spark, str(lake))
+    for write in (make, evolve):
+        write(silver)
+        barrier = Barrier(2)
+
+        def one_of_two(_number: int, gate: Barrier = barrier) -> None:
+            gate.wait()
+            gold_run(spark, lake)
+
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(one_of_two, range(2)))
+    assert rows(spark, lake, "t") == GOLD_T
+    assert rows(spark, lake, "u") == GOLD_U
+    cuts = delta.read(spark, Lake(str(lake)).cuts).orderBy("batch").collect()
+    assert [cut["lsn"] for cut in cuts] == [lsn(1), lsn(5)]

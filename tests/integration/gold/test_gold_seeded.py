@@ -1,0 +1,176 @@
+"""Gold takes a seed's rows with what silver has behind them, once, wherever its runs die."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline.catalog import TableName
+from pipeline.catalog.alter.items import SeededFrom, TimelineItem
+from pipeline.catalog.timeline.seeded import BEHIND_ALL
+from pipeline.gold import GoldState, run
+from pipeline.gold.table.state import TableState
+from pipeline.lake import Lake, Ledger, delta
+from pipeline.observe.progress import QuietProgress
+from pipeline.seed.folder import SeedFolder
+from pipeline.settings import Settings
+from pipeline.silver.plan.seeds import Seed, put_seed
+from tests.support.lake.kills import AfterEachCommit, Killed, at_commits
+from tests.support.silver.made_silver import (
+    SOURCE,
+    MadeSilver,
+    MadeTransaction as Tx,
+    definition,
+    item,
+    lsn,
+)
+
+T, BAG, NEW = definition("t"), definition("bag", key=()), definition("new")
+SEEDED = {table.table: table for table in (T, BAG, NEW)}
+Row = tuple[int, str]
+
+
+def gold_run(spark: SparkSession, lake: Path) -> None:
+    settings = Settings(source=SOURCE, lake=str(lake), parallel_tables=1)
+    run(spark, settings, QuietProgress())
+
+
+def state(spark: SparkSession, lake: Path, table: str) -> TableState:
+    return GoldState.of(Ledger(spark, Lake(str(lake)), SOURCE)).tables[TableName("shop", table)]
+
+
+def rows(spark: SparkSession, lake: Path, table: str) -> list[tuple[Any, ...]]:
+    frame = delta.read(spark, Lake(str(lake)).gold("shop", table)).select("id", "v")
+    return sorted(map(tuple, frame.collect()))
+
+
+def seed(
+    lake: Path, table: str, since: int, at: int, found: Sequence[Row], *, exact: bool = False
+) -> TimelineItem:
+    """A seed of behind the `since`th transaction, in two chunks, taken behind the `at`th."""
+    name = f"shop~{table}~{at}-{since}"
+    folder = SeedFolder(Lake(str(lake)), SOURCE, name)
+    schema = pa.schema([pa.field("c0", pa.int32()), pa.field("c1", pa.string())])
+    for number, part in enumerate((found[:2], found[2:])):
+        columns = [[row[0] for row in part], [row[1] for row in part]]
+        arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
+        folder.write(number, schema, [pa.RecordBatch.from_arrays(arrays, schema=schema)])
+    place = ("binlog.000001", 4)
+    parts = folder.parts(TableName("shop", table), 2)
+    told = Seed(name, "shop", table, "", place, place, exact, len(found), parts=parts)
+    put_seed(Lake(str(lake)), SOURCE, told)
+    bare = item("seeded", at, SEEDED[table])
+    return replace(bare, pos=BEHIND_ALL + since, seed=SeededFrom(name, lsn(since), exact))
+
+
+def make(silver: MadeSilver, lake: Path) -> None:
+    """Tables of which the log does not tell the beginning, and gold has the little that it tells;
+    then changes behind their seeds, which some of the seeds' rows have already."""
+    silver.batch(
+        [Tx(1).insert(T, 2, "b").update(T, (3, "x"), (3, "c")).insert(BAG, 1, "a")],
+        [item("observed", 1, T), item("observed", 1, BAG)],
+    )
+    gold_run(silver.spark, lake)
+    assert not state(silver.spark, lake, "t").complete
+    silver.batch(
+        [
+            Tx(2).insert(T, 4, "d").delete(T, 1, "a").update(T, (3, "c"), (3, "C")),
+            Tx(3).update(T, (5, "e"), (6, "e")).insert(BAG, 2, "b").delete(BAG, 1, "a"),
+            Tx(4).insert(T, 7, "g").insert(BAG, 3, "c"),
+            Tx(5).update(T, (7, "g"), (7, "G")),
+        ],
+        [
+            # read before and behind the second and third, row by row
+            seed(lake, "t", 1, 4, [(1, "a"), (2, "b"), (3, "C"), (5, "e"), (6, "e")]),
+            seed(lake, "bag", 2, 4, [(1, "a"), (1, "a"), (2, "b")], exact=True),
+        ],
+    )
+
+
+GOLD_T = [(2, "b"), (3, "C"), (4, "d"), (6, "e"), (7, "G")]
+GOLD_BAG = [(1, "a"), (2, "b"), (2, "b"), (3, "c")]
+
+
+def test_a_run_killed_after_each_commit_in_turn_takes_them_once(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    silver = MadeSilver(spark, str(tmp_path))
+    make(silver, tmp_path)
+    executioner = AfterEachCommit()
+    at_commits(monkeypatch, executioner)
+    for _ in range(40):
+        try:
+            gold_run(spark, tmp_path)
+            break
+        except Killed:
+            continue
+    assert rows(spark, tmp_path, "t") == GOLD_T
+    assert rows(spark, tmp_path, "bag") == GOLD_BAG
+    for table in ("t", "bag"):
+        assert (state(spark, tmp_path, table).complete, state(spark, tmp_path, table).held) == (
+            True,
+            None,
+        )
+    cuts = delta.read(spark, Lake(str(tmp_path)).cuts).orderBy("batch").collect()
+    # a batch ends with the seeds
+    assert [cut["lsn"] for cut in cuts] == [lsn(1), lsn(4), lsn(5)]
+    operations = delta.history(spark, Lake(str(tmp_path)).gold("shop", "t"), 20).collect()
+    assert [row["operation"] for row in reversed(operations)][2:] == [
+        "SET TBLPROPERTIES",
+        "WRITE",
+        "CLUSTER BY",
+        "MERGE",
+        "SET TBLPROPERTIES",
+        "MERGE",
+    ]
+
+
+def test_a_seed_that_cannot_be_brought_up_to_date_is_refused_until_the_next_one(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Images that leave columns out hold a table that was read while others wrote; what it had
+    before stays."""
+    silver = MadeSilver(spark, str(tmp_path))
+    silver.batch([Tx(1).insert(T, 1, "a")], [item("create", 1, T)])
+    gold_run(spark, tmp_path)
+    torn = Tx(3).update(NEW, (1, None), (1, "b")).partly(before=["v"])
+    torn.update(T, (1, None), (1, "b")).partly(before=["v"])
+    silver.batch(
+        [Tx(2).insert(NEW, 1, "a"), torn],
+        [
+            item("observed", 2, NEW),
+            seed(tmp_path, "new", 2, 3, [(1, "a")]),
+            seed(tmp_path, "t", 2, 3, [(1, "other"), (2, "torn")]),
+        ],
+    )
+    gold_run(spark, tmp_path)
+    for table, complete in (("new", False), ("t", True)):
+        found = state(spark, tmp_path, table)
+        assert (found.complete, found.to_lsn) == (complete, lsn(3) - 1)
+        assert found.held is not None
+        assert "--consistent" in found.held
+    assert rows(spark, tmp_path, "t") == [(1, "a")]
+    # others, of one moment, do: right behind what gold has
+    silver.batch(
+        [Tx(4)],
+        [
+            seed(tmp_path, "new", 3, 4, [(1, "b"), (9, "z")], exact=True),
+            seed(tmp_path, "t", 3, 4, [(1, "b")], exact=True),
+        ],
+    )
+    gold_run(spark, tmp_path)
+    for table in ("new", "t"):
+        found = state(spark, tmp_path, table)
+        assert (found.complete, found.held) == (True, None)
+    assert rows(spark, tmp_path, "new") == [(1, "b"), (9, "z")]
+    assert rows(spark, tmp_path, "t") == [(1, "b")]
+    silver.batch([], [seed(tmp_path, "t", 4, 4, [(1, "B")], exact=True)], cut=4)
+    gold_run(spark, tmp_path)
+    assert rows(spark, tmp_path, "t") == [(1, "B")]
+    assert state(spark, tmp_path, "t").complete

@@ -1,0 +1,59 @@
+"""Runs of gold that find nothing new: they look at the lake, and never start Spark."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline.gold import run
+from pipeline.lake import Lake
+from pipeline.lake.starting import StartingSpark
+from pipeline.observe import LayerReport
+from pipeline.observe.progress import QuietProgress
+from tests.support.gold.made_lake import MadeLake
+from tests.support.silver.made_silver import SERVER, MadeTransaction as Tx, definition, item
+
+T, HELD = definition("t"), definition("held")
+
+
+def _refused() -> SparkSession:
+    raise AssertionError("nothing here needs Spark")
+
+
+def run_without_spark(lake: MadeLake, **options: str) -> LayerReport:
+    spark = StartingSpark(_refused, "local[*]", beside=True)
+    return run(spark, lake.settings(**options), QuietProgress())
+
+
+@pytest.fixture(scope="module")
+def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> MadeLake:
+    """A lake with a table that goes on and one that waits for a fault, of which gold has all."""
+    made = MadeLake(spark, tmp_path_factory.mktemp("settled") / "lake")
+    made.silver.batch(
+        [Tx(n).insert(T, n, "a").insert(HELD, n, "b") for n in (2, 3)],
+        [item("create", 2, T), item("create", 2, HELD)],
+    )
+    made.run()
+    more = [Tx(n).insert(T, n, "a").insert(HELD, n, "b") for n in (4, 5)]
+    made.silver.batch(more, faults=[(4, ["shop.held"])])
+    made.run()
+    return made
+
+
+@pytest.mark.parametrize("until", [None, f"{SERVER}:3", "2024-01-01T00:00:03Z"])
+def test_nothing_new_needs_no_spark_though_a_table_waits(lake: MadeLake, until: str | None) -> None:
+    report = run_without_spark(lake, **({"until": until} if until else {}))
+    assert report.batches == ()
+    assert "shop.held" in "".join(report.faults)
+
+
+def test_commits_of_others_are_found_in_the_log_without_spark(lake: MadeLake) -> None:
+    path = Lake(lake.root).gold("shop", "t")
+    lake.spark.sql(f"OPTIMIZE delta.`{path}`")
+    assert "shop.t" not in "".join(run_without_spark(lake).faults)
+    rows = lake.spark.read.format("delta").load(path)
+    rows.limit(1).write.format("delta").mode("append").save(path)
+    with pytest.raises(AssertionError, match="nothing here needs Spark"):
+        run_without_spark(lake)  # a table to hold is a batch
+    assert "changed by somebody else: WRITE" in "".join(lake.run().faults)
+    assert "changed by somebody else: WRITE" in "".join(run_without_spark(lake).faults)

@@ -1,0 +1,73 @@
+"""A lake of the demo's logs, trimmed as far as it may be, and then the rest of the logs."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from rich.console import Console
+from typer.testing import CliRunner
+
+from demo.show import show_figures
+from pipeline.bronze import read_files
+from pipeline.bronze.restore import restore
+from pipeline.cli.app import app
+from pipeline.errors import SettingsError
+from pipeline.lake import Lake, delta
+from pipeline.maintenance import batch, job, preview
+from pipeline.observe.progress import QuietProgress
+from pipeline.run import read_status
+from pipeline.run.commands import run_layers
+from pipeline.settings import Settings
+
+DEMO = Path(__file__).parents[3] / "demo"
+LOGS = sorted((DEMO / "binlogs").iterdir())
+
+
+@pytest.mark.long
+def test_what_is_trimmed_is_told_and_the_next_logs_are_applied_as_if_it_was_there(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (batch, preview):
+        monkeypatch.setattr(module, "shared_tables", lambda *_: [])
+    folder = tmp_path / "binlogs"
+    folder.mkdir()
+    at_once = {"cuts": "0 days", "silver": "0 days", "bronze": "0 days"}
+    settings = Settings.load(
+        None,
+        source="shop",
+        binlogs=str(folder),
+        lake=str(tmp_path / "lake"),
+        retention=at_once,
+    )
+    lake = Lake(settings.lake)
+    for log in LOGS[:-1]:
+        shutil.copy(log, folder)
+    run_layers(spark, settings, QuietProgress())
+    told = CliRunner().invoke(app, ["maintain", "--lake", settings.lake, "--dry-run"])
+    assert told.exit_code == 0, told
+    assert "Maintenance of shop" in told.output
+    assert "bronze stays whole: retention.bronze is forever" in told.output
+    report = job.run(spark, settings, QuietProgress())
+    assert report.counts["binlog files removed"] == len(LOGS) - 2
+    record = delta.read(spark, lake.segments).select("file").distinct().collect()
+    assert [row["file"] for row in record] == [LOGS[-2].name]
+    with pytest.raises(SettingsError, match=r"binlog.000001 were removed from bronze by binlake"):
+        list(restore(spark, lake, "shop", LOGS[0].name))
+    kept = b"".join(restore(spark, lake, "shop", LOGS[-2].name))
+    assert LOGS[-2].read_bytes().startswith(kept)
+    assert not [problem for problem in read_status(spark, settings).problems if "lacks" in problem]
+
+    # The old logs are still in the folder, one of them copied anew; the last one comes.
+    shutil.copy(LOGS[0], folder / "copy")
+    (folder / "copy").replace(folder / LOGS[0].name)
+    shutil.copy(LOGS[-1], folder)
+    reports = run_layers(spark, settings, QuietProgress())
+    assert all(report.clean for report in reports), reports
+    assert {row.file for row in read_files(spark, lake, "shop")} == {log.name for log in LOGS}
+    tables = [table for table in read_status(spark, settings).tables if not table.dropped]
+    screen = io.StringIO()
+    assert show_figures(spark, tables, DEMO / "expected.json", Console(file=screen)), screen

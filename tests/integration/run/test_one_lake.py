@@ -1,0 +1,54 @@
+"""What a lake keeps apart, and what it holds its settings to: sources, types."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline.bronze import job as bronze
+from pipeline.errors import SettingsError
+from pipeline.lake import Lake, delta
+from pipeline.observe import LayerReport
+from pipeline.observe.progress import QuietProgress
+from pipeline.settings import Settings
+from pipeline.silver import job as silver
+
+DEMO = Path(__file__).parents[3] / "demo" / "binlogs"
+
+
+@pytest.fixture(scope="module")
+def root(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A lake with one file of the demo's log, decoded for source `shop`."""
+    folder = str(tmp_path_factory.mktemp("one") / "lake")
+    assert decode(spark, folder, "shop").clean
+    return folder
+
+
+def decode(spark: SparkSession, lake: str, source: str, **options: Any) -> LayerReport:
+    binlogs = str(DEMO / "binlog.000001")
+    settings = Settings.load(None, source=source, binlogs=binlogs, lake=lake, **options)
+    bronze.run(spark, settings, QuietProgress())
+    return silver.run(spark, settings, QuietProgress())
+
+
+def test_a_table_of_one_source_is_refused_to_another_before_anything_is_written(
+    spark: SparkSession, root: str
+) -> None:
+    orders = delta.read(spark, Lake(root).changes("shop", "orders", 1)).count()
+    with pytest.raises(SettingsError, match="in this lake already, from source shop") as refused:
+        decode(spark, root, "other")
+    assert "exclude" in str(refused.value)
+    assert delta.read(spark, Lake(root).changes("shop", "orders", 1)).count() == orders
+    assert decode(spark, root, "shop").clean
+    assert decode(spark, root, "other", exclude=["shop.*"]).clean
+
+
+def test_types_cannot_be_changed_under_tables_that_were_made_with_others(
+    spark: SparkSession, root: str
+) -> None:
+    with pytest.raises(SettingsError, match="were made with text") as refused:
+        decode(spark, root, "shop", types={"time": "micros"})
+    assert "types.time" in str(refused.value)

@@ -1,0 +1,183 @@
+"""The records of runs: good, empty, faulty, failing, and how the command line tells them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession, functions as sf
+from typer.testing import CliRunner
+
+from pipeline.cli.app import app
+from pipeline.errors import SettingsError
+from pipeline.lake import Lake, Ledger, delta
+from pipeline.lake.ledger.run_record import Batch, RunRecord
+from pipeline.lake.ledger.run_store import append_run, read_runs
+from pipeline.maintenance import run as look
+from pipeline.observe.progress import QuietProgress
+from pipeline.run import run_command
+from pipeline.settings import Settings
+from tests.support.lake.kills import Killed
+from tests.support.observe.said_lines import listening
+
+ROOT = Path(__file__).parents[3]
+DEMO = ROOT / "demo" / "binlogs"
+TABLE = "shop.orders"
+
+
+class Source:
+    """A folder of binlogs and a lake, and the commands on them."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self.spark = spark
+        self.lake = Lake(str(folder / "lake"))
+        self.binlogs = folder / "binlogs"
+        self.binlogs.mkdir()
+
+    def put(self, number: int) -> Path:
+        """One of the demo's binlogs."""
+        return Path(shutil.copy(DEMO / f"binlog.{number:06}", self.binlogs))
+
+    def run(self, command: str = "run", **options: Any) -> None:
+        """What `binlake COMMAND` does."""
+        place = {"binlogs": str(self.binlogs), "lake": self.lake.root, "include": [TABLE]}
+        settings = Settings.load(None, source="shop", **place, **options)
+        with listening():
+            run_command(self.spark, settings, QuietProgress(), command)
+
+    def last(self) -> RunRecord:
+        """The record of the last run."""
+        return read_runs(self.spark, self.lake, last=1)[0]
+
+    def commits(self) -> int:
+        """How many Delta commits there are in the lake."""
+        return len(list(Path(self.lake.root).rglob("_delta_log/*.json")))
+
+
+def killed(*_: object, **__: object) -> None:
+    raise Killed
+
+
+def test_every_run_leaves_a_record_of_what_it_did(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = Source(spark, tmp_path)
+    source.put(1)
+    monkeypatch.setattr("pipeline.silver.job.execute", killed)
+    with pytest.raises(Killed):
+        source.run()
+    monkeypatch.undo()
+    assert read_runs(spark, source.lake) == []
+
+    began = datetime.now(timezone.utc)
+    source.run()
+    taken_up = source.last()
+    assert (taken_up.outcome, taken_up.exit_code, taken_up.command) == ("done", 0, "run")
+    bronze, silver = Ledger(spark, source.lake, "shop").history()[1:3]
+    assert (bronze.layer, silver.layer, silver.state) == ("bronze", "silver", "planned")
+    assert [(b.layer, b.batch, b.planned_by) for b in taken_up.batches] == [
+        *(("silver", 1, silver.run_id), ("gold", 1, None)),
+    ]
+    # What the killed run ingested is in the ledger under its id.
+    assert (bronze.run_id, taken_up.bytes) == (silver.run_id, 0)
+    changes = delta.read(spark, source.lake.changes("shop", "orders", 1)).count()
+    assert changes > 0
+    assert taken_up.rows_decoded_by_table == taken_up.rows_applied_by_table == {TABLE: changes}
+    assert taken_up.transactions > 0
+    cut = delta.read(spark, source.lake.cuts).select("lsn", sf.unix_micros("committed_at")).first()
+    assert cut is not None
+    committed_at = datetime.fromtimestamp(cut[1] / 1_000_000, timezone.utc)
+    assert (taken_up.cut_lsn, taken_up.cut_committed_at) == (cut[0], committed_at)
+    assert taken_up.published_at is not None
+    assert began < taken_up.published_at < taken_up.finished_at
+    assert taken_up.lag_seconds == (taken_up.published_at - committed_at).total_seconds()
+    assert taken_up.spark_version == spark.version
+
+    commits = source.commits()
+    source.run()
+    empty = source.last()
+    assert (empty.outcome, empty.exit_code, empty.batches) == ("nothing_new", 0, ())
+    assert (empty.rows_applied, empty.lag_seconds, empty.fault_count) == (0, None, 0)
+    assert source.commits() == commits + 1
+
+    source.put(3)
+    source.run("ingest")
+    gap = source.last()
+    assert (gap.outcome, gap.exit_code, gap.layers) == ("faults", 3, ("bronze",))
+    assert (gap.gap_count, gap.gaps[0].layer) == (1, "bronze")
+    assert "binlog.000001 and binlog.000003" in gap.gaps[0].sentence
+    assert (gap.files, gap.bytes) == (1, (DEMO / "binlog.000003").stat().st_size)
+    events = delta.read(spark, source.lake.segments).where("file = 'binlog.000003'")
+    by_type = events.select(sf.explode("events")).groupBy("key").agg(sf.sum("value")).collect()
+    assert gap.events_by_type == dict(map(tuple, by_type))
+    assert gap.lag_seconds is None
+
+    source.put(4)
+    with pytest.raises(SettingsError):
+        source.run(types={"time": "micros"})
+    failed = source.last()
+    assert (failed.outcome, failed.exit_code, failed.error_type) == ("failed", 2, "SettingsError")
+    assert "were made with text" in (failed.error or "")
+    assert [batch.layer for batch in failed.batches] == ["bronze"]
+    assert (list(failed.layer_seconds), failed.gap_count) == (["bronze"], 1)
+
+    records = read_runs(spark, source.lake)
+    assert [r.run_id for r in records] == [r.run_id for r in (failed, gap, empty, taken_up)]
+    told = [json.loads(line) for line in binlake(source, "runs", "--json").splitlines()]
+    assert [line["run_id"] for line in told] == [record.run_id for record in records]
+    assert told[1]["events_by_type"] == gap.events_by_type
+    assert "failed (2)" in binlake(source, "runs", "--last", "1", "--source", "shop")
+
+    status = json.loads(binlake(source, "status", "--json"))
+    (told_source,) = status["sources"]
+    assert told_source["lag_seconds"] == taken_up.lag_seconds
+    assert told_source["age_seconds"] > taken_up.lag_seconds
+    assert told_source["last_run"]["run_id"] == failed.run_id
+    assert (status["tables"][0]["table"], status["layers"][0]["batch"]) == ("orders", 3)
+
+    answers = [spark.sql(query.replace("/data/lake", source.lake.root)) for query in documented()]
+    per_hour, lag, tables, problems, lost = [answer.collect() for answer in answers]
+    assert sum(row["rows"] for row in per_hour) == changes
+    assert [row["lag_seconds"] for row in lag] == [taken_up.lag_seconds]
+    assert [(row["table"], row["rows"]) for row in tables] == [(TABLE, changes)]
+    assert [row["outcome"] for row in problems] == ["failed", "faults"]
+    assert [row["run_id"] for row in lost] == [silver.run_id]
+
+    # One that is too old is removed by maintenance; a run leaves it.
+    old = replace(empty, run_id="old", started_at=began - timedelta(days=3))
+    append_run(spark, source.lake, old)
+    source.run("apply", keep_runs=2)
+    kept = [source.last().run_id, *(record.run_id for record in records)]
+    assert [r.run_id for r in read_runs(spark, source.lake)] == [*kept, "old"]
+    settings = Settings.load(None, source="shop", lake=source.lake.root, keep_runs=2)
+    preview = look(spark, settings, QuietProgress(), dry_run=True)
+    assert "ledger/runs: remove 1 rows" in preview.notes
+    source.run("maintain", keep_runs=2)
+    maintained = source.last()
+    assert (maintained.command, maintained.layers) == ("maintain", ("maintenance",))
+    assert (maintained.outcome, maintained.batches) == ("done", (Batch("maintenance", 1),))
+    assert [r.run_id for r in read_runs(spark, source.lake)] == [maintained.run_id, *kept]
+    (told_source,) = json.loads(binlake(source, "status", "--json"))["sources"]
+    assert told_source["last_run"]["run_id"] == kept[0]
+    # Its batch is of a run that has ended.
+    killed_runs = spark.sql(documented()[-1].replace("/data/lake", source.lake.root))
+    assert [row["run_id"] for row in killed_runs.collect()] == [silver.run_id]
+
+
+def documented() -> list[str]:
+    """The queries of docs/runs.md."""
+    return re.findall(r"```sql\n(.+?)```", (ROOT / "docs" / "runs.md").read_text(), re.DOTALL)
+
+
+def binlake(source: Source, *command: str) -> str:
+    """What a command prints."""
+    environment = {"COLUMNS": "200"}
+    done = CliRunner().invoke(app, [*command, "--lake", source.lake.root], env=environment)
+    assert done.exit_code == 0, done.output
+    return done.stdout

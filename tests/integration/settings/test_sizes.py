@@ -1,0 +1,37 @@
+"""A run with the settings for a hundred workers brings the same gold as one with the defaults."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from pipeline.lake import delta
+from pipeline.lake.child_sessions import own_session
+from pipeline.observe.progress import QuietProgress
+from pipeline.run.commands import run_layers
+from pipeline.settings import Settings
+
+REPOSITORY = Path(__file__).parents[3]
+LOG = REPOSITORY / "tests" / "data" / "plain.binlog"
+
+
+def test_settings_for_a_hundred_workers_give_the_same_gold(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    shutil.copy(LOG, logs / "binlog.000001")
+    found = []
+    for number, file in enumerate([None, REPOSITORY / "conf" / "sizes" / "hundred-workers.yml"]):
+        lake = str(tmp_path / str(number))
+        settings = Settings.load(file, source="log", binlogs=str(logs), lake=lake)
+        session = own_session(spark, settings.spark.conf)
+        assert all(report.clean for report in run_layers(session, settings, QuietProgress()))
+        cut = delta.read(session, settings.layout.cuts).select("tables").first()
+        assert cut is not None
+        tables = [delta.read(session, table["path"]).toArrow() for table in cut["tables"]]
+        found.append([sorted(map(str, table.to_pylist())) for table in tables])
+        assert found[-1]
+    assert found[0] == found[1]

@@ -1,0 +1,352 @@
+"""`binlake check` against real servers: what is set wrong is found, and its own words mend it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from pipeline.source.check.finding import Finding
+from pipeline.source.server.connection import asked, connect
+from pipeline.source.server.errors import ServerError, ServerUnreachableError
+from pipeline.source.server.version import server_version
+from tests.support.servers.mariadb import MariaDBFactory, MariaDBServer, NewestMariaDBServer
+from tests.support.servers.mysql import MySQLFactory, MySQLServer
+from tests.support.servers.server import Server, free_port
+from tests.support.source.checking import PASSWORD, TABLES, checked, finding, not_fit, reader, root
+
+
+@pytest.fixture(scope="module")
+def source(mysql_factory: MySQLFactory) -> MySQLServer:
+    server = mysql_factory()
+    server.execute(TABLES)
+    return server
+
+
+@pytest.fixture(scope="module")
+def mariadb_source(mariadb_factory: MariaDBFactory) -> MariaDBServer:
+    server = mariadb_factory("--gtid-strict-mode=ON")
+    server.execute(TABLES)
+    return server
+
+
+@pytest.fixture(scope="module")
+def newest_source(newest_mariadb: NewestMariaDBServer) -> Iterator[NewestMariaDBServer]:
+    newest_mariadb.execute(f"SET GLOBAL gtid_strict_mode = ON; {TABLES}")
+    yield newest_mariadb
+    newest_mariadb.execute("SET GLOBAL gtid_strict_mode = OFF; DROP DATABASE shop")
+
+
+SOURCES = ("source", "mariadb_source", "newest_source")
+
+
+@pytest.mark.parametrize("which", SOURCES)
+def test_a_server_that_is_well_set_is_fit(request: pytest.FixtureRequest, which: str) -> None:
+    report = checked(request.getfixturevalue(which))
+    assert not_fit(report) == []
+    assert finding(report, "tables").has == "2 tables"
+
+
+BOTH = (
+    ("SET GLOBAL binlog_format = MIXED", "binlog_format", "unfit"),
+    ("SET GLOBAL binlog_format = STATEMENT", "binlog_format", "unfit"),
+    ("SET GLOBAL binlog_row_metadata = MINIMAL", "binlog_row_metadata", "advice"),
+    ("SET GLOBAL binlog_checksum = NONE", "binlog_checksum", "advice"),
+    ("SET GLOBAL binlog_expire_logs_seconds = 3600", "binlog_expire_logs_seconds", "advice"),
+)
+GTIDS_OFF = """
+SET GLOBAL gtid_mode = ON_PERMISSIVE; SET GLOBAL gtid_mode = OFF_PERMISSIVE;
+SET GLOBAL gtid_mode = OFF; SET GLOBAL enforce_gtid_consistency = OFF
+"""
+MYSQLS = (
+    *BOTH,
+    # MariaDB makes a 1 of it.
+    ("SET GLOBAL server_id = 0", "server_id", "unfit"),
+    ("SET GLOBAL binlog_row_image = MINIMAL", "binlog_row_image", "advice"),
+    ("SET GLOBAL binlog_row_image = NOBLOB", "binlog_row_image", "advice"),
+    (
+        "SET GLOBAL binlog_row_value_options = PARTIAL_JSON",
+        "binlog_row_value_options",
+        "advice",
+    ),
+    ("SET GLOBAL gtid_mode = ON_PERMISSIVE", "gtid_mode", "advice"),
+    (GTIDS_OFF, "gtid_mode", "advice"),
+)
+MARIADBS = (
+    *BOTH,
+    ("SET GLOBAL binlog_row_metadata = NO_LOG", "binlog_row_metadata", "advice"),
+    ("SET GLOBAL binlog_row_image = MINIMAL", "binlog_row_image", "unfit"),
+    ("SET GLOBAL binlog_row_image = NOBLOB", "binlog_row_image", "unfit"),
+    ("SET GLOBAL gtid_strict_mode = OFF", "gtid_strict_mode", "advice"),
+    ("SET GLOBAL expire_logs_days = 1", "binlog_expire_logs_seconds", "advice"),
+)
+NEWEST = (
+    *MARIADBS,
+    ("SET GLOBAL binlog_row_image = FULL_NODUP", "binlog_row_image", "advice"),
+    ("SET GLOBAL max_binlog_total_size = 1073741824", "max_binlog_total_size", "advice"),
+)
+
+
+@pytest.mark.parametrize(
+    ("which", "wrong", "check", "verdict"),
+    [
+        (which, *case)
+        for which, cases in zip(SOURCES, (MYSQLS, MARIADBS, NEWEST), strict=True)
+        for case in cases
+    ],
+)
+def test_what_is_set_wrong_is_found_and_mended_by_the_statements_given(
+    request: pytest.FixtureRequest, which: str, wrong: str, check: str, verdict: str
+) -> None:
+    server: Server = request.getfixturevalue(which)
+    server.execute(wrong)
+    report = checked(server)
+    assert not_fit(report) == [check]
+    found = finding(report, check)
+    assert found.verdict == verdict
+    for statement in found.change.statements:
+        server.execute(statement)
+    assert not_fit(checked(server)) == []
+
+
+def restarted(server: Server, found: Finding) -> None:
+    """Started again with the lines that a finding wants in the option file."""
+    assert found.change.restart
+    server.stop()
+    server.start(*("--" + line.replace(" = ", "=") for line in found.change.option_file))
+
+
+def test_a_server_without_a_log_is_unfit_until_it_is_started_with_one(
+    mysql_factory: MySQLFactory, mariadb_factory: MariaDBFactory
+) -> None:
+    for factory in (mysql_factory, mariadb_factory):
+        server: Server = factory("--skip-log-bin")
+        found = finding(checked(server), "log_bin")
+        assert (found.verdict, found.has) == ("unfit", "OFF")
+        restarted(server, found)
+        assert finding(checked(server), "log_bin").verdict == "fit"
+
+
+def test_foreign_keys_that_the_server_does_not_log_are_advice_until_it_does(
+    mysql_factory: MySQLFactory,
+) -> None:
+    server = mysql_factory("--innodb-native-foreign-keys=ON")
+    server.execute(TABLES)
+    report = checked(server)
+    assert not_fit(report) == ["foreign keys"]
+    assert finding(report, "foreign keys").tables == ("shop.lines",)
+    alone = finding(checked(server, include=["shop.lines"]), "foreign keys")
+    assert alone.verdict == "unfit"
+    restarted(server, finding(report, "foreign keys"))
+    assert not_fit(checked(server)) == []
+
+
+def test_encrypted_logs_are_advice_until_conf_has_the_keyring(
+    mysql_factory: MySQLFactory, tmp_path: Path
+) -> None:
+    keyring = tmp_path / "keyring"
+    server = mysql_factory("--binlog-encryption=ON", keyring=keyring)
+    server.execute(TABLES)
+    assert not_fit(checked(server)) == ["binlog_encryption"]
+    assert not_fit(checked(server, encryption={"keyring": str(keyring)})) == []
+
+
+def test_what_conf_must_say_makes_it_fit(mariadb_factory: MariaDBFactory) -> None:
+    options = ("--lower-case-table-names=1", "--binlog-ignore-db=crm", "--gtid-strict-mode=ON")
+    server = mariadb_factory(*options)
+    server.execute(f"{TABLES} CREATE DATABASE crm; CREATE TABLE crm.people (id INT PRIMARY KEY)")
+    report = checked(server)
+    assert not_fit(report) == ["lower_case_table_names"]
+    conf = yaml.safe_load("\n".join(finding(report, "lower_case_table_names").change.conf))
+    assert not_fit(checked(server, **conf)) == []
+    of_all = checked(server, **conf, include=[])
+    assert not_fit(of_all) == ["binlog_do_db, binlog_ignore_db"]
+    assert finding(of_all, "binlog_do_db, binlog_ignore_db").has == "leave out crm"
+
+
+def test_tables_are_judged_by_what_the_server_says_of_them(source: MySQLServer) -> None:
+    source.execute(
+        """
+        CREATE DATABASE odd;
+        CREATE TABLE odd.none (a INT);
+        CREATE TABLE odd.nullable (a INT, UNIQUE (a));
+        CREATE TABLE odd.prefixed (a VARCHAR(50) NOT NULL, UNIQUE (a (5)));
+        CREATE TABLE odd.computed (a INT NOT NULL, UNIQUE ((a + 1)));
+        CREATE TABLE odd.second (a INT, b INT NOT NULL, UNIQUE (a), UNIQUE (b));
+        CREATE TABLE odd.hole (a INT PRIMARY KEY) ENGINE = BLACKHOLE;
+        CREATE TABLE odd.fleeting (a INT PRIMARY KEY) ENGINE = MEMORY;
+        CREATE TABLE odd.old (a INT PRIMARY KEY) ENGINE = MyISAM;
+        CREATE VIEW odd.view AS SELECT * FROM odd.none;
+        """
+    )
+    try:
+        report = checked(source, include=["odd.*"])
+    finally:
+        source.execute("DROP DATABASE odd")
+    bags = finding(report, "tables without a key").tables
+    assert bags == ("odd.computed", "odd.none", "odd.nullable", "odd.prefixed")
+    verdicts = {
+        found.check: (found.verdict, found.tables)
+        for found in report.findings
+        if found.check.startswith("storage engine")
+    }
+    assert verdicts == {
+        "storage engine BLACKHOLE": ("unfit", ("odd.hole",)),
+        "storage engine InnoDB": ("fit", ()),
+        "storage engine MEMORY": ("advice", ("odd.fleeting",)),
+        "storage engine MyISAM": ("advice", ("odd.old",)),
+    }
+
+
+def test_mariadbs_tables_that_are_left_out_are_told(mariadb_source: MariaDBServer) -> None:
+    mariadb_source.execute(
+        """
+        CREATE DATABASE odd;
+        CREATE TABLE odd.versioned (a INT PRIMARY KEY) WITH SYSTEM VERSIONING;
+        CREATE SEQUENCE odd.numbers;
+        """
+    )
+    try:
+        report = checked(mariadb_source, include=["odd.*"])
+    finally:
+        mariadb_source.execute("DROP DATABASE odd")
+    assert finding(report, "system versioned").tables == ("odd.versioned",)
+    assert finding(report, "sequence").tables == ("odd.numbers",)
+
+
+@pytest.mark.parametrize("which", SOURCES)
+def test_a_user_without_grants_is_told_them_and_they_make_it_fit(
+    request: pytest.FixtureRequest, which: str
+) -> None:
+    server: Server = request.getfixturevalue(which)
+    server.execute("DROP USER IF EXISTS reader")
+    server.execute("CREATE USER reader IDENTIFIED BY %s", [PASSWORD])
+    report = checked(server, reader(server))
+    grants = [found for found in report.findings if found.check.startswith("grant ")]
+    assert [found.verdict for found in grants] == [*["unfit"] * 4, "advice"]
+    assert {"reader@% has it not on *.*", "reader@% has it not on `shop`.*"} == {
+        found.has for found in grants
+    }
+    # It sees no table, and does not say that all are well.
+    assert finding(report, "tables").has == "0 tables"
+    for found in grants:
+        for statement in found.change.statements:
+            server.execute(statement)
+    report = checked(server, reader(server))
+    assert not_fit(report) == []
+    assert finding(report, "tables").has == "2 tables"
+    # It is what a seed and a capture ask.
+    with connect(reader(server)) as connection, connection.cursor() as cursor:
+        cursor.execute(server_version(connection).log_status_statement)
+        for statement in ("FLUSH TABLES WITH READ LOCK", "SELECT * FROM shop.orders"):
+            cursor.execute(statement)
+
+
+@pytest.mark.parametrize("partial_revokes", ["ON", "OFF"])
+def test_a_schema_is_granted_by_its_own_name(source: MySQLServer, partial_revokes: str) -> None:
+    source.execute(f"SET GLOBAL partial_revokes = {partial_revokes}; CREATE DATABASE a_b")
+    try:
+        source.execute("DROP USER IF EXISTS reader")
+        source.execute("CREATE USER reader IDENTIFIED BY %s", [PASSWORD])
+        found = finding(checked(source, reader(source), include=["a_b.*"]), "grant SELECT")
+        for statement in found.change.statements:
+            source.execute(statement)
+        report = checked(source, reader(source), include=["a_b.*"])
+        other = checked(source, reader(source), include=["axb.*"])
+    finally:
+        source.execute("DROP USER reader; DROP DATABASE a_b; SET GLOBAL partial_revokes = OFF")
+    assert finding(report, "grant SELECT").verdict == "fit"
+    assert finding(other, "grant SELECT").verdict == "unfit"
+
+
+def test_what_is_revoked_in_part_lacks(source: MySQLServer) -> None:
+    source.execute("SET GLOBAL partial_revokes = ON; DROP USER IF EXISTS reader")
+    try:
+        source.execute("CREATE USER reader IDENTIFIED BY %s", [PASSWORD])
+        source.execute("GRANT SELECT ON *.* TO reader; REVOKE SELECT ON shop.* FROM reader")
+        found = finding(checked(source, reader(source)), "grant SELECT")
+        for statement in found.change.statements:
+            source.execute(statement)
+        report = checked(source, reader(source))
+    finally:
+        source.execute("DROP USER reader; SET GLOBAL partial_revokes = OFF")
+    assert found.verdict == "unfit"
+    assert finding(report, "grant SELECT").verdict == "fit"
+
+
+@pytest.mark.parametrize(("which", "to"), [("source", "TO"), ("mariadb_source", "FOR")])
+def test_what_an_active_role_has_the_user_has(
+    request: pytest.FixtureRequest, which: str, to: str
+) -> None:
+    server: Server = request.getfixturevalue(which)
+    server.execute("DROP USER IF EXISTS reader; DROP ROLE IF EXISTS reading")
+    server.execute("CREATE USER reader IDENTIFIED BY %s", [PASSWORD])
+    server.execute(
+        "CREATE ROLE reading; GRANT SELECT ON shop.* TO reading; GRANT reading TO reader"
+    )
+    assert finding(checked(server, reader(server)), "grant SELECT").verdict == "unfit"
+    server.execute(f"SET DEFAULT ROLE reading {to} reader")
+    assert finding(checked(server, reader(server)), "grant SELECT").verdict == "fit"
+
+
+def binlake(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pipeline.cli", "check", *arguments],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_command_ends_with_3_where_something_is_unfit(source: MySQLServer) -> None:
+    source.execute("DROP USER IF EXISTS reader")
+    source.execute("CREATE USER reader IDENTIFIED BY %s", [PASSWORD])
+    url = f"mysql://reader@127.0.0.1:{source.port}"
+    ended = binlake("--server", url, "--json", BINLAKE_SERVER_PASSWORD=PASSWORD)
+    document = json.loads(ended.stdout)
+    assert (ended.returncode, document["verdict"], ended.stderr) == (3, "unfit", "")
+    for found in document["findings"]:
+        for statement in found["change"]["statements"]:
+            source.execute(statement)
+    outside = f"mysql://reader:{PASSWORD}@127.0.0.1:{source.port}"
+    shown = binlake(BINLAKE_SERVER=outside)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert f"127.0.0.1:{source.port}, as reader@%: fit" in shown.stdout
+    assert PASSWORD not in shown.stdout + ended.stdout
+
+
+def test_the_command_says_in_a_line_why_it_cannot_ask(source: MySQLServer) -> None:
+    port = free_port()
+    ended = binlake(
+        "--server", f"mysql://reader@127.0.0.1:{port}", BINLAKE_SERVER_PASSWORD=PASSWORD
+    )
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.startswith(f"binlake: reader at 127.0.0.1:{port}: nobody answers: ")
+    ended = binlake("--server", f"mysql://reader:{PASSWORD}@127.0.0.1:{source.port}")
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("binlake: server.url: holds a password")
+    assert PASSWORD not in ended.stderr
+
+
+def test_a_connection_that_breaks_off_may_be_tried_again(source: MySQLServer) -> None:
+    with connect(root(source)) as connection, connection.cursor() as cursor:
+        source.execute(f"KILL {connection.thread_id()}")
+        with (
+            pytest.raises(ServerUnreachableError, match="the connection broke off"),
+            asked(root(source)),
+        ):
+            cursor.execute("SELECT 1")
+
+
+def test_a_statement_that_fails_is_told_with_the_server(source: MySQLServer) -> None:
+    failing = pytest.raises(ServerError, match=r"a statement failed: .*no_such")
+    with connect(root(source)) as connection, failing as error, asked(root(source)):
+        connection.query("SELECT * FROM shop.no_such")
+    assert str(source.socket) in str(error.value)

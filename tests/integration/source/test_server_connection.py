@@ -1,0 +1,202 @@
+"""Connections to real servers: TLS by mode, authentication plugins, and what refusals say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from pipeline.settings.server import TlsSettings
+from pipeline.source.server.connection import connect
+from pipeline.source.server.errors import AccessDeniedError, ServerUnreachableError, TlsError
+from pipeline.source.server.login import Login
+from pipeline.source.server.version import server_version
+from tests.support.servers.certificates import Certificates, certificates
+from tests.support.servers.mariadb import MariaDBFactory, MariaDBServer, NewestMariaDBServer
+from tests.support.servers.mysql import MySQLFactory, MySQLServer
+from tests.support.servers.server import Server, free_port
+
+PASSWORD = "pässwörd €"
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    return certificates(tmp_path_factory.mktemp("own"))
+
+
+@pytest.fixture(scope="module")
+def others(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    """Of an authority that has signed nothing here."""
+    return certificates(tmp_path_factory.mktemp("others"))
+
+
+@pytest.fixture(scope="module")
+def server(mysql_factory: MySQLFactory) -> MySQLServer:
+    """MySQL with the certificates that it makes by itself."""
+    return mysql_factory()
+
+
+@pytest.fixture(scope="module")
+def certified(mysql_factory: MySQLFactory, own: Certificates) -> MySQLServer:
+    return mysql_factory(*own.options)
+
+
+@pytest.fixture(scope="module")
+def certified_mariadb(mariadb_factory: MariaDBFactory, own: Certificates) -> MariaDBServer:
+    return mariadb_factory(*own.options)
+
+
+@pytest.fixture(scope="module")
+def plain(mysql_factory: MySQLFactory) -> MySQLServer:
+    """MySQL that has no TLS."""
+    return mysql_factory("--tls-version=")
+
+
+def login(server: Server, password: str = PASSWORD, **tls: Any) -> Login:
+    """Of `reader`, made anew: the server has nothing of it in its cache."""
+    server.execute("DROP USER IF EXISTS reader")
+    server.execute("CREATE USER reader IDENTIFIED BY %s", [PASSWORD])
+    return Login(
+        "127.0.0.1",
+        "reader",
+        server.port,
+        password=SecretStr(password),
+        tls=TlsSettings.model_validate(tls),
+    )
+
+
+def is_encrypted(who: Login) -> bool:
+    with connect(who) as connection, connection.cursor() as cursor:
+        cursor.execute("SHOW SESSION STATUS LIKE 'Ssl_cipher'")
+        ((_, cipher),) = cursor.fetchall()
+    return bool(cipher)
+
+
+@pytest.mark.parametrize(
+    ("mode", "encrypted"), [("disabled", False), ("preferred", True), ("required", True)]
+)
+def test_tls_is_used_as_the_mode_says(server: MySQLServer, mode: str, encrypted: bool) -> None:
+    # Each with an empty cache: caching_sha2_password sends the password over TLS, and under the
+    # server's public key without.
+    assert is_encrypted(login(server, mode=mode)) is encrypted
+
+
+def test_the_servers_own_authority_is_verified(server: MySQLServer) -> None:
+    ca = str(server.folder / "data" / "ca.pem")
+    assert is_encrypted(login(server, mode="verify_ca", ca=ca))
+    with pytest.raises(TlsError, match=r"there is no TLS with the server: .*match"):
+        connect(login(server, mode="verify_identity", ca=ca))
+
+
+def test_a_certificate_of_another_authority_is_refused(
+    server: MySQLServer, others: Certificates
+) -> None:
+    for mode in ("verify_ca", "verify_identity"):
+        with pytest.raises(TlsError, match=r"certificate.* Look at server\.tls: mode, and ca"):
+            connect(login(server, mode=mode, ca=str(others.ca)))
+
+
+@pytest.mark.parametrize("which", ["certified", "certified_mariadb"])
+def test_a_certificate_that_names_the_host_is_accepted(
+    request: pytest.FixtureRequest, which: str, own: Certificates, others: Certificates
+) -> None:
+    server: Server = request.getfixturevalue(which)
+    assert is_encrypted(login(server, mode="verify_identity", ca=str(own.ca)))
+    assert is_encrypted(login(server, mode="preferred"))
+    with pytest.raises(TlsError):
+        connect(login(server, mode="verify_ca", ca=str(others.ca)))
+
+
+def test_a_users_own_certificate_is_shown_where_the_server_asks_for_it(
+    certified: MySQLServer, own: Certificates
+) -> None:
+    who = login(certified, mode="required", cert=str(own.cert), key=str(own.key))
+    certified.execute("ALTER USER reader REQUIRE X509")
+    assert is_encrypted(who)
+
+
+@pytest.mark.parametrize("which", ["plain", "mariadb"])
+def test_a_server_without_tls_is_spoken_to_only_where_that_is_allowed(
+    request: pytest.FixtureRequest, which: str
+) -> None:
+    server: Server = request.getfixturevalue(which)
+    assert not is_encrypted(login(server, mode="preferred"))
+    for mode in ("required", "verify_ca", "verify_identity"):
+        with pytest.raises(TlsError):
+            connect(login(server, mode=mode))
+
+
+def test_the_newest_mariadb_has_tls_by_itself(newest_mariadb: NewestMariaDBServer) -> None:
+    who = login(newest_mariadb, mode="preferred")
+    assert is_encrypted(who)
+    # Its certificate is its own, of no authority.
+    assert is_encrypted(replace(who, tls=TlsSettings(mode="required")))
+    with pytest.raises(TlsError):
+        connect(replace(who, tls=TlsSettings(mode="verify_ca")))
+    newest_mariadb.execute("DROP USER reader")
+
+
+def test_a_server_that_insists_on_tls_is_told_so(server: MySQLServer) -> None:
+    who = login(server, mode="disabled")
+    server.execute("SET GLOBAL require_secure_transport = ON")
+    try:
+        with pytest.raises(TlsError, match=r"Set server\.tls\.mode to required"):
+            connect(who)
+    finally:
+        server.execute("SET GLOBAL require_secure_transport = OFF")
+
+
+@pytest.mark.parametrize("which", ["server", "mariadb"])
+@pytest.mark.parametrize("wrong", ["", "not the passw0rd"])
+def test_a_wrong_password_is_denied_and_not_told(
+    request: pytest.FixtureRequest, which: str, wrong: str
+) -> None:
+    server: Server = request.getfixturevalue(which)
+    with pytest.raises(AccessDeniedError, match="Look at the password") as error:
+        connect(login(server, password=wrong))
+    assert f"reader at 127.0.0.1:{server.port}" in str(error.value)
+    if wrong:
+        assert wrong not in f"{error.value}{error.value!r}"
+    assert not error.value.retryable
+
+
+def test_nobody_listening_is_told_with_the_address() -> None:
+    port = free_port()
+    with pytest.raises(ServerUnreachableError, match=f"reader at 127.0.0.1:{port}: nobody answers"):
+        connect(Login("127.0.0.1", "reader", port))
+
+
+def test_a_host_that_is_not_known_is_unreachable() -> None:
+    with pytest.raises(ServerUnreachableError, match=r"reader at no\.such\.invalid:3306"):
+        connect(Login("no.such.invalid", "reader"))
+
+
+@pytest.mark.parametrize("which", ["server", "plain", "mariadb"])
+def test_a_socket_is_used_where_there_is_one(request: pytest.FixtureRequest, which: str) -> None:
+    server: Server = request.getfixturevalue(which)
+    login(server)
+    who = Login("localhost", "reader", 1, socket=str(server.socket), password=SecretStr(PASSWORD))
+    with connect(who) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT @@character_set_client, @@autocommit")
+        assert cursor.fetchall() == (("utf8mb4", 1),)
+
+
+def test_a_socket_that_is_not_there_is_told(tmp_path: Path) -> None:
+    socket = str(tmp_path / "mysqld.sock")
+    with pytest.raises(ServerUnreachableError, match=f"reader at {socket}: nobody answers"):
+        connect(Login("localhost", "reader", socket=socket))
+
+
+@pytest.mark.parametrize(("which", "is_mariadb"), [("server", False), ("mariadb", True)])
+def test_the_version_is_the_servers(
+    request: pytest.FixtureRequest, which: str, is_mariadb: bool
+) -> None:
+    server: Server = request.getfixturevalue(which)
+    ((text,),) = server.execute("SELECT VERSION()")
+    with connect(login(server)) as connection:
+        version = server_version(connection)
+    assert (version.text, version.is_mariadb) == (text, is_mariadb)
+    assert version.number >= ((10, 11, 0) if is_mariadb else (9, 0, 0))

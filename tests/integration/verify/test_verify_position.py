@@ -1,0 +1,135 @@
+"""Whether a server's snapshot is of gold's cut, by places in the log where there are no GTIDs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline.bronze.files import write_files
+from pipeline.lake import Lake
+from pipeline.verify.checksums import PublishedCut
+from pipeline.verify.server_file import HASHES, ServerFile
+from pipeline.verify.state_match import executed_at
+from pipeline.verify.state_match.position import only_replicated, other_position
+from tests.support.bronze.bronze_rows import file_row
+from tests.support.gold.made_lake import MadeLake
+from tests.support.silver.made_silver import (
+    SERVER,
+    SOURCE,
+    MadeTransaction as Tx,
+    definition,
+    item,
+    lsn,
+)
+
+T = definition("t")
+OTHER = "5" + SERVER[1:]
+
+PLACES = [
+    ("log.000001", 2500, ""),
+    ("log.000002", 4, "1 transactions before that"),
+    ("log.000001", 1500, "gold's cut is behind that"),
+    ("log.000001", 3500, "gold's cut is 1 transactions before that"),
+    ("log.000001", 5500, "the lake has 5000 bytes"),
+    ("log.000009", 4, "not in the lake"),
+    (None, None, "had no binary log"),
+]
+GTIDS = [
+    # What was before the lake's first file is no difference.
+    (f"{SERVER}:3-9", f"{SERVER}:1-9", ""),
+    (f"{SERVER}:3-9", f"{SERVER}:1-12", f"The snapshot has {SERVER}:10-12"),
+    (f"{SERVER}:3-9", f"{SERVER}:1-7", f"Gold's cut has {SERVER}:8-9"),
+    (f"{SERVER}:3-9:tag:1", f"{SERVER}:1-9", f"Gold's cut has {SERVER}:tag:1"),
+    (f"{SERVER}:3-9", f"{SERVER}:1-9,{OTHER}:1", f"The snapshot has {OTHER}:1"),
+    ("0-1-7,1-1-2", "1-1-2,0-1-7", ""),
+    ("0-1-7", "0-1-8", "The snapshot has 0-1-8"),
+    # Two servers that used one number, of which the lake has the other one's.
+    ("0-1-7", "0-2-7", "The snapshot has 0-2-7"),
+    ("0-1-6,0-2-7", "0-2-7", ""),
+    ("0-1-7,1-1-3", "0-1-7,1-1-2", "Gold's cut has 1-1-3"),
+]
+
+
+@pytest.fixture(scope="module")
+def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> MadeLake:
+    """Silver has three transactions, in the second of which gold's cut is; bronze a file more."""
+    made = MadeLake(spark, tmp_path_factory.mktemp("position") / "lake")
+    made.silver.batch([Tx(n).insert(T, n, "a") for n in (1, 2, 3)], [item("create", 1, T)])
+    rows = [
+        file_row(
+            "log.000001", 1, source=SOURCE, ingested_upto=5000, previous_gtids=f"{SERVER}:1-2"
+        ),
+        file_row("log.000002", 2, source=SOURCE, ingested_upto=5000),
+    ]
+    write_files(spark, Lake(made.root), SOURCE, rows, batch=1)
+    return made
+
+
+def server_file(spark: SparkSession, gtids: str, file: str | None, at: int | None) -> ServerFile:
+    hashes = spark.createDataFrame([], HASHES)
+    return ServerFile(hashes, "9.7", "", "null", (), gtids, file, at, {}, 1, bool(gtids), gtids)
+
+
+def test_places_in_the_log_and_gtids_say_what_a_snapshot_is_of(lake: MadeLake) -> None:
+    for name, position, told in PLACES:
+        cut = PublishedCut(SOURCE, lsn(2), None, (), frozenset(), ())
+        found = server_file(lake.spark, "", name, position)
+        sentence = other_position(lake.spark, Lake(lake.root), cut, found)
+        assert told in sentence, (name, position)
+        assert bool(sentence) == bool(told), (name, position)
+    for gold, snapshot, told in GTIDS:
+        cut = PublishedCut(SOURCE, lsn(2), gold, (), frozenset(), ())
+        found = server_file(lake.spark, snapshot, "log.000001", 2500)
+        sentence = other_position(lake.spark, Lake(lake.root), cut, found)
+        assert told in sentence, (gold, snapshot)
+        assert bool(sentence) == bool(told), (gold, snapshot)
+
+
+def test_a_domain_that_a_server_once_replicated_is_no_difference(lake: MadeLake) -> None:
+    cut = PublishedCut(SOURCE, lsn(2), "0-1-7", (), frozenset(), ())
+    found = server_file(lake.spark, "0-1-7,9-4-3", "log.000001", 2500)
+    where = lake.spark, Lake(lake.root), cut
+    # It writes in that domain itself, or it only has replicated it.
+    assert "The snapshot has 9-4-3" in other_position(*where, found)
+    assert str(only_replicated(*where, replace(found, gtids_logged="0-1-7"))) == "9-4-3"
+    assert other_position(*where, replace(found, gtids_logged="0-1-7")) == ""
+    # The lake's own domain is looked at, though the server logs nothing of it.
+    beyond = replace(found, gtid_set="0-1-8", gtids_logged="")
+    assert "The snapshot has 0-1-8" in other_position(*where, beyond)
+    assert not only_replicated(*where, beyond)
+
+
+def test_a_server_that_has_executed_nothing_is_before_gold(lake: MadeLake) -> None:
+    """Right behind RESET, at the same place in a file of the same name."""
+    cut = PublishedCut(SOURCE, lsn(2), f"{SERVER}:3-9", (), frozenset(), ())
+    found = replace(server_file(lake.spark, "", "log.000001", 2500), has_gtids=True)
+    sentence = other_position(lake.spark, Lake(lake.root), cut, found)
+    assert f"Gold's cut has {SERVER}:3-9" in sentence
+
+
+def test_a_place_in_the_log_of_another_server_tells_nothing(lake: MadeLake) -> None:
+    cut = PublishedCut(SOURCE, lsn(2), None, (), frozenset(), ())
+    found = replace(server_file(lake.spark, "", "log.000001", 2500), server_id=2)
+    assert "without GTIDs nothing tells" in other_position(lake.spark, Lake(lake.root), cut, found)
+
+
+def test_of_a_log_that_was_begun_anew_only_what_came_since_counts(
+    lake: MadeLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lake's transactions are of the second log, whose server was told of one before it."""
+    anew = file_row("log.000001", 1, source=SOURCE, previous_gtids=f"{OTHER}:1")
+    files = [file_row("log.000003", 0, source=SOURCE, gtids=f"{SERVER}:1-99"), anew]
+    monkeypatch.setattr(executed_at, "read_files", lambda *_: files)
+    cut = PublishedCut(SOURCE, lsn(2), f"{SERVER}:1-99", (), frozenset(), ())
+    for gtids, told in [
+        (f"{SERVER}:1-2", ""),
+        (f"{SERVER}:1-2,{OTHER}:1", ""),
+        (f"{SERVER}:1-3", f"The snapshot has {SERVER}:3"),
+        (f"{SERVER}:1", f"Gold's cut has {SERVER}:2"),
+    ]:
+        found = server_file(lake.spark, gtids, "log.000001", 2500)
+        sentence = other_position(lake.spark, Lake(lake.root), cut, found)
+        assert told in sentence, gtids
+        assert bool(sentence) == bool(told), gtids

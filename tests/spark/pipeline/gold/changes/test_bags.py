@@ -1,0 +1,128 @@
+"""Tables without a key, against a Counter: how many copies of each row there are."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from datetime import datetime, timezone
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline.gold.changes.bags import put_bag
+from pipeline.gold.changes.fold import Shape
+from pipeline.gold.changes.images import LeftOut
+from pipeline.gold.table.write import Write
+from pipeline.lake import delta
+
+IMAGE = "struct<`a.b`: int, copy: string, newest: double, m: decimal(5,2), v: array<float>>"
+SILVER = (
+    "__op string, __lsn bigint, __pos bigint, __row int, __committed_at timestamp,"
+    " __absent_before array<string>, __absent_after array<string>,"
+    f" __json_diff map<string, string>, before {IMAGE}, after {IMAGE}"
+)
+GOLD = (
+    "`a.b` int, copy string, newest double, m decimal(5,2), v array<float>, __lsn bigint,"
+    " __committed_at timestamp"
+)
+SHAPE = Shape(("a.b", "copy", "newest", "m", "v"), ())
+AT = datetime(2024, 2, 29, 12, tzinfo=timezone.utc)
+ONE = (1, "x", 0.5, Decimal("1.50"), (1.0,))
+ROWS: list[tuple[Any, ...]] = [
+    ONE,
+    (1, "X", 0.5, Decimal("1.50"), (1.0,)),
+    (None, None, None, None, None),
+    (1, None, None, None, None),
+    (1, "", 0.0, Decimal("0.00"), ()),
+    (1, "", -0.0, Decimal("0.00"), ()),
+    (1, "", math.nan, Decimal("0.00"), (-0.0,)),
+    (1, "", math.nan, Decimal("0.00"), (0.0,)),
+]
+Change = tuple[str, tuple[Any, ...] | None, tuple[Any, ...] | None]
+
+
+def told(row: tuple[Any, ...]) -> str:
+    """A row as text, in which all that is not equal differs."""
+    return repr((*row[:4], None if row[4] is None else list(row[4])))
+
+
+class Bag:
+    """A gold table without a key, and what it should hold."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self.spark, self.path, self.steps = spark, path, 0
+        self.expected: Counter[str] = Counter()
+        spark.sql(f"CREATE TABLE delta.`{path}` ({GOLD}) USING delta")
+
+    def put(self, changes: list[Change], again: bool = False) -> None:
+        """Apply changes as a step, or the same step once more."""
+        if not again:
+            self.steps += 1
+            for _, before, after in changes:
+                if before is not None:
+                    self.expected[told(before)] -= 1
+                if after is not None:
+                    self.expected[told(after)] += 1
+        rows = [
+            (op, 100 * self.steps + n, 4, 0, AT, None, None, None, before, after)
+            for n, (op, before, after) in enumerate(changes)
+        ]
+        write = Write(self.path, "bag", self.steps)
+        put_bag(self.spark, self.spark.createDataFrame(rows, SILVER), SHAPE, write, LeftOut())
+
+    def rows(self) -> list[Any]:
+        return delta.read(self.spark, self.path).collect()
+
+    def lsns(self, row: tuple[Any, ...]) -> list[int]:
+        """Of a row's copies."""
+        return sorted(one["__lsn"] for one in self.rows() if told(tuple(one)[:5]) == told(row))
+
+    def check(self) -> None:
+        assert Counter(told(tuple(row)[:5]) for row in self.rows()) == +self.expected
+
+
+@pytest.fixture
+def bag(spark: SparkSession, tmp_path: Any) -> Bag:
+    return Bag(spark, str(tmp_path / "bag"))
+
+
+def test_copies_are_counted_exactly_though_steps_are_repeated(bag: Bag) -> None:
+    """Of copies that go, the newest do."""
+    first: list[Change] = [("insert", None, row) for row in (ONE, ONE, ONE, *ROWS[2:4], ROWS[2])]
+    second: list[Change] = [
+        ("delete", ONE, None),
+        ("update", ROWS[2], ROWS[5]),
+        ("insert", None, ROWS[4]),
+        ("insert", None, ROWS[3]),
+    ]
+    for changes in (first, second):
+        bag.put(changes)
+        bag.put(changes, again=True)
+        bag.check()
+    assert bag.lsns(ROWS[3]) == [104, 203]
+    deletes: list[Change] = [("delete", row, None) for row in (ROWS[5], ROWS[2], ROWS[3])]
+    bag.put([*deletes, ("update", ONE, ONE)])
+    bag.check()
+    assert bag.lsns(ROWS[3]) == [104]
+
+
+def test_random_changes(bag: Bag) -> None:
+    chance = random.Random(5)
+    there: list[tuple[Any, ...]] = []
+    for _ in range(3):
+        changes: list[Change] = []
+        for _ in range(40):
+            before = there.pop(chance.randrange(len(there))) if there else None
+            kind = chance.choice(["insert", "update", "delete", "insert"])
+            if before is None or kind == "insert":
+                there += [before] if before else []
+                before = None
+            after = None if before and kind == "delete" else chance.choice(ROWS)
+            there += [after] if after else []
+            op = "insert" if before is None else "delete" if after is None else "update"
+            changes.append((op, before, after))
+        bag.put(changes)
+        bag.check()

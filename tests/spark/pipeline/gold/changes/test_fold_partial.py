@@ -1,0 +1,379 @@
+"""Folding changes with partial images: equal to a dictionary that takes them over one by one."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+from pyspark.errors import PythonException
+from pyspark.sql import DataFrame, SparkSession, functions as sf
+
+from pipeline.gold.changes.fold import DELETE, Shape
+from pipeline.gold.changes.fold_partial import MISSING, fold_partial, misfits
+from pipeline.gold.changes.images import LeftOut
+from tests.support.gold.partial_changes import Replica
+
+COLUMNS = ("id", "a", "b", "j")
+IMAGE = "struct<id: int, a: int, b: string, j: string>"
+SILVER = (
+    "__op string, __lsn bigint, __pos bigint, __row int, __committed_at timestamp,"
+    " __absent_before array<string>, __absent_after array<string>,"
+    f" __json_diff map<string, string>, before {IMAGE}, after {IMAGE}"
+)
+GOLD = "id int, a int, b string, j string, __lsn bigint, __committed_at timestamp"
+AT = datetime(2024, 2, 29, 12, tzinfo=timezone.utc)
+SHAPE = Shape(COLUMNS, ("id",))
+DEFAULTS: dict[str, Any] = {"a": 7, "b": "none", "j": None}
+
+
+def left_out() -> LeftOut:
+    """What the table of these tests has: a column of JSON, and a DEFAULT for each but the key."""
+    defaults = {"a": sf.lit(7), "b": sf.lit("none"), "j": sf.lit(None).cast("string")}
+    return LeftOut(frozenset({"j"}), defaults)
+
+
+@dataclass
+class Log:
+    """Changes with partial images, and the rows that they lead to."""
+
+    start: dict[int, dict[str, Any]]
+    changes: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.replica = Replica("id", ("j",), DEFAULTS)
+        for key, row in self.start.items():
+            self.replica.rows[key] = {**row, "j": _parsed(row["j"])}
+
+    def add(
+        self,
+        op: str,
+        before: dict[str, Any] | None,
+        after: dict[str, Any] | None,
+        diffs: dict[str, list[dict[str, Any]]] | None = None,
+    ) -> None:
+        """A change whose images hold only the columns that are given."""
+        texts = {name: json.dumps(found) for name, found in (diffs or {}).items()}
+        change = {
+            "__op": op,
+            "__lsn": 1000 + len(self.changes) // 3,
+            "__pos": len(self.changes) % 3,
+            "__row": 0,
+            "__committed_at": AT,
+            "__absent_before": _absent(before, ()),
+            "__absent_after": _absent(after, texts),
+            "__json_diff": texts or None,
+            "before": _image(before),
+            "after": _image(after),
+        }
+        self.changes.append(change)
+        # A key that stays is left out of an after image.
+        taken = dict(change, after=change["after"] and {**change["after"]})
+        if after is not None and "id" not in after and before is not None:
+            taken["after"]["id"] = before["id"]
+            taken["__absent_after"] = [n for n in change["__absent_after"] if n != "id"]
+        self.replica.apply(taken)
+
+
+def _parsed(text: str | None) -> Any:
+    return None if text is None else json.loads(text)
+
+
+def _absent(image: dict[str, Any] | None, diffs: Any) -> list[str] | None:
+    if image is None:
+        return None
+    return [name for name in COLUMNS if name not in image and name not in diffs] or None
+
+
+def _image(image: dict[str, Any] | None) -> dict[str, Any] | None:
+    return None if image is None else {name: image.get(name) for name in COLUMNS}
+
+
+def frames(spark: SparkSession, log: Log) -> tuple[DataFrame, DataFrame]:
+    """Gold before the changes, and the changes."""
+    rows = [(key, row["a"], row["b"], row["j"], 1, AT) for key, row in log.start.items()]
+    changes = [tuple(change.values()) for change in log.changes]
+    return spark.createDataFrame(rows, GOLD), spark.createDataFrame(changes, SILVER)
+
+
+def applied(
+    spark: SparkSession, log: Log, *, moves: bool, known: LeftOut | None = None
+) -> dict[int, dict[str, Any]]:
+    """Gold's rows once the folded changes are put into it as MERGE does."""
+    gold, changes = frames(spark, log)
+    rows = {key: dict(row) for key, row in log.start.items()}
+    folded = fold_partial(changes, SHAPE, gold, known or left_out(), lives=moves)
+    for found in folded.collect():
+        there = rows.pop(found["id"], None)
+        if found[DELETE]:
+            continue
+        missing = set(found[MISSING])
+        assert there is not None or not missing
+        kept = there or {}
+        rows[found["id"]] = {
+            name: kept[name] if name in missing else found[name] for name in COLUMNS
+        }
+    return {key: {**row, "j": _parsed(row["j"])} for key, row in rows.items()}
+
+
+def expected(log: Log) -> dict[int, dict[str, Any]]:
+    return {key: {**row, "id": key} for key, row in log.replica.rows.items()}
+
+
+ONE = {"id": 1, "a": 10, "b": "x", "j": '{"n": 1}'}
+TWO = {"id": 2, "a": 20, "b": "y", "j": None}
+REPLACE = [{"op": "replace", "path": "$.n", "value": 2}]
+INSERT = [{"op": "insert", "path": "$.m", "value": [1.5]}]
+Step = tuple[Any, ...]
+Outcomes = dict[str, tuple[dict[int, dict[str, Any]], ...]]
+"""By case the rows that there are, and those that there should be."""
+CASES: dict[str, list[Step]] = {
+    "an update keeps what it leaves out": [("update", {"id": 1}, {"a": 11})],
+    "updates of several columns": [
+        ("update", {"id": 1}, {"a": 11}),
+        ("update", {"id": 1}, {"b": None}),
+        ("update", {"id": 1}, {"a": 12}),
+    ],
+    "the before image tells too": [("update", ONE, {"a": 11})],
+    "an insert that leaves out columns has their defaults": [("insert", None, {"id": 3, "b": "z"})],
+    "nothing of a deleted row comes back": [
+        ("update", {"id": 1}, {"b": "old"}),
+        ("delete", {"id": 1}, None),
+        ("insert", None, {"id": 1}),
+        ("update", {"id": 1}, {"a": 5}),
+    ],
+    "a row that moves takes its values along": [
+        ("update", {"id": 1}, {"a": 11}),
+        ("update", {"id": 1}, {"id": 5}),
+        ("update", {"id": 5}, {"b": "moved"}),
+    ],
+    "a key that is left and taken by another row": [
+        ("update", {"id": 1}, {"id": 5}),
+        ("update", {"id": 2}, {"id": 1, "b": "two"}),
+        ("update", {"id": 1}, {"a": 21}),
+    ],
+    "a swap over a third key": [
+        ("update", {"id": 1}, {"id": 9}),
+        ("update", {"id": 2}, {"id": 1}),
+        ("update", {"id": 9}, {"id": 2}),
+        ("update", {"id": 2}, {"a": 0}),
+    ],
+    "there and back": [
+        ("update", {"id": 1}, {"id": 9, "a": 1}),
+        ("update", {"id": 9}, {"id": 1, "b": "back"}),
+    ],
+    "a row that is inserted, moves, and goes": [
+        ("insert", None, {"id": 3}),
+        ("update", {"id": 3}, {"id": 4}),
+        ("delete", {"id": 4}, None),
+        ("insert", None, {"id": 3, "a": 1}),
+    ],
+    "moved onto a key that was deleted": [
+        ("delete", {"id": 2}, None),
+        ("update", {"id": 1}, {"id": 2}),
+    ],
+    "diffs of gold's document": [
+        ("update", {"id": 1}, {"id": 1}, {"j": REPLACE}),
+        ("update", {"id": 1}, {"a": 3}, {"j": INSERT}),
+    ],
+    "diffs of a document that is in the before image": [
+        ("update", ONE, {"id": 1, "a": 10, "b": "x"}, {"j": REPLACE})
+    ],
+    "diffs of a document of the batch": [
+        ("update", {"id": 2}, {"j": '{"n": 5}'}),
+        ("update", {"id": 2}, {}, {"j": INSERT}),
+        ("update", {"id": 2}, {}, {"j": REPLACE}),
+    ],
+    "a whole document after diffs": [
+        ("update", {"id": 1}, {}, {"j": REPLACE}),
+        ("update", {"id": 1}, {"j": "[]"}),
+    ],
+    "diffs before and after a move": [
+        ("update", {"id": 1}, {}, {"j": REPLACE}),
+        ("update", {"id": 1}, {"id": 8}, {"j": INSERT}),
+        ("update", {"id": 8}, {}, {"j": [{"op": "remove", "path": "$.n"}]}),
+    ],
+}
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["rows may move", "no row moves"])
+def outcomes(spark: SparkSession, request: pytest.FixtureRequest) -> Outcomes:
+    """All cases at once, each at keys of its own; where no row moves, those in which none does."""
+    may_move = request.param
+    names = [name for name, steps in CASES.items() if may_move or not any(map(_moves, steps))]
+    start = {
+        100 * number + row["id"]: {**row, "id": 100 * number + row["id"]}
+        for number in range(len(names))
+        for row in (ONE, TWO)
+    }
+    log = Log(start)
+    for number, name in enumerate(names):
+        for op, before, after, *diffs in CASES[name]:
+            log.add(op, _at(number, before), _at(number, after), *diffs)
+    found, wanted = applied(spark, log, moves=may_move), expected(log)
+    return {
+        name: tuple(
+            {key: row for key, row in rows.items() if key // 100 == number}
+            for rows in (found, wanted)
+        )
+        for number, name in enumerate(names)
+    }
+
+
+def _moves(step: Step) -> bool:
+    op, before, after, *_ = step
+    return op == "update" and bool(after.get("id", before["id"]) != before["id"])
+
+
+def _at(number: int, image: dict[str, Any] | None) -> dict[str, Any] | None:
+    if image is None or "id" not in image:
+        return image
+    return {**image, "id": 100 * number + image["id"]}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_changes_come_to(outcomes: Outcomes, case: str) -> None:
+    if case in outcomes:
+        found, wanted = outcomes[case]
+        assert found == wanted
+    else:
+        assert any(map(_moves, CASES[case]))
+
+
+def random_log(chance: random.Random, changes: int) -> Log:
+    """Changes of all kinds over a few keys; what images hold beside the key is left to chance."""
+    start = {key: {"id": key, "a": key, "b": f"b{key}", "j": '{"n": 0}'} for key in range(1, 6)}
+    log = Log(start)
+    for _ in range(changes):
+        rows = log.replica.rows
+        free = [key for key in range(1, 10) if key not in rows]
+        values = {"a": chance.randrange(100), "b": chance.choice(["x", None, "y"])}
+        if not rows or (free and chance.random() < 0.15):
+            log.add("insert", None, {"id": chance.choice(free), **_some(chance, values)})
+            continue
+        key = chance.choice(sorted(rows))
+        row = rows[key]
+        whole = {**row, "id": key, "j": None if row["j"] is None else json.dumps(row["j"])}
+        before = {**_some(chance, whole), "id": key}
+        if chance.random() < 0.15:
+            log.add("delete", before, None)
+            continue
+        after = _some(chance, values)
+        if free and chance.random() < 0.3:
+            after["id"] = chance.choice(free)
+        diffs = None
+        if isinstance(row["j"], dict) and chance.random() < 0.5:
+            n = row["j"].get("n")
+            op = "insert" if n is None else chance.choice(["replace", "remove"])
+            value = {} if op == "remove" else {"value": chance.randrange(1000)}
+            diffs = {"j": [{"op": op, "path": "$.n", **value}]}
+        elif chance.random() < 0.3:
+            after["j"] = json.dumps({"n": chance.randrange(1000)})
+        log.add("update", before, after, diffs)
+    return log
+
+
+def _some(chance: random.Random, values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if chance.random() < 0.5}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_changes(spark: SparkSession, seed: int) -> None:
+    log = random_log(random.Random(seed), 120)
+    assert applied(spark, log, moves=True) == expected(log)
+
+
+def test_a_row_that_gold_lacks_is_left_out_not_made_up(spark: SparkSession) -> None:
+    log = Log({1: ONE})
+    log.replica.rows[3] = {"id": 3, "a": 0, "b": "", "j": {}}
+    log.add("update", {"id": 3}, {"id": 4})
+    assert applied(spark, log, moves=True) == {1: {**ONE, "j": {"n": 1}}}
+
+
+def test_a_row_that_moved_and_gold_lacks_takes_the_place_of_the_row_that_was_there(
+    spark: SparkSession,
+) -> None:
+    log = Log({1: ONE, 2: TWO})
+    log.replica.rows[9] = {"id": 9, "a": 0, "b": "", "j": {}}
+    log.add("delete", {"id": 1}, None)
+    log.add("update", {"id": 9}, {"id": 1, "a": 3})
+    assert applied(spark, log, moves=True) == {2: {**TWO, "j": None}}
+
+
+def test_of_an_insert_of_which_not_all_is_known_no_row_comes_and_no_value_of_before(
+    spark: SparkSession,
+) -> None:
+    log = Log({1: ONE, 2: TWO, 3: {**ONE, "id": 3}, 4: {**ONE, "id": 4}})
+    whole = {"a": 1, "b": "whole", "j": None}
+    log.add("delete", {"id": 1}, None)
+    log.add("insert", None, {"id": 1, "a": 1})
+    log.add("update", {"id": 1}, {"a": 2})
+    log.add("update", {"id": 2}, {"id": 5, "a": 21})
+    log.add("insert", None, {"id": 2, "a": 1})
+    log.add("insert", None, {"id": 6, "b": "said", "a": 1})
+    log.add("update", {"id": 6}, {"id": 7})
+    log.add("delete", {"id": 3}, None)
+    log.add("insert", None, {"id": 8, "a": 1})
+    log.add("update", {"id": 8}, {"id": 3})
+    log.add("delete", {"id": 4}, None)
+    log.add("insert", None, {"id": 4, "a": 1})
+    log.add("update", {"id": 4}, {"id": 10})
+    log.add("update", {"id": 10}, {"id": 4, **whole})
+    known = LeftOut(frozenset({"j"}), {"j": sf.lit(None).cast("string")}, lenient=True)
+    assert applied(spark, log, moves=True, known=known) == {
+        4: {"id": 4, **whole},
+        5: {"id": 5, "a": 21, "b": "y", "j": None},
+        7: {"id": 7, "a": 1, "b": "said", "j": None},
+    }
+
+
+def test_an_insert_that_leaves_out_its_key_has_the_key_of_its_default(spark: SparkSession) -> None:
+    log = Log({1: ONE})
+    log.add("insert", None, {"id": 5, "a": 1, "b": "", "j": None})
+    del log.changes[0]["after"]["id"]
+    log.changes[0]["after"]["id"] = None
+    log.changes[0]["__absent_after"] = ["id"]
+    log.add("update", {"id": 5}, {"a": 2})
+    known = LeftOut(frozenset({"j"}), {"id": sf.lit(5)})
+    assert applied(spark, log, moves=False, known=known) == expected(log)
+
+
+def test_a_row_that_moves_often_costs_a_few_jobs(spark: SparkSession) -> None:
+    """As a table of tickets, where each REPLACE moves the one row to a new number."""
+    log = Log({1: ONE})
+    for key in range(1, 100):
+        log.add("update", {"id": key}, {"id": key + 1, "a": key} if key % 2 else {"id": key + 1})
+    context = spark.sparkContext
+    context.setJobGroup("often", "moves")
+    try:
+        found = applied(spark, log, moves=True)
+        jobs = len(context.statusTracker().getJobIdsForGroup("often"))
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)
+    assert found == expected(log)
+    assert jobs < 60
+
+
+@pytest.mark.parametrize("lenient", [False, True])
+def test_diffs_that_do_not_fit_are_told(spark: SparkSession, *, lenient: bool) -> None:
+    log = Log({1: {**ONE, "j": '{"m": 1}'}, 2: {**ONE, "id": 2}, 3: {**ONE, "id": 3, "j": None}})
+    for key in (2, 3, 1):
+        log.replica.rows[key]["j"] = {"n": 1}
+        log.add("update", {"id": key}, {}, {"j": REPLACE})
+    log.add("update", {"id": 2}, {"id": 4}, {"j": [{"op": "remove", "path": "$.n"}]})
+    known = LeftOut(frozenset({"j"}), left_out().defaults, lenient=lenient)
+    gold, changes = frames(spark, log)
+    found = misfits(changes, SHAPE, gold, known, lives=True).collect()
+    assert sorted((row["lsn"], row["reason"]) for row in found) == [
+        (1000, "the document has nothing at $.n"),
+        (1000, "there is no document"),
+    ]
+    if lenient:
+        rows = {key: row["j"] for key, row in applied(spark, log, moves=True, known=known).items()}
+        assert rows == {1: {"m": 1}, 3: None, 4: {}}
+    else:
+        with pytest.raises(PythonException, match="JsonDiffError"):
+            applied(spark, log, moves=True, known=known)

@@ -1,0 +1,58 @@
+"""What Spark's commits after a version wrote, from the `operationMetrics` in the table's log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline.gold.table.commit_stats import written_since
+from pipeline.lake import delta
+from pipeline.lake.delta_log.spark_written import commits_since
+from pipeline.lake.sql_text import in_sql
+
+CHECKPOINT = {"delta.checkpointInterval": "3"}
+APPENDS = 5
+"""More than Delta keeps without a checkpoint."""
+
+
+def appended(spark: SparkSession, path: Path, commits: int) -> str:
+    """A table with so many commits of a file each."""
+    for version in range(commits):
+        rows = spark.range(version, version + 1).coalesce(1)
+        delta.append_once(rows, str(path), app="test", version=version, options=CHECKPOINT)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    made = appended(spark, tmp_path_factory.mktemp("written") / "table", APPENDS)
+    assert list(Path(made, "_delta_log").glob("*.checkpoint*"))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("before", "commits"),
+    [(None, APPENDS), (0, APPENDS - 1), (APPENDS - 4, 3), (APPENDS - 2, 1), (APPENDS - 1, 0)],
+    ids=["ever", "all but the first", "the last three", "the last one", "nothing"],
+)
+def test_only_what_was_written_behind_a_version_counts(
+    spark: SparkSession, table: str, before: int | None, commits: int
+) -> None:
+    found = written_since(history := commits_since(spark, table, before), before)
+    assert history[0].version == APPENDS - 1
+    assert (found.commits, found.files_added) == (commits, commits) if found else commits == 0
+
+
+def test_what_looks_after_a_table_moves_its_version_and_writes_nothing(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path = appended(spark, tmp_path / "table", 2)
+    assert written_since(commits_since(spark, path, 1), 1) is None
+    spark.sql(f"OPTIMIZE {in_sql(path)}")
+    moved = commits_since(spark, path, 1)
+    assert (moved[0].version, written_since(moved, 1)) == (2, None)
+    found = written_since(commits_since(spark, path, 0), 0)
+    assert found is not None
+    assert found.commits == 1

@@ -1,0 +1,300 @@
+"""The log of a table of Spark's, read by delta-rs, is as Spark has it; else Spark is asked."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline.lake import delta, stores
+from pipeline.lake.delta_log.spark_written import (
+    clustered_by,
+    commits_since,
+    history,
+    state,
+    version_of,
+)
+from pipeline.lake.sql_text import in_sql, unquoted
+from tests.support.spark.no_spark import NO_SPARK
+
+MADE = """CREATE TABLE {table} (id INT, `a b` STRING, s STRUCT<x: INT>, at TIMESTAMP_NTZ)
+    USING delta CLUSTER BY (`a b`, id) TBLPROPERTIES (
+        'delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'true',
+        'binlake.source' = 's')"""
+LATEST = 12
+"""Delta writes a checkpoint at the tenth commit."""
+MISSING = "no such key"
+CLUSTERED = ("c`d", "id")
+
+
+def asks_spark(look: Callable[[], object]) -> bool:
+    """Whether a look with `NO_SPARK` needs it."""
+    try:
+        look()
+    except AssertionError as error:
+        return "Spark is asked" in str(error)
+    return False
+
+
+def commit_file(log: Path, version: int) -> Path:
+    return log / f"{version:020d}.json"
+
+
+@pytest.fixture(scope="module")
+def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Clustered, with a column that was renamed since, a deletion vector, and a checkpoint."""
+    path = tmp_path_factory.mktemp("made") / "t"
+    name = in_sql(str(path))
+    spark.sql(MADE.format(table=name))
+    spark.sql(f"ALTER TABLE {name} RENAME COLUMN `a b` TO `c``d`")
+    rows = spark.sql(
+        "SELECT CAST(id AS INT) AS id, 'x' AS `c``d`, named_struct('x', 1) AS s,"
+        " TIMESTAMP_NTZ'2026-01-01 00:00:00' AS at FROM range(9)"
+    )
+    delta.append(rows.coalesce(1), str(path), app="test")
+    spark.sql(f"DELETE FROM {name} WHERE id = 3")
+    for number in range(LATEST - 3):
+        spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('binlake.n' = '{number}')")
+    assert (path / "_delta_log" / "_last_checkpoint").exists()
+    return path
+
+
+@pytest.fixture
+def table(made: Path, tmp_path: Path) -> str:
+    """A copy, which is a test's to change."""
+    return str(shutil.copytree(made, tmp_path / "t"))
+
+
+@pytest.fixture
+def log(table: str) -> Path:
+    return Path(table, "_delta_log")
+
+
+def assert_as_described(spark: SparkSession, table: str) -> None:
+    row = delta.described(spark, table)
+    found = state(NO_SPARK, table)
+    assert found is not None
+    assert (found.id, found.properties) == (row["id"], row["properties"])
+    assert (found.files, found.bytes) == (row["numFiles"], row["sizeInBytes"])
+    by = tuple(map(unquoted, row["clusteringColumns"]))
+    assert clustered_by(spark, table) == by
+    # Of a field of a struct Spark is asked.
+    assert asks_spark(lambda: clustered_by(NO_SPARK, table)) == ("s.x" in by)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "SELECT 1",
+        "ALTER TABLE {table} SET TBLPROPERTIES ('binlake.position' = '7:1')",
+        "ALTER TABLE {table} UNSET TBLPROPERTIES ('binlake.source')",
+        "ALTER TABLE {table} CLUSTER BY (id)",
+        "ALTER TABLE {table} CLUSTER BY NONE",
+        "ALTER TABLE {table} CLUSTER BY (s.x)",
+        "ALTER TABLE {table} ADD COLUMN (e INT)",
+        "ALTER TABLE {table} DROP COLUMN s",
+        "DELETE FROM {table}",
+        "OPTIMIZE {table} FULL",
+    ],
+)
+def test_a_table_is_what_delta_says(spark: SparkSession, table: str, change: str) -> None:
+    spark.sql(change.format(table=in_sql(table))).collect()
+    assert_as_described(spark, table)
+
+
+def test_a_table_without_mapped_columns_and_without_clustering(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = str(tmp_path / "plain")
+    delta.append(spark.range(3), table, app="test")
+    assert_as_described(spark, table)
+    assert clustered_by(NO_SPARK, table) == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "versions"),
+    [
+        (None, range(LATEST, -1, -1)),
+        (0, range(LATEST, 0, -1)),
+        (LATEST - 3, range(LATEST, LATEST - 3, -1)),
+        (LATEST, [LATEST]),
+        (LATEST + 7, [LATEST]),  # the end of the log is gone
+    ],
+    ids=["all", "all but the first", "some", "the latest", "none of them"],
+)
+def test_commits_are_as_spark_has_them(
+    spark: SparkSession, made: Path, before: int | None, versions: list[int]
+) -> None:
+    found = commits_since(NO_SPARK, str(made), before)
+    assert [commit.version for commit in found] == list(versions)
+    expected = history(spark, str(made), len(found))
+    for one, other in zip(found, expected, strict=True):
+        assert (one.version, one.operation) == (other.version, other.operation)
+        assert (one.metrics, one.note) == (other.metrics, other.note)
+
+
+def test_what_a_restore_names_and_what_marks_a_commit(table: str, log: Path) -> None:
+    told = {
+        "operation": "RESTORE",
+        "operationParameters": {"version": 0, "timestamp": None},
+        "operationMetrics": {"numRestoredFiles": "1"},
+        "userMetadata": "binlake gold",
+    }
+    commit_file(log, LATEST + 1).write_text(json.dumps({"commitInfo": told}))
+    (found,) = commits_since(NO_SPARK, table, LATEST)
+    assert (found.version, found.operation, found.note) == (LATEST + 1, "RESTORE", "binlake gold")
+    assert found.parameters["version"] == 0
+    assert found.metrics == {"numRestoredFiles": "1"}
+
+
+def cleaned(log: Path) -> None:
+    """As Delta leaves it when commits before the checkpoint are old."""
+    for version in range(10):
+        commit_file(log, version).unlink()
+
+
+def unread(log: Path) -> None:
+    """Commits before the checkpoint are of no use to anybody but history."""
+    for version in range(10):
+        commit_file(log, version).write_text("{")
+
+
+def test_old_commits_may_be_gone_and_are_not_read(table: str, log: Path) -> None:
+    expected = state(NO_SPARK, table)
+    for change in (unread, cleaned):
+        change(log)
+        assert state(NO_SPARK, table) == expected
+        assert version_of(table) == LATEST
+        assert [commit.version for commit in commits_since(NO_SPARK, table, 10)] == [12, 11]
+        assert clustered_by(NO_SPARK, table) == CLUSTERED
+    assert asks_spark(lambda: commits_since(NO_SPARK, table, 7))
+    assert asks_spark(lambda: commits_since(NO_SPARK, table, None))
+
+
+@pytest.mark.parametrize("text", [None, "", '{"vers', "{}", "7", '{"version": null}'])
+def test_a_half_written_name_of_the_checkpoint_hides_no_commit(
+    table: str, log: Path, text: str | None
+) -> None:
+    """Delta overwrites it in place."""
+    expected = state(NO_SPARK, table)
+    file = log / "_last_checkpoint"
+    file.unlink() if text is None else file.write_text(text)
+    assert version_of(table) == LATEST
+    assert state(NO_SPARK, table) == expected
+
+
+def _loop(log: Path) -> None:
+    """A disk that does not give the latest commit."""
+    file = commit_file(log, LATEST)
+    file.unlink()
+    file.symlink_to(file.name)
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "a commit is missing": lambda log: commit_file(log, 11).unlink(),
+    "the latest is missing": lambda log: commit_file(log, LATEST).unlink(),
+    "the latest is half written": lambda log: commit_file(log, LATEST).write_text('{"commitInf'),
+    "the disk does not answer": _loop,
+    "the checkpoint is damaged": lambda log: next(log.glob("*.checkpoint*.parquet")).write_bytes(
+        b"PAR1"
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_spark_is_asked_of_a_damaged_log(
+    table: str, log: Path, damage: Callable[[Path], object]
+) -> None:
+    """An older version, taken for the latest, would be a table as it was."""
+    damage(log)
+    assert version_of(table) is None
+    assert asks_spark(lambda: state(NO_SPARK, table))
+    assert asks_spark(lambda: commits_since(NO_SPARK, table, LATEST - 1))
+    assert asks_spark(lambda: clustered_by(NO_SPARK, table))
+
+
+def test_spark_is_asked_of_a_commit_that_tells_nothing_of_itself(table: str, log: Path) -> None:
+    commit_file(log, LATEST).write_text("")
+    assert version_of(table) == LATEST
+    assert asks_spark(lambda: commits_since(NO_SPARK, table, LATEST - 1))
+
+
+def test_spark_is_asked_where_the_store_cannot_be_read(
+    spark: SparkSession, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class NoCredentialsError(Exception):
+        """Each store's client has errors of its own."""
+
+    def refused(location: str) -> stores.StoreOptions:
+        raise NoCredentialsError(location)
+
+    expected = state(NO_SPARK, table)
+    assert expected is not None
+    monkeypatch.setattr(stores, "options_for", refused)
+    assert version_of(table) is None
+    found = state(spark, table)
+    assert found is not None
+    assert (found.id, found.properties) == (expected.id, expected.properties)
+    assert (found.files, found.bytes) == (expected.files, expected.bytes)
+    assert clustered_by(spark, table) == CLUSTERED
+    (latest,) = commits_since(spark, table, LATEST - 1)
+    assert latest.version == LATEST
+    assert len(commits_since(spark, table, LATEST - 4)) == 4
+
+
+def clustering(columns: str) -> dict[str, object]:
+    """The key that says what a table is clustered by."""
+    text = f'{{"clusteringColumns": {columns}}}'
+    domain = {"domain": "delta.clustering", "configuration": text, "removed": False}
+    return {"domainMetadata": [domain]}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(None, id="there is none"),
+        pytest.param("", id="empty"),
+        pytest.param('{"metadata": ', id="half written"),
+        pytest.param("7", id="no object"),
+        pytest.param({"domainMetadata": MISSING}, id="without domains"),
+        pytest.param({"domainMetadata": None}, id="domains are null"),
+        *(
+            pytest.param(clustering(columns), id=f"by {columns}")
+            for columns in ("[[]]", "7", "[1]")
+        ),
+        pytest.param(clustering('[["nobody"]]'), id="by a column that is not there"),
+    ],
+)
+def test_spark_is_asked_where_the_checksum_file_does_not_tell(
+    spark: SparkSession, table: str, log: Path, damage: str | dict[str, object] | None
+) -> None:
+    expected = state(NO_SPARK, table)
+    file = log / f"{LATEST:020d}.crc"
+    if damage is None:
+        file.unlink()
+    elif isinstance(damage, str):
+        file.write_text(damage)
+    else:
+        content = {**json.loads(file.read_text()), **damage}
+        kept = {key: value for key, value in content.items() if value != MISSING}
+        file.write_text(json.dumps(kept))
+    assert asks_spark(lambda: clustered_by(NO_SPARK, table))
+    assert clustered_by(spark, table) == CLUSTERED
+    assert state(NO_SPARK, table) == expected
+
+
+def test_nothing_is_told_of_a_table_that_is_not_there(tmp_path: Path) -> None:
+    """Spark is not even asked."""
+    table = tmp_path / "none"
+    assert (state(NO_SPARK, str(table)), version_of(str(table))) == (None, None)
+    (table / "_delta_log").mkdir(parents=True)
+    assert (state(NO_SPARK, str(table)), version_of(str(table))) == (None, None)
+
+
+def test_a_catalog_is_asked_of_its_tables() -> None:
+    assert version_of("`main`.`lake`.`batches`") is None
+    assert asks_spark(lambda: state(NO_SPARK, "`main`.`lake`.`batches`"))

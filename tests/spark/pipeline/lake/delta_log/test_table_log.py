@@ -1,0 +1,125 @@
+"""What statistics say of ranges that a table's rows may be in: never less than Spark finds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession, functions as sf
+
+from pipeline.lake import delta
+from pipeline.lake.delta_log.spark_written import has_none_within
+from pipeline.lake.delta_log.table_log import may_have_rows
+from pipeline.lake.sql_text import in_sql, quoted
+from tests.support.spark.no_spark import NO_SPARK
+
+LONG = "ü" * 40
+"""Longer than a statistic, which has its first 32 letters."""
+CREATE = """CREATE TABLE {table} (`a b` INT, big DECIMAL(20,0), d DECIMAL(9,2), day DATE, s STRING,
+    {others}, late INT) USING delta TBLPROPERTIES ('delta.columnMapping.mode' = 'name',
+    'delta.enableDeletionVectors' = 'true')"""
+OTHERS = [f"c{n} INT" for n in range(30)]
+"""So many that `late` has no statistics: Delta keeps those of the first 32 columns."""
+FILES = [
+    ((1, "1", "-1.50", "2024-02-29", "a"), (9, "5", "0.25", "2024-03-01", LONG + "m")),
+    ((20, "18446744073709551615", "9.99", "9999-12-31", "z"),),
+    ((30, "1", "0.25", "1990-01-01", "\U00020bb7x"),),
+]
+
+
+@pytest.fixture(scope="module")
+def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Three files, with a column that was renamed and a row that a deletion vector strikes out."""
+    path = str(tmp_path_factory.mktemp("ranges") / "t")
+    spark.sql(CREATE.format(table=in_sql(path), others=", ".join(OTHERS)))
+    spark.sql(f"ALTER TABLE {in_sql(path)} RENAME COLUMN `a b` TO `c``d`")
+    schema = delta.read(spark, path).schema
+    for rows in FILES:
+        texts = [(*map(str, row), *("0" for _ in OTHERS), "7") for row in rows]
+        frame = spark.createDataFrame(texts, schema.names)
+        typed = [sf.col(quoted(f.name)).cast(f.dataType).alias(f.name) for f in schema]
+        delta.append(frame.select(*typed).coalesce(1), path, app="test")
+    spark.sql(f"DELETE FROM {in_sql(path)} WHERE `c``d` = 9")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("ranges", "may"),
+    [
+        ({}, True),
+        ({"c`d": (2, 3)}, True),  # between two rows of a file
+        ({"c`d": (9, 9)}, True),  # a row that was deleted
+        ({"c`d": (10, 19)}, False),
+        ({"c`d": (-5, 0)}, False),
+        ({"c`d": (31, (1 << 31) - 1)}, False),
+        ({"c`d": (0, 100)}, True),
+        ({"c`d": (1, 1), "s": ("b", "c")}, True),
+        ({"c`d": (1, 1), "day": (date(2025, 1, 1), date(2026, 1, 1))}, False),
+        ({"c`d": (20, 20), "day": (date(2024, 2, 29), date(2024, 2, 29))}, False),
+        ({"big": (Decimal(6), Decimal(18446744073709551614))}, False),
+        ({"big": (Decimal(18446744073709551615), Decimal(18446744073709551615))}, True),
+        ({"d": (Decimal("-1.50"), Decimal("-1.50"))}, True),
+        ({"d": (Decimal("0.26"), Decimal("9.98"))}, False),
+        ({"day": (date(9999, 12, 31), date(9999, 12, 31))}, True),
+        ({"day": (date(1990, 1, 2), date(2024, 2, 28))}, False),
+        ({"s": (LONG + "z", LONG + "zz")}, True),  # the statistic is shorter than both
+        ({"s": ("A", "Z")}, False),
+        # Delta ends a text that it cuts by a character that may have been read wrongly.
+        ({"s": ("ÿ", "ÿ")}, True),
+        ({"s": ("ÿ", "ÿ"), "c`d": (20, 30)}, False),
+        ({"s": ("\U00020bb7x", "\U00020bb7x")}, True),
+        ({"s": ("ü", "\U0001f600")}, True),
+        ({"late": (1, 2)}, True),
+        ({"late": (1, 2), "c`d": (10, 19)}, False),
+    ],
+)
+def test_rows_may_be_where_statistics_do_not_exclude_them(
+    spark: SparkSession, table: str, ranges: Mapping[str, tuple[Any, Any]], may: bool
+) -> None:
+    assert may_have_rows(DeltaTable(table), ranges) is may
+    assert has_none_within(NO_SPARK, table, ranges) is not may
+    rows = delta.read(spark, table)
+    for name, (low, high) in ranges.items():
+        limits = (sf.lit(limit).cast(rows.schema[name].dataType) for limit in (low, high))
+        rows = rows.where(sf.col(quoted(name)).between(*limits))
+    assert may or rows.isEmpty()
+
+
+def test_a_table_without_files_has_none(spark: SparkSession, tmp_path: Path) -> None:
+    table = str(tmp_path / "empty")
+    spark.sql(f"CREATE TABLE {in_sql(table)} (id INT) USING delta")
+    assert has_none_within(NO_SPARK, table, {})
+    assert has_none_within(NO_SPARK, table, {"id": (1, 2)})
+
+
+def test_where_only_spark_reads_the_log_that_is_for_it_to_say(
+    table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.lake.delta_log.spark_written.has_log", lambda *_: False)
+    assert has_none_within(NO_SPARK, table, {"c`d": (10, 19)}) is None
+
+
+ESCAPED = r"\ud842\udfb7x"
+"""A character beyond U+FFFF as some writers of JSON have it: delta-rs reads another one."""
+
+
+@pytest.mark.parametrize("text", [ESCAPED, "\U00020bb7x"], ids=["escaped", "as it is"])
+def test_a_text_that_a_writer_escaped_is_not_taken_for_a_lower_one(
+    spark: SparkSession, tmp_path: Path, text: str
+) -> None:
+    table = tmp_path / "t"
+    spark.sql(f"CREATE TABLE {in_sql(str(table))} (s STRING) USING delta")
+    delta.append(spark.createDataFrame([("k",)], "s string"), str(table), app="test")
+    commit = table / "_delta_log" / f"{1:020}.json"
+    lines = [json.loads(line) for line in commit.read_text().splitlines()]
+    (added,) = (line["add"] for line in lines if "add" in line)
+    assert added["stats"].count('"k"') == 2
+    added["stats"] = added["stats"].replace('"k"', f'"{text}"')
+    commit.write_text("\n".join(map(json.dumps, lines)))
+    assert may_have_rows(DeltaTable(table), {"s": ("\U00020bb7x", "\U00020bb7x")})

@@ -1,0 +1,326 @@
+"""What both ways to a lake's tables promise: by delta-rs, by Spark, and by Spark in a catalog."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timezone
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from pipeline.lake import Lake
+from pipeline.lake.delta_log.conditions import compare, equal, missing
+from pipeline.lake.delta_log.table import LakeTable, Step
+from pipeline.lake.files.data_files import DataFileWriter, write_rows
+from pipeline.lake.sql_text import in_sql
+from pipeline.lake.tables.by_spark import SparkTables
+from pipeline.lake.tables.native import NativeTables
+from pipeline.lake.tables.tables import Change, Tables, constant
+
+SCHEMA = pa.schema([("source", pa.string()), ("n", pa.int64()), ("k", pa.int32())])
+NAMESPACE = "`spark_catalog`.`lake_tables_test`"
+
+
+@dataclass(frozen=True)
+class Place:
+    """One way to the tables of a lake."""
+
+    tables: Tables
+
+    def table(self, name: str, schema: pa.Schema = SCHEMA, **others: Any) -> LakeTable:
+        lake = self.tables.lake
+        name = f"{lake.namespace}.`{name}`" if lake.namespace else f"{lake.root}/a b!C3/{name}"
+        return LakeTable(name, schema, **others)
+
+    def folder(self, table: LakeTable) -> str:
+        """Where a table's files are."""
+        if not isinstance(self.tables, SparkTables):
+            return table.reference
+        spark = self.tables.spark
+        (row,) = spark.sql(f"DESCRIBE DETAIL {in_sql(table.reference)}").collect()
+        return str(row["location"]).removeprefix("file:")
+
+
+@pytest.fixture(scope="module", params=["native", "spark", "catalog"])
+def place(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Place]:
+    root = str(tmp_path_factory.mktemp("lake"))
+    if request.param == "native":
+        yield Place(NativeTables(Lake(root)))
+        return
+    spark = request.getfixturevalue("spark")
+    if request.param == "spark":
+        yield Place(SparkTables(spark, Lake(root)))
+        return
+    yield Place(SparkTables(spark, Lake(root, NAMESPACE)))
+    spark.sql(f"DROP DATABASE IF EXISTS {NAMESPACE} CASCADE")
+
+
+def rows(*numbers: int | None, source: str | None = "s", k: int | None = 0) -> pa.Table:
+    given = [{"source": source, "n": number, "k": k} for number in numbers]
+    return pa.Table.from_pylist(given, schema=SCHEMA)
+
+
+def numbers(tables: Tables, table: LakeTable) -> list[int | None]:
+    found: list[int | None] = tables.read(table, columns=["n"]).column("n").to_pylist()
+    return sorted(found, key=lambda number: (number is None, number))
+
+
+def commits(tables: Tables, table: LakeTable) -> int:
+    return len(tables.history(table, 100))
+
+
+def test_a_step_is_done_once_and_versions_only_grow(place: Place) -> None:
+    tables, table = place.tables, place.table("steps")
+    assert not tables.exists(table)
+    assert tables.read(table) == SCHEMA.empty_table()
+    assert tables.read(table, equal("n", 1), ["k"]).schema.names == ["k"]
+    assert list(tables.history(table, 5)) == []
+    assert tables.append(table, rows(1), Step("a", 5))
+    tables.append(table, rows(1), Step("a", 5))
+    tables.append(table, rows(2), Step("a", 4))
+    assert tables.append(table, rows(3), Step("b", 4))
+    assert tables.exists(table)
+    assert numbers(tables, table) == [1, 3]
+    for _ in range(2):
+        assert tables.append(table, rows(7), None)
+    assert not tables.append(table, rows(), Step("c", 1))
+    assert numbers(tables, table) == [1, 3, 7, 7]
+    history = tables.history(table, 2)
+    assert [commit.version for commit in history] == [3, 2]
+    assert tables.read(table).schema == SCHEMA
+
+
+def test_a_step_that_is_claimed_is_done_for_who_comes_late(place: Place) -> None:
+    tables, table = place.tables, place.table("claimed")
+    for version in (1, 2):  # the first makes the table
+        assert tables.claim(table, Step("a", version))
+        tables.append(table, rows(version), Step("a", version))
+    assert numbers(tables, table) == []
+    assert tables.append(table, rows(3), Step("a", 3))
+    assert numbers(tables, table) == [3]
+
+
+def test_a_table_is_made_without_rows_and_with_its_properties(place: Place) -> None:
+    tables = place.tables
+    properties = {"delta.checkpointInterval": "7"}
+    table = place.table("made", partition_by=("source",), properties=properties)
+    assert tables.append(table, rows(), Step("a", 1))
+    assert tables.exists(table)
+    assert numbers(tables, table) == []
+    tables.append(table, rows(1), Step("a", 2))
+    assert tables.read(table) == rows(1)
+
+
+def test_files_of_tasks_become_part_of_a_table_with_what_is_left(place: Place) -> None:
+    tables = place.tables
+    table = place.table("files", partition_by=("source",), statistics=("n",))
+    for _ in range(2):
+        folder = tables.folder(table)
+        written = [
+            file
+            for part in (rows(1, None), rows(3, source=None), rows(4, source="a b/%é"))
+            for file in write_rows(folder, table, part)
+        ]
+        tables.add(table, written, rows(5), Step("a", 1))
+    found = tables.read(table).sort_by("n").to_pylist()
+    assert [(row["source"], row["n"]) for row in found] == [
+        ("s", 1), (None, 3), ("a b/%é", 4), ("s", 5), ("s", None),
+    ]  # fmt: skip
+    assert tables.read(table, equal("source", "a b/%é")).column("n").to_pylist() == [4]
+    assert tables.read(table, missing("source")).column("n").to_pylist() == [3]
+    assert folder == table.reference or not Path(folder).exists()
+    tables.add(table, [], rows(6), Step("a", 2))
+    tables.add(table, [], None, Step("a", 3))
+    assert len(tables.read(table)) == 6
+
+
+def test_files_that_come_too_late_are_removed_from_the_scratch_space(place: Place) -> None:
+    tables, table = place.tables, place.table("late")
+    tables.append(table, rows(1), Step("a", 1))
+    folder = tables.folder(table)
+    writer = DataFileWriter(folder, table)
+    writer.write(rows(2))
+    tables.add(table, [writer.close()], None, Step("a", 1))
+    assert numbers(tables, table) == [1]
+    assert folder == table.reference or not Path(folder).exists()
+
+
+def test_rows_are_replaced_as_one_step(place: Place) -> None:
+    tables = place.tables
+    table = place.table("replaced", partition_by=("source",))
+    mine = equal("source", "s")
+    assert tables.replace(table, mine, rows(1, 2), Step("a", 1))
+    tables.append(table, rows(9, source="other"), Step("b", 1))
+    assert tables.replace(table, mine, rows(3), Step("a", 2))
+    tables.replace(table, mine, rows(4), Step("a", 1))
+    assert numbers(tables, table) == [3, 9]
+    assert tables.replace(table, mine, rows(), Step("a", 3))
+    assert numbers(tables, table) == [9]
+
+
+def test_rows_are_deleted_and_those_of_which_nulls_tell_nothing_stay(place: Place) -> None:
+    tables, table = place.tables, place.table("deleted", statistics=("n",))
+    assert not tables.delete(table, compare("n", "<", 3), Step("d", 1))
+    assert not tables.exists(table)
+    tables.append(table, rows(1, 2, 3, None), Step("a", 1))
+    tables.append(table, rows(1), Step("a", 2))
+    assert tables.delete(table, compare("n", "<", 3) & ~equal("n", 2), Step("d", 1))
+    assert numbers(tables, table) == [2, 3, None]
+    tables.delete(table, equal("n", 3), Step("d", 1))
+    tables.delete(table, equal("n", 50), Step("d", 2))
+    assert numbers(tables, table) == [2, 3, None]
+    tables.delete(table, missing("n"), Step("d", 3))
+    assert numbers(tables, table) == [2, 3]
+
+
+def test_rows_are_changed_by_what_they_were(place: Place) -> None:
+    tables, table = place.tables, place.table("changed", partition_by=("source",))
+    assert not tables.update(table, equal("n", 1), [constant("k", 1)], Step("u", 1))
+    assert not tables.exists(table)
+    tables.append(table, rows(1, 2, None), Step("a", 1))
+    tables.append(table, rows(2, source="other"), Step("a", 2))
+    swap = [
+        Change("n", "k", lambda rows: rows.column("k")),
+        Change("k", "CAST(n AS INT)", lambda rows: rows.column("n")),
+    ]
+    assert tables.update(table, equal("n", 2), swap, Step("u", 1))
+    tables.update(table, equal("n", 0), swap, Step("u", 1))
+    tables.update(table, compare("n", "<=", 1), [constant("k", 9)], Step("u", 2))
+    found = {tuple(row.values()) for row in tables.read(table).to_pylist()}
+    assert found == {("s", 1, 9), ("s", 0, 9), ("other", 0, 9), ("s", None, 0)}
+    tables.update(table, equal("n", 50), swap, Step("u", 3))
+    assert len(tables.read(table)) == 4
+
+
+def test_a_cleared_table_may_get_other_columns_twice(place: Place) -> None:
+    """As silver's after a full refresh: to the columns before the images, then with images."""
+    tables, table = place.tables, place.table("cleared")
+    tables.append(table, rows(1, 2), Step("a", 1))
+    narrow = replace(table, schema=pa.schema([("source", pa.string()), ("n", pa.int64())]))
+    assert tables.clear(narrow, Step("c", 1))
+    assert numbers(tables, narrow) == []
+    image = pa.struct([("at", pa.timestamp("us")), ("d", pa.decimal128(38, 3))])
+    wide = replace(narrow, schema=narrow.schema.append(pa.field("after", image)))
+    assert tables.read(wide) == wide.schema.empty_table()
+    row = {"source": "s", "n": 5, "after": {"at": datetime(1969, 1, 1), "d": Decimal("-1.5")}}
+    given = pa.Table.from_pylist([row], schema=wide.schema)
+    assert tables.append(wide, given, Step("a", 2))
+    assert tables.read(wide) == given
+    tables.clear(narrow, Step("c", 1))
+    assert numbers(tables, wide) == [5]
+    tables.clear(wide, Step("c", 2))
+    assert tables.read(wide) == wide.schema.empty_table()
+
+
+def test_small_files_are_put_together_and_the_history_says_so(place: Place) -> None:
+    tables = place.tables
+    table = place.table("crowded", partition_by=("source",), statistics=("n",))
+    assert tables.state(table) is None
+    assert not tables.compact(table, "none")
+    for number in (3, 1, 2):
+        tables.append(table, rows(number), None)
+        tables.append(table, rows(number, source="other"), None)
+    tables.append(table, rows(9, source=None), None)
+    before = tables.read(table).sort_by([("source", "ascending"), ("n", "ascending")])
+    state = tables.state(table)
+    assert state is not None
+    assert (state.files, state.rows in (7, None), state.bytes > 1000) == (7, True, True)
+
+    assert tables.compact(table, "upkeep 1")
+    after = tables.state(table)
+    assert after is not None
+    assert (after.id, after.files) == (state.id, 3)
+    assert tables.read(table).sort_by([("source", "ascending"), ("n", "ascending")]) == before
+    assert tables.read(table, equal("n", 2), ["k"]).num_rows == 2
+    (last,) = tables.history(table, 1)
+    assert (last.operation, last.note) == ("OPTIMIZE", "upkeep 1")
+    assert (last.metrics["numRemovedFiles"], last.metrics["numAddedFiles"]) == ("6", "2")
+    tables.compact(table, "upkeep 2")
+    assert commits(tables, table) == last.version + 1
+
+
+def test_how_many_rows_were_deleted_is_in_the_history(place: Place) -> None:
+    tables, table = place.tables, place.table("counted")
+    tables.append(table, rows(1, 2, 3, None), Step("a", 1))
+    assert tables.count(table, compare("n", "<", 3)) == 2
+    assert tables.delete(table, compare("n", "<", 3), Step("d", 1, "upkeep 1"))
+    assert not tables.delete(table, compare("n", "<", 3), Step("d", 2, "upkeep 2"))
+    last, first = tables.history(table, None)
+    assert (last.operation, last.note, last.metrics["numDeletedRows"]) == (
+        "DELETE",
+        "upkeep 1",
+        "2",
+    )
+    assert (first.note, first.at <= last.at) == (None, True)
+
+
+def test_files_that_no_commit_names_go_once_they_are_old(place: Place) -> None:
+    tables, table = place.tables, place.table("littered")
+    assert tables.old_files(table) == 0
+    assert not tables.vacuum(table, "none")
+    tables.append(table, rows(1), Step("a", 1))
+    folder = place.folder(table)
+    old, young = (
+        Path(folder, write_rows(folder, replace(table, reference=folder), rows(n))[0].name)
+        for n in (2, 3)
+    )
+    age = 8 * 24 * 3600
+    os.utime(old, (old.stat().st_atime, old.stat().st_mtime - age))
+    assert tables.old_files(table) == 1
+    assert tables.vacuum(table, "upkeep 1")
+    assert (old.exists(), young.exists(), numbers(tables, table)) == (False, True, [1])
+    end, begin = tables.history(table, 2)
+    assert (begin.operation, end.operation) == ("VACUUM START", "VACUUM END")
+    assert {begin.note, end.note} == {"upkeep 1"}
+    assert end.metrics["numDeletedFiles"] == "1"
+    assert int(begin.metrics["sizeOfDataToDelete"]) > 100
+    assert not tables.vacuum(table, "upkeep 2")
+
+
+TYPES = pa.schema(
+    [
+        ("b", pa.bool_()),
+        ("i8", pa.int8()),
+        ("i16", pa.int16()),
+        ("f", pa.float32()),
+        ("g", pa.float64()),
+        ("d9", pa.decimal128(9, 2)),
+        ("d18", pa.decimal128(18, 0)),
+        ("d38", pa.decimal128(38, 30)),
+        ("s", pa.string()),
+        ("x", pa.binary()),
+        ("day", pa.date32()),
+        ("wall", pa.timestamp("us")),
+        ("instant", pa.timestamp("us", "UTC")),
+        ("texts", pa.list_(pa.string())),
+        ("by", pa.map_(pa.string(), pa.string())),
+        ("deep", pa.struct([("in", pa.struct([("at", pa.timestamp("us")), ("v", pa.int16())]))])),
+        ("floats", pa.list_(pa.float32())),
+        ("structs", pa.list_(pa.struct([("a", pa.string()), ("t", pa.timestamp("us", "UTC"))]))),
+    ]
+)
+WALL = datetime(1000, 1, 1, 0, 0, 0, 1)
+INSTANT = datetime(2038, 1, 19, 3, 14, 7, 999_999, timezone.utc)
+VALUES = (
+    True, -128, 32767, 0.1, -1e308, Decimal("-9999999.99"), Decimal(10**18 - 1),
+    Decimal("-99999999.999999999999999999999999999999"), "ü\0€", b"\xff\0" * 9, date(9999, 12, 31),
+    WALL, INSTANT, ["a", None], [("k", None), ("", "v")], {"in": {"at": WALL, "v": 1}}, [1.5, None],
+    [{"a": None, "t": INSTANT}, None],
+)  # fmt: skip
+
+
+def test_every_type_comes_back_as_it_was(place: Place) -> None:
+    tables, table = place.tables, place.table("types", TYPES)
+    given = pa.Table.from_pylist(
+        [dict(zip(TYPES.names, VALUES, strict=True)), dict.fromkeys(TYPES.names)], schema=TYPES
+    )
+    tables.append(table, given, Step("a", 1))
+    tables.add(table, write_rows(tables.folder(table), table, given), given, Step("a", 2))
+    assert tables.read(table).sort_by("i8") == pa.concat_tables([given] * 3).sort_by("i8")

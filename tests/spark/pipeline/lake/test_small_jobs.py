@@ -1,0 +1,30 @@
+"""A session for few rows."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession, functions as sf
+
+from pipeline.lake.child_sessions import own_session
+from pipeline.lake.small_jobs import INTERPRETED, interpreted
+
+
+def test_nothing_is_compiled_in_it_and_its_parent_stays_as_it_is(spark: SparkSession) -> None:
+    before = {name: spark.conf.get(name) for name in INTERPRETED}
+    session = interpreted(spark)
+    assert {name: session.conf.get(name) for name in INTERPRETED} == INTERPRETED
+    assert {name: spark.conf.get(name) for name in INTERPRETED} == before
+    plan = session.range(9).where("id > 3").select(sf.sum("id"))
+    assert "*(" not in plan._jdf.queryExecution().executedPlan().toString()
+    assert [row[0] for row in plan.collect()] == [30]
+
+
+def test_what_a_server_does_not_let_be_set_is_left(spark: SparkSession) -> None:
+    session = interpreted(spark)
+    fixed = "spark.sql.warehouse.dir"
+    assert not session.conf.isModifiable(fixed)
+    before = session.conf.get(fixed)
+    session = own_session(session, {fixed: "elsewhere", "spark.sql.shuffle.partitions": "7"})
+    assert (session.conf.get(fixed), session.conf.get("spark.sql.shuffle.partitions")) == (
+        before,
+        "7",
+    )

@@ -1,0 +1,36 @@
+"""The settings for a laptop, ten workers and a hundred: Spark knows them, and tasks go by them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline.lake.child_sessions import own_session, tasks_of_a_job
+from pipeline.settings import Settings
+
+REPOSITORY = Path(__file__).parents[4]
+SIZES = sorted((REPOSITORY / "conf" / "sizes").glob("*.yml"))
+CORES = {"laptop": None, "ten-workers": 40, "hundred-workers": 400}
+
+
+@pytest.mark.parametrize("file", SIZES, ids=lambda file: file.stem)
+def test_spark_knows_each_setting(spark: SparkSession, file: Path) -> None:
+    java = spark._jvm.org.apache.spark
+    # Delta's are known once the class that declares them is in use.
+    java.sql.delta.sources.DeltaSQLConf.DELTA_SNAPSHOT_PARTITIONS()
+
+    def known(key: str) -> bool:
+        return java.internal.config.ConfigEntry.findEntry(key) is not None
+
+    assert [key for key in Settings.load(file).spark.conf if not known(key)] == []
+    assert not known("spark.sql.shuffle.partition")  # a misspelt one is told
+
+
+@pytest.mark.parametrize("file", SIZES, ids=lambda file: file.stem)
+def test_work_is_dealt_to_twice_the_tasks_that_run_at_once(spark: SparkSession, file: Path) -> None:
+    cores = CORES[file.stem]
+    if cores is not None:
+        session = own_session(spark, Settings.load(file).spark.conf)
+        assert tasks_of_a_job(session) == 2 * cores

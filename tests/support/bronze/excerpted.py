@@ -1,0 +1,60 @@
+"""What the survey finds in a log's segments: in bronze's excerpts of them, and in their bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from decoder import Segment, TypeOptions
+from pipeline.bronze.rows import Stretch, segment_rows
+from pipeline.bronze.scan import ScanTask, scan
+from pipeline.silver.decode.decode import SEGMENT_COLUMNS, Survey
+from tests.support.bronze.bronze_rows import file_row
+
+Row = dict[str, Any]
+SURVEY = Survey(TypeOptions(), lambda _schema, _table: True)
+ONE_SEGMENT = 1 << 40
+
+
+def segments(file: Path, target: int, part_size: int | None = None) -> Iterator[list[Row]]:
+    """The rows of each segment of a file, cut as soon as it holds `target` bytes, and inside of
+    transactions of twice as many; part 0 first."""
+    scanned = scan(ScanTask(str(file), file.name, None, None, True, target, 2 * target))
+    row = file_row(file.name, 3, path=str(file))
+    for cut in scanned.cuts:
+        stretches = [Stretch(row, cut, False, part_size, 1)]
+        rows = [one for batch in segment_rows(stretches) for one in batch.to_pylist()]
+        yield sorted(rows, key=lambda one: one["part"])
+
+
+def in_bytes(rows: list[Row]) -> list[Row]:
+    """What the survey finds in a segment that it reads."""
+    columns = {name: [row[name] for row in rows] for name in SEGMENT_COLUMNS}
+    columns["transaction_pos"] = pa.array(columns["transaction_pos"], pa.int64())
+    (found,) = SURVEY([pa.RecordBatch.from_pydict(columns)])
+    listed: list[Row] = found.to_pylist()
+    return listed
+
+
+def in_excerpt(rows: list[Row]) -> list[Row] | None:
+    """What it finds in the segment's excerpt, if it has one."""
+    first = rows[0]
+    if first["excerpt"] is None:
+        return None
+    names = ("file", "ordinal", "start_pos", "transaction_pos", "preamble")
+    segment = Segment(*(first[name] for name in names))
+    return SURVEY.of_excerpt(segment, [(e["position"], e["event"]) for e in first["excerpt"]])
+
+
+def require_same(file: Path, target: int) -> int:
+    """Compare what both find in each segment of a file; returns how many have an excerpt."""
+    excerpts = 0
+    for rows in segments(file, target):
+        found = in_excerpt(rows)
+        if found is not None:
+            excerpts += 1
+            assert found == in_bytes(rows), (file.name, target, rows[0]["start_pos"])
+    return excerpts

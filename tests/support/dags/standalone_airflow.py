@@ -1,0 +1,109 @@
+"""A whole Airflow as `make airflow` starts it: a scheduler, an executor, and the server of both.
+
+What Airflow's runner for tests has not: runs that wait for each other, and pools with slots.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from demo.in_airflow import REPOSITORY, settings
+from tests.support.servers.server import free_port
+from tests.support.spark.spark_cluster import until
+
+AIRFLOW = str(Path(sys.executable).parent / "airflow")
+START_SECONDS = RUN_SECONDS = 180.0
+STOP_SECONDS = 30.0
+
+
+class StandaloneAirflow:
+    """An Airflow in a folder, whose sources are files in `sources`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "home"
+        self.sources = self.home / "sources"
+        self.sources.mkdir(parents=True)
+        self._log = folder / "airflow.log"
+        self._environment = {
+            **os.environ,
+            **settings(self.home, str(free_port())),
+            # Its two servers of logs, whose own ports another Airflow may have taken.
+            "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(free_port()),
+            "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(free_port()),
+            "AIRFLOW__SCHEDULER__SCHEDULER_HEARTBEAT_SEC": "1",
+            "PYTHONPATH": os.pathsep.join([str(REPOSITORY), str(REPOSITORY / "dags")]),
+        }
+
+    @contextmanager
+    def running(self, pools: Mapping[str, Any]) -> Iterator[None]:
+        """With these pools, until the end of the `with`, once it knows every source's DAGs."""
+        file = self.home / "pools.json"
+        file.write_text(json.dumps(pools))
+        self.command("db", "migrate")
+        self.command("pools", "import", str(file))
+        with self._log.open("wb") as log:
+            process = subprocess.Popen(
+                [AIRFLOW, "standalone"],
+                env=self._environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        try:
+            until(self._has_dags, "Airflow knows the DAGs", patience=START_SECONDS)
+            yield
+        except TimeoutError as error:
+            raise AssertionError(self._log.read_text(errors="replace")[-4000:]) from error
+        finally:
+            _end(process)
+
+    def command(self, *arguments: str) -> None:
+        """Run `airflow`; CalledProcessError, with what it said, where that fails."""
+        subprocess.run(
+            [AIRFLOW, *arguments], env=self._environment, check=True, capture_output=True
+        )
+
+    def trigger(self, dag: str, run: str) -> None:
+        """Ask for a run of a DAG, under this id."""
+        self.command("dags", "trigger", dag, "--run-id", run)
+
+    def states(self) -> dict[str, str]:
+        """The state of each run, by its id."""
+        return {run: str(state) for run, state in self._asked("SELECT run_id, state FROM dag_run")}
+
+    def wait_for(self, *runs: str) -> None:
+        """Until all these have ended; TimeoutError where they do not."""
+        until(
+            lambda: {self.states().get(run) for run in runs} <= {"success", "failed"},
+            f"{', '.join(runs)} end",
+            patience=RUN_SECONDS,
+        )
+
+    def _has_dags(self) -> bool:
+        found = {dag for (dag,) in self._asked("SELECT dag_id FROM dag")}
+        wanted = {f"binlake_{file.stem}_replication" for file in self.sources.glob("*.yml")}
+        return wanted <= found
+
+    def _asked(self, query: str) -> list[tuple[Any, ...]]:
+        """Its database itself: a command of Airflow's takes seconds."""
+        with closing(sqlite3.connect(f"file:{self.home}/airflow.db?mode=ro", uri=True)) as database:
+            return database.execute(query).fetchall()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """It and all that it has started, as Ctrl-C does it, or by force."""
+    os.killpg(process.pid, signal.SIGINT)
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()

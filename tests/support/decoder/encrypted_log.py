@@ -1,0 +1,23 @@
+"""A log that a real server encrypted, its keyring, and the log as that server sends it."""
+
+from __future__ import annotations
+
+from decoder import Keys
+from decoder.encryption.header import HEADER_LENGTH, EncryptionHeader
+from decoder.encryption.keyring import replication_keys
+from decoder.encryption.stream_cipher import StreamCipher
+from tests.support.decoder.event_bytes import DATA
+
+FOLDER = DATA / "encrypted"
+LOG = (FOLDER / "binlog.000001").read_bytes()
+PLAIN = (FOLDER / "plain").read_bytes()
+KEYRING = (FOLDER / "keyring").read_bytes()
+KEYS = Keys.of_keyring(KEYRING)
+HEADER = EncryptionHeader.parse(LOG)
+PASSWORD = HEADER.password(replication_keys(KEYRING)[HEADER.key_id])
+
+
+def encrypted(log: bytes) -> bytes:
+    """The log as that server would have encrypted it under the recorded header."""
+    # In counter mode encrypting and decrypting are the same.
+    return LOG[:HEADER_LENGTH] + StreamCipher.of_password(PASSWORD).decrypt(log, 0)

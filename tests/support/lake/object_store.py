@@ -1,0 +1,113 @@
+"""A real S3 server of this machine (moto's), and what finds it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+from urllib.request import Request, urlopen
+
+import yaml
+from moto.server import ThreadedMotoServer
+from s3fs import S3FileSystem
+
+from pipeline.spark.cache import cache_folder
+
+CREDENTIALS = {"AWS_ACCESS_KEY_ID": "AKIAOFATEST", "AWS_SECRET_ACCESS_KEY": "a-secret-of-a-test"}
+
+GUIDE = Path(__file__).parents[3] / "docs" / "object-stores.md"
+
+
+def spark_conf() -> dict[str, str]:
+    """The guide's own settings of Spark, with jars kept from run to run and little work for few
+    rows. Ivy locks nothing: test processes side by side have folders of their own."""
+    (block,) = re.findall(r"run with this block -->\n```yaml\n(.+?)```", GUIDE.read_text(), re.S)
+    return {
+        **cast("dict[str, str]", yaml.safe_load(block)["spark"]["conf"]),
+        "spark.jars.ivy": str(cache_folder(os.environ.get("PYTEST_XDIST_WORKER", "ivy"))),
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.shuffle.partitions": "2",
+    }
+
+
+@dataclass(frozen=True)
+class ObjectStore:
+    """The server: `environment` is what its clients need."""
+
+    endpoint: str
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Where it is, and who one is there."""
+        return {**CREDENTIALS, "AWS_ENDPOINT_URL": self.endpoint}
+
+    @property
+    def conf(self) -> dict[str, str]:
+        """The same as settings of Spark, which need nothing of the environment."""
+        return {
+            "spark.hadoop.fs.s3a.endpoint": self.endpoint,
+            "spark.hadoop.fs.s3a.path.style.access": "true",
+            "spark.hadoop.fs.s3a.access.key": CREDENTIALS["AWS_ACCESS_KEY_ID"],
+            "spark.hadoop.fs.s3a.secret.key": CREDENTIALS["AWS_SECRET_ACCESS_KEY"],
+        }
+
+    @contextmanager
+    def knowing_nobody(self) -> Iterator[None]:
+        """Refuse every request, as a store does that does not know its keys."""
+        self._ask_for_keys_after("0")
+        try:
+            yield
+        finally:
+            self._ask_for_keys_after("inf")
+
+    def _ask_for_keys_after(self, requests: str) -> None:
+        url, plain = f"{self.endpoint}/moto-api/reset-auth", {"Content-Type": "text/plain"}
+        urlopen(Request(url, requests.encode(), plain, method="POST")).close()
+
+    @property
+    def files(self) -> Any:
+        """The objects, through a client that remembers nothing."""
+        return S3FileSystem(
+            key=CREDENTIALS["AWS_ACCESS_KEY_ID"],
+            secret=CREDENTIALS["AWS_SECRET_ACCESS_KEY"],
+            endpoint_url=self.endpoint,
+            use_listings_cache=False,
+        )
+
+    def put(self, path: str, content: bytes) -> None:
+        """Put an object, into a bucket that is made for it."""
+        bucket = path.partition("/")[0]
+        if not self.files.exists(bucket):
+            self.files.mkdir(bucket)
+        self.files.pipe_file(path, content)
+
+    def fetch(self, folder: str, into: Path) -> None:
+        """Copy a folder: Delta tables may be moved to where this process's Spark can read them."""
+        self.files.get(f"{folder}/", f"{into}/", recursive=True)
+
+    def put_file(self, file: Path, path: str) -> None:
+        """Put a file."""
+        self.put(path, file.read_bytes())
+
+
+@contextmanager
+def object_store() -> Iterator[ObjectStore]:
+    """A server with no buckets, until the end of the `with`."""
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # a line for each request
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        endpoint = f"http://{host}:{port}"
+        # Servers of one process share what they hold.
+        urlopen(Request(f"{endpoint}/moto-api/reset", method="POST")).close()
+        S3FileSystem.clear_instance_cache()  # clients of before this one's environment
+        yield ObjectStore(endpoint)
+    finally:
+        server.stop()
+        S3FileSystem.clear_instance_cache()

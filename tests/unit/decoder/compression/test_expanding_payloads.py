@@ -1,0 +1,164 @@
+"""What a TRANSACTION_PAYLOAD expands to: all of it is decoded, and no more than it announces."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import zstandard
+
+import decoder
+from decoder import SegmentDecoder, TypeOptions
+from decoder.columns.cells import HEAD_SLACK, SLACK
+from decoder.compression import payload_windows as windows
+from decoder.compression.payload_windows import INNER_WINDOW, InnerBuffer, inner_windows
+from decoder.constants import EventType
+from decoder.errors import MalformedError
+from decoder.events.transaction_payload import LARGEST_INSIDE, TransactionPayloadEvent
+from decoder.framing.frames import Frames
+from decoder.model.results import Changes
+from decoder.stream.segment_decoder import Segment
+from tests.support.decoder.event_bytes import event_bytes, log_bytes, parsed
+from tests.support.decoder.logs import (
+    CUP,
+    LONGTEXT,
+    POT,
+    Table,
+    changed,
+    decoded,
+    faults,
+    gtid,
+    insert,
+    payload,
+    query,
+    transaction,
+    xid,
+)
+
+MIB = 1 << 20
+WIDE = Table(9, "wide", (LONGTEXT,))
+COMPRESSOR = zstandard.ZstdCompressor()
+
+
+def expanding(inner: bytes, *, size: int | None = None) -> bytes:
+    return payload(inner, compressed=COMPRESSOR.compress(inner), size=size)
+
+
+def passed(inner: bytes, size: int | None, buffer: InnerBuffer) -> Iterator[Frames]:
+    """The windows of a payload that announces that size."""
+    body = expanding(inner, size=size)[19:]
+    event = parsed(EventType.TRANSACTION_PAYLOAD, body)
+    assert isinstance(event, TransactionPayloadEvent)
+    return inner_windows(event, [memoryview(body)[event.payload_offset - 19 :]], buffer)
+
+
+def size_of(buffer: InnerBuffer) -> int:
+    return len(buffer.data) - HEAD_SLACK - SLACK
+
+
+def size_of_window(frames: Frames) -> int:
+    return frames.next_offset - HEAD_SLACK
+
+
+def peak_of(run: Callable[[], Any]) -> int:
+    """The most bytes that were held at once for it."""
+    tracemalloc.start()
+    try:
+        run()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_payload_of_ten_thousand_times_its_bytes_is_decoded() -> None:
+    texts = ["a" * (20 * MIB), "b" * (9 * MIB), "c"]
+    inner = query("BEGIN") + WIDE.map() + b"".join(WIDE.rows((text,)) for text in texts) + xid()
+    stored = expanding(inner)
+    assert len(inner) > 10_000 * len(stored)
+    results = decoded(log_bytes(gtid(1), stored, transaction(2, insert(POT, (1,)))))
+    assert not faults(results)
+    found = [row["after"] for r in results if isinstance(r, Changes) for row in r.batch.to_pylist()]
+    assert [row["c1"] for row in found] == [*texts, 1]
+
+
+@pytest.mark.parametrize("announced", [0, 1, 100, 3 * MIB, 5 * MIB, 20 * MIB])
+def test_one_that_expands_past_what_it_announces_is_read_no_further(announced: int) -> None:
+    inner = event_bytes(EventType.ROWS_QUERY, bytes(1000)) * (40 * MIB // 1019)
+    buffer = InnerBuffer()
+    found: list[int] = []
+    with pytest.raises(MalformedError, match="more than"):
+        found.extend(size_of_window(frames) for frames in passed(inner, announced, buffer))
+    assert sum(found) <= announced
+    assert size_of(buffer) <= INNER_WINDOW
+
+
+def test_one_that_announces_nothing_and_holds_something_is_a_fault() -> None:
+    log = log_bytes(gtid(1), expanding(query("BEGIN") + insert(CUP, (1, "a")) + xid(), size=0))
+    (fault,) = faults(decoded(log))
+    assert fault["event_type"] == "TRANSACTION_PAYLOAD"
+
+
+@pytest.mark.parametrize("announced", [1 << 30, 1 << 50])
+def test_a_size_without_bytes_behind_it_takes_no_memory(announced: int) -> None:
+    begun = query("BEGIN")
+    unfinished = event_bytes(EventType.ROWS_QUERY, bytes(2 * MIB))
+    claiming = unfinished[:9] + (1 << 29).to_bytes(4, "little") + unfinished[13:]
+    for inner in (begun, begun + claiming, claiming):
+        buffer = InnerBuffer()
+        with pytest.raises(MalformedError, match=r"it holds|no event"):
+            list(passed(inner, announced, buffer))
+        assert size_of(buffer) <= 3 * INNER_WINDOW
+
+
+@pytest.mark.parametrize("size", [LARGEST_INSIDE + 1, 0xFFFFFFFF])
+def test_an_event_larger_than_mysql_reads_is_malformed(size: int) -> None:
+    event = event_bytes(EventType.ROWS_QUERY, bytes(5 * MIB))
+    inner = query("BEGIN") + event[:9] + size.to_bytes(4, "little") + event[13:]
+    log = log_bytes(gtid(1), expanding(inner, size=1 << 40), transaction(2, insert(POT, (1,))))
+    results = decoded(log)
+    (fault,) = faults(results)
+    assert fault["kind"] == "undecodable"
+    assert f"an event inside it has {size} bytes, more than {LARGEST_INSIDE}" in str(
+        fault["reason"]
+    )
+    assert changed(results) == [("pot", "insert", None, (1,))]
+
+
+def test_windows_are_small_again_behind_a_large_event() -> None:
+    small = event_bytes(EventType.ROWS_QUERY, bytes(1000)) * (20 * MIB // 1019)
+    large = event_bytes(EventType.ROWS_QUERY, bytes(17 * MIB))
+    inner = small + large + small
+    found = [size_of_window(frames) for frames in passed(inner, len(inner), InnerBuffer())]
+    assert sum(found) == len(inner)
+    assert [size for size in found if size > INNER_WINDOW] == [len(large)]
+
+
+def test_what_a_large_event_needed_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    buffers = []
+
+    class Watched(InnerBuffer):
+        def __init__(self) -> None:
+            super().__init__()
+            buffers.append(self)
+
+    monkeypatch.setattr("decoder.compression.payload_decoder.InnerBuffer", Watched)
+    inner = query("BEGIN") + insert(WIDE, ("a" * 17 * MIB,)) + xid()
+    unit = SegmentDecoder(Segment("binlog.000001", 1), TypeOptions())
+    assert len(changed(list(unit.decode([log_bytes(gtid(1), expanding(inner))])))) == 1
+    (buffer,) = buffers
+    assert size_of(buffer) < INNER_WINDOW < windows._MOST_KEPT < 17 * MIB
+
+
+def test_room_for_a_large_event_is_a_small_multiple_of_its_size() -> None:
+    """Twice while it grows, and framing's table, which is nine tenths of it but hardly touched."""
+    inner = event_bytes(EventType.ROWS_QUERY, bytes(60 * MIB))
+    stored = passed(inner, len(inner), InnerBuffer())
+    assert peak_of(lambda: [len(frames) for frames in stored]) < 2.9 * len(inner)
+
+
+def test_events_hold_one_large_event_once() -> None:
+    inner = event_bytes(EventType.WRITE_ROWS, CUP.rows((1, "a"))[19:] + bytes(60 * MIB))
+    log = log_bytes(gtid(1), expanding(inner * 2))
+    assert peak_of(lambda: [event.name for event in decoder.events(log)]) < 1.2 * len(inner)

@@ -1,0 +1,38 @@
+"""Where a log was begun anew, by how its files are numbered."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.bronze.executed_gtids import last_begun_anew
+from pipeline.bronze.files import FileRow
+from tests.support.bronze.bronze_rows import file_row
+
+FILES = [
+    file_row("binlog.000004", 4),
+    file_row("binlog.000005", 5),
+    # The last file's ordinal is the base of a log that is begun anew.
+    file_row("binlog.000001", 6),
+    file_row("binlog.000002", 7),
+    # Another server's has a free base.
+    file_row("other.000003", 12),
+    file_row("other.000001", 13),
+]
+
+
+@pytest.mark.parametrize(
+    ("files", "upto", "name"),
+    [
+        ([], 9, None),
+        (FILES[:2], 9, None),
+        (FILES, 5, None),
+        (FILES, 6, 6),
+        (FILES, 12, 6),
+        (FILES, 13, 13),
+    ],
+)
+def test_the_last_file_that_a_log_was_begun_anew_with(
+    files: list[FileRow], upto: int, name: int | None
+) -> None:
+    found = last_begun_anew(files, upto)
+    assert (found and found.ordinal) == name

@@ -1,0 +1,154 @@
+"""Which expressions of generated columns are certain, and how their values are stored."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pipeline.catalog.alter.generated import depends_on_session, generated, recomputed
+from pipeline.catalog.ddl.actions import AddColumn
+from pipeline.catalog.ddl.conversion_mode import ConversionMode
+from pipeline.catalog.ddl.ddl import Session, effects
+from pipeline.catalog.ddl.effects import AlterTable, CreateTable
+from pipeline.catalog.ddl.expressions import UnknownExpressionError
+from pipeline.catalog.ddl.lexer import SqlMode, tokens
+
+STRICT = ConversionMode(int(SqlMode.STRICT_TRANS_TABLES))
+COLUMNS = (
+    "i int, b bigint unsigned, t tinyint, d decimal(5,2), e decimal(30,4), v varchar(9), c char(3),"
+    " l enum('x'), f double, bin varbinary(3), at datetime"
+)
+MEANING = (
+    (SqlMode.HIGH_NOT_PRECEDENCE, False),
+    (SqlMode.HIGH_NOT_PRECEDENCE, True),
+    (SqlMode.ORACLE, True),
+    (SqlMode.EMPTY_STRING_IS_NULL, True),
+)
+INT, DEC = ["column", "i", 10, 0], ["column", "d", 5, 2]
+
+
+def added(declared: str, mode: ConversionMode = STRICT) -> tuple[str, str]:
+    (created,) = effects(f"CREATE TABLE t ({COLUMNS})", Session("s"))
+    (altered,) = effects(f"ALTER TABLE t ADD g {declared}", Session("s"))
+    assert isinstance(created, CreateTable)
+    assert isinstance(altered, AlterTable)
+    (action,) = altered.actions
+    assert isinstance(action, AddColumn)
+    return generated(action.column, created.definition.columns, mode)
+
+
+@pytest.mark.parametrize(
+    ("declared", "tree", "stored"),
+    [
+        ("int AS (I) STORED", INT, "cast"),
+        ("int AS (i + 1 * 2) STORED",
+         ["+", INT, ["*", ["number", "1"], ["number", "2"], 2, 0], 11, 0],
+         "cast"),
+        ("int AS ((i - 1) * i) PERSISTENT",
+         ["*", ["-", INT, ["number", "1"], 11, 0], INT, 20, 0], "cast"),
+        ("int AS (d * i) STORED", ["*", DEC, INT, 15, 2], "round"),
+        ("decimal(9,1) AS (`d` - 0.125) STORED", ["-", DEC, ["number", "0.125"], 7, 3], "rounded"),
+        ("varchar(7) AS (CONCAT(v, ' ', i)) STORED",
+         ["concat", ["column", "v", 0, 0], ["text", " "], INT], "cut:7"),
+        ("char(7) AS (l) STORED", ["column", "l", 0, 0], "rtrim"),
+        # nobody checks the values of a virtual one when it is added
+        ("bigint AS (i + 1)", ["+", INT, ["number", "1"], 11, 0], "cast"),
+        ("int AS (i + 1) VIRTUAL", ["+", INT, ["number", "1"], 11, 0], "clamp:32"),
+        ("decimal(6,1) AS (d)", DEC, "rounded"),
+    ],
+)  # fmt: skip
+def test_certain_expressions(declared: str, tree: list[object], stored: str) -> None:
+    expression, how = added(declared)
+    assert (json.loads(expression), how) == (tree, stored)
+
+
+@pytest.mark.parametrize(
+    ("declared", "reason"),
+    [
+        ("int AS (b DIV 2) STORED", "DIV"),
+        ("int AS (IF(v = 'x', 1, 0)) STORED", "comparison of a text"),
+        ("int AS (i <=> 1) STORED", "<=>"),
+        (f"int AS (i < {10**40}) STORED", "digits"),
+        ("varchar(9) AS (LEFT(v, 3000000000)) STORED", "no constant"),
+        ("int AS (i IN (1, 2)) STORED", "IN in its expression"),
+        ("int AS (CASE WHEN i THEN v ELSE f END) STORED", "a text and column f of type DOUBLE"),
+        ("varchar(9) AS (JSON_VALUE(v, '$.a')) STORED", "JSON_VALUE"),  # as MySQL prints it
+        ("varchar(9) AS (LEFT(v, i)) STORED", "no constant"),
+        ("char(32) AS (MD5(v)) STORED", "an unknown charset"),
+        ("int AS (i / 2) STORED", "/"),
+        ("int AS (f) STORED", "DOUBLE"),
+        ("int AS (v + 1) STORED", "arithmetic"),
+        ("int AS (length(v)) STORED", "length"),
+        ("int AS (i + nosuch) STORED", "nosuch"),
+        ("int AS (1e3 + i) STORED", "1e3"),
+        ("int AS ((i i)) STORED", "i in its expression"),
+        ("year AS (at) STORED", "DATETIME2"),
+        ("double AS (i) STORED", "DOUBLE"),
+        ("varchar(30) AS (i) STORED", "VARCHAR"),
+        ("varchar(30) AS (CONCAT(v, d)) STORED", "signed integer"),
+        ("varchar(30) AS (CONCAT(b)) STORED", "signed integer"),  # it may be ZEROFILL
+        ("varchar(30) AS (bin) STORED", "column bin"),
+        ("decimal(38,8) AS (e * d * d) STORED", "digits"),
+        ("decimal(50,2) AS (d) STORED", "NEWDECIMAL"),
+        ("varchar(30) AS (v)", "VIRTUAL"),
+        ("int unsigned AS (i)", "VIRTUAL"),
+        ("decimal(4,1) AS (d)", "VIRTUAL"),
+    ],
+)
+def test_other_expressions_are_not_certain(declared: str, reason: str) -> None:
+    with pytest.raises(UnknownExpressionError, match=reason):
+        added(declared)
+
+
+def test_the_session_decides_what_is_certain() -> None:
+    with pytest.raises(UnknownExpressionError, match="not strict"):
+        added("int AS (i) STORED", ConversionMode())
+    for mode, mariadb in MEANING:
+        with pytest.raises(UnknownExpressionError, match="sql_mode"):
+            added("int AS (i) STORED", ConversionMode(int(mode), mariadb=mariadb))
+    padded = ConversionMode(STRICT.sql_mode | SqlMode.PAD_CHAR_TO_FULL_LENGTH)
+    with pytest.raises(UnknownExpressionError, match="padding"):
+        added("varchar(9) AS (c) STORED", padded)
+
+
+@pytest.mark.parametrize(
+    ("declared", "how"),
+    [
+        ("int AS (i * 3)", "clamp:32"),
+        ("int unsigned AS (i * 3)", "clamp_unsigned:32"),
+        ("decimal(4,1) AS (d)", "nearest"),
+        ("varchar(5) AS (v)", 'fitting:{"characters": 5, "ascii": false, "trimmed": false}'),
+        ("char(5) charset latin1 AS (v)",
+         'fitting:{"characters": 5, "ascii": true, "trimmed": true}'),
+        ("int AS (JSON_VALUE(v, '$.a'))", "clamp:32"),
+        ("date AS (DATE(at))", "cast"),
+    ],
+)  # fmt: skip
+def test_what_a_session_of_any_mode_has_stored(declared: str, how: str) -> None:
+    session = Session("s", mariadb=True)
+    (created,) = effects(f"CREATE TABLE t ({COLUMNS}, g {declared})", session)
+    assert isinstance(created, CreateTable)
+    *others, target = created.columns
+    kept = [column.definition for column in others]
+    mode = ConversionMode(mariadb=True)
+    assert recomputed(target.definition, target.expression, kept, mode)[1] == how
+
+
+@pytest.mark.parametrize(
+    ("expression", "depends"),
+    [
+        ("i + 1", False),
+        ("REVERSE(v)", False),
+        ("NOW()", True),
+        ("CURRENT_DATE", True),
+        ("@@server_id", True),
+        ("HOUR(ts)", True),
+        ("HOUR(at)", False),
+    ],
+)
+def test_what_may_change_though_no_column_does(expression: str, *, depends: bool) -> None:
+    (created,) = effects(f"CREATE TABLE t ({COLUMNS}, ts timestamp)", Session("s"))
+    assert isinstance(created, CreateTable)
+    columns = {column.name: column for column in created.definition.columns}
+    assert depends_on_session(tokens(expression), columns) is depends

@@ -1,0 +1,48 @@
+"""Text and bytes in MySQL's charsets, as literals of DDL have them."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.catalog.ddl.charsets import can_hold, decoded, encoded
+
+
+@pytest.mark.parametrize(
+    ("text", "charset", "raw"),
+    [
+        ("é", "utf8mb4", b"\xc3\xa9"),
+        ("é€", "latin1", b"\xe9\x80"),
+        ("é", "ucs2", b"\x00\xe9"),
+        ("a", "gbk", b"a"),
+        ("Щ", "cp1251", b"\xd9"),
+        ("😀", "utf16", b"\xd8\x3d\xde\x00"),
+    ],
+)
+def test_text_comes_back_from_its_bytes(text: str, charset: str, raw: bytes) -> None:
+    assert encoded(text, charset) == raw
+    assert decoded(raw, charset) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "charset", "held"),
+    [
+        ("漢", "latin1", False),
+        ("漢", "gbk", True),
+        ("漢", "sjis", True),
+        ("😀", "utf8mb3", False),
+        ("😀", "utf8mb4", True),
+        ("é", "ascii", False),
+        ("a", "nothing", False),
+    ],
+)
+def test_a_charset_has_some_characters(text: str, charset: str, *, held: bool) -> None:
+    assert can_hold(text, charset) == held
+    if not held:
+        with pytest.raises(ValueError, match="characters that"):
+            encoded(text, charset)
+
+
+def test_bytes_that_are_no_characters_are_an_error() -> None:
+    assert decoded(b"\x41", "ucs2") == "A"  # filled up from the left
+    with pytest.raises(ValueError, match="no characters of utf8mb4"):
+        decoded(b"\xe9", "utf8mb4")

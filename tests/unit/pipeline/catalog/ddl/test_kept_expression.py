@@ -1,0 +1,35 @@
+"""Expressions as a model keeps them: read back, renamed, and printed."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.catalog.ddl.kept_expression import (
+    expression_tokens,
+    kept_expression,
+    printed_expression,
+    renamed_expression,
+)
+from pipeline.catalog.ddl.lexer import tokens
+
+
+@pytest.mark.parametrize(
+    ("expression", "renamed"),
+    [
+        ("a + b", "x y + b"),
+        ("`A`*2", "x y * 2"),
+        ("a(a, 'a')", "a(x y, 'a')"),  # a function, and a string, are no column
+        ("b", "b"),
+    ],
+)
+def test_a_renamed_column_is_renamed_in_expressions(expression: str, renamed: str) -> None:
+    kept = kept_expression(tokens(expression))
+    assert expression_tokens(kept) == tuple(tokens(expression))
+    found = renamed_expression(kept, {"a": "x y", "c": None})
+    assert printed_expression(found) == renamed
+
+
+def test_nothing_is_kept_of_columns_that_are_not_generated() -> None:
+    assert kept_expression(()) == ""
+    assert expression_tokens("") == ()
+    assert renamed_expression("", {"a": "b"}) == ""

@@ -1,0 +1,183 @@
+"""Which rows partitions hold, through what ALTER TABLE does to them."""
+
+from __future__ import annotations
+
+import pytest
+
+from decoder import TableDefinition, TypeOptions
+from pipeline.catalog.alter.partition_changes import partition_changes
+from pipeline.catalog.ddl.ddl import Session, effects
+from pipeline.catalog.ddl.effects import AlterTable, CreateTable
+from pipeline.catalog.ddl.model import TableModel
+from pipeline.catalog.ddl.partitions import PartitionRows
+
+RANGE = (
+    "id int PRIMARY KEY) PARTITION BY RANGE (id) (PARTITION a VALUES LESS THAN (-5),"
+    " PARTITION b VALUES LESS THAN (10), PARTITION c VALUES LESS THAN MAXVALUE"
+)
+LIST = (
+    "`x y` bigint unsigned) PARTITION BY LIST (`X Y`) (PARTITION a VALUES IN (1, 7, NULL),"
+    " PARTITION b VALUES IN (18446744073709551615)"
+)
+DAYS = (
+    "d date, PRIMARY KEY (d)) PARTITION BY RANGE COLUMNS (d) (PARTITION a VALUES LESS THAN"
+    " ('1970-01-01') COMMENT 'x', PARTITION b VALUES LESS THAN ('0000-00-01x')"
+)
+YEARS = (
+    "d datetime PRIMARY KEY) PARTITION BY RANGE (YEAR(d)) SUBPARTITION BY HASH (TO_DAYS(d))"
+    " SUBPARTITIONS 2 (PARTITION a VALUES LESS THAN (2024) (SUBPARTITION s, SUBPARTITION u)"
+)
+DATES = (
+    "d date PRIMARY KEY) PARTITION BY RANGE COLUMNS (d) (PARTITION a VALUES LESS THAN"
+    " ('1970-01-02 00:00:00') ENGINE = 'InnoDB', PARTITION b VALUES LESS THAN (MAXVALUE)"
+)
+
+
+def changed(
+    table: str, *alters: str, types: TypeOptions | None = None
+) -> tuple[PartitionRows | None, str, TableModel]:
+    """The rows that go with the last ALTER, why they are not told, and the model behind it."""
+    (created,) = effects(f"CREATE TABLE t ({table})", Session("s"))
+    assert isinstance(created, CreateTable)
+    model, found = created.model, {}
+    for alter in alters:
+        (effect,) = effects(f"ALTER TABLE t {alter}", Session("s"))
+        assert isinstance(effect, AlterTable)
+        definition: TableDefinition = created.definition
+        found = partition_changes(definition, model, effect.actions, types or TypeOptions())
+        model = found.get("model", model)
+    assert model is not None
+    assert TableModel.from_json(model.to_json()) == model
+    return found.get("gone"), found.get("not_logged", ""), model
+
+
+@pytest.mark.parametrize(
+    ("table", "alters", "ranges", "null"),
+    [
+        (RANGE, ("DROP PARTITION a",), [(None, -5)], True),
+        (RANGE, ("TRUNCATE PARTITION B, c",), [(-5, 10), (10, None)], False),
+        (RANGE, ("TRUNCATE PARTITION ALL",), [(None, -5), (-5, 10), (10, None)], True),
+        # the next one takes over
+        (RANGE, ("DROP PARTITION b", "DROP PARTITION c"), [(-5, None)], False),
+        (RANGE, ("DROP PARTITION a", "DROP PARTITION b"), [(None, 10)], True),
+        (
+            RANGE,
+            (
+                "REORGANIZE PARTITION a, b INTO (PARTITION ab VALUES LESS THAN (10))",
+                "DROP PARTITION IF EXISTS ab",
+            ),
+            [(None, 10)],
+            True,
+        ),
+        (
+            RANGE,
+            (
+                "DROP PARTITION c",
+                (
+                    "ADD PARTITION (PARTITION c VALUES LESS THAN (20),"
+                    " PARTITION d VALUES LESS THAN (30))"
+                ),
+                "TRUNCATE PARTITION d",
+            ),
+            [(20, 30)],
+            False,
+        ),
+        (
+            RANGE,
+            (
+                "PARTITION BY LIST (id) (PARTITION a VALUES IN (1))",
+                "ADD PARTITION (PARTITION b VALUES IN (2, NULL))",
+                "TRUNCATE PARTITION b",
+            ),
+            [(2, 3)],
+            True,
+        ),
+        (
+            RANGE,
+            (
+                "ADD PARTITION IF NOT EXISTS (PARTITION B VALUES LESS THAN (10))",
+                "DROP PARTITION IF EXISTS nosuch, b",
+            ),
+            [(-5, 10)],
+            False,
+        ),
+        (LIST, ("DROP PARTITION a",), [(1, 2), (7, 8)], True),
+        (LIST, ("DROP PARTITION b",), [(2**64 - 1, 2**64)], False),
+        (
+            YEARS,
+            ("DROP PARTITION a",),
+            [(None, 2024)],
+            True,
+        ),
+        (
+            DATES,
+            ("TRUNCATE PARTITION b",),
+            [(719529, None)],
+            False,
+        ),
+    ],
+)
+def test_rows_of_partitions(
+    table: str, alters: tuple[str, ...], ranges: list[tuple[int | None, int | None]], null: bool
+) -> None:
+    rows, _, _ = changed(table, *alters)
+    assert rows is not None
+    assert (list(rows.ranges), rows.null) == (ranges, null)
+
+
+@pytest.mark.parametrize(
+    ("table", "alters", "reason"),
+    [
+        ("id int", ("TRUNCATE PARTITION a",), "is not in the log"),
+        ("id int) PARTITION BY HASH (id", ("TRUNCATE PARTITION p0",), "is not in the log"),
+        (RANGE, ("TRUNCATE PARTITION nosuch",), "of partition nosuch nothing is known"),
+        (RANGE, ("REMOVE PARTITIONING", "TRUNCATE PARTITION a"), "is not in the log"),
+        (RANGE, ("PARTITION BY KEY (id)", "TRUNCATE PARTITION p0"), "is not in the log"),
+        (
+            RANGE,
+            (
+                "REORGANIZE PARTITION nosuch INTO (PARTITION a VALUES LESS THAN (1))",
+                "DROP PARTITION a",
+            ),
+            "is not in the log",
+        ),
+        (RANGE.replace("(id)", "(id * 2)"), ("DROP PARTITION a",), "is not in the log"),
+        (RANGE.replace("(10)", "(5 + 5)"), ("DROP PARTITION a",), "is not in the log"),
+        (DAYS, ("DROP PARTITION a",), "is not in the log"),
+        (
+            "d date) PARTITION BY RANGE (TO_DAYS(d)) (PARTITION a VALUES LESS THAN (5)",
+            ("DROP PARTITION a",),
+            "dates that no calendar has",
+        ),
+        (
+            DATES.replace("d date", "d varchar(9)"),
+            ("DROP PARTITION a",),
+            "partitioned by a VARCHAR",
+        ),
+    ],
+)
+def test_rows_that_are_not_told(table: str, alters: tuple[str, ...], reason: str) -> None:
+    rows, told, _ = changed(table, *alters)
+    assert rows is None
+    assert reason in told
+    assert "takes its place" in told
+
+
+def test_dates_that_are_text_in_gold_are_not_told() -> None:
+    table = "d date PRIMARY KEY) PARTITION BY RANGE (YEAR(d)) (PARTITION a VALUES LESS THAN (5)"
+    assert changed(table, "DROP PARTITION a")[0] is not None
+    _, told, _ = changed(table, "DROP PARTITION a", types=TypeOptions(zero_dates="string"))
+    assert "kept as text" in told
+
+
+def test_a_table_whose_create_is_not_in_the_log_has_partitions_that_are_not_known() -> None:
+    (effect,) = effects("ALTER TABLE t TRUNCATE PARTITION a", Session("s"))
+    assert isinstance(effect, AlterTable)
+    (created,) = effects("CREATE TABLE t (id int)", Session("s"))
+    assert isinstance(created, CreateTable)
+    found = partition_changes(created.definition, None, effect.actions, TypeOptions())
+    assert list(found) == ["not_logged"]
+
+
+def test_a_partition_that_is_not_there_is_dropped_without_effect() -> None:
+    assert changed(RANGE, "DROP PARTITION IF EXISTS nosuch")[:2] == (None, "")

@@ -1,0 +1,184 @@
+"""Table maps without names, against what a definition says the table is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from decoder import TableDefinition
+from decoder.constants import BINARY_COLLATION, ColumnType
+from pipeline.catalog.ddl.charsets import collation_of, widest
+from pipeline.catalog.ddl.ddl import Session, effects
+from pipeline.catalog.ddl.effects import CreateTable
+from pipeline.catalog.timeline.naming import NotNamedError, with_logical_types, with_names
+
+LATIN1, UTF8 = collation_of("latin1"), collation_of("utf8mb4")
+CHARACTERS = (ColumnType.STRING, ColumnType.VARCHAR, ColumnType.BLOB)
+
+
+def declared(columns: str, options: str = "") -> TableDefinition:
+    (created,) = effects(f"CREATE TABLE t ({columns}) {options}", Session("s"))
+    assert isinstance(created, CreateTable)
+    return created.definition
+
+
+def shown(
+    definition: TableDefinition, collation: int | None = UTF8, **changes: Any
+) -> TableDefinition:
+    """What a table map shows of it that has no names, labels and keys; text is in `collation`."""
+    columns = []
+    for number, column in enumerate(definition.columns, 1):
+        found = replace(column, name=f"c{number}", labels=(), visible=True, geometry_type=None)
+        text = column.type in CHARACTERS and column.collation != BINARY_COLLATION
+        if text and column.type is not ColumnType.BLOB and collation is not None:
+            characters = column.length // widest(column.collation)
+            found = replace(found, length=characters * widest(collation))
+        told = collation if text else column.collation if column.type in CHARACTERS else None
+        columns.append(replace(found, collation=told if collation is not None else None))
+    return replace(
+        definition,
+        columns=tuple(columns),
+        primary_key=(),
+        primary_key_prefixes=(),
+        **{"complete_metadata": False, "named": False, **changes},
+    )
+
+
+def named(known: TableDefinition, map_: TableDefinition, charset: str | None = None) -> Any:
+    return with_names(map_, known, default_charset=charset, complete=False)
+
+
+ZOO = (
+    "id INT UNSIGNED NOT NULL PRIMARY KEY, `b c` BIGINT INVISIBLE, y YEAR, d DECIMAL(12,3),"
+    " f FLOAT(7,3), v VARCHAR(20), c CHAR(3), t TEXT, tt TINYTEXT, vb VARBINARY(9), bl LONGBLOB,"
+    " e ENUM('x','y z'), s SET('a','b','c'), bi BIT(9), dt DATETIME(3), ts TIMESTAMP(6) NULL,"
+    " ti TIME, da DATE, g POINT, j JSON"
+)
+
+
+def test_names_labels_and_visibility_come_from_the_definition_the_rest_from_the_map() -> None:
+    known = declared(ZOO)
+    found = named(known, shown(known))
+    assert [c.name for c in found.columns] == [c.name for c in known.columns]
+    assert [c.labels for c in found.columns] == [c.labels for c in known.columns]
+    assert [c.visible for c in found.columns] == [c.visible for c in known.columns]
+    assert [c.type for c in found.columns] == [c.type for c in known.columns]
+    by_name = {column.name: column for column in found.columns}
+    assert by_name["id"].unsigned
+    assert by_name["v"].collation == UTF8
+    assert by_name["vb"].collation == BINARY_COLLATION
+    assert by_name["g"].geometry_type == 1
+    assert (found.named, found.complete_metadata) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("options", "charset", "collation"),
+    [
+        ("DEFAULT CHARSET=latin1", None, LATIN1),
+        ("DEFAULT CHARSET=latin1", "utf8mb4", LATIN1),
+        ("", "utf8mb4", UTF8),
+        ("COLLATE=latin1_bin", None, LATIN1),
+    ],
+)
+def test_signs_and_charsets_that_the_map_does_not_tell_come_from_the_definition(
+    options: str, charset: str | None, collation: int
+) -> None:
+    known = declared("a INT UNSIGNED, v VARCHAR(9), t TEXT, b BLOB", options)
+    bare = shown(known, None, signedness_logged=False)
+    lengths = [replace(c, unsigned=False) for c in bare.columns]
+    lengths[1] = replace(lengths[1], length=9 * widest(collation))
+    found = named(known, replace(bare, columns=tuple(lengths)), charset)
+    assert [c.collation for c in found.columns] == [None, collation, collation, BINARY_COLLATION]
+    assert found.columns[0].unsigned
+
+
+def test_text_whose_charset_nothing_tells_is_not_named() -> None:
+    known = declared("a INT, v VARCHAR(9)")
+    with pytest.raises(NotNamedError, match=r"column 2 \(v\) .* default_charset"):
+        named(known, shown(known, None))
+
+
+def test_mariadbs_json_is_text() -> None:
+    map_ = shown(declared("j LONGTEXT"), None)
+    (column,) = named(declared("j JSON"), map_).columns
+    assert (column.name, column.type, column.collation) == ("j", ColumnType.BLOB, UTF8)
+
+
+CONTRADICTIONS = [
+    ("a INT", "a BIGINT", "column 1 is a INT by its definition, and BIGINT in its table map"),
+    ("a INT", "a INT UNSIGNED", "a INT by its definition, and INT UNSIGNED in"),
+    ("a INT, b INT", "a INT", "it has 2 columns by its definition (a, b), and 1 in its table map"),
+    ("a DECIMAL(9,2)", "a DECIMAL(9,3)", "a DECIMAL(9,2) by its definition, and DECIMAL(9,3)"),
+    ("a BIT(3)", "a BIT(4)", "a BIT(3) by its definition, and BIT(4)"),
+    ("a VARCHAR(10)", "a VARCHAR(11)", "a VARCHAR(10) by its definition, and VARCHAR(11) in utf8"),
+    ("a VARCHAR(10)", "a CHAR(10)", "a VARCHAR(10) by its definition, and CHAR(10)"),
+    ("a VARCHAR(10)", "a VARBINARY(10)", "and VARBINARY(10)"),
+    ("a BINARY(4)", "a BINARY(5)", "a BINARY(4) by its definition, and BINARY(5)"),
+    ("a TEXT", "a BLOB", "a TEXT by its definition, and BLOB"),
+    ("a BLOB", "a LONGBLOB", "a BLOB by its definition, and LONGBLOB"),
+    ("a VARCHAR(9) CHARACTER SET latin1", "a VARCHAR(9)", "in latin1 by its definition"),
+    ("a ENUM('x')", "a SET('x')", "a ENUM of 1 bytes by its definition, and SET"),
+    ("a DATETIME(3)", "a DATETIME", "a DATETIME(3) by its definition, and DATETIME in"),
+    ("a DATETIME", "a TIMESTAMP", "a DATETIME by its definition, and TIMESTAMP"),
+    ("a FLOAT", "a DOUBLE", "a FLOAT by its definition, and DOUBLE"),
+    ("a JSON", "a LONGBLOB", "by its definition, and LONGBLOB"),
+]
+
+
+@pytest.mark.parametrize(("known", "logged", "told"), CONTRADICTIONS)
+def test_a_contradiction_is_told_with_both_shapes(known: str, logged: str, told: str) -> None:
+    with pytest.raises(NotNamedError) as caught:
+        named(declared(known), shown(declared(logged)))
+    assert told in str(caught.value)
+
+
+OF_MARIADB = "id INT PRIMARY KEY, u UUID, i INET6, j INET4, v VECTOR(3), b BINARY(16)"
+
+
+def logged_by_mariadb(known: TableDefinition) -> TableDefinition:
+    """What its table map shows: a VECTOR as VARBINARY, and of others only how they are stored."""
+    stored = {"type": ColumnType.VARCHAR, "collation": BINARY_COLLATION, "dimension": None}
+    columns = (
+        replace(c, length=12, length_bytes=1, **stored) if c.type is ColumnType.VECTOR else c
+        for c in known.columns
+    )
+    return replace(known, columns=tuple(replace(c, logical=None) for c in columns))
+
+
+@pytest.mark.parametrize("with_names_logged", [True, False])
+def test_types_that_mariadb_logs_as_others_are_those_of_the_definition(
+    with_names_logged: bool,
+) -> None:
+    known = declared(OF_MARIADB)
+    map_ = logged_by_mariadb(known)
+    if with_names_logged:
+        found = with_logical_types(map_, known)
+    else:
+        found = named(known, shown(map_, collation=None))
+    assert [column.name for column in found.columns] == ["id", "u", "i", "j", "v", "b"]
+    kinds = [column.logical and column.logical.value for column in found.columns]
+    assert kinds == [None, "UUID", "INET6", "INET4", "VECTOR", None]
+    assert found.columns[4].dimension == 3
+
+
+def test_a_column_that_is_stored_otherwise_is_not_what_the_definition_says() -> None:
+    known, map_ = declared("u UUID, v VECTOR(4)"), declared("u BINARY(4), v VARBINARY(12)")
+    assert with_logical_types(map_, known) == map_
+
+
+def test_bigints_behind_all_columns_are_hashes_of_as_many_keys_at_most() -> None:
+    known = declared("id INT PRIMARY KEY, t INT, UNIQUE (t)")
+    hash_ = replace(shown(declared("h BIGINT")).columns[0], name="c3")
+    map_ = shown(known)
+    map_ = replace(map_, columns=(*map_.columns, hash_))
+    found = with_names(map_, known, default_charset=None, complete=False, hashes=1)
+    assert [column.name for column in found.columns] == ["id", "t"]
+    assert [place for place, _ in found.hidden] == [2]
+    assert len(found.logged) == 3
+    with pytest.raises(NotNamedError, match="has 2 columns by its definition"):
+        with_names(map_, known, default_charset=None, complete=False, hashes=0)
+    other = replace(map_, columns=(*map_.columns[:2], replace(hash_, type=ColumnType.LONG)))
+    with pytest.raises(NotNamedError, match="has 2 columns by its definition"):
+        with_names(other, known, default_charset=None, complete=False, hashes=1)

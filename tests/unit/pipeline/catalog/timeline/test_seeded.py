@@ -1,0 +1,267 @@
+"""A seed's rows are taken where the log tells all that became of them since, and nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from decoder import TableDefinition
+from decoder.constants import LogicalType
+from pipeline.catalog import TableName, Timeline
+from pipeline.catalog.alter.items import SeededFrom, TimelineItem
+from pipeline.catalog.ddl.ddl import Session, effects
+from pipeline.catalog.ddl.dump import DumpedStatement
+from pipeline.catalog.ddl.effects import CreateTable
+from pipeline.catalog.timeline.naming import without_logical_types
+from pipeline.catalog.timeline.seeded import BEHIND_ALL, CASCADES, NotSeededError, UntoldTypesError
+from pipeline.catalog.timeline.start import Start, StartTable
+from pipeline.catalog.timeline.timeline import CatalogOptions, LoggedStatement
+from tests.unit.pipeline.catalog.timeline.test_timeline import declared_by
+
+CREATE = "CREATE TABLE `t` (`id` int NOT NULL, `v` varchar(10) DEFAULT NULL, PRIMARY KEY (`id`))"
+CHILD = CREATE[:-1] + ", FOREIGN KEY (v) REFERENCES p (v) ON DELETE CASCADE)"
+OTHER = "CREATE TABLE `t` (`id` int NOT NULL, `v` bigint, PRIMARY KEY (`id`))"
+SEED, END = 100, 200
+BEFORE, BEHIND = 50, 150
+"""LSNs: the seed is of behind 100, and taken at 200."""
+Event = tuple[int, str | TableDefinition]
+
+
+def shown(query: str = CREATE) -> TableDefinition:
+    return replace(declared_by(query), complete_metadata=True)
+
+
+def unnamed(query: str = CREATE) -> TableDefinition:
+    definition = shown(query)
+    columns = tuple(replace(c, name=f"c{n}") for n, c in enumerate(definition.columns, start=1))
+    return replace(
+        definition, columns=columns, complete_metadata=False, named=False, primary_key=()
+    )
+
+
+def timeline(*events: Event) -> Timeline:
+    found = Timeline((), CatalogOptions())
+    for lsn, event in events:
+        if isinstance(event, str):
+            found.statement(LoggedStatement(lsn, 0, event, "s", ddl_xid=1, server_version=90700))
+        else:
+            found.table_map((lsn, 1), event)
+    return found
+
+
+def taken(
+    found: Timeline, query: str = CREATE, *, exact: bool = False, all_logged: bool = True
+) -> TimelineItem | None:
+    at = LoggedStatement(END, 0, query, "s", server_version=90700)
+    seed = SeededFrom("s~t~1", SEED, exact)
+    return found.seed(at, seed, list(found.new), all_logged=all_logged)
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (),
+        ((BEFORE, shown()),),
+        ((BEHIND, shown()),),
+        ((BEFORE, CREATE), (BEFORE, shown()), (BEHIND, shown())),
+        # whatever it was before it was dropped
+        ((10, OTHER), (10, shown(OTHER)), (20, "DROP TABLE t")),
+        # held since before the seed
+        ((BEFORE, shown()), (BEFORE, "ALTER TABLE t MODIFY v json"), (BEFORE, shown())),
+        # other tables
+        ((BEHIND, "ALTER TABLE other ADD x int"), (BEHIND, "CREATE TABLE u (id int)")),
+        ((BEHIND, "DROP DATABASE other"), (BEFORE, "DROP DATABASE s"), (BEFORE, "TRUNCATE t")),
+    ],
+)
+def test_its_rows_are_the_tables_from_the_batchs_end_on(events: tuple[Event, ...]) -> None:
+    found = timeline(*events)
+    item = taken(found)
+    assert item is not None
+    assert (item.position, item.kind, item.reason) == ((END, BEHIND_ALL), "seeded", None)
+    assert item.definition is not None
+    assert [column.name for column in item.definition.columns] == ["id", "v"]
+    assert item.seed == SeededFrom("s~t~1", SEED, exact=False)
+    assert found.new[-1] == item
+    assert TimelineItem.from_dict(item.to_dict()) == item
+
+
+def test_it_goes_on_with_the_version_that_the_log_has_shown() -> None:
+    found = timeline((BEFORE, shown()))
+    assert [item.version for item in found.new] == [1]
+    item = taken(found)
+    assert item is not None
+    assert (item.version, item.definition) == (1, shown())
+    # nothing is new in a table map behind it but that there are rows
+    found.table_map((END + 1, 1), shown())
+    assert [item.kind for item in found.new[2:]] in ([], ["version"])
+
+
+def test_a_table_that_was_held_goes_on_behind_it() -> None:
+    found = timeline((BEFORE, shown()), (BEFORE, "ALTER TABLE t MODIFY v json"))
+    assert found.new[-1].kind == "unsupported"
+    taken(found)
+    found.statement(
+        LoggedStatement(END + 5, 0, "ALTER TABLE t ADD n int DEFAULT 1", "s", ddl_xid=1)
+    )
+    assert found.new[-1].kind == "add_columns"
+
+
+@pytest.mark.parametrize("events", [(CREATE,), (shown(), "TRUNCATE t"), ("DROP TABLE t", CREATE)])
+def test_a_table_that_began_empty_since_needs_none(events: tuple[str | TableDefinition]) -> None:
+    found = timeline((BEFORE, shown()), *((BEHIND, event) for event in events))
+    items = list(found.new)
+    assert taken(found) is None
+    assert found.new == items
+
+
+@pytest.mark.parametrize(
+    ("events", "reason"),
+    [
+        (
+            ((BEFORE, shown()), (BEHIND, "ALTER TABLE t ADD n int")),
+            "changed the table since: ALTER",
+        ),
+        (((BEFORE, shown()), (BEHIND, "DROP TABLE t")), "changed the table since: DROP"),
+        (((BEFORE, shown()), (BEHIND, "RENAME TABLE t TO u")), "changed the table since: RENAME"),
+        (
+            # a table that is held says nothing of an ALTER but that there was one
+            (
+                (BEFORE, shown()),
+                (BEFORE, "ALTER TABLE t MODIFY v json"),
+                (BEHIND, "ALTER TABLE t ADD n int"),
+            ),
+            "changed the table since: ALTER TABLE t ADD n int",
+        ),
+        (((BEFORE, shown(OTHER)),), "by the log it is another: column v"),
+        (((BEHIND, shown(OTHER)),), "by the log it is another: column v"),
+        (((BEHIND, unnamed()),), "binlog_row_metadata"),
+        (((BEFORE, shown()), (BEHIND, shown(OTHER))), "changed since"),
+        # of a table of which nothing is known the log tells no less
+        (((BEHIND, "TRUNCATE TABLE t"),), "changed the table since: TRUNCATE"),
+        (((BEHIND, "ALTER TABLE t ADD n int"),), "changed the table since: ALTER"),
+        (((BEHIND, "ALTER TABLE t DROP PARTITION p"),), "changed the table since: ALTER"),
+        (((BEHIND, "DROP TABLE IF EXISTS u, t"),), "changed the table since: DROP"),
+        (((BEHIND, "RENAME TABLE t TO u, v TO t"),), "changed the table since: RENAME"),
+        (((BEHIND, "RENAME TABLE u TO t"),), "changed the table since: RENAME"),
+        (((BEHIND, "DROP DATABASE s"),), "changed the table since: DROP DATABASE"),
+    ],
+)
+def test_it_is_refused_where_the_log_does_not_tell_of_its_rows(
+    events: tuple[Event, ...], reason: str
+) -> None:
+    found = timeline(*events)
+    items = list(found.new)
+    with pytest.raises(NotSeededError, match=reason):
+        taken(found)
+    assert found.new == items
+
+
+def test_what_is_no_table_to_replicate_is_refused() -> None:
+    with pytest.raises(NotSeededError, match="SEQUENCE"):
+        taken(timeline(), "CREATE SEQUENCE t")
+
+
+@pytest.mark.parametrize(
+    ("query", "all_logged", "reason"),
+    [(CREATE, False, None), (CHILD, True, None), (CHILD, False, CASCADES)],
+)
+def test_what_foreign_keys_did_meanwhile_without_a_word_in_the_log_is_doubted(
+    query: str, all_logged: bool, reason: str | None
+) -> None:
+    item = taken(timeline(), query, all_logged=all_logged)
+    assert item is not None
+    assert item.reason == reason
+
+
+def test_a_second_seed_may_be_of_before_the_first_ones_item() -> None:
+    found = timeline((BEFORE, shown()))
+    assert taken(found)
+    at = LoggedStatement(END + 50, 0, CREATE, "s", server_version=90700)
+    item = found.seed(at, SeededFrom("s~t~2", END - 10, exact=True), found.new, all_logged=True)
+    assert item is not None
+    assert item.lsn == END + 50
+
+
+ADDRESSES = "CREATE TABLE `t` (`id` uuid NOT NULL, `v` vector(3), PRIMARY KEY (`id`))"
+
+
+def untold() -> TableDefinition:
+    """What a table map of MariaDB shows of it."""
+    return without_logical_types(shown(ADDRESSES))
+
+
+def test_a_seed_tells_the_types_of_a_table_that_the_log_begins_with() -> None:
+    found = Timeline((), CatalogOptions(), {TableName("s", "t"): shown(ADDRESSES)})
+    seen = found.table_map((BEFORE, 1), untold()).definition
+    assert [column.logical for column in seen.columns] == [LogicalType.UUID, LogicalType.VECTOR]
+    item = taken(found, ADDRESSES)
+    assert item is not None
+    assert item.definition == seen
+
+
+def test_a_table_that_the_lake_has_with_bytes_is_decoded_again_before_it_is_seeded() -> None:
+    found = timeline((BEFORE, untold()))
+    with pytest.raises(UntoldTypesError, match=r"id STRING \(binary\) became id STRING \(string\)"):
+        taken(found, ADDRESSES)
+    # What rows of it are kept as stays until then, whatever a seed tells.
+    later = Timeline(found.new, CatalogOptions(), {TableName("s", "t"): shown(ADDRESSES)})
+    assert later.table_map((BEHIND, 1), untold()).definition == untold()
+    assert later.new == []
+
+
+ONLY_UNIQUE = (
+    "CREATE TABLE `t` (`id` int NOT NULL, `v` varchar(10) DEFAULT NULL,"
+    " UNIQUE KEY `id` (`id`), UNIQUE KEY `v` (`v`))"
+)
+
+
+@pytest.mark.parametrize("lsn", [BEFORE, BEHIND, None])
+def test_without_a_primary_key_the_server_logs_a_unique_one_that_is_not_null(
+    lsn: int | None,
+) -> None:
+    logged = replace(shown(ONLY_UNIQUE), primary_key=(0,), primary_key_prefixes=(0,))
+    found = timeline() if lsn is None else timeline((lsn, logged))
+    item = taken(found, ONLY_UNIQUE)
+    assert item is not None
+    assert item.definition is not None
+    assert item.definition.primary_key == (0,)
+    # the first rows that the log shows of it tell no other key
+    found.table_map((END + 1, 1), logged)
+    assert found.new[-1].kind in ("seeded", "version")
+
+
+def test_a_log_that_shows_no_key_decides() -> None:
+    item = taken(timeline((BEFORE, shown(ONLY_UNIQUE))), ONLY_UNIQUE)
+    assert item is not None
+    assert item.definition is not None
+    assert item.definition.primary_key == ()
+
+
+def start() -> Start:
+    (effect,) = effects(CREATE, Session("s"))
+    assert isinstance(effect, CreateTable)
+    return Start((StartTable(DumpedStatement(CREATE, "s"), effect),))
+
+
+def test_a_table_that_a_server_names_later_is_seeded_from_there_on() -> None:
+    found = timeline((10, unnamed()))
+    assert found.new[-1].kind == "unsupported"
+    assert found.lacks(TableName("s", "t"))
+    found.declare(LoggedStatement(BEFORE, 0, "", server_version=90700), start())
+    assert not found.lacks(TableName("s", "t"))
+    found.table_map((BEHIND, 1), unnamed())
+    assert [item.kind for item in found.new] == ["unsupported", "declared", "observed"]
+    item = taken(found)
+    assert item is not None
+    assert item.version == found.new[-2].version
+
+
+def test_what_a_server_says_behind_the_seed_is_no_change_of_the_table() -> None:
+    found = timeline()
+    found.declare(LoggedStatement(BEHIND, 0, "", server_version=90700), start())
+    assert taken(found) is not None
+    late = timeline((BEHIND, unnamed()))
+    late.declare(LoggedStatement(BEHIND + 1, 0, "", server_version=90700), start())
+    with pytest.raises(NotSeededError, match="binlake retry"):
+        taken(late)

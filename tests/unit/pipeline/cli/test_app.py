@@ -1,0 +1,383 @@
+"""How a command ends that does not come to a run or to Spark: line, exit code, and no secrets."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline.cli import app as cli, run_commands as cli_runs
+from pipeline.errors import DONE_WITH_FAULTS, INTERRUPTED_SENTENCE, MissingRequirementError
+from pipeline.observe import LayerReport
+from pipeline.run.commands import COMMANDS
+from pipeline.run.source_status import LastRun, SourceStatus
+from pipeline.run.status import Status
+from pipeline.settings import Settings
+from pipeline.spark import session as starting
+from tests.support.decoder.event_bytes import recorded
+from tests.support.observe.said_lines import listening
+
+SECRET = "0123456789abcdef" * 4
+
+
+@pytest.fixture(autouse=True)
+def as_before() -> Iterator[None]:
+    """The logger is the process's: what a command sets up is taken back."""
+    with listening():
+        yield
+
+
+@pytest.fixture
+def conf(tmp_path: Path) -> Path:
+    """Settings with a secret, a lake that a run has begun, and a folder with a log."""
+    file = tmp_path / "conf.yml"
+    lake, logs = tmp_path / "lake", tmp_path / "logs"
+    (lake / "ledger").mkdir(parents=True)
+    logs.mkdir()
+    (logs / "log.000001").write_bytes(recorded("plain"))
+    passwords = f"encryption:\n  passwords:\n    log.000001: '{SECRET}'\n"
+    file.write_text(f"lake: {lake}\nbinlogs: {logs}\n{passwords}")
+    return file
+
+
+def ended(monkeypatch: pytest.MonkeyPatch, *command: str) -> int:
+    """What `binlake COMMAND` exits with."""
+    monkeypatch.setattr(sys, "argv", ["binlake", *command])
+    with pytest.raises(SystemExit) as exit_:
+        cli.main()
+    assert isinstance(exit_.value.code, int)
+    return exit_.value.code
+
+
+def not_starting(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    def session(*_: object, **__: object) -> Any:
+        raise error
+
+    # as in a process of its own, whatever other tests have started
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
+    monkeypatch.setattr(starting, "session", session)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "trace", "said"),
+    [
+        (RuntimeError(f"no port for {SECRET}"), 1, True, "RuntimeError: no port for ***"),
+        (MissingRequirementError(f"no {SECRET}."), 1, False, "no ***."),
+        (KeyboardInterrupt(), 130, False, INTERRUPTED_SENTENCE),
+    ],
+)
+def test_what_stops_spark_from_starting_is_a_line(
+    conf: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: BaseException,
+    code: int,
+    trace: bool,
+    said: str,
+) -> None:
+    not_starting(monkeypatch, error)
+    conf.write_text(f"{conf.read_text()}log: json\n")
+    assert ended(monkeypatch, "run", "--conf", str(conf)) == code
+    shown = capsys.readouterr()
+    lines = map(json.loads, shown.err.splitlines())
+    (line,) = (line for line in lines if line["level"] != "INFO")
+    told = f"run: {said}" if code == 130 else f"run failed: {said}"
+    assert (line["event"], line["exit_code"], line["message"]) == ("run_failed", code, told)
+    assert ("exc_info" in line) is trace
+    assert SECRET not in shown.err
+    assert shown.out == ""
+
+
+def test_in_text_what_is_odd_has_its_stack_trace_without_secrets(
+    conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    not_starting(monkeypatch, RuntimeError(f"no port for {SECRET}"))
+    assert ended(monkeypatch, "verify", "--conf", str(conf)) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("Traceback")
+    assert told.endswith("RuntimeError: no port for ***\n")
+    not_starting(monkeypatch, MissingRequirementError(f"no {SECRET}."))
+    assert ended(monkeypatch, "verify", "--conf", str(conf)) == 1
+    assert capsys.readouterr().err == "binlake: no ***.\n"
+
+
+def test_a_lake_with_nothing_in_it_is_none_and_one_whose_first_run_failed_has_that(
+    conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    not_starting(monkeypatch, AssertionError("status starts Spark"))
+    monkeypatch.setattr("pipeline.run.status.read_status", lambda *_: Status("/lake", (), (), ()))
+    assert ended(monkeypatch, "status", "--conf", str(conf)) == 2
+    assert "there is no lake in " in capsys.readouterr().err
+    now = datetime.now(timezone.utc)
+    last = LastRun("r", "run", now, now, "failed", 1, "no log.")
+    shop = SourceStatus("shop", None, None, None, None, None, last)
+    failed = Status("/lake", (), (), ("shop: no run has brought anything yet.",), (shop,))
+    monkeypatch.setattr("pipeline.run.status.read_status", lambda *_: failed)
+    assert ended(monkeypatch, "status", "--json", "--conf", str(conf)) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["sources"][0]["last_run"]["error"] == "no log."
+    assert ended(monkeypatch, "status", "--check", "--conf", str(conf)) == 3
+
+
+def test_maintenance_is_a_run_like_others_and_its_dry_run_is_none(
+    conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done: list[object] = []
+
+    def run(_spark: object, _settings: object, _progress: object, command: str) -> list[object]:
+        done.append(command)
+        return []
+
+    def look(*_: object, dry_run: bool) -> LayerReport:
+        done.append(dry_run)
+        return LayerReport("maintenance", notes=("bronze/segments: remove 7 rows",))
+
+    for module in (cli, cli_runs):
+        monkeypatch.setattr(module, "session_for", lambda _, settings: (None, settings))
+    monkeypatch.setattr("pipeline.run.commands.run_command", run)
+    monkeypatch.setattr("pipeline.maintenance.job.run", look)
+    assert ended(monkeypatch, "maintain", "--conf", str(conf)) == 0
+    assert ended(monkeypatch, "maintain", "--conf", str(conf), "--dry-run") == 0
+    assert done == ["maintain", True]
+    assert "remove 7 rows" in capsys.readouterr().out
+
+    assert ended(monkeypatch, "maintain", "--conf", str(conf), "--dry-run", "--log=json") == 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    told = [json.loads(line) for line in said.err.splitlines()]
+    assert [(line["event"], line["message"]) for line in told] == [
+        ("note", "bronze/segments: remove 7 rows")
+    ]
+
+
+@dataclass
+class Compared:
+    """What a verification is asked for."""
+
+    equal: bool
+
+    def to_json(self) -> str:
+        return "{}"
+
+
+@pytest.mark.parametrize(
+    ("against", "url", "equal", "code"),
+    [
+        ("server", None, True, 0),
+        ("server", None, False, 3),
+        ("mysql://me@db", "mysql://me@db", False, 3),
+    ],
+)
+def test_verify_asks_the_server_of_conf_or_the_one_that_is_given(
+    conf: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    against: str,
+    url: str | None,
+    equal: bool,
+    code: int,
+) -> None:
+    asked: list[tuple[str | None, float]] = []
+
+    def compare(
+        _spark: object, settings: Settings, _progress: object, *, tables: object, patience: float
+    ) -> Compared:
+        asked.append((settings.server.url, patience))
+        return Compared(equal)
+
+    monkeypatch.setattr(starting, "session", lambda *_: None)
+    monkeypatch.setattr("pipeline.verify.run.with_source", lambda _, settings: settings)
+    monkeypatch.setattr("pipeline.run.commands.require_source", lambda *_: None)
+    monkeypatch.setattr("pipeline.verify.run.verify_with_server", compare)
+    options = ("--conf", str(conf), f"--against={against}", "--wait=7", "--json")
+    assert ended(monkeypatch, "verify", *options) == code
+    assert asked == [(url, 7)]
+
+
+def test_what_is_wrong_with_a_dry_run_is_said_as_it_was_asked_for(
+    conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    conf.write_text("no_such_setting: 1\n")
+    assert ended(monkeypatch, "maintain", "--conf", str(conf), "--dry-run", "--log=json") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert json.loads(line)["event"] == "failed"
+
+
+@pytest.mark.parametrize("layer", ["run", "decode", "apply"])
+def test_a_full_refresh_is_a_command_with_jobs_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, layer: str
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(cli, "carry_out", lambda command, *_, **__: said.append(command))
+    for flags in ([], ["--full-refresh"]):
+        cli.app([layer, *flags], standalone_mode=False)
+    assert said == [layer, f"{layer} --full-refresh"]
+    plain, anew = (COMMANDS[command] for command in said)
+    assert list(plain) == list(anew)
+    assert plain != anew
+
+
+def test_single_tables_are_made_again_by_a_full_refresh_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said: list[object] = []
+    monkeypatch.setattr(cli, "carry_out", lambda *_, **told: said.append(told["refresh_tables"]))
+    tables = ("--table", "shop.orders", "--table", "shop.line*")
+    cli.app(["apply", "--full-refresh", *tables], standalone_mode=False)
+    assert said == [["shop.orders", "shop.line*"]]
+    assert ended(monkeypatch, "apply", *tables) == 2
+    assert "--full-refresh" in capsys.readouterr().err
+
+
+SAID_OF_A_LAKE = (
+    "lake: there is no lake in {folder}/lak. Give the folder that binlake run was given."
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "given", "said"),
+    [
+        *(
+            (command, {"lake": "{folder}/lak"}, SAID_OF_A_LAKE)
+            for command in ("decode", "apply", "retry", "maintain", "status", "runs", "verify")
+        ),
+        (
+            "run",
+            {"lake": "{folder}/new", "binlogs": "{folder}/logz"},
+            "binlogs: there is no file at {folder}/logz. Did you mean {folder}/logs? Give a binary",
+        ),
+        (
+            "ingest",
+            {"lake": "{folder}/new", "binlogs": "{folder}/x/y"},
+            "binlogs: there is no file at {folder}/x/y. {folder} has no x. Give a binary log, a",
+        ),
+        (
+            "run",
+            {"lake": "{folder}/new", "binlogs": "{folder}/logs/mysql-bin.*"},
+            "binlogs: there is no file at {folder}/logs/mysql-bin.*. Give a binary log, a folder",
+        ),
+        (
+            "run",
+            {"lake": "{folder}/new", "binlogs": "{folder}/empty"},
+            "binlogs: there is no file at {folder}/empty: the folder holds none, but for hidden",
+        ),
+        (
+            "run",
+            {"lake": "{folder}/new", "binlogs": "{folder}/text"},
+            "binlogs: there is no binary log at {folder}/text: no file there begins with a binary",
+        ),
+        (
+            "run",
+            {"lake": "{folder}/new", "definitions": "{folder}/none.sql"},
+            "{folder}/none.sql: definitions: cannot be read: No such file",
+        ),
+        (
+            "ingest",
+            {"lake": "{folder}/new", "encryption": "{{keyring: '{folder}/none'}}"},
+            "encryption.keyring: {folder}/none cannot be read: No such file",
+        ),
+        (
+            "seed",
+            {"lake": "{folder}/new", "seed": "{{dump: '{folder}/log.sql'}}"},
+            "seed.dump: there is no file at {folder}/log.sql. ",
+        ),
+    ],
+)
+def test_a_wrong_place_is_told_once_before_spark_starts_and_leaves_nothing(
+    conf: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+    given: dict[str, str],
+    said: str,
+) -> None:
+    not_starting(monkeypatch, AssertionError("Spark was started"))
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text" / "notes.txt").write_text("no log")
+    values = {"lake": "{folder}/lake", "binlogs": "{folder}/logs", **given}
+    lines = (f"{key}: {value.format(folder=tmp_path)}\n" for key, value in values.items())
+    conf.write_text("".join(lines))
+    before = sorted(tmp_path.rglob("*"))
+    assert ended(monkeypatch, command, "--conf", str(conf)) == 2
+    shown = capsys.readouterr()
+    assert shown.err.startswith(f"binlake: {said.format(folder=tmp_path)}")
+    assert (shown.out, shown.err.count("\n")) == ("", 1)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ["binlog.000007", "log.000001.gz"])
+def test_a_folder_whose_logs_are_damaged_is_no_wrong_folder(
+    conf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A run reports them, and takes the others."""
+    not_starting(monkeypatch, MissingRequirementError("no Java."))
+    damaged = tmp_path / "damaged"
+    damaged.mkdir()
+    (damaged / name).write_bytes(b"\0" * 100)
+    conf.write_text(f"lake: {tmp_path}/new\nbinlogs: {damaged}\n")
+    assert ended(monkeypatch, "run", "--conf", str(conf)) == DONE_WITH_FAULTS
+
+
+def test_config_shows_what_counts_as_a_file_of_settings_without_secrets(
+    conf: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("KEEP", "36h")
+    conf.write_text(
+        f"""{conf.read_text()}
+retention: {{silver: "${{KEEP}}", cuts: 90m}}
+segments: {{target: 1000, limit: 1 MiB}}
+keys: {{shop.a: [1]}}
+include: [shop.*]
+drift: full
+spark:
+  conf: {{fs.s3a.secret.key: 42, a: "$${{x}}", b: "https://me:{SECRET}@host/"}}
+"""
+    )
+    command = ("config", "--conf", str(conf), "--lake", "/elsewhere", "--source", "erp")
+    cli.app([*command], standalone_mode=False)
+    text = capsys.readouterr().out
+    assert SECRET not in text
+    assert "  cuts: 90 minutes\n  silver: 36 hours\n  bronze: forever\n" in text
+    assert "  target: 1000 B\n  limit: 1 MiB\n  batch: 32 GiB\n" in text
+    assert "    fs.s3a.secret.key: '***'\n    a: $${x}\n    b: https://***@host/\n" in text
+    cli.app([*command, "--json"], standalone_mode=False)
+    told = json.loads(capsys.readouterr().out)
+    assert (told["lake"], told["source"], told["drift"]) == ("/elsewhere", "erp", "full")
+    assert told["encryption"]["passwords"] == {"log.000001": "***"}
+    shown = tmp_path / "shown.yml"
+    shown.write_text(text.replace("log.000001: '***'", f"log.000001: '{SECRET}'"))
+    again = Settings.load(shown)
+    settings = Settings.load(conf, lake="/elsewhere", source="erp")
+    assert again.model_copy(update={"spark": settings.spark}) == settings
+
+
+def test_config_tells_all_mistakes(
+    conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    conf.write_text("include: a\nsource: [b]\nlog: xml\n")
+    assert ended(monkeypatch, "config", "--conf", str(conf)) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert [line.partition("conf.yml:")[2][:1] for line in shown.err.splitlines()] == [
+        " ",
+        *("1", "2", "3"),
+    ]
+    assert ended(monkeypatch, "run", "--conf", str(conf), "--log", "json") == 2
+    (line,) = map(json.loads, capsys.readouterr().err.splitlines())
+    assert [told.partition("conf.yml:")[2][:1] for told in line["mistakes"]] == ["1", "2"]
+
+
+def test_config_needs_no_file(capsys: pytest.CaptureFixture[str]) -> None:
+    cli.app(["config", "--json"], standalone_mode=False)
+    assert json.loads(capsys.readouterr().out)["parallel_tables"] == 8

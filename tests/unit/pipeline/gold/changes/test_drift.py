@@ -1,0 +1,71 @@
+"""When drift is looked for, and what is told of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipeline.gold.changes import drift as module
+from pipeline.gold.changes.drift import ALL_OF, CHEAP, TURNS, Drift, Look, in_all, sentences, watch
+
+FOUND = Drift(10, 1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "fresh", "count", "looked"),
+    [
+        (True, True, CHEAP, True),
+        (True, True, CHEAP + 1, False),
+        ("full", True, CHEAP + 1, True),
+        (False, True, 1, False),
+        # What a run that died has applied would seem to have drifted.
+        ("full", False, 1, False),
+    ],
+)
+def test_drift_is_looked_for_as_conf_wants_it(
+    monkeypatch: pytest.MonkeyPatch, *, chosen: bool | str, fresh: bool, count: int, looked: bool
+) -> None:
+    monkeypatch.setattr(module, "drift", lambda *_: FOUND)
+    watching = watch(chosen, 1, ALL_OF, fresh=fresh)
+    nothing: Any = None
+    if watching is not None:
+        look = Look(watching, "shop.t")
+        for _ in range(2 if look.is_due(count, small=True) else 0):
+            look.at(nothing, nothing, nothing)
+    found = watching.found if watching else {}
+    assert found == ({"shop.t": Drift(20, 2, 4, 6)} if looked else {})
+
+
+@pytest.mark.parametrize(
+    ("chosen", "tables", "small", "some"),
+    [
+        (True, ALL_OF, True, False),
+        (True, ALL_OF, False, True),
+        (True, ALL_OF + 1, True, True),
+        ("full", 99, False, False),
+    ],
+)
+def test_of_large_or_many_tables_some_sixth_is_looked_at_whatever_their_rhythm(
+    chosen: bool | str, tables: int, *, small: bool, some: bool
+) -> None:
+    for every in (1, TURNS, 24):
+        looks = dict.fromkeys((f"shop.t{n}" for n in range(9)), 0)
+        for batch in range(0, 60 * every, every):
+            watching = watch(chosen, batch, tables, fresh=True)
+            assert watching is not None
+            for table in looks:
+                looks[table] += watching.is_due(table, 1, small=small)
+        low, high = (3, 20) if some else (60, 60)
+        assert all(low <= times <= high for times in looks.values()), looks
+
+
+def test_records_add_up_and_sentences_tell_what_is_new() -> None:
+    first = in_all(None, {"shop.t": FOUND, "shop.u": Drift(5)})
+    second = in_all(first, {"shop.t": Drift(4, 0, 0, 1)})
+    assert Drift.of(second["shop.t"]) == Drift(14, 1, 2, 4)
+    assert second["shop.u"] == first["shop.u"]
+    (told,) = sentences(first, second)
+    assert told.startswith("shop.t: 1 of 4 changes")
+    assert sentences(second, second) == []
+    assert [line.split(":")[0] for line in sentences(None, second)] == ["shop.t"]

@@ -1,0 +1,90 @@
+"""Few changes that gold reads from silver without Spark."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from decoder import TypeOptions
+from decoder.constants import ColumnType
+from decoder.model.definition import ColumnDefinition
+from pipeline.gold.changes import small_batch as few_changes
+from pipeline.gold.changes.small_batch import rows_here
+from pipeline.gold.changes.steps import Rows
+from pipeline.lake import Lake
+from pipeline.lake.delta_log.delta_rs import AlteredTableError
+from pipeline.lake.tables.native import NativeTables
+from tests.support.silver.made_silver import MadeSilver, MadeTransaction, definition, lsn
+from tests.support.spark.no_spark import NO_SPARK
+
+T = definition()
+BOUNDS = {"all": (1, 4), "first": (1, 1), "between": (2, 2), "after": (5, 9)}
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    """Changes in the first and third transaction, a batch each."""
+    root = str(tmp_path_factory.mktemp("lake"))
+    silver = MadeSilver(NO_SPARK, root)
+    for number in (1, 3):
+        silver.batch([MadeTransaction(number).insert(T, number, "a")])
+    return Lake(root)
+
+
+def part(first: int, last: int) -> Rows:
+    return Rows(T, 1, (lsn(first), 0), (lsn(last) + 999, 0), ("id",))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "ids"), [("all", [1, 3]), ("first", [1]), ("between", []), ("after", [])]
+)
+def test_rows_between_a_parts_bounds_are_read(lake: Lake, bounds: str, ids: list[int]) -> None:
+    found = rows_here(NO_SPARK, lake, part(*BOUNDS[bounds]), TypeOptions())
+    assert found is not None
+    assert sorted(row["after"]["id"] for row in found.to_pylist()) == ids
+    assert all(column.num_chunks for column in found.columns), "PySpark reads no other"
+
+
+def test_a_table_that_is_not_there_has_no_rows(lake: Lake) -> None:
+    found = rows_here(NO_SPARK, lake, replace(part(1, 4), version=7), TypeOptions())
+    assert found is not None
+    assert (found.num_rows, found.column("after").num_chunks) == (0, 1)
+
+
+def test_more_than_few_rows_are_left_to_spark(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(few_changes, "FEW", 1)
+    assert rows_here(NO_SPARK, lake, part(1, 4), TypeOptions()) is None
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        ColumnDefinition("v", ColumnType.BLOB, length_bytes=4),
+        ColumnDefinition("a b", ColumnType.LONG),
+    ],
+    ids=["of any size", "mapped"],
+)
+def test_what_may_be_large_or_only_spark_reads_is_left_to_it(
+    lake: Lake, column: ColumnDefinition
+) -> None:
+    rows = replace(part(1, 4), definition=replace(T, columns=(T.columns[0], column)))
+    assert rows_here(NO_SPARK, lake, rows, TypeOptions()) is None
+
+
+def test_a_table_with_a_feature_that_delta_rs_does_not_know_is_left_to_spark(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> int:
+        raise AlteredTableError("silver/t", "was given a feature", remedy="Undo that.")
+
+    monkeypatch.setattr(NativeTables, "count", refuse)
+    assert rows_here(NO_SPARK, lake, part(1, 4), TypeOptions()) is None
+
+
+def test_a_path_of_another_machine_is_read_by_its_spark(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.lake.child_sessions.is_connected", lambda spark: True)
+    monkeypatch.setattr("pipeline.lake.tables.opening.started", lambda spark: spark)
+    assert rows_here(NO_SPARK, lake, part(1, 4), TypeOptions()) is None

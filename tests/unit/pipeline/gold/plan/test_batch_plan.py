@@ -1,0 +1,395 @@
+"""Where each table is to be after a batch, and what holds it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from decoder import TableDefinition, TypeOptions
+from decoder.constants import ColumnType
+from decoder.model.definition import ColumnDefinition
+from pipeline.catalog import TableName
+from pipeline.catalog.alter.items import ItemKind, TimelineItem
+from pipeline.gold import GoldState
+from pipeline.gold.changes.blockers import REFRESH_AGAIN, Fault, Rules
+from pipeline.gold.changes.steps import Evolve, parts
+from pipeline.gold.plan.batch_plan import LEFT_OUT, Known, plan_batch, same, touch
+from pipeline.gold.plan.reach import DROPPED, NOT_FROM_START
+from pipeline.gold.table.damage import Damage
+from pipeline.gold.table.state import Rebuild, TableState
+
+RULES = Rules(keys={}, types=TypeOptions())
+T, U = TableName("shop", "t"), TableName("shop", "u")
+
+
+def definition(name: TableName = T, **changes: Any) -> TableDefinition:
+    columns = (
+        ColumnDefinition("id", ColumnType.LONG, nullable=False),
+        ColumnDefinition("v", ColumnType.LONG),
+    )
+    made = TableDefinition(name.schema, name.table, columns, primary_key=(0,))
+    return replace(made, **changes)
+
+
+def item(
+    kind: ItemKind,
+    lsn: int,
+    name: TableName = T,
+    version: int | None = 1,
+    of: TableDefinition | None = None,
+    reason: str | None = None,
+) -> TimelineItem:
+    bare = kind in ("drop", "unsupported")
+    return TimelineItem(
+        lsn,
+        lsn + 1,
+        name.schema,
+        name.table,
+        kind,
+        None if bare else version,
+        None if bare else of or definition(name),
+        reason=reason,
+    )
+
+
+def plan(
+    cut: int,
+    items: list[TimelineItem],
+    faults: list[Fault] | None = None,
+    previous: GoldState | None = None,
+    rules: Rules = RULES,
+    wanted: Any = lambda _schema, _table: True,
+    taken: dict[TableName, str] | None = None,
+    files: dict[int, str] | None = None,
+) -> GoldState:
+    known = Known(1, cut, items, faults or [], taken or {}, files or {})
+    return plan_batch(previous or GoldState(), known, rules, wanted)
+
+
+def test_a_created_table_goes_to_the_cut_and_is_complete() -> None:
+    table = plan(100, [item("create", 10)]).tables[T]
+    assert table == TableState("shop", "t", 9, 100, complete=True, version=1, touched=True)
+
+
+def test_a_table_whose_beginning_was_not_seen_is_applied_but_not_complete() -> None:
+    table = plan(100, [item("observed", 10)]).tables[T]
+    assert (table.to_lsn, table.complete, table.held) == (100, False, None)
+    assert table.reason == NOT_FROM_START
+
+
+def test_a_table_without_a_key_is_a_table_like_others() -> None:
+    table = plan(100, [item("create", 10, of=definition(primary_key=()))]).tables[T]
+    assert (table.to_lsn, table.complete, table.held, table.key) == (100, True, None, ())
+
+
+REFRESHED = GoldState(
+    1,
+    100,
+    tables={
+        T: TableState("shop", "t", 90, 90, version=2, reason=LEFT_OUT),
+        U: TableState("shop", "u", 100, 100, reason="never seen"),
+    },
+    rebuild=Rebuild(batch=7),
+)
+
+
+def test_a_table_that_a_refresh_left_out_is_not_begun_anew_where_its_changes_go_on() -> None:
+    items = [item("model", 105), item("observed", 110), item("observed", 110, U)]
+    state = plan(150, items, previous=REFRESHED)
+    assert (state.tables[T].to_lsn, state.tables[T].held) == (109, REFRESH_AGAIN)
+    assert (state.tables[U].to_lsn, state.tables[U].held) == (150, None)
+    again = plan(200, items, previous=replace(state, rebuild=REFRESHED.rebuild))
+    assert (again.tables[T].to_lsn, again.tables[T].held) == (109, REFRESH_AGAIN)
+    marking = replace(RULES, mark_faults=True)
+    assert plan(150, items, previous=REFRESHED, rules=marking).tables[T].held == REFRESH_AGAIN
+    created = plan(150, [*items, item("create", 120)], previous=REFRESHED).tables[T]
+    assert (created.to_lsn, created.held, created.complete) == (150, None, True)
+
+
+def test_other_tables_whose_rows_come_unexpected_go_on_as_before() -> None:
+    shown = item("observed", 110)
+    for previous, items in (
+        (replace(REFRESHED, rebuild=Rebuild()), [shown]),
+        (REFRESHED, [item("observed", 20), shown]),
+        (REFRESHED, [item("observed", 90)]),
+    ):
+        assert plan(150, items, previous=previous).tables[T].held is None
+
+
+def test_what_comes_after_the_cut_does_not_count() -> None:
+    state = plan(100, [item("create", 10), item("drop", 101)], [Fault(101, "bad", (T,))])
+    assert not state.tables[T].dropped
+    assert state.tables[T].held is None
+
+
+REFUSED = {
+    "binlog_row_metadata": definition(complete_metadata=False, named=False),
+    "has the name of one": definition(
+        columns=(*definition().columns, ColumnDefinition("__LSN", ColumnType.LONG))
+    ),
+    "not decoded": definition(
+        columns=(*definition().columns, ColumnDefinition("x", ColumnType.TYPED_ARRAY))
+    ),
+}
+
+
+@pytest.mark.parametrize("reason", REFUSED)
+def test_a_table_that_gold_cannot_have_is_held_before_it_begins(reason: str) -> None:
+    items = [item("create", 10, of=REFUSED[reason]), item("create", 20, U)]
+    state = plan(100, items)
+    held = state.tables[T]
+    assert (held.to_lsn, held.version) == (9, None)
+    assert reason in (held.held or "")
+    assert "position 11" in (held.held or "")
+    assert state.tables[U].to_lsn == state.cut_lsn == 100
+    assert len(state.held()) == 1
+
+
+def test_a_table_whose_place_in_gold_is_taken_is_held_alone() -> None:
+    items = [item("create", 10), item("create", 20, U), item("create", 30)]
+    state = plan(100, items, taken={T: "it is another's."})
+    assert (state.tables[T].to_lsn, state.tables[T].version) == (9, None)
+    assert state.held() == ["shop.t is held: it is another's."]
+    assert state.tables[U].complete
+    free = plan(200, items, previous=state)
+    assert (free.tables[T].to_lsn, free.tables[T].complete, free.held()) == (200, True, [])
+
+
+@pytest.mark.parametrize("pattern", ["shop.t", "shop.*"])
+def test_a_key_given_in_conf_is_taken(pattern: str) -> None:
+    rules = replace(RULES, keys={pattern: ("v", "id")})
+    table = plan(100, [item("create", 10, of=definition(primary_key=()))], rules=rules).tables[T]
+    assert (table.held, table.key) == (None, ("v", "id"))
+
+
+def test_a_key_in_conf_of_columns_that_are_not_there_holds() -> None:
+    rules = replace(RULES, keys={"shop.t": ("nope",)})
+    assert "nope" in (plan(100, [item("create", 10)], rules=rules).tables[T].held or "")
+
+
+def test_a_change_that_is_not_supported_holds_until_the_table_is_created_again() -> None:
+    items = [item("create", 10), item("unsupported", 50, reason="TRUNCATE")]
+    held = plan(100, items)
+    assert held.tables[T].to_lsn == 49
+    assert "TRUNCATE" in (held.tables[T].held or "")
+    again = plan(200, [*items, item("drop", 150), item("create", 160, version=2)], previous=held)
+    assert again.tables[T] == TableState(
+        "shop", "t", 159, 200, complete=True, version=2, touched=True, complete_from=True
+    )
+
+
+def test_a_block_in_the_transaction_of_a_create_holds_before_it() -> None:
+    items = [item("create", 10), item("create", 50), item("unsupported", 50, reason="cascade")]
+    assert plan(100, items).tables[T].to_lsn == 49
+
+
+def test_a_fault_holds_its_tables_only_until_it_is_resolved() -> None:
+    items = [item("create", 10), item("create", 20, U)]
+    fault = Fault(60, "binlog.000001, position 60: bad bytes.", (T,))
+    held = plan(100, items, [fault])
+    assert (held.tables[T].to_lsn, held.tables[U].to_lsn, held.cut_lsn) == (59, 100, 100)
+    assert held.held() == [f"shop.t is held: {fault.sentence}"]
+    still = plan(100, items, [fault], held)
+    assert same(held, still)
+    free = plan(100, items, [], held)
+    assert not same(held, free)
+    assert (free.tables[T].from_lsn, free.tables[T].to_lsn) == (59, 100)
+    assert free.tables[T].held is None
+    assert free.tables[T].complete
+
+
+def test_a_fault_of_unknown_tables_holds_the_cut() -> None:
+    items = [item("create", 10), item("create", 20, U)]
+    state = plan(100, items, [Fault(60, "incident", None)])
+    assert {table.to_lsn for table in state.tables.values()} == {59}
+    assert (state.cut_lsn, state.cut_held) == (59, "incident")
+    assert state.held() == ["Every table is held: incident"]
+
+
+def test_marked_faults_are_gone_past_and_remembered() -> None:
+    rules = replace(RULES, mark_faults=True)
+    items = [item("create", 10), item("create", 20, U)]
+    faults = [Fault(60, "bad row", (T,)), Fault(150, "incident", None)]
+    state = plan(100, items, faults, rules=rules)
+    assert (state.tables[T].to_lsn, state.tables[T].complete) == (100, False)
+    assert state.tables[T].reason == "bad row"
+    assert state.tables[U].complete
+    later = plan(200, items, faults, state, rules)
+    assert later.cut_lsn == 200
+    assert [later.tables[name].complete for name in (T, U)] == [False, False]
+    assert later.tables[T].reason == "bad row"
+
+
+def test_a_marked_fault_in_the_transaction_that_creates_its_table_counts() -> None:
+    rules = replace(RULES, mark_faults=True)
+    table = plan(100, [item("create", 10)], [Fault(10, "bad row", (T,))], rules=rules).tables[T]
+    assert (table.to_lsn, table.complete, table.reason) == (100, False, "bad row")
+    again = [item("create", 10), item("create", 60)]
+    table = plan(100, again, [Fault(10, "bad row", (T,))], rules=rules).tables[T]
+    assert (table.complete, table.reason) == (True, None), "its rows went with the first table"
+
+
+def test_a_table_known_by_its_fault_alone_is_told() -> None:
+    state = plan(100, [], [Fault(60, "bad table map", (T,))])
+    assert state.tables[T].held == "bad table map"
+    assert state.tables[T].version is None
+
+
+def test_names_with_dots_that_a_fault_cannot_tell_apart_are_all_held() -> None:
+    name, other = TableName("a.b", "c"), TableName("a", "b.c")
+    unclear = Fault(20, "damaged", (other,))
+    state = plan(30, [item("create", 10, name)], [unclear])
+    assert set(state.tables) == {name}
+    assert state.tables[name].held == "damaged"
+
+
+def test_an_earlier_fault_holds_nothing_once_the_table_was_created_after_it() -> None:
+    state = plan(100, [item("create", 70)], [Fault(60, "bad", (T,))])
+    assert (state.tables[T].to_lsn, state.tables[T].held) == (100, None)
+
+
+def test_what_was_given_up_holds_nothing_but_tables_of_before_are_not_complete() -> None:
+    items = [item("create", 10), item("create", 70, U)]
+    gap = Fault(60, "binlog.000003: a file is missing", None, given_up=True)
+    state = plan(100, items, [gap])
+    assert (state.cut_lsn, state.cut_held) == (100, None)
+    assert (state.tables[T].to_lsn, state.tables[T].complete) == (100, False)
+    assert state.tables[T].reason == gap.sentence
+    assert state.tables[U].complete
+    later = plan(200, [*items, item("drop", 150), item("create", 160)], [gap], state)
+    assert later.tables[T].complete
+    # it hides no fault behind it
+    behind = Fault(90, "incident", None)
+    assert plan(100, items, [gap, behind]).cut_held == "incident"
+
+
+def test_a_table_that_gold_cannot_have_is_held_until_the_source_drops_it() -> None:
+    created = item("create", (3 << 40) + 10, of=REFUSED["not decoded"])
+    cut = (3 << 40) + 100
+    held = plan(cut, [created], files={3: "binlog.000007"}).tables[T]
+    assert (held.held or "").startswith("binlog.000007, position ")
+    for before in (GoldState(), plan(cut, [created])):
+        items = [created, item("drop", cut + 50)]
+        gone = plan(cut + 100, items, previous=before).tables[T]
+        assert (gone.held, gone.dropped, gone.complete) == (None, True, False)
+        assert (gone.version, gone.reason) == (None, DROPPED)
+        assert parts(gone, items) == [Evolve(items[1], None)], "none of its rows is looked at"
+
+
+@pytest.mark.parametrize("drop_rows", [False, True])
+def test_rows_that_are_kept_wait_for_what_is_held_before_the_drop(drop_rows: bool) -> None:
+    items = [item("create", 10), item("drop", 150)]
+    fault = Fault(60, "bad row", (T,))
+    rules = replace(RULES, drop_rows=drop_rows)
+    for before in (GoldState(), plan(100, items, [fault])):
+        table = plan(200, items, [fault], before, rules).tables[T]
+        assert (table.to_lsn, table.dropped) == ((200, True) if drop_rows else (59, False))
+
+
+def test_dropped_tables_are_marked() -> None:
+    state = plan(100, [item("create", 10), item("drop", 20)])
+    assert state.tables[T].dropped
+    assert (state.tables[T].from_lsn, state.tables[T].version) == (9, 1), "its rows are kept"
+    assert not state.tables[T].complete
+    later = plan(200, [item("create", 10), item("drop", 20)], previous=state)
+    assert later.tables[T].dropped
+    assert not later.tables[T].touched
+
+
+def test_excluded_tables_are_left_alone_and_no_longer_claimed() -> None:
+    def only_u(_schema: str, table: str) -> bool:
+        return table == "u"
+
+    items = [item("create", 10), item("create", 20, U)]
+    assert T not in plan(100, items, [Fault(60, "bad", (T,))], wanted=only_u).tables
+    before = plan(100, items)
+    after = plan(200, items, previous=before, wanted=only_u)
+    assert (after.tables[T].to_lsn, after.tables[T].complete) == (100, False)
+    assert after.tables[T].reason == LEFT_OUT
+
+
+def test_tables_are_touched_by_rows_definitions_and_lagging() -> None:
+    items = [item("create", 10), item("create", 20, U)]
+    before = plan(100, items, [Fault(60, "bad", (U,))])
+    quiet = touch(plan(200, items, [Fault(60, "bad", (U,))], before), set(), 100)
+    assert [quiet.tables[name].touched for name in (T, U)] == [False, False]
+    rows = touch(plan(200, items, [Fault(60, "bad", (U,))], before), {"shop.t"}, 100)
+    assert [rows.tables[name].touched for name in (T, U)] == [True, False]
+    lagging = touch(plan(200, items, [], before), set(), 100)
+    assert [lagging.tables[name].touched for name in (T, U)] == [False, True]
+
+
+def test_nothing_new_is_the_same_state() -> None:
+    items = [item("create", 10)]
+    state = plan(100, items)
+    assert same(state, plan(100, items, previous=state))
+    assert not same(state, plan(101, items, previous=state))
+
+
+def test_the_state_is_a_plans_body() -> None:
+    state = plan(100, [item("create", 10), item("create", 20, U, of=definition(U, primary_key=()))])
+    assert GoldState.from_body(state.to_body()) == state
+
+
+GONE = Damage("its gold table is gone")
+
+
+def damaged(state: GoldState, *names: TableName, cut: int = 150, **options: Any) -> GoldState:
+    known = Known(1, cut, options.pop("items", []), (), damaged=dict.fromkeys(names, GONE))
+    return plan_batch(state, known, RULES, lambda _schema, _table: True)
+
+
+def test_a_damaged_table_stays_where_it_is_and_equals_nothing() -> None:
+    items = [item("create", 10), item("create", 10, U), item("create", 120)]
+    before = plan(100, items)
+    state = damaged(before, T, items=items)
+    table = state.tables[T]
+    assert (table.to_lsn, table.complete, table.touched) == (100, False, False)
+    assert table.held == table.reason == GONE.held(T)
+    assert (state.tables[U].to_lsn, state.tables[U].held) == (150, None)
+    assert not same(before, state)
+    assert same(state, damaged(state, T, items=items))
+    assert GoldState.from_body(state.to_body()) == state
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_table_that_is_well_again_goes_on_and_is_what_it_was(whole: bool) -> None:
+    items = [item("create" if whole else "observed", 10)]
+    state = damaged(damaged(plan(100, items), T, items=items), T, items=items, cut=160)
+    table = plan(200, items, previous=state).tables[T]
+    assert (table.to_lsn, table.held, table.damage) == (200, None, None)
+    assert (table.complete, table.reason) == (whole, None if whole else NOT_FROM_START)
+    assert state.without_refusals().tables[T].complete is whole
+
+
+def test_what_only_a_full_refresh_mends_is_not_tried_again() -> None:
+    state = plan(100, [item("create", 10)])
+    known = Known(1, 150, [], (), damaged={T: replace(GONE, final=True)})
+    state = plan_batch(state, known, RULES, lambda _schema, _table: True).without_refusals()
+    assert state.tables[T].held
+    assert state.tables[T].damage == replace(GONE, final=True, whole=True)
+
+
+def test_a_table_that_is_renamed_together_with_a_damaged_one_waits() -> None:
+    items = [
+        item("create", 10),
+        item("create", 10, U),
+        replace(item("moved", 120, T), definition=None, other=U),
+        replace(item("renamed", 120, U), other=T),
+    ]
+    state = damaged(plan(100, items), T, items=items)
+    assert state.tables[U].to_lsn == 119
+    assert "shop.t" in (state.tables[U].held or "")
+
+
+def test_the_table_of_a_fault_is_told_before_those_that_wait_for_it() -> None:
+    items = [item("create", 10), item("create", 10, U)]
+    fault = Fault(50, "its key is no date", (U, T), cause=U)
+    state = plan(100, items, [fault])
+    assert state.held() == [
+        "shop.u is held: its key is no date",
+        "shop.t is held: it waits for shop.u: its key is no date",
+    ]
+    assert [table.to_lsn for table in state.tables.values()] == [49, 49]

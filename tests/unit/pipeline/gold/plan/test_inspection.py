@@ -1,0 +1,27 @@
+"""A look at gold before a batch: what the files of a table's log do not tell, Spark does."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline.gold.plan import inspection
+from pipeline.gold.plan.inspection import _look
+from pipeline.gold.table.damage import Damage
+from pipeline.lake import stores
+
+NO_SPARK = cast(SparkSession, type("Local", (), {"_jsparkSession": None})())
+
+
+def test_a_store_that_this_process_cannot_read_is_looked_at_by_spark(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuses(path: str) -> bool:
+        raise PermissionError("access denied")
+
+    monkeypatch.setattr(stores, "exists", refuses)
+    monkeypatch.setattr(inspection, "state_of", lambda spark, table: None)
+    found = _look(NO_SPARK, "s3://bucket/lake/gold/shop/orders", "an-id", 3)
+    assert isinstance(found, Damage)

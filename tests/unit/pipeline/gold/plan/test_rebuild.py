@@ -1,0 +1,261 @@
+"""When gold is built anew, goes on with it, and what its batches say of it; without Spark."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+
+import pytest
+
+from pipeline.bronze.executed_gtids import Executed
+from pipeline.catalog import TableName
+from pipeline.errors import ConcurrentRunError
+from pipeline.gold import Cut, GoldState, planning
+from pipeline.gold.plan import rebuild
+from pipeline.gold.plan.batch_plan import LEFT_OUT
+from pipeline.gold.plan.cut import published
+from pipeline.gold.plan.rebuild import (
+    GONE,
+    beginning_record,
+    beginning_state,
+    begins,
+    following,
+    follows_silver,
+    goes_on,
+    has_place_of_gone,
+    is_overtaken,
+    is_stale,
+    progress,
+    refresh_under_way,
+    require_all_of_silver,
+    told,
+)
+from pipeline.gold.table.gold_table import BASE, POSITION, Standing, place_of
+from pipeline.gold.table.state import TableState
+from pipeline.lake.ledger.history_removed import ABANDONED, SPARED, spared
+from pipeline.maintenance.limits import FROM_START, limit
+from pipeline.maintenance.needs import decoding_needs, gold_needs
+from pipeline.run.work import cut_of
+from pipeline.settings import Settings
+from pipeline.silver.full_refresh import RefreshRefusedError
+from pipeline.silver.plan.batch_plan import SilverPlan
+from pipeline.silver.plan.refresh import Begins, Refresh
+from tests.support.lake.memory_ledger import MemoryLedger
+from tests.support.silver.made_silver import definition, item
+
+SETTINGS = Settings(source="shop", exclude=["shop.u"])
+DECODED = SilverPlan((1, 0), (3, 900), 3 << 40, conf=SETTINGS.decoding, executed=Executed())
+T, U = TableName("shop", "t"), TableName("shop", "u")
+ENTRIES = [
+    {"schema": "shop", "table": name, "delta_id": name, "delta_version": 5} for name in ("t", "u")
+]
+PUBLISHED = {
+    "cut": asdict(Cut("u:1-9", 1_000_000, ENTRIES)),
+    "cut_lsn": 3 << 40,
+    "published_at": "2026-11-22T10:00:00+00:00",
+    "drift": {"shop.t": {}},
+}
+APPLIED = GoldState(
+    1,
+    3 << 40,
+    tables={
+        T: TableState("shop", "t", to_lsn=3 << 40, complete=True, version=2),
+        U: TableState("shop", "u", to_lsn=2 << 40, version=1, reason=LEFT_OUT),
+    },
+)
+
+
+@pytest.fixture
+def ledger() -> MemoryLedger:
+    """Silver and gold have done a batch each."""
+    made = MemoryLedger()
+    made.did("silver", DECODED.to_body())
+    made.did("gold", APPLIED.to_body(), PUBLISHED)
+    return made
+
+
+def decoded_anew(ledger: MemoryLedger, *, under_way: bool = False) -> None:
+    begins = Begins("asked", 0, (), SETTINGS.decoding)
+    last = ledger.did("silver", replace(DECODED, begins=begins).to_body())
+    if not under_way:
+        ledger.did("silver", replace(DECODED, refresh=Refresh(last.batch)).to_body())
+
+
+def begin(ledger: MemoryLedger) -> GoldState:
+    last = ledger.last("gold")
+    state = beginning_state(SETTINGS, ledger, last.batch + 1 if last else 1)
+    ledger.did("gold", state.to_body(), beginning_record(ledger.record("gold"), state))
+    assert GoldState.of(ledger) == state
+    return state
+
+
+def test_tables_begin_at_nothing_but_those_that_are_left_out(ledger: MemoryLedger) -> None:
+    state = begin(ledger)
+    last = ledger.last("gold")
+    assert last is not None
+    assert begins(last)
+    assert state.tables[T] == TableState("shop", "t", reason=GONE)
+    assert state.tables[U] == APPLIED.tables[U]
+    assert (state.cut_lsn, state.rebuild.upto, state.rebuild.under_way) == (0, 3 << 40, True)
+    (sentence_of_t, sentence_of_u) = told(SETTINGS, state)
+    assert ("shop.t" in sentence_of_t, "shop.u" in sentence_of_u) == (True, True)
+    record = ledger.record("gold") or {}
+    assert published(record) == {U: 5}
+    assert Cut.of(record).gtid_set is None
+    assert record["drift"] == {}
+    # Until a cut is published, the lag is that of the one before.
+    assert cut_of(record) == cut_of(PUBLISHED)
+    again = beginning_record(record, state)
+    assert again["published"] == record["published"]
+
+
+def test_a_table_under_another_case_has_the_place_of_its_own_in_a_catalog() -> None:
+    old, new = TableName("shop", "Orders"), TableName("shop", "orders")
+    state = GoldState(tables={old: TableState("shop", "Orders", reason=GONE), T: APPLIED.tables[T]})
+    catalog = Settings(source="shop", catalog="main")
+    assert has_place_of_gone(catalog, state, new)
+    assert not has_place_of_gone(SETTINGS, state, new)
+    assert not has_place_of_gone(catalog, state, old)
+    assert not has_place_of_gone(catalog, state, TableName("shop", "T"))
+    other = TableState("shop", "ORDERS", version=1)
+    assert not has_place_of_gone(
+        catalog, replace(state, tables={**state.tables, other.name: other}), new
+    )
+    built = replace(state, tables={**state.tables, new: TableState("shop", "orders", version=1)})
+    assert told(catalog, built) == []  # nobody is to remove it
+    assert len(told(catalog, state)) == len(told(SETTINGS, built)) == 1
+
+
+def test_gold_asks_for_the_place_as_one_that_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = {}
+
+    def taken(_spark: object, reference: str, _source: str, *, known: bool) -> None:
+        asked[reference] = known
+
+    monkeypatch.setattr(planning, "taken", taken)
+    gone = TableState("shop", "T", reason=GONE)
+    items = [item("create", n, definition(name)) for n, name in ((1, "t"), (2, "new"))]
+    catalog = Settings(source="shop", catalog="main")
+    assert planning._taken(None, catalog, GoldState(tables={gone.name: gone}), items) == {}
+    assert asked == {"`main`.`shop`.`t`": True, "`main`.`shop`.`new`": False}
+
+
+def test_it_goes_on_until_a_cut_is_published(ledger: MemoryLedger) -> None:
+    assert not goes_on(ledger, SETTINGS)
+    state = begin(ledger)
+    assert goes_on(ledger, SETTINGS)
+    assert refresh_under_way(ledger)
+    assert not goes_on(ledger, Settings(source="shop", exclude=["shop.u"], keys={"shop.t": ["a"]}))
+    part = replace(state, cut_lsn=1 << 40, rebuild=following(state.rebuild, ends=False))
+    ledger.did("gold", part.to_body(), PUBLISHED)
+    assert goes_on(ledger, SETTINGS)
+    assert f"{1 << 40} of {3 << 40}" in (progress(ledger) or "")
+    last = replace(APPLIED, rebuild=following(part.rebuild, ends=True))
+    plan = ledger.propose("gold", last.to_body())
+    assert goes_on(ledger, SETTINGS)  # killed before its end, it is carried out by the next run
+    ledger.finish(plan, PUBLISHED)
+    assert not goes_on(ledger, SETTINGS)
+    assert (refresh_under_way(ledger), progress(ledger)) == (False, None)
+    assert following(last.rebuild, ends=True) == last.rebuild
+
+
+def test_a_plan_to_begin_that_is_open_is_under_way(ledger: MemoryLedger) -> None:
+    ledger.propose("gold", beginning_state(SETTINGS, ledger, 2).to_body())
+    assert (goes_on(ledger, SETTINGS), refresh_under_way(ledger)) == (True, True)
+
+
+def test_gold_is_stale_from_when_silver_is_to_be_emptied(ledger: MemoryLedger) -> None:
+    assert [is_stale(ledger), is_overtaken(ledger, APPLIED), follows_silver(ledger)] == [False] * 3
+    decoded_anew(ledger, under_way=True)
+    assert is_stale(ledger)
+    assert is_overtaken(ledger, APPLIED)
+    assert "decoded anew, from the start" in (progress(ledger) or "")
+    decoded_anew(ledger)
+    assert goes_on(ledger, SETTINGS)  # it is due, whoever asks
+    assert "gold is not begun yet" in (progress(ledger) or "")
+    state = begin(ledger)
+    assert not is_stale(ledger)
+    assert follows_silver(ledger)
+    assert not is_overtaken(ledger, state)
+    done = replace(APPLIED, rebuild=following(state.rebuild, ends=True))
+    ledger.did("gold", done.to_body(), PUBLISHED)
+    assert not follows_silver(ledger)
+    begin(ledger)
+    assert not follows_silver(ledger)  # of gold alone: `run --full-refresh` asks for more
+
+
+def test_a_lake_without_gold_has_none_to_build_anew() -> None:
+    ledger = MemoryLedger()
+    ledger.did("silver", DECODED.to_body())
+    decoded_anew(ledger)
+    assert not is_stale(ledger)
+    assert follows_silver(ledger)
+
+
+def test_maintenance_removes_nothing_while_one_is_under_way(ledger: MemoryLedger) -> None:
+    assert limit([*gold_needs(ledger), *decoding_needs(ledger)]).lsn > FROM_START
+    decoded_anew(ledger)
+    for needs in (gold_needs, decoding_needs):
+        assert limit(needs(ledger)).lsn == FROM_START
+
+
+def test_gold_is_not_built_from_less_than_it_was(ledger: MemoryLedger) -> None:
+    require_all_of_silver(ledger)
+    ledger.did("maintenance", {"removed": {"lsn": 5, "committed_at": 7}})
+    with pytest.raises(RefreshRefusedError, match="LSN 5 were removed from silver") as raised:
+        require_all_of_silver(ledger)
+    assert "binlake run --full-refresh" in raised.value.remedy
+
+
+REMOVED = {"removed": {"lsn": 5, "committed_at": 7}}
+
+
+@pytest.mark.parametrize("done", [True, False])
+def test_what_maintenance_removes_before_a_refresh_is_planned_keeps_it_from_beginning(
+    ledger: MemoryLedger, done: bool
+) -> None:
+    held = replace(APPLIED, xa_from=7)
+    ledger.did("gold", APPLIED.to_body(), {**PUBLISHED, "standing": held.standing()})
+    require_all_of_silver(ledger)
+    maintenance = MemoryLedger(ledger.shared).propose("maintenance", REMOVED)
+    plan = rebuild.begin(SETTINGS, ledger)
+    if done:
+        MemoryLedger(ledger.shared).finish(maintenance, {SPARED: False})
+    with pytest.raises(RefreshRefusedError if done else ConcurrentRunError):
+        rebuild.carry_out(ledger, plan)
+    assert ledger.open("gold") is None
+    assert GoldState.of(ledger) == held
+    record = ledger.record("gold") or {}
+    assert ABANDONED in record
+    assert cut_of(record) == cut_of(PUBLISHED)
+    assert published(record) == published(PUBLISHED)
+    assert not refresh_under_way(ledger)
+    rebuild.carry_out(ledger, plan)  # by another run, late: it is done
+
+
+def test_maintenance_that_comes_once_it_is_planned_is_spared(ledger: MemoryLedger) -> None:
+    plan = rebuild.begin(SETTINGS, ledger)
+    maintenance = ledger.propose("maintenance", {"removed": {"lsn": 0, "committed_at": 0}})
+    assert refresh_under_way(ledger)
+    rebuild.carry_out(ledger, plan)
+    ledger.finish(maintenance, spared(ledger, maintenance))
+    assert GoldState.of(ledger).rebuild.under_way
+    ledger.did("maintenance", REMOVED)
+    with pytest.raises(RefreshRefusedError):
+        planning.plan_next(None, SETTINGS, ledger)
+
+
+def test_places_of_an_earlier_refresh_are_none_and_of_a_later_one_behind_all() -> None:
+    made, later = item("create", 3, definition()), item("alter", 9, definition())
+    was = {POSITION: place_of(later, 0), BASE: f"{place_of(made, 0)}@4"}
+    assert Standing(was).reached == later.position
+    assert Standing(was).base(made) == 4
+    assert Standing(was, refresh=7).reached == (0, 0)
+    assert Standing(was, refresh=7).base(made) is None
+    begun = {**was, BASE: f"{place_of(made, 7)}@12"}
+    assert Standing(begun, refresh=7).reached == (0, 0)
+    assert Standing(begun, refresh=7).begun == made.position
+    assert Standing(begun, refresh=7).base(made) == 12
+    assert Standing(begun).reached > later.position
+    done = {**begun, POSITION: place_of(made, 7)}
+    assert Standing(done, refresh=7).reached == made.position
+    assert Standing(done, refresh=9).begun == (0, 0)

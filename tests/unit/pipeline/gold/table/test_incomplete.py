@@ -1,0 +1,63 @@
+"""Which tables are reported because their seed did not make them complete."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.catalog.timeline.seeded import CASCADES
+from pipeline.gold import GoldState
+from pipeline.gold.table.incomplete import incomplete_after_seed
+from pipeline.gold.table.state import TableState
+from pipeline.lake import Lake
+from pipeline.silver.plan.seeds import Seed, new_id, put_seed, refuse_seed
+from pipeline.silver.plan.take_seeds import NEEDLESS
+
+PLACE = "binlog.000001", 4
+
+
+def seeded(lake: Lake, table: str, refused: str | None = None) -> str:
+    told = Seed("", "shop", table, "CREATE", PLACE, PLACE, exact=True, rows=1)
+    one = Seed.from_json(told.to_json().replace('"id": ""', f'"id": "{new_id(told.name)}"'))
+    put_seed(lake, "live", one)
+    if refused is not None:
+        refuse_seed(lake, "live", one.id, refused)
+    return one.id
+
+
+def sentences(lake: Lake, *tables: TableState) -> list[str]:
+    state = GoldState(tables={table.name: table for table in tables})
+    return list(incomplete_after_seed(lake, "live", state, lambda _, table: table != "left_out"))
+
+
+@pytest.mark.parametrize("in_gold", [True, False])
+def test_a_refused_seed_is_reported_until_another_is_there(tmp_path: Path, in_gold: bool) -> None:
+    lake = Lake(str(tmp_path))
+    tables = [TableState("shop", "item")] if in_gold else []
+    assert sentences(lake, *tables) == []
+    seeded(lake, "item", "a statement has changed the table since: ALTER")
+    (found,) = sentences(lake, *tables)
+    assert "shop.item is not taken: a statement has changed" in found
+    assert "binlake seed --table shop.item" in found
+    # complete by other means, not replicated, or seeded again
+    assert sentences(lake, TableState("shop", "item", complete=True)) == []
+    seeded(lake, "left_out", "as it is")
+    seeded(lake, "item")
+    assert sentences(lake, *tables) == []
+
+
+def test_a_seed_that_was_not_needed_is_no_fault(tmp_path: Path) -> None:
+    lake = Lake(str(tmp_path))
+    seeded(lake, "item", NEEDLESS)
+    assert sentences(lake, TableState("shop", "item")) == []
+
+
+def test_a_table_that_its_seed_did_not_make_complete_is_reported(tmp_path: Path) -> None:
+    lake = Lake(str(tmp_path))
+    child = TableState("shop", "child", seed=seeded(lake, "child"), reason=CASCADES)
+    (found,) = sentences(lake, child)
+    assert found == f"shop.child is not complete after its seed: {CASCADES}"
+    # reported as held, or as dropped, already
+    held = TableState("shop", "held", seed="s", held="f, position 4: bad bytes")
+    assert sentences(lake, held, TableState("shop", "gone", seed="s", dropped=True)) == []

@@ -1,0 +1,38 @@
+"""Gold tables' names in a catalog."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.catalog import TableName
+from pipeline.gold.table.names import gold_name, why_no_name
+from pipeline.settings import Settings
+
+ORDERS = TableName("shop", "orders")
+
+
+def test_a_table_is_a_path_or_a_name_in_the_catalog() -> None:
+    assert gold_name(Settings(lake="/lake"), "shop", "a b") == "/lake/gold/shop/a!20b"
+    assert gold_name(Settings(catalog="main"), "shop", "orders") == "`main`.`shop`.`orders`"
+
+
+@pytest.mark.parametrize(
+    ("catalog", "table", "told"),
+    [
+        (None, "a.b/c d", None),
+        ("main", "orders", None),
+        ("main", "old-orders", None),
+        ("main", "orders 2", "is no name"),
+        ("main", "orders.2", "is no name"),
+        ("main", "Orders", "does not tell shop.Orders from shop.orders"),
+        ("spark_catalog", "old_Orders", None),
+        ("spark_catalog", "old-orders", "is no name"),
+    ],
+)
+def test_a_table_that_a_catalog_cannot_have_is_told(
+    catalog: str | None, table: str, told: str | None
+) -> None:
+    reason = why_no_name(Settings(catalog=catalog), TableName("shop", table), [ORDERS])
+    assert (reason is None) == (told is None)
+    assert told is None or told in (reason or "")
+    assert why_no_name(Settings(catalog=catalog), ORDERS, [ORDERS]) is None

@@ -1,0 +1,81 @@
+"""Records of runs as rows and as JSON."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pyarrow as pa
+
+from pipeline.lake.ledger.run_record import RUNS, Batch, RunRecord, Sentence
+from pipeline.lake.ledger.run_store import from_arrow, to_arrow
+
+START = datetime(2026, 11, 22, 23, 59, 58, 250_000, timezone.utc)
+RECORD = RunRecord(
+    run_id="r1",
+    source="shop",
+    command="run",
+    layers=("bronze", "silver"),
+    started_at=START,
+    finished_at=START + timedelta(seconds=4),
+    outcome="failed",
+    exit_code=1,
+    layer_seconds={"bronze": 1.5},
+    error="It was too much: ü.",
+    error_type="OSError",
+    retryable=False,
+    batches=(Batch("bronze", 7), Batch("silver", 3, "r0")),
+    files=1,
+    bytes=2,
+    segments=3,
+    events_by_type={"QUERY": 2, "XID": 5},
+    rows_decoded_by_table={"shop.cups": 4, "shop.pots": 5},
+    rows_applied_by_table={"shop.cups": 4},
+    cut_lsn=1 << 41,
+    cut_committed_at=START - timedelta(hours=1),
+    published_at=START + timedelta(seconds=3),
+    fault_count=2,
+    faults=(Sentence("bronze", "It is damaged."),),
+    spark_version="4.2.0",
+    host="here",
+)
+
+
+def test_a_record_comes_back_as_it_was_written() -> None:
+    assert from_arrow(to_arrow(RECORD)) == [RECORD]
+
+
+def test_sums_are_columns_of_their_own() -> None:
+    (row,) = to_arrow(RECORD).to_pylist()
+    assert (row["events"], row["rows_decoded"], row["rows_applied"]) == (7, 9, 4)
+    assert (row["seconds"], row["lag_seconds"]) == (4.0, 3603.0)
+    assert row["day"].isoformat() == "2026-11-22"
+
+
+def test_json_is_one_line_with_every_column() -> None:
+    line = RECORD.to_json()
+    assert "\n" not in line
+    assert "ü" in line
+    told = json.loads(line)
+    assert list(told) == RUNS.names
+    assert told["started_at"] == "2026-11-22T23:59:58.250000+00:00"
+    assert told["rows_decoded_by_table"] == {"shop.cups": 4, "shop.pots": 5}
+    assert told["batches"][1] == {"layer": "silver", "batch": 3, "planned_by": "r0"}
+
+
+def test_a_line_of_the_log_has_single_values_only() -> None:
+    figures = RECORD.figures()
+    assert figures["lag_seconds"] == 3603.0
+    assert not [value for value in figures.values() if isinstance(value, dict | list | tuple)]
+
+
+def test_the_manual_tells_every_column() -> None:
+    manual = (Path(__file__).parents[5] / "docs" / "runs.md").read_text()
+    missing = [name for name in RUNS.names if f"`{name}`" not in manual]
+    assert not missing
+
+
+def test_columns_have_one_type_in_arrow_and_in_the_record() -> None:
+    assert set(RunRecord.__dataclass_fields__) < set(RUNS.names)
+    assert RUNS.field("lag_seconds").type == pa.float64()

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+
+from pipeline.lake.child_sessions import setting, tasks_of_a_job
+from tests.support.servers.untold_settings import Untold
+
+
+@pytest.mark.parametrize(
+    ("told", "tasks"),
+    [("1", 1), ("800", 800), ("0", 1), ("auto", 200), (None, 200)],
+)
+def test_a_jobs_tasks_are_what_conf_says_of_the_cluster(told: str | None, tasks: int) -> None:
+    """Databricks says `auto`, which open source Spark does not let be set."""
+    spark: Any = SimpleNamespace(conf=SimpleNamespace(get=lambda name, default: told))
+    assert tasks_of_a_job(spark) == tasks
+
+
+def test_a_setting_that_a_server_does_not_tell_is_none() -> None:
+    serverless: Any = SimpleNamespace(conf=Untold("CONFIG_NOT_AVAILABLE"))
+    assert setting(serverless, "spark.master") is None
+    assert tasks_of_a_job(serverless) == 200
+
+
+def test_another_error_about_a_setting_is_raised() -> None:
+    spark: Any = SimpleNamespace(conf=Untold("SESSION_CLOSED"))
+    with pytest.raises(PySparkException):
+        setting(spark, "spark.master")

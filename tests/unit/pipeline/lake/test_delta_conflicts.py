@@ -1,0 +1,45 @@
+"""Which errors are another writer's commit, with Delta's Python package and without."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from delta.exceptions import ConcurrentAppendException
+from pyspark.errors import PySparkException
+
+from pipeline.lake.delta_conflicts import CONFLICTS, is_conflict
+
+WITHOUT_DELTA = """
+import sys
+sys.modules["delta"] = None
+import pipeline.run.commands
+from pipeline.lake.delta_conflicts import CONFLICTS
+assert CONFLICTS == ()
+"""
+
+
+def told(condition: str) -> PySparkException:
+    """As Spark Connect gives it: without a class of its own."""
+    error = PySparkException(f"[{condition}] Another was quicker.")
+    error._errorClass = condition
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "conflict"),
+    [
+        (ConcurrentAppendException("files were added"), True),
+        (told("DELTA_CONCURRENT_APPEND.WITHOUT_HINT"), True),
+        (told("DELTA_PROTOCOL_CHANGED"), True),
+        (told("DELTA_MISSING_DELTA_TABLE"), False),
+    ],
+)
+def test_it_is_told_by_class_or_condition(error: PySparkException, conflict: bool) -> None:
+    assert is_conflict(error) is conflict
+    assert len(CONFLICTS) == 8
+
+
+def test_a_client_of_spark_connect_needs_no_package_of_deltas() -> None:
+    subprocess.run([sys.executable, "-c", WITHOUT_DELTA], check=True)

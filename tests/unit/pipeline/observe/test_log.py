@@ -1,0 +1,152 @@
+"""Lines of the log: as JSON, as text, and on a terminal; never with secrets in them."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import re
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+
+from pipeline.observe import log as log_lines, say
+from pipeline.observe.current_run import begin
+from pipeline.observe.log import LOGGER, Kind, says_json, set_up
+from pipeline.observe.redaction import Redaction
+from tests.support.observe.said_lines import Said, listening
+
+ROOT = Path(__file__).parents[4]
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is one."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The logger is the process's: what a test sets up is taken back."""
+    monkeypatch.setattr(log_lines, "redact", Redaction(["hunter2", "123456", "shop"], {}))
+    with listening():
+        yield
+
+
+def said(kind: Kind, stream: io.StringIO | None = None) -> str:
+    """What a fault, a warning, a note and a failure in one run look like."""
+    screen = stream or io.StringIO()
+    set_up("text", stream=io.StringIO())  # a second time must not double the lines
+    set_up(kind, screen)
+    with begin("shop") as run:
+        run.id = "r1"
+        say("batch_finished", "bronze: batch 3: done", layer="bronze", batch=3, seconds=1.5)
+        say("fault", 'the key "hunter2" is wrong', level=logging.WARNING, layer="gold")
+        say("record_not_written", "no space", level=logging.WARNING, at=None)
+    say("later", "of no run", at=datetime(2026, 11, 22, tzinfo=timezone.utc), of=("a", "b"))
+    return screen.getvalue()
+
+
+def test_json_is_an_object_a_line_with_the_fields_of_its_event() -> None:
+    batch, fault, record, later = map(json.loads, said("json").splitlines())
+    written = datetime.fromisoformat(batch.pop("time"))
+    assert written.utcoffset() is not None
+    assert abs((datetime.now(timezone.utc) - written).total_seconds()) < 60
+    assert batch == {
+        "level": "INFO",
+        "logger": "binlake",
+        "message": "bronze: batch 3: done",
+        "event": "batch_finished",
+        "run_id": "r1",
+        "source": "shop",
+        "layer": "bronze",
+        "batch": 3,
+        "seconds": 1.5,
+    }
+    assert (fault["level"], fault["message"]) == ("WARNING", 'the key "***" is wrong')
+    assert "at" not in record
+    assert (later["at"], later["of"]) == ("2026-11-22T00:00:00+00:00", ["a", "b"])
+    assert "run_id" not in later
+    assert says_json()
+
+
+def test_text_has_the_fields_behind_the_message() -> None:
+    batch, fault, _, later = said("text").splitlines()
+    assert batch.split(" ", 1)[1] == (
+        "INFO bronze: batch 3: done event=batch_finished run_id=r1 source=shop"
+        " layer=bronze batch=3 seconds=1.500"
+    )
+    assert datetime.strptime(batch.split()[0], "%Y-%m-%dT%H:%M:%S.%fZ")
+    assert ' WARNING the key "***" is wrong event=fault ' in fault
+    assert later.endswith("event=later at=2026-11-22T00:00:00+00:00 of=a,b")
+    assert not says_json()
+
+
+def test_a_terminal_has_only_what_is_shown_nowhere_else() -> None:
+    assert said("text", Terminal()) == "binlake: no space\n"
+    assert len(said("json", Terminal()).splitlines()) == 4
+
+
+@pytest.mark.parametrize("kind", ["json", "text"])
+def test_an_error_has_its_stack_trace(kind: Kind) -> None:
+    screen = io.StringIO()
+    set_up(kind, stream=screen)
+    try:
+        raise ValueError("odd \n one")
+    except ValueError as error:
+        say("run_failed", "it failed", trace=error, error_type="ValueError", told="two words")
+    told = screen.getvalue()
+    assert "in test_an_error_has_its_stack_trace" in told
+    if kind == "json":
+        assert "ValueError: odd" in json.loads(told)["exc_info"]
+    else:
+        assert 'told="two words"\nTraceback' in told
+
+
+def test_secrets_are_hidden_in_texts_and_nothing_else_is_changed() -> None:
+    screen = io.StringIO()
+    set_up("json", screen)
+    with begin("shop"):
+        say("batch_finished", "of 123456", bytes=123456, told=["hunter2", "1234567"], hunter2="x")
+    line = json.loads(screen.getvalue())
+    assert (line["message"], line["bytes"], line["hunter2"]) == ("of ***", 123456, "x")
+    assert (line["source"], line["told"]) == ("shop", ["***", "1234567"])
+
+
+def test_a_handler_of_someone_else_gets_no_secrets() -> None:
+    theirs = Said()
+    theirs.setFormatter(logging.Formatter("%(message)s"))
+    LOGGER.handlers = [theirs]
+    try:
+        raise ValueError("not with hunter2")
+    except ValueError as error:
+        say("run_failed", "failed with hunter2", trace=error, error="of hunter2")
+    (line,) = theirs.lines
+    assert (line["message"], line["error"]) == ("failed with ***", "of ***")
+    assert "not with ***" in line["exc_text"]
+    assert "hunter2" not in str(line)
+
+
+@pytest.mark.parametrize("kind", ["json", "text"])
+def test_libraries_warn_in_lines_too_but_for_py4j(kind: Kind) -> None:
+    screen = io.StringIO()
+    set_up(kind, screen)
+    logging.getLogger("fsspec").warning("retried with %s", "hunter2")
+    interrupted = logging.makeLogRecord({"msg": "KeyboardInterrupt while sending command."})
+    interrupted.levelno, interrupted.pathname = logging.ERROR, "site-packages/py4j/java_gateway.py"
+    logging.getLogger().handle(interrupted)
+    (told,) = screen.getvalue().splitlines()
+    assert "retried with ***" in told
+    if kind == "json":
+        assert json.loads(told)["logger"] == "fsspec"
+
+
+def test_the_manual_tells_every_event() -> None:
+    code = "".join(file.read_text() for file in (ROOT / "pipeline").rglob("*.py"))
+    events = {*re.findall(r'\bsay\(\s*"(\w+)"', code), *re.findall(r'\._say\(\s*"(\w+)"', code)}
+    assert {"run_started", "plan_taken_up", "progress", "failed"} < events
+    manual = (ROOT / "docs" / "runs.md").read_text()
+    assert not [event for event in events if f"`{event}`" not in manual]

@@ -1,0 +1,60 @@
+"""Progress as lines of the log."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from pipeline.observe.current_run import begin
+from pipeline.observe.log_progress import LogProgress, amount
+from tests.support.observe.said_lines import Said, listening
+
+
+def wait_for(said: Said, done: int) -> None:
+    """Until a line tells that so much is done."""
+    while not any(line["done"] == done for line in list(said.lines)):
+        time.sleep(0.01)
+
+
+def test_work_says_how_far_it_is_until_it_is_done() -> None:
+    work = LogProgress(0.01)
+    with listening() as said, begin("shop") as run, work.task("apply", 8, "tables") as task:
+        task.advance(2)
+        wait_for(said, 2)
+        task.advance(6)
+    first = next(line for line in said.lines if line["done"] == 2)
+    assert (first["event"], first["task"], first["unit"]) == ("progress", "apply", "tables")
+    assert (first["total"], first["run_id"], first["source"]) == (8, run.id, "shop")
+    assert first["seconds_left"] >= 0
+    assert first["message"] == "apply is under way: 2 of 8 tables"
+    assert said.lines[-1]["message"] == "apply is done: 8 of 8 tables"
+
+
+def test_short_work_says_nothing() -> None:
+    with listening() as said, LogProgress(60).task("decode", None, "segments") as task:
+        task.advance()
+    assert said.lines == []
+
+
+def test_work_that_fails_is_not_said_to_be_done() -> None:
+    def fail(said: Said) -> None:
+        with LogProgress(0.01).task("decode"):
+            wait_for(said, 0)
+            raise ValueError("broken")
+
+    with listening() as said, pytest.raises(ValueError, match="broken"):
+        fail(said)
+    assert {line["message"] for line in said.lines} == {"decode is under way: 0"}
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "unit", "told"),
+    [
+        (12, 4000, "files", "12 of 4,000 files"),
+        (3, None, "files", "3 files"),
+        (3 << 19, 3 << 20, "bytes", "1.5 of 3.0 MiB"),
+    ],
+)
+def test_amounts_are_told_with_their_unit(done: int, total: int, unit: str, told: str) -> None:
+    assert amount(done, total, unit) == told

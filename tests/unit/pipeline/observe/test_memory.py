@@ -1,0 +1,50 @@
+"""Freed memory serves the next block, and is given back when it is asked for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import resource, sys, threading
+import pyarrow as pa
+from pipeline.observe.memory import give_back, keep_freed
+
+def resident():
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[1]) * resource.getpagesize() >> 20
+
+def work():
+    for _ in range(100):
+        b"x" * (8 << 20)
+        memoryview(pa.allocate_buffer(8 << 20)).cast("B")[:] = block
+
+if "keep" in sys.argv:
+    keep_freed()
+block = b"y" * (8 << 20)
+before = resident()
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+held = resident()
+give_back()
+print(held - before, held - resident())
+"""
+
+
+def measured(*arguments: str) -> tuple[int, int]:
+    """MiB that 1600 MiB of blocks leave in the process, and how many of these it returns."""
+    command = [sys.executable, "-c", PROGRAM, *arguments]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    held, returned = map(int, done.stdout.split())
+    return held, returned
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc's allocator")
+def test_a_block_is_kept_for_the_next_and_given_back_when_asked() -> None:
+    held, returned = measured("keep")
+    assert 8 <= held < 100
+    assert returned >= 8
+    assert measured()[1] < 8

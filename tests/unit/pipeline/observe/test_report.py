@@ -1,0 +1,37 @@
+"""Tables that are held for one cause are one sentence."""
+
+from __future__ import annotations
+
+from pipeline.observe.report import one_for_each_cause
+
+NO_NAMES = "the log has no column names: seed it"
+
+
+def sentences(*told: tuple[str, str]) -> list[str]:
+    return one_for_each_cause(told, "{} is held: {}".format)
+
+
+def test_tables_with_one_cause_are_counted_and_the_first_named() -> None:
+    told = [
+        (f"shop.t{n}", f"binlog.000001, position {n}: TABLE_MAP: {NO_NAMES}. Held before it: t{n}.")
+        for n in range(9)
+    ]
+    (found,) = sentences(*told)
+    assert found == (
+        f"9 tables are held, shop.t0, shop.t1, shop.t2 and 6 more: {NO_NAMES}."
+        " The first at binlog.000001, position 0."
+    )
+    (found,) = sentences(told[0], ("shop.u", f"binlog.000002, position 7: {NO_NAMES}"))
+    assert found.startswith(f"2 tables are held, shop.t0, shop.u: {NO_NAMES}.")
+
+
+def test_others_are_told_one_by_one() -> None:
+    waits = "it waits for shop.parent: no key"
+    assert sentences(("a.b", "f, position 1: x"), ("a.c", "f, position 1: y"), ("a.d", waits)) == [
+        "a.b is held: f, position 1: x",
+        "a.c is held: f, position 1: y",
+        f"a.d is held: {waits}",
+    ]
+    twice = (("a.b", "f, position 1: x"), ("a.b", "f, position 2: x"))
+    assert sentences(*twice) == [f"a.b is held: {reason}" for _, reason in twice]
+    assert sentences(("a.b", waits), ("a.c", waits)) == [f"2 tables are held, a.b, a.c: {waits}."]

@@ -1,0 +1,20 @@
+"""What is told of the jobs of a Spark that cannot be asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.observe import spark_job_progress as job_progress
+from pipeline.observe.spark_job_progress import following
+from tests.support.observe.counted_progress import CountedTask
+from tests.support.spark.no_spark import NO_SPARK
+
+
+def test_where_spark_cannot_be_asked_the_end_tells_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(job_progress, "_context", lambda _: None)
+    told = CountedTask()
+    with following(NO_SPARK, told, 7):
+        assert told.amounts == []
+    assert told.amounts == [7]

@@ -1,0 +1,65 @@
+"""Tables that get names late, where maintenance has removed the log's start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipeline.catalog import TableName
+from pipeline.catalog.timeline.start import Start
+from pipeline.observe.progress import QuietProgress
+from pipeline.settings import Settings
+from pipeline.silver.decode.segments import SegmentRef
+from pipeline.silver.plan import late_names
+from pipeline.silver.plan.start_definitions import Beginning
+from tests.support.bronze.bronze_rows import file_row
+
+FILES = [file_row(f"log.00000{n}", n) for n in (1, 2, 3)]
+SETTINGS = Settings(definitions="start.sql")
+
+
+def refs(*ordinals: int) -> list[SegmentRef]:
+    return [SegmentRef(f"log.00000{n}", n, 0, 1000, 1) for n in ordinals]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What is asked of the dump: where the log begins, and whether that is its first place."""
+    calls: list[Any] = []
+
+    def beginning(*places: Any, first: bool) -> Beginning | None:
+        calls.append((places[2], first))
+        return Beginning(1 << 40, Start()) if first else None
+
+    monkeypatch.setattr(late_names, "unnamed", lambda _: {TableName("s", "t")})
+    monkeypatch.setattr(late_names, "read_files", lambda *_: FILES)
+    monkeypatch.setattr(late_names, "beginning", beginning)
+    monkeypatch.setattr(late_names, "_seen_before", lambda *_: set())
+    monkeypatch.setattr(late_names, "find", lambda *_: [])
+    return calls
+
+
+def take_up(monkeypatch: pytest.MonkeyPatch, found: list[SegmentRef]) -> late_names.LateNames:
+    monkeypatch.setattr(late_names.segments, "between", lambda *_: found)
+    options = late_names.CatalogOptions()
+    end = (3, 1000)
+    spark: Any = None
+    return late_names.late_names(spark, SETTINGS, [], options, end, QuietProgress())
+
+
+def test_a_whole_log_is_read_from_its_start(
+    asked: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert take_up(monkeypatch, refs(1, 2, 3)).gaps == ()
+    assert asked == [((1, 0), True)]
+
+
+@pytest.mark.parametrize(("there", "gone"), [((3,), 2), ((2, 3), 1), ((1, 3), 2)])
+def test_behind_what_was_removed_a_dump_of_before_tells_nothing(
+    asked: list[Any], monkeypatch: pytest.MonkeyPatch, there: tuple[int, ...], gone: int
+) -> None:
+    found = take_up(monkeypatch, refs(*there))
+    assert (found.places, found.items) == (frozenset(), ())
+    assert asked == [((gone + 1, 0), False)]
+    assert f"s.t cannot be taken up: the log up to log.00000{gone} was removed" in found.gaps[0]

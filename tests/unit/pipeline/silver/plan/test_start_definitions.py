@@ -1,0 +1,50 @@
+"""Which batch declares what conf defines, and from where on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.settings import Settings
+from pipeline.silver.plan.start_definitions import beginning
+
+FILES = {"binlog.000007": 3, "binlog.000008": 4}
+TABLE = "USE s; CREATE TABLE t (a INT);"
+
+
+@pytest.mark.parametrize(
+    ("place", "begin", "end", "first", "declared_at"),
+    [
+        (None, (3, 0), (4, 900), True, (3, 0)),
+        (None, (4, 0), (4, 900), False, None),
+        # before the log: a file that is not there any more, or the very start
+        (("binlog.000002", 500), (3, 0), (4, 900), True, (3, 0)),
+        (("binlog.000002", 500), (4, 0), (4, 900), False, None),
+        # in the middle: in the batch that comes over it
+        (("binlog.000008", 158), (3, 0), (4, 900), True, (4, 158)),
+        (("binlog.000008", 158), (3, 0), (4, 100), True, None),
+        (("binlog.000008", 158), (4, 100), (4, 900), False, (4, 158)),
+        # a file that is still to come
+        (("binlog.000009", 158), (3, 0), (4, 900), True, None),
+    ],
+)
+def test_definitions_are_declared_once_where_they_are_of(
+    tmp_path: Path,
+    place: tuple[str, int] | None,
+    begin: tuple[int, int],
+    end: tuple[int, int],
+    first: bool,
+    declared_at: tuple[int, int] | None,
+) -> None:
+    dump = tmp_path / "dump.sql"
+    told = "CHANGE MASTER TO MASTER_LOG_FILE='{}', MASTER_LOG_POS={};\n".format(*place or ("", 0))
+    dump.write_text((told if place else "") + TABLE)
+    settings = Settings.load(None, definitions=str(dump))
+    found = beginning(settings, FILES, begin, end, first=first)
+    expected = None if declared_at is None else declared_at[0] << 40 | declared_at[1]
+    assert (found.lsn if found else None) == expected
+
+
+def test_without_definitions_nothing_is_declared() -> None:
+    assert beginning(Settings.load(None), FILES, (3, 0), (4, 900), first=True) is None

@@ -1,0 +1,59 @@
+"""Which tables a source keeps while its full refresh fills the timeline again; without Spark."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pipeline.catalog import TableName
+from pipeline.errors import SettingsError
+from pipeline.lake import Lake, Ledger
+from pipeline.settings import Settings
+from pipeline.silver.plan import table_owner as claims
+from pipeline.silver.plan.batch_plan import SilverPlan
+from pipeline.silver.plan.refresh import Begins, Refresh
+from pipeline.silver.plan.table_owner import claimed, require_unclaimed
+from tests.support.lake.memory_ledger import MemoryLedger
+
+SHOP = Settings(source="shop")
+ORDERS, PAYMENTS = TableName("shop", "orders"), TableName("shop", "payments")
+FIRST = Begins("a", 0, (("shop", "orders", 1), ("shop", "payments", 1)), SHOP.decoding, (3, 900))
+SECOND = replace(FIRST, asked="b", tables=(("shop", "orders", 1),))
+"""Begun in the middle of the first, when the log had only told of one table again."""
+DECODED = SilverPlan((1, 0), (3, 900), 3 << 40, conf=SHOP.decoding)
+
+
+def test_a_second_refresh_keeps_what_the_first_one_emptied() -> None:
+    refresh = Refresh(3, "b", under_way=True, upto=(3, 900))
+    assert claimed(refresh, [FIRST, SECOND]) == {ORDERS, PAYMENTS}
+    earlier = replace(FIRST, upto=(2, 0))
+    assert claimed(refresh, [earlier, SECOND]) == {ORDERS}
+    assert claimed(replace(refresh, under_way=False), [FIRST, SECOND]) == set()
+
+
+def test_another_source_does_not_get_a_table_before_the_refresh_is_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shop, crm = MemoryLedger(), Ledger(None, Lake("/lake"), "crm")
+    shop.did("silver", DECODED.to_body())
+    monkeypatch.setattr(claims, "require_own_tables", lambda *_: None)
+    monkeypatch.setattr(claims, "begun_by_others", lambda *_: {"shop": [FIRST]})
+    monkeypatch.setattr(claims, "Ledger", lambda *_: shop)
+
+    def require(name: TableName) -> None:
+        require_unclaimed(None, crm, [name])
+
+    require(PAYMENTS)
+    plan = shop.propose("silver", replace(DECODED, begins=FIRST).to_body())
+    for _ in range(2):
+        with pytest.raises(SettingsError, match=r"shop\.payments is .* from source shop"):
+            require(PAYMENTS)
+        require(TableName("crm", "people"))
+        shop.finish(plan, {})
+    refresh = Refresh(plan.batch, "a", under_way=True, upto=(3, 900))
+    shop.did("silver", replace(DECODED, end=(2, 0), refresh=refresh).to_body())
+    with pytest.raises(SettingsError):
+        require(PAYMENTS)
+    shop.did("silver", replace(DECODED, refresh=replace(refresh, under_way=False)).to_body())
+    require(PAYMENTS)

@@ -1,0 +1,38 @@
+"""What is said of a fault: what it is, which table it is in, and which wait for that one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipeline.silver.tables.quarantine import sentence
+
+PLACE = {"file": "binlog.000007", "__pos": 4, "kind": "lossy_key", "event_type": "WRITE_ROWS"}
+NO_KEY = "shop.visit: a value of the key column on_day cannot be kept exactly"
+
+
+@pytest.mark.parametrize(
+    ("tables", "reason", "told"),
+    [
+        (["shop.visit"], NO_KEY, "Held before it: shop.visit."),
+        (
+            ["shop.visit", "shop.bill", "shop.cat"],
+            NO_KEY,
+            (
+                "Held before it: shop.visit, and, since the same transaction changes them too,"
+                " shop.bill, shop.cat (waiting for shop.visit)."
+            ),
+        ),
+        # conf leaves out the table that it is in
+        (["shop.bill", "shop.cat"], NO_KEY, "Held before it: shop.bill, shop.cat."),
+        (["shop.bill", "shop.cat"], "it is cut off", "Held before it: shop.bill, shop.cat."),
+        (None, "it is cut off", "Held before it: all tables."),
+    ],
+    ids=["one table", "others wait", "left out", "no table's", "not known"],
+)
+def test_the_table_of_a_fault_comes_before_those_that_wait_for_it(
+    tables: list[str] | None, reason: str, told: str
+) -> None:
+    fault: dict[str, Any] = {**PLACE, "tables": tables, "reason": reason}
+    assert sentence(fault) == f"binlog.000007, position 4: WRITE_ROWS: {reason}. {told}"

@@ -1,0 +1,38 @@
+"""What the view of a table's changes needs no catalog for: its types, and whether there is one."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import types as st
+
+from pipeline.catalog import TableName
+from pipeline.lake import Lake
+from pipeline.silver.tables.views import wider, write_views
+from tests.support.spark.no_spark import NO_SPARK
+
+INT, LONG, TEXT, DOUBLE = st.IntegerType(), st.LongType(), st.StringType(), st.DoubleType()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "both"),
+    [
+        (INT, INT, INT),
+        (INT, LONG, LONG),
+        (INT, st.ByteType(), INT),
+        (INT, TEXT, TEXT),
+        (INT, DOUBLE, TEXT),
+        (LONG, st.DecimalType(20, 0), st.DecimalType(20, 0)),
+        (st.DecimalType(10, 2), st.DecimalType(12, 0), st.DecimalType(14, 2)),
+        (st.DecimalType(38, 0), st.DecimalType(38, 30), TEXT),
+        (st.DateType(), st.TimestampNTZType(), TEXT),
+        (st.BinaryType(), TEXT, TEXT),
+    ],
+)
+def test_a_column_of_two_types_has_one_that_holds_both(
+    one: st.DataType, other: st.DataType, both: st.DataType
+) -> None:
+    assert wider(one, other) == wider(other, one) == both
+
+
+def test_a_lake_of_paths_has_no_views() -> None:
+    assert write_views(NO_SPARK, Lake("/lake"), [(TableName("shop", "orders"), 1)]) == []

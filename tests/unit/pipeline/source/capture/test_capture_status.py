@@ -1,0 +1,126 @@
+"""How far the capture is that settings name, as `binlake status` tells it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from pipeline.settings import Settings
+from pipeline.settings.capture import CaptureSettings
+from pipeline.source.capture.capture_status import CaptureStanding, capture_standing
+from pipeline.source.capture.state import STATE, CaptureState, Gap, Lag, Replica, write_state
+
+GAP = Gap("binlog.000001:4", "binlog.000002", "then", "u:1-5")
+STATE_OF = CaptureState(
+    Replica.new(), file="binlog.000002", position=77, lag=Lag(1.5, 10_000, 2), gaps=(GAP,)
+)
+
+
+def standing(to: str, *, spool: str | None = None, now: datetime | None = None) -> CaptureStanding:
+    capture = CaptureSettings(to=to, spool=spool)
+    settings = Settings(source="shop", lake="/lake").model_copy(update={"capture": capture})
+    found = capture_standing(settings, now or datetime.now(timezone.utc))
+    assert found is not None
+    return found
+
+
+def test_without_a_capture_there_is_none() -> None:
+    assert capture_standing(Settings(lake="/lake"), datetime.now(timezone.utc)) is None
+
+
+def test_a_folder_tells_what_its_state_says_and_how_old_that_is(tmp_path: Path) -> None:
+    written = write_state(tmp_path, STATE_OF)
+    later = datetime.fromisoformat(written.updated) + timedelta(seconds=90)
+    found = standing(str(tmp_path), now=later)
+    assert found == CaptureStanding(
+        source="shop",
+        to=str(tmp_path),
+        file="binlog.000002",
+        position=77,
+        lag=Lag(1.5, 10_000, 2),
+        updated=written.updated,
+        age_seconds=90.0,
+        gaps=(GAP,),
+    )
+    place, gap = found.lines()
+    assert place == (
+        f"Capture of shop into {tmp_path}: durable up to binlog.000002:77, 2 s, 10,000 bytes,"
+        f" 2 transactions behind the server (updated {written.updated}, 90 s ago)."
+    )
+    assert gap == (
+        f"Capture of shop into {tmp_path} has a gap: everything between binlog.000001:4 and"
+        " binlog.000002: u:1-5 (noticed then)."
+    )
+    assert json.loads(json.dumps(asdict(found)))["lag"] == {
+        "seconds": 1.5,
+        "bytes": 10_000,
+        "transactions": 2,
+    }
+
+
+def test_a_later_turn_and_an_unknown_lag_are_told(tmp_path: Path) -> None:
+    write_state(tmp_path, replace(STATE_OF, turn=3, lag=None, gaps=()))
+    (line,) = standing(str(tmp_path)).lines()
+    assert "binlog.000002:77 in turn-0003, the server's end is not known (updated" in line
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (None, "nothing was captured into it yet"),
+        ("", "it is no state of a capture"),
+        ("[1]", "it is no state of a capture"),
+        ('{"version": 2}', "it is of version 2"),
+        (STATE_OF.to_json(), "no state of a capture: Invalid isoformat"),
+        (replace(STATE_OF, updated="2026-11-22").to_json(), "no state of a capture"),
+    ],
+    ids=["none", "empty", "a list", "of a later release", "never updated", "without a zone"],
+)
+def test_a_state_that_cannot_be_read_is_told(
+    content: str | None, told: str, tmp_path: Path
+) -> None:
+    if content is not None:
+        (tmp_path / STATE).write_text(content)
+    found = standing(str(tmp_path))
+    assert told in str(found.problem)
+    assert list(found.lines()) == [f"Capture of shop into {tmp_path}: {found.problem}"]
+
+
+def test_a_state_that_may_not_be_read_is_told(tmp_path: Path) -> None:
+    (tmp_path / STATE).mkdir()
+    assert standing(str(tmp_path)).problem == "its state cannot be read: Is a directory."
+
+
+def test_a_spool_is_fresher_than_its_store_and_need_not_be_here(tmp_path: Path) -> None:
+    store = f"memory://{tmp_path}"
+    published = replace(STATE_OF, position=4, updated="2026-11-22T10:00:00.000+00:00")
+    fsspec.filesystem("memory").pipe_file(f"{tmp_path}/{STATE}", published.to_json().encode())
+    spool = tmp_path / "spool"
+    elsewhere = standing(store, spool=str(spool))
+    assert (elsewhere.position, elsewhere.updated) == (4, published.updated)
+    spool.mkdir()
+    write_state(spool, STATE_OF)
+    assert standing(f"{store}/", spool=str(spool)).position == 77
+
+
+@pytest.mark.parametrize(
+    ("to", "told"),
+    [("nowhere://x/y", "nowhere"), ("memory://empty", "nothing was captured into it yet")],
+)
+def test_a_store_that_cannot_be_asked_is_told(to: str, told: str) -> None:
+    assert told in str(standing(to).problem)
+
+
+def test_a_store_that_fails_is_told_in_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> bytes:
+        raise RuntimeError("no credentials for mysql://me:s3cret@db")
+
+    monkeypatch.setattr("pipeline.lake.stores.content", refuse)
+    problem = str(standing("memory://x").problem)
+    assert "no credentials" in problem
+    assert "s3cret" not in problem

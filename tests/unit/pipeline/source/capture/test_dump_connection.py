@@ -1,0 +1,150 @@
+"""What goes back to the server while its log is received, on a socket in place of a server."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import nullcontext
+
+import pytest
+
+from pipeline.source.capture import dump_connection
+from pipeline.source.capture.dump_connection import DumpConnection
+from pipeline.source.capture.errors import LostConnectionError
+from pipeline.source.capture.log_position import LogPosition
+from pipeline.source.capture.replica_commands import acknowledgement
+from pipeline.source.capture.source import Identity
+from pipeline.source.capture.state import Replica
+from pipeline.source.server.login import Login
+from pipeline.source.server.version import ServerVersion
+
+
+class Dumping:
+    """Stands for PyMySQL's connection: takes any command, and keeps one end of `sockets`."""
+
+    def __init__(self) -> None:
+        self._sock, self.server = socket.socketpair()
+        self.who = {"server_id": "1", "server_uuid": "one"}
+        self.commands: list[int] = []
+
+    def cursor(self) -> nullcontext[Dumping]:
+        return nullcontext(self)
+
+    def execute(self, statement: str) -> None:
+        pass
+
+    def fetchall(self) -> list[tuple[str, str]]:
+        return list(self.who.items())
+
+    def _execute_command(self, command: int, content: bytes) -> None:
+        self.commands.append(command)
+
+    def _read_ok_packet(self) -> None:
+        pass
+
+    def _force_close(self) -> None:
+        self._sock.close()
+
+
+@pytest.fixture
+def dumping(monkeypatch: pytest.MonkeyPatch) -> Iterator[Dumping]:
+    connection = Dumping()
+    monkeypatch.setattr(dump_connection, "connect", lambda *_, **__: connection)
+    with connection.server:
+        connection.server.settimeout(10)
+        yield connection
+
+
+ONE = Identity(ServerVersion.read("9.7.4"), 1, "one")
+MARIA = Identity(ServerVersion.read("10.11.8-MariaDB"), 1, None)
+
+
+def asked(*, semi_sync: bool, server: Identity = ONE) -> DumpConnection:
+    start = LogPosition("binlog.000001", 4)
+    return DumpConnection(
+        Login("localhost", "reader"),
+        Replica.new(),
+        start,
+        server=server,
+        wait=True,
+        gtids=False,
+        semi_sync=semi_sync,
+    )
+
+
+def test_who_acknowledges_never_waits_for_who_receives(dumping: Dumping) -> None:
+    dump = asked(semi_sync=True)
+
+    def acknowledge() -> None:
+        for position in range(20_000):
+            dump.acknowledge(LogPosition("binlog.000001", position))
+
+    writer = threading.Thread(target=acknowledge, daemon=True)
+    writer.start()
+    writer.join(30)
+    waits = writer.is_alive()
+    dump.close()
+    assert not waits
+
+
+def test_an_acknowledgement_is_sent_though_more_is_there_to_receive(dumping: Dumping) -> None:
+    dump = asked(semi_sync=True)
+    dumping.server.sendall(b"x" * 100)
+    dump.acknowledge(LogPosition("binlog.000001", 700))
+    dump.acknowledge(LogPosition("binlog.000001", 900))
+    assert dump.receive_into(memoryview(bytearray(10))) == 10
+    content = acknowledgement("binlog.000001", 900)
+    expected = len(content).to_bytes(4, "little") + content
+    assert dumping.server.recv(1000) == expected  # the last alone
+    dump.close()
+
+
+def test_a_server_that_does_not_wait_gets_no_acknowledgement(dumping: Dumping) -> None:
+    dump = asked(semi_sync=False)
+    dumping.server.sendall(b"x")
+    dump.acknowledge(LogPosition("binlog.000001", 900))
+    assert dump.receive_into(memoryview(bytearray(10))) == 1
+    dump.close()
+    assert dumping.server.recv(1000) == b""
+
+
+class Tls(socket.socket):
+    """As ssl's: its own shutdown ends TLS, and what is read then is not decrypted."""
+
+    def shutdown(self, how: int) -> None:
+        raise AssertionError(how)
+
+
+def test_who_interrupts_leaves_tls_as_it_is(dumping: Dumping) -> None:
+    plain = dumping._sock
+    dumping._sock = Tls(fileno=plain.detach())
+    dump = asked(semi_sync=False)
+    dump.interrupt()
+    assert dumping.server.recv(1) == b""
+    dump.close()
+    dump.interrupt()
+
+
+@pytest.mark.parametrize(
+    ("server", "who", "same"),
+    [
+        (ONE, {"server_id": "1", "server_uuid": "one"}, True),
+        (ONE, {"server_id": "1", "server_uuid": "two"}, False),
+        (ONE, {"server_id": "2", "server_uuid": "one"}, False),
+        (ONE, {"server_id": "1"}, False),
+        (MARIA, {"server_id": "1"}, True),
+        (MARIA, {"server_id": "2"}, False),
+    ],
+)
+def test_no_log_is_asked_for_of_another_server_than_the_one_that_was_asked_about_it(
+    server: Identity, who: dict[str, str], same: bool, dumping: Dumping
+) -> None:
+    dumping.who = who
+    if same:
+        asked(semi_sync=False, server=server).close()
+        assert len(dumping.commands) == 2
+    else:
+        with pytest.raises(LostConnectionError, match="leads to several servers"):
+            asked(semi_sync=False, server=server)
+        assert (dumping.commands, dumping._sock.fileno()) == ([], -1)

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+
+from pipeline.source.capture.log_position import LogPosition, follows, is_log_name, number_of
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("binlog.000001", True),
+        ("mysql-bin.1000000", True),
+        ("my.host-bin.000009", True),
+        ("binlog.index", False),
+        ("binlog.00001", False),
+        (".binlog.000001", False),
+        ("../binlog.000001", False),
+        ("/etc/binlog.000001", False),
+        ("a\0.000001", False),
+        (".000001", False),
+        ("", False),
+    ],
+)
+def test_names_of_logs(name: str, is_one: bool) -> None:
+    assert is_log_name(name) is is_one
+
+
+def test_positions_are_in_the_logs_order() -> None:
+    places = [("binlog.999999", 4), ("binlog.1000000", 4), ("binlog.1000000", 900)]
+    positions = [LogPosition(*place) for place in places]
+    assert sorted(reversed(positions)) == positions
+    assert positions[0] < positions[1] <= positions[1] < positions[2]
+    assert str(positions[0]) == "binlog.999999:4"
+
+
+@pytest.mark.parametrize(
+    ("later", "does"),
+    [
+        ("binlog.000010", True),
+        ("binlog.000011", False),
+        ("binlog.000009", False),
+        ("other.000010", False),
+        ("binlog", False),
+    ],
+)
+def test_the_next_file_has_the_next_number(later: str, does: bool) -> None:
+    assert follows(later, "binlog.000009") is does
+
+
+def test_another_name_has_no_number() -> None:
+    with pytest.raises(ValueError, match="no name of a binary log"):
+        number_of("binlog.index")

@@ -1,0 +1,127 @@
+"""What a capture makes of errors and gaps, without a server."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from decoder.constants import EventFlag
+from decoder.segments.framer import FLAGS_POSITION
+from pipeline.errors import BinlakeError
+from pipeline.settings.capture import CaptureSettings
+from pipeline.source import Capture
+from pipeline.source.capture.backoff import TRIES_OF_A_DUMP
+from pipeline.source.capture.checkpoints import Checkpoints
+from pipeline.source.capture.dump_items import LogEnded
+from pipeline.source.capture.errors import (
+    BrokenDumpError,
+    DumpRefusedError,
+    LostConnectionError,
+    NotLandedError,
+)
+from pipeline.source.capture.landed_folder import Landed, LandedFolder
+from pipeline.source.capture.log_position import LogPosition
+from pipeline.source.capture.start import Start
+from pipeline.source.capture.state import CaptureState, Replica, read_state
+from pipeline.source.server.login import Login
+from tests.support.decoder.event_bytes import recorded
+
+LOG = recorded("plain")
+REFUSED = DumpRefusedError(1053, "Server shutdown in progress", retryable=True)
+BROKEN = BrokenDumpError("the checksum does not match.", file="binlog.000001", position=9)
+LOST = LostConnectionError("the connection is lost.")
+
+
+def a_capture(folder: Path, **settings: Any) -> Capture:
+    """One whose folder is there, and that never waits."""
+    given = {"to": str(folder), "retry": {"longest": 0.000001}, **settings}
+    made = Capture(CaptureSettings.model_validate(given), Login("localhost", "reader"))
+    state = CaptureState(Replica.new())
+    made._checkpoints = Checkpoints(LandedFolder(folder), state, made.settings.checkpoint)
+    return made
+
+
+@pytest.mark.parametrize("error", [REFUSED, BROKEN])
+def test_a_refusal_after_a_long_outage_is_the_first(error: BinlakeError, tmp_path: Path) -> None:
+    capture = a_capture(tmp_path, forever=True)
+    for _ in range(20):
+        capture._wait_after(LOST)
+    for _ in range(TRIES_OF_A_DUMP - 1):
+        capture._wait_after(error)
+        assert capture._from_first
+    with pytest.raises(type(error)):
+        capture._wait_after(error)
+
+
+def test_what_goes_on_is_counted_anew(tmp_path: Path) -> None:
+    capture = a_capture(tmp_path, forever=True)
+    for _ in range(3 * TRIES_OF_A_DUMP):
+        capture._wait_after(REFUSED)
+        capture._progressed()
+
+
+def test_the_state_keeps_no_password_of_an_error(tmp_path: Path) -> None:
+    capture = a_capture(tmp_path, forever=True)
+    capture._wait_after(NotLandedError("it is full", folder="sftp://user:geheimnis@host/x"))
+    said = capture._checkpoints.state.last_error
+    assert said is not None
+    assert "it is full" in said
+    assert "geheimnis" not in said
+
+
+def test_a_gap_is_in_the_state_before_anything_is_landed_behind_it(tmp_path: Path) -> None:
+    (tmp_path / "binlog.000001").write_bytes(LOG)
+    landed = Landed(LogPosition("binlog.000001", len(LOG)), 300, ended=False)
+    a_capture(tmp_path)._note_gap(landed, Start(LogPosition("binlog.000005", 4), lost=True))
+    state = read_state(tmp_path)
+    assert state is not None
+    assert [gap.first for gap in state.gaps] == ["binlog.000005"]
+
+
+@pytest.mark.parametrize(
+    ("forever", "target", "ended"),
+    [(False, len(LOG), True), (False, len(LOG) + 1, False), (True, len(LOG), False)],
+)
+def test_a_dump_that_ends_is_the_logs_end_only_where_it_was_to_end(
+    forever: bool, target: int, ended: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "binlog.000001").write_bytes(LOG)
+    capture = a_capture(tmp_path, forever=forever)
+    capture._folder.begin("binlog.000001", len(LOG))
+    capture._target = LogPosition("binlog.000001", target)
+    if ended:
+        capture._on_end(LogEnded())
+    else:
+        with pytest.raises(LostConnectionError, match="ended the dump"):
+            capture._on_end(LogEnded())
+    capture._folder.leave()
+
+
+def test_a_file_that_was_landed_to_its_end_is_closed_when_the_server_has_left_it(
+    tmp_path: Path,
+) -> None:
+    flagged = bytearray(LOG)
+    flagged[FLAGS_POSITION] |= EventFlag.BINLOG_IN_USE
+    (tmp_path / "binlog.000001").write_bytes(bytes(flagged))
+    landed = Landed(LogPosition("binlog.000001", len(LOG)), 300, ended=True)
+    a_capture(tmp_path)._begin_at(Start(LogPosition("binlog.000002", 4)), landed)
+    assert (tmp_path / "binlog.000001").read_bytes() == LOG
+
+
+def test_a_handler_that_stops_it_takes_no_lock(tmp_path: Path) -> None:
+    capture = a_capture(tmp_path, forever=True, retry={"longest": 3600})
+    before = signal.signal(signal.SIGUSR1, lambda *_: capture.stop())
+    try:
+        began = time.monotonic()
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGUSR1)).start()
+        capture._rest(3600)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert time.monotonic() - began < 60
+    assert capture._done()

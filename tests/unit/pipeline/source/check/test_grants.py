@@ -1,0 +1,284 @@
+"""Privileges read from SHOW GRANTS, and the GRANT for what lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+from hypothesis import given, strategies as st
+
+from pipeline.settings import Settings
+from pipeline.source.check.facts import SourceTable
+from pipeline.source.check.finding import Finding
+from pipeline.source.check.grants import NEEDS
+from pipeline.source.check.privileges import Privileges, Scope
+from tests.support.source.made_facts import made_facts
+
+SHOP, ORDERS = Scope("shop"), Scope("shop", "orders")
+SELECT = frozenset({"SELECT"})
+
+
+@pytest.mark.parametrize(
+    ("lines", "scope", "has"),
+    [
+        (["GRANT USAGE ON *.* TO `u`@`%`"], Scope(), False),
+        (["GRANT ALL PRIVILEGES ON *.* TO 'u'@'%' WITH GRANT OPTION"], Scope(), True),
+        (["GRANT SELECT, RELOAD ON *.* TO `u`@`%`"], SHOP, True),
+        (["GRANT RELOAD, SELECT ON *.* TO `u`@`%` IDENTIFIED BY PASSWORD '*0'"], ORDERS, True),
+        (["GRANT SELECT ON `shop`.* TO `u`@`%`"], SHOP, True),
+        (["GRANT SELECT ON `shop`.* TO `u`@`%`"], Scope(), False),
+        (["GRANT SELECT ON `shop`.* TO `u`@`%`"], Scope("crm"), False),
+        (["GRANT ALL PRIVILEGES ON `sh%`.* TO `u`@`%`"], SHOP, True),
+        (["GRANT SELECT ON `sh_p`.* TO `u`@`%`"], SHOP, True),
+        ([r"GRANT SELECT ON `sh\_p`.* TO `u`@`%`"], SHOP, False),
+        ([r"GRANT SELECT ON `a\_b`.* TO `u`@`%`"], Scope("a_b"), True),
+        (["GRANT SELECT ON `shop`.`orders` TO `u`@`%`"], ORDERS, True),
+        (["GRANT SELECT ON `shop`.`orders` TO `u`@`%`"], SHOP, False),
+        (["GRANT SELECT (`id`, `at`), INSERT ON `shop`.`orders` TO `u`@`%`"], ORDERS, False),
+        (["GRANT INSERT (`id`), SELECT ON `shop`.`orders` TO `u`@`%`"], ORDERS, True),
+        (["GRANT SELECT ON `a ``ON`` b`.* TO `u`@`%`"], Scope("a `ON` b"), True),
+        (["GRANT `reading`@`%` TO `u`@`%`", "GRANT PROXY ON ''@'' TO 'u'@'%'"], SHOP, False),
+        (["GRANT EXECUTE ON PROCEDURE `shop`.`orders` TO `u`@`%`"], ORDERS, False),
+        (
+            ["GRANT SELECT ON *.* TO `u`@`%`", "REVOKE SELECT ON `shop`.* FROM `u`@`%`"],
+            SHOP,
+            False,
+        ),
+        (
+            ["GRANT SELECT ON *.* TO `u`@`%`", "REVOKE SELECT ON `shop`.* FROM `u`@`%`"],
+            Scope(),
+            False,
+        ),
+        (
+            ["GRANT SELECT ON *.* TO `u`@`%`", "REVOKE SELECT ON `shop`.* FROM `u`@`%`"],
+            Scope("crm"),
+            True,
+        ),
+        (
+            ["GRANT SELECT ON *.* TO `u`@`%`", "REVOKE SELECT ON `mysql`.* FROM `u`@`%`"],
+            Scope(),
+            True,
+        ),
+    ],
+)
+def test_privileges_count_where_they_are_given(lines: list[str], scope: Scope, has: bool) -> None:
+    assert Privileges.read(lines).has(SELECT, scope) is has
+
+
+# A name of a schema may be of any characters but NUL; of blanks at its end MySQL takes none.
+NAMES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1)
+
+
+@given(NAMES, st.booleans())
+def test_what_is_granted_on_a_schema_is_had_on_it(schema: str, wildcards: bool) -> None:
+    scope = Scope(schema)
+    line = f"GRANT SELECT ON {scope.granted(wildcards=wildcards)} TO `u`@`%`"
+    privileges = Privileges.read([line], wildcards=wildcards)
+    assert privileges.has(SELECT, scope)
+    assert not privileges.has(SELECT, Scope(schema + "x"))
+    assert not privileges.has(frozenset({"RELOAD"}), scope)
+
+
+@given(NAMES, NAMES)
+def test_what_is_granted_on_a_table_is_had_on_it(schema: str, table: str) -> None:
+    scope = Scope(schema, table)
+    privileges = Privileges.read([f"GRANT SELECT ON {scope.granted()} TO `u`@`%`"])
+    assert privileges.has(SELECT, scope)
+    assert not privileges.has(SELECT, Scope(schema))
+
+
+@given(st.text())
+def test_any_text_is_read_as_some_privileges_or_none(text: str) -> None:
+    for line in (text, f"GRANT {text}", f"GRANT {text} ON `a`.* TO `u`@`%`"):
+        assert not Privileges.read([line]).has(frozenset({"NO SUCH PRIVILEGE"}), Scope("b"))
+
+
+def test_where_schemas_are_names_they_are_no_patterns() -> None:
+    privileges = Privileges.read(["GRANT SELECT ON `sh_p`.* TO `u`@`%`"], wildcards=False)
+    assert privileges.has(SELECT, Scope("sh_p"))
+    assert not privileges.has(SELECT, SHOP)
+
+
+def statements(
+    version: str, *grants: str, user: str = "u@%", include: tuple[str, ...] = ()
+) -> list[str]:
+    facts = made_facts(version, privileges=Privileges.read(grants), user=user)
+    settings = Settings.load(include=include)
+    return [s for need in NEEDS for found in need(facts, settings) for s in found.change.statements]
+
+
+@pytest.mark.parametrize(
+    ("version", "client"),
+    [
+        ("5.7.44-log", "REPLICATION CLIENT"),
+        ("9.7.0", "REPLICATION CLIENT"),
+        ("10.3.39-MariaDB", "REPLICATION CLIENT"),
+        ("10.11.14-MariaDB", "BINLOG MONITOR"),
+    ],
+)
+def test_what_lacks_is_granted_by_its_name_in_that_version(version: str, client: str) -> None:
+    assert statements(version, "GRANT USAGE ON *.* TO `u`@`%`", include=("shop.*",)) == [
+        "GRANT REPLICATION SLAVE ON *.* TO 'u'@'%'",
+        f"GRANT {client} ON *.* TO 'u'@'%'",
+        "GRANT RELOAD ON *.* TO 'u'@'%'",
+        "GRANT SELECT ON `shop`.* TO 'u'@'%'",
+        "GRANT SHOW VIEW ON `shop`.* TO 'u'@'%'",
+    ]
+    assert statements(version, "GRANT ALL PRIVILEGES ON *.* TO `u`@`%`") == []
+
+
+def test_another_privilege_may_be_enough() -> None:
+    given = "GRANT REPLICATION SLAVE, REPLICATION CLIENT, SELECT, SHOW VIEW ON *.* TO `u`@`%`"
+    assert statements("9.7.0", given) == ["GRANT RELOAD ON *.* TO 'u'@'%'"]
+    assert statements("9.7.0", given, "GRANT FLUSH_TABLES ON *.* TO `u`@`%`") == []
+
+
+@pytest.mark.parametrize(
+    ("include", "scopes"),
+    [
+        ((), ["`shop`.*"]),
+        (("*.*",), ["`shop`.*"]),
+        (("app?.*", "shop.*"), ["`shop`.*"]),
+        (("shop.*", "shop.orders", "a_b%.*"), ["`shop`.*", r"`a\_b\%`.*"]),
+        (("shop.ord*", "crm.ord*"), ["`shop`.`orders`"]),
+        (("*.orders",), ["`shop`.`orders`"]),
+        (("shop.orders", "a_b.c_d"), ["`shop`.`orders`", "`a_b`.`c_d`"]),
+    ],
+)
+def test_no_more_is_asked_for_than_conf_includes(
+    include: tuple[str, ...], scopes: list[str]
+) -> None:
+    given = "GRANT REPLICATION SLAVE, REPLICATION CLIENT, RELOAD, SHOW VIEW ON *.* TO `u`@`%`"
+    found = statements("9.7.0", given, include=include)
+    assert found == [f"GRANT SELECT ON {scope} TO 'u'@'%'" for scope in scopes]
+
+
+TABLES = tuple(
+    SourceTable(*name.split("."))
+    for name in ("shop_a.orders", "shop_b.orders", "shop_b.lines", "crm.people", "mysql.user")
+)
+SERVER_WIDE = "GRANT SELECT ON *.* TO `u`@`%`"
+BY_NAME = ("GRANT SELECT ON `shop_a`.* TO `u`@`%`", "GRANT SELECT ON `shop_b`.* TO `u`@`%`")
+BY_TABLE = (
+    "GRANT SELECT ON `shop_a`.`orders` TO `u`@`%`",
+    "GRANT SELECT ON `shop_b`.`orders` TO `u`@`%`",
+)
+PATTERN = r"GRANT SELECT ON `shop\_%`.* TO `u`@`%`"
+NOT_CRM = "REVOKE SELECT ON `crm`.* FROM `u`@`%`"
+
+
+def selects(
+    grants: Sequence[str],
+    conf: Mapping[str, Sequence[str]],
+    tables: tuple[SourceTable, ...] = TABLES,
+    *,
+    wildcards: bool = True,
+) -> tuple[Finding, list[str]]:
+    """What is found of SELECT, and where it is to be granted."""
+    privileges = Privileges.read(grants, wildcards=wildcards)
+    facts = made_facts("9.7.0", privileges=privileges, tables=tables)
+    (need,) = (need for need in NEEDS if need.privilege == "SELECT")
+    (found,) = need(facts, Settings.load(**conf))
+    return found, [s.split(" ON ")[1].split(" TO ")[0] for s in found.change.statements]
+
+
+@pytest.mark.parametrize(
+    ("grants", "conf", "verdict"),
+    [
+        ([PATTERN], {"include": ["shop_*.*"]}, "fit"),
+        ([PATTERN], {"include": ["shop_?.*", "shop_*.ord*", "shop_[ab].lines"]}, "fit"),
+        (["GRANT SELECT ON `sh%`.* TO `u`@`%`"], {"include": ["shop_*.*"]}, "fit"),
+        (["GRANT SELECT ON `%`.* TO `u`@`%`"], {"include": ["*.orders"]}, "fit"),
+        ([SERVER_WIDE], {"include": ["*.orders"]}, "fit"),
+        ([BY_NAME[0]], {"include": ["shop_a.ord*"]}, "fit"),
+        ([SERVER_WIDE, NOT_CRM], {"include": ["shop_*.*"]}, "fit"),
+        ([SERVER_WIDE, NOT_CRM], {"exclude": ["crm.*"]}, "fit"),
+        ([SERVER_WIDE, NOT_CRM], {"include": ["*.*"]}, "unfit"),
+        ([SERVER_WIDE, NOT_CRM], {"include": ["*.people"]}, "unfit"),
+        # A pattern that is granted for names of some lengths alone is not granted for all.
+        ([r"GRANT SELECT ON `shop\__`.* TO `u`@`%`"], {"include": ["shop_*.*"]}, "advice"),
+        ([r"GRANT SELECT ON `shop\__%`.* TO `u`@`%`"], {"include": ["shop_*.*"]}, "advice"),
+        (BY_NAME, {"include": ["shop_*.*"]}, "advice"),
+        (BY_NAME, {"include": ["*.orders"]}, "advice"),
+        (BY_TABLE, {"include": ["*.orders"]}, "advice"),
+        (BY_TABLE, {"include": ["shop_a.ord*"]}, "advice"),
+        (BY_TABLE, {"include": ["shop_*.*"], "exclude": ["*.lines"]}, "advice"),
+        (BY_NAME, {"exclude": ["crm.*"]}, "advice"),
+        ([BY_NAME[0]], {"include": ["shop_a.*", "crm.*"], "exclude": ["crm.*"]}, "fit"),
+        ([BY_NAME[0]], {"include": ["shop_a.*", "crm.people"], "exclude": ["crm.*"]}, "fit"),
+        ([BY_NAME[0]], {"include": ["shop_a.*", "crm.*"], "exclude": ["crm.?"]}, "unfit"),
+        (BY_TABLE, {"include": ["shop_*.*"]}, "unfit"),
+        ([BY_NAME[0]], {"include": ["shop_*.*"]}, "unfit"),
+    ],
+)
+def test_who_may_read_what_is_replicated_needs_no_more(
+    grants: Sequence[str], conf: Mapping[str, Sequence[str]], verdict: str
+) -> None:
+    found, statements = selects(grants, conf)
+    assert found.verdict == verdict
+    assert bool(statements) is (verdict == "unfit")
+    assert ("Others that match may be there" in found.why) is (verdict == "advice")
+
+
+def test_a_pattern_in_a_grant_that_is_read_as_a_name_covers_nothing() -> None:
+    found, places = selects([PATTERN], {"include": ["shop_*.*"]}, wildcards=False)
+    assert (found.verdict, places) == ("unfit", ["`shop_a`.*", "`shop_b`.*"])
+
+
+@pytest.mark.parametrize(
+    ("conf", "places"),
+    [
+        ({"include": ["shop_*.*"]}, [r"`shop\_a`.*", r"`shop\_b`.*"]),
+        ({"include": ["*.orders"]}, ["`shop_a`.`orders`", "`shop_b`.`orders`"]),
+        ({"include": ["shop_b.ord*"]}, ["`shop_b`.`orders`"]),
+        ({"include": ["shop_*.*"], "exclude": ["shop_a.*"]}, [r"`shop\_b`.*"]),
+        (
+            {"include": ["shop_*.*"], "exclude": ["shop_b.lines"]},
+            [r"`shop\_a`.*", "`shop_b`.`orders`"],
+        ),
+        ({}, [r"`shop\_a`.*", r"`shop\_b`.*", "`crm`.*"]),
+        ({"exclude": ["shop_*.*"]}, ["`crm`.*"]),
+    ],
+)
+def test_what_is_seen_is_granted_and_no_more(
+    conf: Mapping[str, Sequence[str]], places: list[str]
+) -> None:
+    found, granted = selects(["GRANT INSERT ON *.* TO `u`@`%`"], conf)
+    assert (found.verdict, granted) == ("unfit", places)
+    # And it is enough.
+    given = [f"GRANT SELECT ON {place} TO `u`@`%`" for place in places]
+    assert selects(given, conf)[0].verdict != "unfit"
+
+
+@pytest.mark.parametrize(
+    ("conf", "places"),
+    [
+        ({}, ["*.*"]),
+        ({"include": ["*.*"]}, ["*.*"]),
+        ({"include": ["shop_a.*"]}, [r"`shop\_a`.*"]),
+        ({"include": ["shop_a.orders"]}, ["`shop_a`.`orders`"]),
+        ({"include": ["shop_*.*"]}, []),
+        ({"include": ["*.orders"]}, []),
+        ({"include": ["shop_a.ord*"]}, []),
+    ],
+)
+def test_who_sees_nothing_is_unfit_and_told_what_grant_can_say(
+    conf: Mapping[str, Sequence[str]], places: list[str]
+) -> None:
+    found, granted = selects(["GRANT USAGE ON *.* TO `u`@`%`"], conf, ())
+    assert (found.verdict, granted) == ("unfit", places)
+    assert places or conf["include"][0] in found.has
+
+
+@pytest.mark.parametrize(
+    ("user", "account"),
+    [
+        ("u@localhost", "'u'@'localhost'"),
+        ("me@home@10.%", "'me@home'@'10.%'"),
+        ("o'hara@%", "'o''hara'@'%'"),
+        ("@localhost", "''@'localhost'"),
+    ],
+)
+def test_the_user_is_named_as_grant_takes_it(user: str, account: str) -> None:
+    first, *_ = statements("9.7.0", user=user)
+    assert first == f"GRANT REPLICATION SLAVE ON *.* TO {account}"

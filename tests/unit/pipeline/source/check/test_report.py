@@ -1,0 +1,71 @@
+"""What is shown of findings: a table with everything to copy, and a document."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from pipeline.settings import Settings
+from pipeline.source.check.checks import findings
+from pipeline.source.check.facts import SourceTable
+from pipeline.source.check.report import CheckReport, show
+from tests.support.source.made_facts import made_facts
+
+
+def report(version: str, variables: dict[str, str | None], tables: int = 1) -> CheckReport:
+    made = tuple(SourceTable("shop", f"bag[{n}]", keyed=tables == 1) for n in range(tables))
+    facts = made_facts(version, variables, tables=made)
+    return CheckReport("MySQL", "db:3306", facts.user, findings(facts, Settings.load()))
+
+
+def shown(of: CheckReport) -> str:
+    out = io.StringIO()
+    show(of, Console(file=out, width=200))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("variables", "verdict", "exit_code"),
+    [
+        ({}, "fit", 0),
+        ({"binlog_checksum": "NONE"}, "advice", 0),
+        ({"binlog_checksum": "NONE", "binlog_format": "MIXED"}, "unfit", 3),
+    ],
+)
+def test_the_worst_finding_is_the_verdict(
+    variables: dict[str, str | None], verdict: str, exit_code: int
+) -> None:
+    found = report("9.7.0", variables)
+    assert (found.verdict, found.exit_code) == (verdict, exit_code)
+    document = json.loads(found.to_json())
+    assert (document["verdict"], document["address"]) == (verdict, "db:3306")
+    assert {finding["verdict"] for finding in document["findings"]} >= {verdict}
+
+
+def test_a_fit_server_has_nothing_to_run() -> None:
+    text = shown(report("9.7.0", {}))
+    assert "MySQL at db:3306, as binlake@%: fit" in text
+    assert "To run" not in text
+
+
+def test_statements_are_shown_to_be_copied() -> None:
+    lines = shown(report("9.7.0", {"binlog_format": "MIXED", "log_bin": "OFF"})).splitlines()
+    assert "  SET PERSIST binlog_format = ROW;" in lines
+    assert "In its option file, under [mysqld], before it is started again:" in lines
+    assert "  log_bin = binlog" in lines
+
+
+def test_old_servers_are_told_their_option_file_too() -> None:
+    lines = shown(report("5.7.44-log", {"binlog_format": "MIXED"})).splitlines()
+    at = lines.index("And in its option file, under [mysqld], so that it stays:")
+    assert lines[at + 1] == "  binlog_format = ROW"
+
+
+def test_a_terminal_gets_some_names_and_the_document_all() -> None:
+    found = report("9.7.0", {}, tables=30)
+    assert "and 20 more" in " ".join(shown(found).replace("│", " ").split())
+    (bags,) = (f for f in json.loads(found.to_json())["findings"] if f["verdict"] == "advice")
+    assert len(bags["tables"]) == 30

@@ -1,0 +1,259 @@
+"""Variables of servers of many versions: what is said of them, and what to run there."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.settings import Settings
+from pipeline.source.check.checks import findings
+from pipeline.source.check.finding import Change, Finding
+from tests.support.source.made_facts import VARIABLES, made_facts
+
+MYSQL = ("5.7.44-log", "8.0.45", "8.4.7", "9.7.0")
+MARIADB = ("10.3.39-MariaDB", "10.11.14-MariaDB", "11.8.3-MariaDB")
+NAMELESS = ("5.6.51-log", "5.7.44-log", "10.3.39-MariaDB")
+"""Versions whose logs never name columns."""
+
+
+def found(
+    version: str, variables: dict[str, str | None], settings: Settings | None = None
+) -> dict[str, Finding]:
+    facts = made_facts(version, variables)
+    return {finding.check: finding for finding in findings(facts, settings or Settings.load())}
+
+
+@pytest.mark.parametrize("version", VARIABLES)
+def test_a_server_that_is_well_set_is_fit(version: str) -> None:
+    definitions = {"definitions": "shop.sql", "default_charset": "latin1"}
+    settings = Settings.load(**(definitions if version in NAMELESS else {}))
+    verdicts = {check: finding.verdict for check, finding in found(version, {}, settings).items()}
+    assert set(verdicts.values()) == {"fit"}
+    assert {"log_bin", "binlog_format", "binlog_row_image", "binlog_checksum"} <= verdicts.keys()
+
+
+@pytest.mark.parametrize(
+    ("version", "absent"),
+    [
+        ("5.7.44-log", {"binlog_row_value_options", "binlog_encryption", "gtid_strict_mode"}),
+        ("8.4.7", {"gtid_strict_mode", "log_bin_compress", "encrypt_binlog", "expire_logs_days"}),
+        ("10.3.39-MariaDB", {"gtid_mode", "binlog_row_value_options", "binlog_encryption"}),
+        ("11.8.3-MariaDB", {"gtid_mode", "binlog_transaction_compression"}),
+    ],
+)
+def test_what_a_version_does_not_have_is_left_out(version: str, absent: set[str]) -> None:
+    assert not absent & found(version, {}).keys()
+
+
+PERSIST = "SET PERSIST {} = {}"
+GLOBAL = "SET GLOBAL {} = {}"
+
+
+WRONG = (
+    ("server_id", "0", "unfit", "1"),
+    ("binlog_format", "STATEMENT", "unfit", "ROW"),
+    ("binlog_format", "MIXED", "unfit", "ROW"),
+    ("binlog_checksum", "NONE", "advice", "CRC32"),
+    ("binlog_row_metadata", "MINIMAL", "advice", "FULL"),
+    ("binlog_row_value_options", "PARTIAL_JSON", "advice", "''"),
+    ("gtid_strict_mode", "OFF", "advice", "ON"),
+    ("max_binlog_total_size", "1073741824", "advice", "0"),
+)
+
+
+@pytest.mark.parametrize(
+    ("version", "variable", "has", "verdict", "value"),
+    [
+        (version, *wrong)
+        for version in VARIABLES
+        for wrong in WRONG
+        if wrong[0] in VARIABLES[version]
+    ],
+)
+def test_a_variable_is_set_as_the_version_keeps_it(
+    version: str, variable: str, has: str, verdict: str, value: str
+) -> None:
+    finding = found(version, {variable: has})[variable]
+    assert (finding.verdict, finding.change.restart) == (verdict, False)
+    is_persistent = version in {"8.0.45", "8.4.7", "9.7.0"}
+    statement = (PERSIST if is_persistent else GLOBAL).format(variable, value)
+    assert finding.change.statements == (statement,)
+    lasting = () if is_persistent else (f"{variable} = {value}",)
+    assert finding.change.option_file == lasting
+
+
+OWN = "no other server has"
+
+
+@pytest.mark.parametrize("version", VARIABLES)
+@pytest.mark.parametrize("server_id", ["0", None, "1", "7"])
+def test_a_log_is_switched_on_by_a_restart(version: str, server_id: str | None) -> None:
+    finding = found(version, {"log_bin": "OFF", "server_id": server_id})["log_bin"]
+    assert finding.verdict == "unfit"
+    # An id that a server has is its own: another's would break replication.
+    lacks = server_id in {"0", None}
+    lines = ("log_bin = binlog", "server_id = 1") if lacks else ("log_bin = binlog",)
+    assert finding.change == Change((), lines, restart=True)
+    assert (OWN in finding.why) is lacks
+
+
+def test_an_id_is_to_be_one_that_no_other_server_has() -> None:
+    assert OWN in found("9.7.0", {"server_id": "0"})["server_id"].why
+
+
+@pytest.mark.parametrize(
+    ("version", "image", "verdict"),
+    [
+        *((version, "MINIMAL", "advice") for version in MYSQL),
+        *((version, "NOBLOB", "advice") for version in MYSQL),
+        *((version, "MINIMAL", "unfit") for version in MARIADB),
+        *((version, "NOBLOB", "unfit") for version in MARIADB),
+        ("11.8.3-MariaDB", "FULL_NODUP", "advice"),
+    ],
+)
+def test_images_in_part_are_what_binlake_copes_with_on_mysql_alone(
+    version: str, image: str, verdict: str
+) -> None:
+    finding = found(version, {"binlog_row_image": image})["binlog_row_image"]
+    assert finding.verdict == verdict
+    assert finding.change.statements[0].endswith("binlog_row_image = FULL")
+
+
+@pytest.mark.parametrize(
+    ("version", "metadata", "conf"),
+    [
+        ("5.7.44-log", None, ("default_charset: latin1",)),
+        ("10.3.39-MariaDB", None, ("default_charset: latin1",)),
+        ("10.11.14-MariaDB", "NO_LOG", ("default_charset: latin1",)),
+        ("8.0.45", "MINIMAL", ()),
+        ("9.7.0", "MINIMAL", ()),
+    ],
+)
+def test_a_log_without_names_is_told_with_what_conf_must_say(
+    version: str, metadata: str | None, conf: tuple[str, ...]
+) -> None:
+    finding = found(version, {"binlog_row_metadata": metadata})["binlog_row_metadata"]
+    assert (finding.verdict, finding.change.conf) == ("advice", conf)
+    assert bool(finding.change.statements) is (metadata is not None)
+
+
+@pytest.mark.parametrize(
+    ("version", "mode", "steps"),
+    [
+        ("9.7.0", "OFF", ["OFF_PERMISSIVE", "ON_PERMISSIVE", "ON"]),
+        ("8.0.45", "OFF_PERMISSIVE", ["ON_PERMISSIVE", "ON"]),
+        ("5.7.44-log", "ON_PERMISSIVE", ["ON"]),
+    ],
+)
+def test_gtids_are_switched_on_step_by_step(version: str, mode: str, steps: list[str]) -> None:
+    finding = found(version, {"gtid_mode": mode})["gtid_mode"]
+    assert finding.verdict == "advice"
+    first, *others = (statement.split(" = ")[1] for statement in finding.change.statements)
+    assert (first, others) == ("ON", steps)
+    is_old = version == "5.7.44-log"
+    lasting = ("enforce_gtid_consistency = ON", "gtid_mode = ON") if is_old else ()
+    assert finding.change.option_file == lasting
+
+
+def test_gtids_that_a_server_cannot_switch_on_while_it_runs_need_a_restart() -> None:
+    change = found("5.6.51-log", {"gtid_mode": "OFF"})["gtid_mode"].change
+    assert (change.statements, change.restart) == ((), True)
+    assert "log_slave_updates = ON" in change.option_file
+
+
+@pytest.mark.parametrize(
+    ("version", "variables", "verdict", "has", "statements"),
+    [
+        (
+            "5.7.44-log",
+            {"expire_logs_days": "1"},
+            "advice",
+            "1 days",
+            ("SET GLOBAL expire_logs_days = 7",),
+        ),
+        ("5.7.44-log", {"expire_logs_days": "3"}, "fit", "3 days", ()),
+        ("5.7.44-log", {"expire_logs_days": "0"}, "fit", "for ever", ()),
+        (
+            "8.0.45",
+            {"binlog_expire_logs_seconds": "0", "expire_logs_days": "1"},
+            "advice",
+            "1 days",
+            (
+                "SET PERSIST expire_logs_days = 0",
+                "SET PERSIST binlog_expire_logs_seconds = 604800",
+            ),
+        ),
+        (
+            "9.7.0",
+            {"binlog_expire_logs_seconds": "43200"},
+            "advice",
+            "0.5 days",
+            ("SET PERSIST binlog_expire_logs_seconds = 604800",),
+        ),
+        (
+            "9.7.0",
+            {"binlog_expire_logs_seconds": "60", "binlog_expire_logs_auto_purge": "OFF"},
+            "fit",
+            "for ever",
+            (),
+        ),
+        (
+            "10.3.39-MariaDB",
+            {"expire_logs_days": "2"},
+            "advice",
+            "2 days",
+            ("SET GLOBAL expire_logs_days = 7",),
+        ),
+        (
+            "10.11.14-MariaDB",
+            {"expire_logs_days": "0.500000", "binlog_expire_logs_seconds": "43200"},
+            "advice",
+            "0.5 days",
+            ("SET GLOBAL binlog_expire_logs_seconds = 604800",),
+        ),
+    ],
+)
+def test_logs_that_go_too_soon_are_kept_longer(
+    version: str,
+    variables: dict[str, str | None],
+    verdict: str,
+    has: str,
+    statements: tuple[str, ...],
+) -> None:
+    every = found(version, variables)
+    finding = every.get("binlog_expire_logs_seconds") or every["expire_logs_days"]
+    assert (finding.verdict, finding.has) == (verdict, has)
+    assert finding.change.statements == statements
+
+
+def test_encrypted_logs_of_mysql_need_a_key_in_conf() -> None:
+    variables: dict[str, str | None] = {"binlog_encryption": "ON"}
+    finding = found("8.4.7", variables)["binlog_encryption"]
+    assert finding.verdict == "advice"
+    assert finding.change.conf[0].startswith("encryption: {keyring: ")
+    for encryption in ({"keyring": "/k"}, {"passwords": {"binlog.000001": "0" * 64}}):
+        settings = Settings.load(encryption=encryption)
+        assert found("8.4.7", variables, settings)["binlog_encryption"].verdict == "fit"
+
+
+def test_encrypted_logs_of_mariadb_are_not_read() -> None:
+    finding = found("10.11.14-MariaDB", {"encrypt_binlog": "ON"})["encrypt_binlog"]
+    assert (finding.verdict, finding.change.restart) == ("unfit", True)
+    assert finding.change.option_file == ("encrypt_binlog = OFF",)
+
+
+@pytest.mark.parametrize(
+    ("version", "variable"),
+    [("9.7.0", "binlog_transaction_compression"), ("11.8.3-MariaDB", "log_bin_compress")],
+)
+def test_compressed_logs_are_fit(version: str, variable: str) -> None:
+    finding = found(version, {variable: "ON"})[variable]
+    assert (finding.verdict, finding.has) == ("fit", "ON")
+
+
+@pytest.mark.parametrize(("has", "verdict"), [("", "fit"), ("InnoDB", "unfit")])
+def test_a_log_in_innodb_is_not_files(has: str, verdict: str) -> None:
+    finding = found("11.8.3-MariaDB", {"binlog_storage_engine": has})["binlog_storage_engine"]
+    assert finding.verdict == verdict
+    unset = Change((), ("binlog_storage_engine =",), restart=True)
+    assert finding.change == (unset if has else Change())
+    assert "binlog_storage_engine" not in found("11.8.3-MariaDB", {})

@@ -1,0 +1,101 @@
+"""Keys from conf, and the encrypted files that they open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from decoder import Keys
+from decoder.encryption.keys import NO_KEYS
+from pipeline.errors import SettingsError
+from pipeline.settings.settings import EncryptionSettings
+from pipeline.source import find_binlogs
+from pipeline.source.logs.encrypted import find_ciphers, read_keys
+from pipeline.source.logs.storage import opened
+from tests.support.decoder.encrypted_log import FOLDER, HEADER, KEYRING, KEYS, LOG, PASSWORD, PLAIN
+
+NAME = "binlog.000001"
+WRONG = Keys(keyring={HEADER.key_id: bytes(32)})
+
+
+def test_keys_are_those_of_the_keyring_and_of_single_files() -> None:
+    settings = EncryptionSettings.model_validate(
+        {"keyring": str(FOLDER / "keyring"), "passwords": {NAME: PASSWORD.hex()}}
+    )
+    assert read_keys(settings) == Keys(KEYS.keyring, {NAME: PASSWORD})
+    assert read_keys(EncryptionSettings()) == NO_KEYS
+
+
+def test_a_keyring_is_read_from_a_store() -> None:
+    fsspec.filesystem("memory").pipe("/secrets/keyring", KEYRING)
+    assert read_keys(EncryptionSettings(keyring="memory://secrets/keyring")) == KEYS
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("none", "No such file or directory"),
+        (NAME, "it is no keyring file of MySQL's"),
+        ("", "Is a directory"),
+    ],
+)
+def test_a_keyring_that_cannot_be_read_is_an_error_of_the_settings(path: str, said: str) -> None:
+    location = str(FOLDER / path)
+    with pytest.raises(SettingsError, match=rf"^encryption.keyring: {location} cannot be .*{said}"):
+        read_keys(EncryptionSettings(keyring=location))
+
+
+def test_a_store_that_is_not_known_is_an_error_of_the_settings() -> None:
+    with pytest.raises(SettingsError, match="Protocol not known: foo"):
+        read_keys(EncryptionSettings(keyring="foo://secrets/keyring"))
+
+
+def test_with_its_key_a_log_is_listed_as_if_it_were_in_the_clear(tmp_path: Path) -> None:
+    for folder, content in (("encrypted", LOG), ("plain", PLAIN)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / NAME).write_bytes(content)
+    (found,) = find_binlogs(str(tmp_path / "encrypted"), KEYS).binlogs
+    (plain,) = find_binlogs(str(tmp_path / "plain"), KEYS).binlogs
+    assert (found.stored.size, found.head) == (len(PLAIN), plain.head)
+    assert plain.cipher is None
+    with opened(found.stored.path, found.cipher) as stream:
+        assert stream.read() == PLAIN
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (NO_KEYS, f"it is encrypted with the key {HEADER.key_id}, which was not given."),
+        (WRONG, f"what was given as its key {HEADER.key_id} does not decrypt it."),
+    ],
+)
+def test_without_it_one_line_names_the_file_the_key_and_what_to_do(
+    tmp_path: Path, keys: Keys, said: str
+) -> None:
+    (tmp_path / NAME).write_bytes(LOG)
+    (tmp_path / "binlog.000002").write_bytes(PLAIN)
+    found = find_binlogs(str(tmp_path), keys)
+    assert [binlog.stored.name for binlog in found.binlogs] == ["binlog.000002"]
+    (fault,) = found.faults
+    assert fault.startswith(f"{NAME}, position 0: it is encrypted")
+    assert said in fault
+    assert "as encryption.keyring in conf" in fault
+    assert "Copy the file" not in fault
+
+
+@pytest.mark.parametrize("size", [4, 300, 512, 515])
+def test_a_file_that_ends_in_its_header_is_a_fault(tmp_path: Path, size: int) -> None:
+    (tmp_path / NAME).write_bytes(LOG[:size])
+    (fault,) = find_binlogs(str(tmp_path), KEYS).faults
+    assert "its encryption header" in fault
+
+
+def test_ciphers_are_found_for_what_is_encrypted_and_can_be_opened(tmp_path: Path) -> None:
+    other = LOG.replace(HEADER.key_id.encode(), HEADER.key_id[:-1].encode() + b"9")
+    for name, content in (("a", LOG), ("b", PLAIN), ("c", other), ("d", b"")):
+        (tmp_path / name).write_bytes(content)
+    paths = [str(tmp_path / name) for name in "abcde"]
+    assert list(find_ciphers([(path, None) for path in paths], KEYS)) == [paths[0]]
+    assert find_ciphers([(path, None) for path in paths], NO_KEYS) == {}

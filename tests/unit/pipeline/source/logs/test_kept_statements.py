@@ -1,0 +1,122 @@
+"""What captures and seeds keep of tables' definitions, and what of it the lake takes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.lake import Lake
+from pipeline.source.logs.kept_statements import BESIDE_LOGS, keep, kept, take_from_captures
+from pipeline.source.server.create_statements import CreateStatements, ServerTable
+from pipeline.source.server.log_place import LogPlace
+from tests.support.observe.said_lines import listening
+
+
+def reading(
+    at: int, *tables: tuple[str, str], last: int | None = None, server: int = 1
+) -> CreateStatements:
+    first, last_place = (LogPlace("binlog.000001", place) for place in (at, last or at))
+    told = tuple(ServerTable("shop", name, query) for name, query in tables)
+    return CreateStatements("9.7.0", server, at, first, last_place, told)
+
+
+def put(folder: Path, *readings: CreateStatements) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / BESIDE_LOGS).write_text(json.dumps([one.to_dict() for one in readings]))
+
+
+@pytest.mark.parametrize(
+    "binlogs",
+    [
+        "{0}/logs",
+        "{0}/logs/",
+        "{0}/logs/binlog.*",
+        "{0}/l*s/binlog.*",
+        "{0}/logs/binlog.000001",
+        "{0}/logs/turn-0002",
+        ("{0}/other", "{0}/logs"),
+    ],
+)
+def test_the_lake_takes_what_a_capture_has_kept_beside_its_logs(
+    tmp_path: Path, binlogs: str | tuple[str, ...]
+) -> None:
+    put(tmp_path / "logs", reading(100, ("item", "CREATE 1")))
+    (tmp_path / "logs" / "binlog.000001").write_bytes(b"log")
+    if binlogs == "{0}/l*s/binlog.*":
+        put(tmp_path, reading(100, ("item", "CREATE 1")))
+    lake = Lake(str(tmp_path / "lake"))
+    given: Any = (
+        binlogs.format(tmp_path)
+        if isinstance(binlogs, str)
+        else [one.format(tmp_path) for one in binlogs]
+    )
+    for _ in range(2):
+        assert take_from_captures(lake, "shop", given, 0) == []
+        assert kept(lake, "shop") == [reading(100, ("item", "CREATE 1"))]
+
+
+def test_folders_without_a_captures_file_are_nothing(tmp_path: Path) -> None:
+    lake = Lake(str(tmp_path / "lake"))
+    assert take_from_captures(lake, "shop", str(tmp_path / "logs"), 0) == []
+    assert kept(lake, "shop") == []
+
+
+def test_only_what_is_new_is_kept_unless_the_lakes_log_begins_later(tmp_path: Path) -> None:
+    lake = Lake(str(tmp_path))
+    keep(lake, "shop", [reading(100, ("item", "CREATE 1"), ("visit", "CREATE 2"))], 0)
+    keep(lake, "shop", [reading(200, ("item", "CREATE 1"), ("visit", "CREATE 3"))], 0)
+    keep(lake, "shop", [reading(300, ("item", "CREATE 1"))], 0)
+    assert kept(lake, "shop") == [
+        reading(100, ("item", "CREATE 1"), ("visit", "CREATE 2")),
+        reading(200, ("visit", "CREATE 3")),
+    ]
+    keep(lake, "shop", [reading(300, ("item", "CREATE 1"), ("visit", "CREATE 3"))], 150)
+    assert kept(lake, "shop")[2:] == [reading(300, ("item", "CREATE 1"))]
+    assert kept(lake, "other") == []
+
+
+def test_a_reading_during_which_a_table_may_be_altered_makes_one_later_reading_needed(
+    tmp_path: Path,
+) -> None:
+    lake, item = Lake(str(tmp_path)), ("item", "CREATE 1")
+    for one in (reading(100, item, last=150), reading(200, item, last=250), reading(300, item)):
+        keep(lake, "shop", [one], 0)
+    assert [one.at for one in kept(lake, "shop")] == [100, 200]
+
+
+def test_a_reading_of_another_server_makes_none_needless(tmp_path: Path) -> None:
+    lake, item = Lake(str(tmp_path)), ("item", "CREATE 1")
+    for one in (reading(100, item, server=2), reading(200, item), reading(300, item)):
+        keep(lake, "shop", [one], 0)
+    assert [one.at for one in kept(lake, "shop")] == [100, 200]
+
+
+def test_an_earlier_reading_that_comes_later_is_kept(tmp_path: Path) -> None:
+    lake = Lake(str(tmp_path))
+    keep(lake, "shop", [reading(200, ("item", "CREATE 1"))], 0)
+    # as of a capture, where a seed was read before the first run
+    keep(lake, "shop", [reading(300, ("item", "CREATE 1")), reading(100, ("item", "CREATE 1"))], 0)
+    assert [one.at for one in kept(lake, "shop")] == [100, 200]
+
+
+@pytest.mark.parametrize("content", ["", "{}", '[{"format": 1}]', '[{"format": 2}]', "nonsense"])
+def test_a_captures_file_that_is_damaged_is_a_note(tmp_path: Path, content: str) -> None:
+    (tmp_path / BESIDE_LOGS).write_text(content)
+    lake = Lake(str(tmp_path / "lake"))
+    problems = take_from_captures(lake, "shop", str(tmp_path), 0)
+    assert [BESIDE_LOGS in problem for problem in problems] == [True] * (content != "{}")
+    assert kept(lake, "shop") == []
+
+
+def test_a_damaged_file_of_the_lake_is_reported_and_left_out(tmp_path: Path) -> None:
+    lake = Lake(str(tmp_path))
+    keep(lake, "shop", [reading(100, ("item", "CREATE 1"))], 0)
+    (file,) = Path(lake.create_statements("shop")).iterdir()
+    file.write_text("{}")
+    with listening() as said:
+        keep(lake, "shop", [reading(200, ("item", "CREATE 1"))], 0)
+        assert [one.at for one in kept(lake, "shop")] == [200]
+    assert file.name in said.of("statements_unreadable")[0]["message"]

@@ -1,0 +1,63 @@
+"""Which of several copies of a log is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.source import find_binlogs
+from pipeline.source.logs.copy_ends import is_closed
+from pipeline.source.logs.server_logs import split_logs
+from tests.support.bronze.bronze_input import FILES, IN_USE
+from tests.support.decoder.archives import pack
+
+LOG = FILES[0].read_bytes()
+GROWING = LOG[:IN_USE] + bytes([LOG[IN_USE] | 1]) + LOG[IN_USE + 1 : 150_000]
+
+
+@pytest.mark.parametrize(
+    ("copies", "taken"),
+    [
+        ({"a": GROWING[:90_000], "b": GROWING}, "b"),
+        ({"a": pack("gzip", LOG), "b": LOG}, "b"),
+        ({"a": pack("gzip", GROWING), "b": pack("zstd", LOG)}, "b"),
+        ({"a": GROWING, "b": pack("gzip", LOG)}, "b"),
+        # the archive was made of an earlier copy of what the server still writes
+        ({"a": pack("gzip", GROWING[:90_000]), "b": GROWING}, "b"),
+        ({"a": LOG[:90_000], "b": LOG, "c": pack("lz4", LOG)}, "b"),
+        # mysqlbinlog --raw was stopped, or goes on
+        ({"a": LOG[:90_000], "b": pack("gzip", LOG)}, "b"),
+        ({"a": pack("zstd", LOG[:80_000]), "b": LOG[:90_000]}, "b"),
+        ({"a": pack("zstd", LOG[:90_000]), "b": LOG[:90_000]}, "b"),
+        # damaged where the plain one ends, or before
+        ({"a": pack("gzip", LOG)[:9_000], "b": LOG[:90_000]}, "b"),
+    ],
+    ids=[
+        *("longest", "plain", "closed", "closed since", "still growing", "of three"),
+        *("goes on", "shorter", "as long", "damaged"),
+    ],
+)
+def test_of_copies_one_is_taken_and_the_others_are_noted(
+    tmp_path: Path, copies: dict[str, bytes], taken: str
+) -> None:
+    for folder, content in copies.items():
+        (tmp_path / folder).mkdir()
+        suffix = "" if content.startswith(LOG[:4]) else ".gz"
+        (tmp_path / folder / f"binlog.000001{suffix}").write_bytes(content)
+    (log,), notes = split_logs(find_binlogs(str(tmp_path)).binlogs)
+    (binlog,) = log.files
+    assert Path(binlog.stored.path).parent.name == taken
+    assert len(notes) == len(copies) - 1
+    assert all(f"{binlog.stored.path} is the same" in note for note in notes)
+
+
+def test_the_end_of_a_log_is_its_servers_event(tmp_path: Path) -> None:
+    for number, (content, closed) in enumerate(
+        [(LOG, True), (LOG[:-1], False), (LOG[:90_000], False), (LOG + LOG[-60:], False)]
+    ):
+        file = tmp_path / str(number) / "binlog.000001"
+        file.parent.mkdir()
+        file.write_bytes(content)
+        (binlog,) = find_binlogs(str(file)).binlogs
+        assert is_closed(binlog) == closed

@@ -1,0 +1,143 @@
+"""Which files a folder or a glob means: links, hidden files, folders that cannot be listed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fsspec.implementations.local import LocalFileSystem
+from fsspec.implementations.memory import MemoryFileSystem
+
+from pipeline.errors import UnreachableError
+from pipeline.source.logs.storage import list_files, read_anew, url_of
+
+
+def put(*files: Path) -> None:
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(b"log")
+
+
+def listed(location: Path) -> list[str]:
+    return [file.path for file in list_files(str(location))]
+
+
+def test_links_to_folders_are_followed_and_never_for_ever(tmp_path: Path) -> None:
+    logs, elsewhere = tmp_path / "logs", tmp_path / "elsewhere"
+    put(logs / "binlog.000001", elsewhere / "deep" / "binlog.000002")
+    (logs / "day").symlink_to(elsewhere)
+    (elsewhere / "deep" / "back").symlink_to(logs)
+    (elsewhere / "deep" / "self").symlink_to(elsewhere / "deep")
+    (logs / "nowhere").symlink_to(tmp_path / "gone")
+    (logs / "binlog.000003").symlink_to(logs / "binlog.000001")
+    found = [
+        str(logs / name) for name in ("binlog.000001", "binlog.000003", "day/deep/binlog.000002")
+    ]
+    assert listed(logs) == found
+    assert set(found) <= set(listed(logs / "*"))  # and what a link back leads to, once
+    assert listed(logs / "*" / "deep" / "binlog.*") == found[2:]
+    (tmp_path / "all").symlink_to(logs)
+    assert len(listed(tmp_path / "all")) == 3
+
+
+def test_hidden_files_are_under_way_and_left_out(tmp_path: Path) -> None:
+    """rsync writes `.NAME.Ab3dEf` and renames it then."""
+    hidden = tmp_path / ".binlog.000002.gz.Ab3dEf"
+    put(tmp_path / "binlog.000001", hidden)
+    put(tmp_path / ".snapshot" / "binlog.000001", tmp_path / "_tmp" / "binlog.000001")
+    assert listed(tmp_path) == listed(tmp_path / "*") == [str(tmp_path / "binlog.000001")]
+    assert listed(hidden) == [str(hidden)]
+    assert listed(tmp_path / ".binlog*") == [str(hidden)]
+    assert listed(tmp_path / "_t*") == [str(tmp_path / "_tmp" / "binlog.000001")]
+
+
+def test_a_folder_that_cannot_be_listed_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path / "binlog.000001", tmp_path / "closed" / "binlog.000002")
+    real = LocalFileSystem.ls
+    refusal: OSError = PermissionError(13, "Permission denied")
+
+    def ls(files: Any, path: str, detail: bool = False, **more: Any) -> Any:
+        if path.endswith("closed"):
+            raise refusal
+        return real(files, path, detail, **more)
+
+    monkeypatch.setattr(LocalFileSystem, "ls", ls)
+    for location in (tmp_path, tmp_path / "*"):
+        with pytest.raises(UnreachableError) as error:
+            listed(location)
+        assert f"the folder {tmp_path}/closed cannot be listed: Permission denied" in str(
+            error.value
+        )
+    refusal = FileNotFoundError("purged since")
+    assert listed(tmp_path) == [str(tmp_path / "binlog.000001")]
+
+
+class Store:
+    """URLs as a store's client makes them: adlfs, pyarrow's HDFS, fsspec's SFTP, s3fs."""
+
+    def __init__(self, scheme: str, place: str) -> None:
+        self.scheme, self.place = scheme, place
+
+    def unstrip_protocol(self, path: str) -> str:
+        return f"{self.scheme}://{path}"
+
+    def _strip_protocol(self, _location: str) -> str:
+        return self.place
+
+
+AZURE = "abfss://logs@account.dfs.core.windows.net"
+
+
+@pytest.mark.parametrize(
+    ("location", "store", "path", "expected"),
+    [
+        (f"{AZURE}/shop", Store("abfs", "logs/shop"), "logs/shop/b.1", f"{AZURE}/shop/b.1"),
+        (f"{AZURE}/s*/b.*", Store("abfs", "logs/s*/b.*"), "logs/shop/b.1", f"{AZURE}/shop/b.1"),
+        ("hdfs://nn2:8020/l", Store("hdfs", "/l"), "/l/b.1", "hdfs://nn2:8020/l/b.1"),
+        ("hdfs://nn2:8020/l/", Store("hdfs", "/l"), "/l/b.1", "hdfs://nn2:8020/l/b.1"),
+        ("hdfs:///l", Store("hdfs", "/l"), "/l/b.1", "hdfs:///l/b.1"),
+        ("sftp://me@host/l", Store("sftp", "/l"), "/l/b.1", "sftp://me@host/l/b.1"),
+        ("sftp://me:secret@host/l", Store("sftp", "/l"), "/l/b.1", "sftp:///l/b.1"),
+        ("s3a://logs/shop", Store("s3", "logs/shop"), "logs/shop/b.1", "s3://logs/shop/b.1"),
+        ("memory://shop", MemoryFileSystem(), "/shop/b.1", "memory:///shop/b.1"),
+        ("/logs", LocalFileSystem(), "/logs/b.1", "/logs/b.1"),
+    ],
+)
+def test_a_file_is_where_its_location_says_with_its_host_and_without_a_password(
+    location: str, store: Any, path: str, expected: str
+) -> None:
+    assert url_of(store, path, location) == expected
+
+
+@pytest.mark.parametrize(
+    ("errors", "tries", "raised"),
+    [
+        ([], 1, None),
+        ([OSError("it was put anew")], 2, None),
+        ([OSError("it was put anew")] * 2, 3, None),
+        ([OSError("it was put anew")] * 3, 3, OSError),
+        ([FileNotFoundError("gone")], 1, FileNotFoundError),
+        ([PermissionError("denied")], 1, PermissionError),
+        ([ImportError("no s3fs")], 1, ImportError),
+    ],
+)
+def test_what_a_store_breaks_off_is_read_anew(
+    errors: list[Exception], tries: int, raised: type[Exception] | None
+) -> None:
+    left, tried = list(errors), []
+
+    def read() -> str:
+        tried.append(len(left))
+        if left:
+            raise left.pop()
+        return "log"
+
+    if raised is None:
+        assert read_anew(read) == "log"
+    else:
+        with pytest.raises(raised):
+            read_anew(read)
+    assert len(tried) == tries

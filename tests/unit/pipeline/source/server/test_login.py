@@ -1,0 +1,250 @@
+"""Who logs in where: what wins over what, what is refused, and that no password shows."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given, strategies as st
+
+from pipeline.errors import SettingsError
+from pipeline.observe import redact
+from pipeline.settings import Settings
+from pipeline.settings.server import ServerUrl
+from pipeline.source.server.login import Login, login
+
+PASSWORD = "Xq7 @/#?Zk9"
+ENCODED = "Xq7%20%40%2F%23%3FZk9"
+CONF = {"host": "conf", "port": 3307, "user": "conf_user"}
+
+
+def logged_in(
+    server: dict[str, Any] | str | None = None,
+    conf: Path | None = None,
+    **environment: str,
+) -> Login:
+    return login(Settings.load(conf, server=server), environment)
+
+
+@pytest.mark.parametrize(
+    ("server", "environment", "address", "user"),
+    [
+        (CONF, {}, "conf:3307", "conf_user"),
+        ({"host": "conf", "user": "u"}, {}, "conf:3306", "u"),
+        ({"host": "::1", "user": "u"}, {}, "[::1]:3306", "u"),
+        ({"socket": "/run/mysqld.sock", "user": "u"}, {}, "/run/mysqld.sock", "u"),
+        ({**CONF, "socket": "/run/mysqld.sock"}, {}, "/run/mysqld.sock", "conf_user"),
+        (CONF, {"BINLAKE_SERVER": "mysql://env_user@env:3308"}, "env:3308", "env_user"),
+        (CONF, {"BINLAKE_SERVER": "mariadb://env"}, "env:3306", "conf_user"),
+        (CONF, {"BINLAKE_SERVER": "mysql://a%40b@env/shop"}, "env:3306", "a@b"),
+        (CONF, {"BINLAKE_SERVER": ""}, "conf:3307", "conf_user"),
+        (
+            {**CONF, "socket": "/run/mysqld.sock"},
+            {"BINLAKE_SERVER": "mysql://env"},
+            "env:3306",
+            "conf_user",
+        ),
+        (
+            {**CONF, "url": "mysql://option_user@option:3309"},
+            {"BINLAKE_SERVER": "mysql://env_user@env"},
+            "option:3309",
+            "option_user",
+        ),
+        (
+            {**CONF, "url": "mysql://[2001:db8::1]:3309"},
+            {"BINLAKE_SERVER": "mysql://env_user@env"},
+            "[2001:db8::1]:3309",
+            "env_user",
+        ),
+    ],
+)
+def test_the_command_line_wins_over_the_environment_and_that_over_conf(
+    server: dict[str, Any], environment: Mapping[str, str], address: str, user: str
+) -> None:
+    found = logged_in(server, **environment)
+    assert (found.address, found.user) == (address, user)
+
+
+def test_the_option_goes_into_the_section_of_the_file(tmp_path: Path) -> None:
+    conf = tmp_path / "conf.yml"
+    conf.write_text("server: {host: conf, user: u, tls: {mode: required}}\n")
+    found = logged_in("mysql://option", conf)
+    assert (found.address, found.user, found.tls.mode) == ("option:3306", "u", "required")
+    conf.write_text("lake: /lake\nserver:\n")
+    assert logged_in("mysql://u@option", conf).address == "option:3306"
+
+
+FILE = "from the file"
+
+
+@pytest.mark.parametrize(
+    ("server", "environment", "password"),
+    [
+        ({}, {}, ""),
+        ({"password_file": FILE}, {}, FILE),
+        ({"password_file": FILE}, {"BINLAKE_SERVER_PASSWORD": PASSWORD}, PASSWORD),
+        ({}, {"BINLAKE_SERVER": f"mysql://u:{ENCODED}@env"}, PASSWORD),
+        ({"password_file": FILE}, {"BINLAKE_SERVER": f"mysql://u:{ENCODED}@env"}, PASSWORD),
+        (
+            {},
+            {"BINLAKE_SERVER": "mysql://u:other@env", "BINLAKE_SERVER_PASSWORD": PASSWORD},
+            PASSWORD,
+        ),
+        # The option names the same server and user: the password is theirs.
+        ({"url": "mysql://u@env"}, {"BINLAKE_SERVER": f"mysql://u:{ENCODED}@env"}, PASSWORD),
+        # It names others, which must not get it.
+        ({"url": "mysql://u@elsewhere"}, {"BINLAKE_SERVER": f"mysql://u:{ENCODED}@env"}, ""),
+        ({"url": "mysql://u@env:3307"}, {"BINLAKE_SERVER": f"mysql://u:{ENCODED}@env"}, ""),
+        ({"url": "mysql://other@env"}, {"BINLAKE_SERVER": f"mysql://u:{ENCODED}@env"}, ""),
+    ],
+)
+def test_a_password_comes_from_the_environment_or_a_file(
+    tmp_path: Path, server: dict[str, str], environment: Mapping[str, str], password: str
+) -> None:
+    server = {**CONF, **server}
+    if "password_file" in server:
+        server["password_file"] = str(tmp_path / "password")
+        (tmp_path / "password").write_text(f"{FILE}\r\nnot this line\n")
+    found = logged_in(server, **environment)
+    assert found.password.get_secret_value() == password
+
+
+@pytest.mark.parametrize(
+    ("server", "environment", "said"),
+    [
+        ({}, {}, "server.host: is not set. Give --server mysql://user@host:port, BINLAKE_SERVER"),
+        ({"host": "h"}, {}, "server.user: is not set. Give it in --server"),
+        (CONF, {"BINLAKE_SERVER": f"http://u:{ENCODED}@h"}, "BINLAKE_SERVER: is no URL such as"),
+        (CONF, {"BINLAKE_SERVER": f"mysql://u:{PASSWORD}@h"}, "BINLAKE_SERVER: is no URL"),
+        (CONF, {"BINLAKE_SERVER": "mysql://u:Xq7#Zk9@h"}, "BINLAKE_SERVER: is no URL"),
+        (CONF, {"BINLAKE_SERVER": "mysql://u:47/Xq7Zk9@h"}, "BINLAKE_SERVER: is no URL"),
+        (CONF, {"BINLAKE_SERVER": "mysql://u:47?Xq7Zk9@h"}, "BINLAKE_SERVER: is no URL"),
+        (CONF, {"BINLAKE_SERVER": "mysql://u:47#Xq7Zk9@h"}, "BINLAKE_SERVER: is no URL"),
+        (CONF, {"BINLAKE_SERVER": "mysql://u@h/Xq7/Zk9"}, "BINLAKE_SERVER: is no URL"),
+        (CONF, {"BINLAKE_SERVER": f"mysql://u:{ENCODED}@"}, "BINLAKE_SERVER: is no URL such as"),
+        (CONF, {"BINLAKE_SERVER": f"mysql://u:{ENCODED}@h:x"}, "BINLAKE_SERVER: is no URL such as"),
+        (
+            CONF,
+            {"BINLAKE_SERVER": f"mysql://u:{ENCODED}@h?ssl-ca=x"},
+            "BINLAKE_SERVER: has more behind the port",
+        ),
+        (
+            {**CONF, "password_file": "/nowhere"},
+            {},
+            "server.password_file: /nowhere cannot be read",
+        ),
+    ],
+)
+def test_what_cannot_be_used_is_said_without_the_password(
+    server: dict[str, Any], environment: Mapping[str, str], said: str
+) -> None:
+    with pytest.raises(SettingsError) as error:
+        logged_in(server, **environment)
+    shown = "".join(traceback.format_exception(error.value))
+    assert str(error.value).startswith(said)
+    assert "Xq7" not in shown
+    assert "Zk9" not in shown
+
+
+@given(st.text(min_size=1), st.text())
+def test_any_user_and_password_come_through_a_url(user: str, password: str) -> None:
+    read = ServerUrl.read(f"mysql://{quote(user, safe='')}:{quote(password, safe='')}@db:3307")
+    assert read.password is not None
+    assert (read.user, read.password.get_secret_value()) == (user, password)
+
+
+@given(st.text())
+def test_any_text_is_a_url_or_is_refused_without_it(text: str) -> None:
+    assert "Xq7" not in said_of(f"mysql://user:Xq7{text}Zk9@db")
+
+
+@given(st.text(alphabet="/?#@:;%a1\\", max_size=6))
+def test_what_is_before_the_last_at_is_never_a_host_or_a_port(text: str) -> None:
+    url = f"mysql://user:4711{text}geheim@db:3307"
+    try:
+        read = ServerUrl.read(url)
+    except ValueError:
+        return
+    assert (read.host, read.port) == ("db", 3307)
+    assert read.password is not None
+
+
+@pytest.mark.parametrize("behind", ["", "/", "/shop"])
+def test_a_schema_in_a_url_is_passed_over(behind: str) -> None:
+    read = ServerUrl.read(f"mysql://user@db:3307{behind}")
+    assert (read.host, read.port, read.user, read.password) == ("db", 3307, "user", None)
+
+
+def said_of(url: str) -> str:
+    """What is shown of a URL that is read, or of why it is not."""
+    try:
+        return repr(ServerUrl.read(url))
+    except ValueError as error:
+        return "".join(traceback.format_exception(error))
+
+
+def test_a_section_that_is_none_is_refused_with_the_option_too(tmp_path: Path) -> None:
+    conf = tmp_path / "conf.yml"
+    conf.write_text("server: 5\n")
+    with pytest.raises(SettingsError, match="server: "):
+        logged_in("mysql://u@h", conf)
+
+
+@pytest.mark.parametrize("text", ["", "\n", "\r\nsecond line"])
+def test_a_password_file_without_a_password_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "password").write_text(text)
+    with pytest.raises(SettingsError, match="has nothing on its first line"):
+        logged_in({**CONF, "password_file": str(tmp_path / "password")})
+
+
+def test_a_password_file_that_is_no_text_is_refused_without_its_bytes(tmp_path: Path) -> None:
+    (tmp_path / "password").write_bytes(b"\xff\xfeabc")
+    with pytest.raises(SettingsError, match="is not text in UTF-8") as error:
+        logged_in({**CONF, "password_file": str(tmp_path / "password")})
+    assert "xff" not in "".join(traceback.format_exception(error.value))
+
+
+@pytest.mark.parametrize(
+    ("server", "said"),
+    [
+        (f"mysql://u:{ENCODED}@h", "server.url: holds a password, which the process list"),
+        ("mysql://u:@h", "server.url: holds a password"),
+        ("h:3306", "server.url: is no URL such as mysql://user@host:3306"),
+        (f"mysql://u:4711/{ENCODED}@h:3306", "server.url: is no URL such as mysql://user@host"),
+        ({"host": "h", "port": 0}, "server.port: "),
+        ({"password": ENCODED}, "server.password: is not a setting. No settings file holds a pass"),
+        (
+            {"tls": {"mode": "on"}},
+            "server.tls.mode: expects disabled, preferred, required, verify_",
+        ),
+        ({"tls": {"ca": "ca.pem"}}, "server.tls: ca counts with mode verify_ca or verify_identity"),
+        ({"tls": {"mode": "required", "ca": "x"}}, "server.tls: ca counts with mode verify_ca"),
+        ({"tls": {"cert": "cert.pem"}}, "server.tls: cert needs mode required"),
+        ({"tls": {"mode": "required", "key": "x"}}, "server.tls: key is that of cert"),
+    ],
+)
+def test_settings_that_are_wrong_are_refused_without_what_they_hold(
+    server: dict[str, Any] | str, said: str
+) -> None:
+    with pytest.raises(SettingsError) as error:
+        Settings.load(server=server)
+    assert str(error.value).startswith(said)
+    assert ENCODED not in "".join(traceback.format_exception(error.value))
+
+
+def test_a_password_is_in_no_repr_and_is_redacted_from_then_on() -> None:
+    secret = "unheard-of-password"
+    found = logged_in(CONF, BINLAKE_SERVER_PASSWORD=secret)
+    assert secret not in repr(found)
+    assert secret not in repr(ServerUrl.read(f"mysql://u:{secret}@h"))
+    assert redact(f"it is {secret}.") == "it is ***."
+
+
+def test_a_password_that_is_not_used_is_redacted_too() -> None:
+    secret = "of-another-server"
+    logged_in({**CONF, "url": "mysql://u@h"}, BINLAKE_SERVER=f"mysql://u:{secret}@env")
+    assert redact(f"it is {secret}.") == "it is ***."

@@ -1,0 +1,46 @@
+"""What workers get is all of Binlake, as it runs here, and which masters have workers elsewhere."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline.spark.ship_code import on_this_machine, write_archive
+
+ROOT = Path(__file__).parents[4]
+USE = """
+import pipeline.silver.decode.decode, decoder.stream.precompile
+from importlib.resources import files
+recorded = files("decoder.stream").joinpath("warm.binlog.zst").read_bytes()
+print(pipeline.silver.decode.decode.__file__, len(recorded))
+"""
+
+
+def test_an_archive_has_every_module_and_file_and_can_be_imported(tmp_path: Path) -> None:
+    file = tmp_path / "code.zip"
+    write_archive(file)
+    code = f"import sys; sys.path.insert(0, {str(file)!r})\n{USE}"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd="/", capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    size = (ROOT / "decoder" / "stream" / "warm.binlog.zst").stat().st_size
+    assert done.stdout.split() == [f"{file}/pipeline/silver/decode/decode.py", str(size)]
+
+
+@pytest.mark.parametrize(
+    ("master", "here"),
+    [
+        ("local", True),
+        ("local[2]", True),
+        ("local-cluster[2,1,1024]", False),
+        ("spark://master:7077", False),
+        ("yarn", False),
+        ("k8s://https://server:6443", False),
+    ],
+)
+def test_local_masters_are_told_from_clusters(master: str, here: bool) -> None:
+    assert on_this_machine(master) is here

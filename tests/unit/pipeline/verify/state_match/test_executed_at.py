@@ -1,0 +1,79 @@
+"""What a server has that is where gold is, as the log's files tell it."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline.bronze.files import FileRow
+from pipeline.lake import Lake
+from pipeline.silver.decode.decode import OFFSET_BITS
+from pipeline.source import GtidSet
+from pipeline.verify.state_match import executed_at
+from pipeline.verify.state_match.executed_at import GoldGtids, known_in
+from tests.support.bronze.bronze_rows import file_row
+
+NO_SPARK = cast(SparkSession, None)
+A = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
+PURGED = [
+    file_row("log.000003", 3, previous_gtids=f"{A}:1-10", gtids=f"{A}:11-20"),
+    # Of number 4 to 6 the transactions 21 to 50 were purged, and the gap was accepted.
+    file_row("log.000007", 7, previous_gtids=f"{A}:1-50", gtids=f"{A}:51-60"),
+    file_row("log.000008", 8, previous_gtids=f"{A}:1-60", gtids=f"{A}:61-70"),
+]
+MARIADB = [
+    file_row("log.000001", 1, previous_gtids="0-1-10", gtids="0-1-20"),
+    file_row("log.000005", 5, previous_gtids="0-1-50,2-1-7", gtids="0-1-60"),
+]
+
+
+def gold_at(
+    monkeypatch: pytest.MonkeyPatch, files: list[FileRow], ordinal: int, recorded: str | None
+) -> GoldGtids:
+    monkeypatch.setattr(executed_at, "read_files", lambda *_: files)
+    lsn = ordinal << OFFSET_BITS | 99 if ordinal else 0
+    return executed_at.executed_at(NO_SPARK, Lake("lake"), "shop", lsn, recorded)
+
+
+@pytest.mark.parametrize(
+    ("files", "ordinal", "recorded", "before", "everything"),
+    [
+        (PURGED, 3, f"{A}:11-15", f"{A}:1-10", f"{A}:1-15"),
+        (PURGED, 7, f"{A}:11-20:51-55", f"{A}:1-50", f"{A}:1-55"),
+        (PURGED, 8, f"{A}:11-20:51-65", f"{A}:1-60", f"{A}:1-65"),
+        (MARIADB, 1, "0-1-15", "0-1-10", "0-1-15"),
+        (MARIADB, 5, "0-1-55", "0-1-50,2-1-7", "0-1-55,2-1-7"),
+        # Gold has nothing of the log yet.
+        (PURGED, 0, f"{A}:11", f"{A}:1-10", f"{A}:1-11"),
+        ([], 3, f"{A}:1-5", "", f"{A}:1-5"),
+        # A cut without a transaction: seeded from a server at rest.
+        (PURGED[:1], 0, None, f"{A}:1-10", f"{A}:1-10"),
+        (PURGED, 8, None, f"{A}:1-60", f"{A}:1-60"),
+        ([], 0, None, "", ""),
+    ],
+)
+def test_what_the_log_tells_to_be_before_the_cut_is_there_too(
+    monkeypatch: pytest.MonkeyPatch,
+    files: list[FileRow],
+    ordinal: int,
+    recorded: str | None,
+    before: str,
+    everything: str,
+) -> None:
+    found = gold_at(monkeypatch, files, ordinal, recorded)
+    assert (str(found.own), str(found.before)) == (str(GtidSet.of(recorded)), before)
+    assert str(found.all) == everything
+
+
+def test_all_that_the_files_tell_is_known() -> None:
+    for files, told in ((PURGED, f"{A}:1-70"), (MARIADB, "0-1-60,2-1-7"), ([], "")):
+        assert str(known_in(files)) == told
+
+
+def test_a_server_must_have_golds_own_and_where_there_are_none_those_before() -> None:
+    own, before = GtidSet.of(f"{A}:11-20"), GtidSet.of(f"{A}:1-10")
+    assert GoldGtids(own, before).needed == own
+    assert GoldGtids(before=before).needed == before
+    assert not GoldGtids().needed
