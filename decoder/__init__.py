@@ -1,11 +1,11 @@
-"""MySQL and MariaDB binary logs: bytes in, Arrow out. No Spark, no files, no clock, no logging.
+"""Decode MySQL and MariaDB binary logs into Arrow: no Spark, file access, clock or logging.
 
-    for changes in decoder.read(data):      # row changes, as Arrow record batches per table
+    for changes in decoder.read(data):      # row changes, as one table's Arrow record batches
     for event in decoder.events(data):      # every event, as an object
-    keys = decoder.Keys.of_keyring(bytes)   # for either, of encrypted logs: (data, keys=keys)
-    except decoder.BinlogError:             # whatever is wrong with the bytes
+    keys = decoder.Keys.of_keyring(bytes)   # encrypted logs: pass keys=keys to either function
+    except decoder.BinlogError:             # raised for any malformed byte
 
-They are loaded when first used, so that `import decoder` costs nothing.
+Names are imported on first use, so `import decoder` is cheap.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
     "read",
 ]
 
-_HOMES = {
+_MODULES = {
     "BinlogError": "decoder.errors",
     "Framer": "decoder.segments.framer",
     "Keys": "decoder.encryption.keys",
@@ -54,6 +54,6 @@ _HOMES = {
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        if name not in _HOMES:
+        if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_HOMES[name]), name)
+        return getattr(import_module(_MODULES[name]), name)

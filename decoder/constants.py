@@ -1,4 +1,4 @@
-"""Numbers of the binary log format, under MySQL's own names.
+"""Constants of the binary log format, under MySQL's own names.
 
 Sources: MySQL `libs/mysql/binlog/event/binlog_event.h` (event types, flags),
 `include/field_types.h` (column types), `libs/mysql/binlog/event/rows_event.h` (optional metadata).
@@ -141,13 +141,13 @@ INTEGER_BITS = {
 INSTANT_TYPES = (ColumnType.TIMESTAMP, ColumnType.TIMESTAMP2)
 DATE_TYPES = (ColumnType.DATE, ColumnType.NEWDATE, ColumnType.DATETIME, ColumnType.DATETIME2)
 ZERO_DATE_TYPES = (*DATE_TYPES, *INSTANT_TYPES)
-"""Those that have zero dates."""
+"""The types that have a zero value, such as '0000-00-00'."""
 
 
 class LogicalType(str, Enum):
-    """Types of MariaDB that it logs as another one: as BINARY, and a VECTOR as VARBINARY.
+    """MariaDB types that are logged as another type: BINARY, and VARBINARY for VECTOR.
 
-    Only a definition or DDL tells them.
+    The log does not identify them; only a table definition or DDL does.
     """
 
     UUID = "UUID"
@@ -165,7 +165,7 @@ class ChecksumAlgorithm(IntEnum):
 
 
 def event_name(code: int) -> str:
-    """The type's name, or `UNKNOWN_<code>` for a code that no server we know of writes."""
+    """Return the event type's name, or `UNKNOWN_<code>` if no known server writes the code."""
     try:
         return EventType(code).name
     except ValueError:

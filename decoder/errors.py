@@ -1,18 +1,18 @@
-"""Errors of the decoder: one root, so that a caller needs to catch only `BinlogError`.
+"""The decoder's errors, all subclasses of `BinlogError`.
 
-Every error carries where it happened as fields; `str()` is one sentence that names them.
-`file` and `event_type` are often unknown where a byte is read, and are added on the way up
-with `at`, which never overwrites what is already known.
+Every error has its location as fields, which `str()` puts before the reason. The code that reads a
+byte often does not know `file` and `event_type`: its callers add them with `at`, which never
+overwrites a field that is already set.
 """
 
 from __future__ import annotations
 
 
 class BinlogError(Exception):
-    """Bytes that are not a binary log as MySQL or MariaDB write it.
+    """The input is not a binary log as MySQL or MariaDB writes it, or cannot be decoded.
 
-    Fields: `reason`, a sentence; `file`, its name; `position`, the byte offset in the file of the
-    event at fault; `event_type`, that event's name; `table`, `schema.table` where it is known.
+    Fields: `reason`, without the location; `file`, the file's name; `position`, the faulty event's
+    byte offset in the file; `event_type`, its name; `table`, as `schema.table`. Unknown: None.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class BinlogError(Exception):
         event_type: str | None = None,
         table: str | None = None,
     ) -> BinlogError:
-        """The same error with the fields that were still unknown filled in; for `raise … from`."""
+        """Fill in the fields that are still None; return the error, for `raise … from`."""
         self.file = self.file if self.file is not None else file
         self.position = self.position if self.position is not None else position
         self.event_type = self.event_type if self.event_type is not None else event_type
@@ -47,10 +47,10 @@ class BinlogError(Exception):
         return self
 
     def kept(self) -> BinlogError:
-        """Return the same error without its traceback, to be stored after it was caught.
+        """Drop the traceback and return the error, so that it can be stored.
 
-        The traceback's frames hold the buffers that were being read, and often the error itself: a
-        reference cycle, which only the garbage collector would free.
+        The traceback's frames reference the buffers being read and often the error itself: a
+        reference cycle that only the garbage collector would free.
         """
         return self.with_traceback(None)
 
@@ -68,7 +68,7 @@ class BinlogError(Exception):
         return f"{', '.join(where)}: {self.reason}" if where else self.reason
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
-        """Spark sends errors between processes by pickle, which would lose keyword fields."""
+        """Keep the keyword fields when Spark pickles the error to another process."""
         fields = (self.reason, self.file, self.position, self.event_type, self.table)
         return _restore, (type(self), *fields)
 
@@ -85,11 +85,11 @@ def _restore(
 
 
 class NotABinlogError(BinlogError):
-    """The first bytes are not a binary log's magic number (0xfe 62 69 6e)."""
+    """The file does not start with a binary log's magic number (fe 62 69 6e)."""
 
 
 class EncryptedError(BinlogError):
-    """The file is encrypted (magic number 0xfd 62 69 6e), and no key that was given opens it."""
+    """The file is encrypted (magic number fd 62 69 6e) and none of the given keys decrypts it."""
 
 
 class ChecksumError(BinlogError):
@@ -97,7 +97,7 @@ class ChecksumError(BinlogError):
 
 
 class TruncatedError(BinlogError):
-    """The bytes end inside an event."""
+    """The input ends inside an event."""
 
 
 class MalformedError(BinlogError):
@@ -105,4 +105,4 @@ class MalformedError(BinlogError):
 
 
 class UnsupportedError(BinlogError):
-    """An event, column type or option that is valid but not decoded (yet)."""
+    """A valid event, column type or option that the decoder does not support."""

@@ -1,4 +1,4 @@
-"""Rows and statements of a dump's text, found by kernels."""
+"""Kernels that parse the text of SQL dumps: rows and statement boundaries."""
 
 from __future__ import annotations
 

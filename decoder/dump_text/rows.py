@@ -1,13 +1,13 @@
 """Rows in the text of a dump: the tuples of an INSERT, or lines as LOAD DATA reads them.
 
-Formats: string and hexadecimal literals of MySQL's manual (9.1.1, 9.1.4), LOAD DATA's fields and
-lines (15.2.9). Each kernel takes whole rows and writes their values, without quotes and escapes,
-one behind the other to `out`, which is as long as what is read; of a row whose end is not among
-the bytes nothing is kept. `positions` and `lengths` have room for `most` values of each column,
-column by column; a position of −1 is NULL.
+Formats: MySQL manual, string and hexadecimal literals (9.1.1, 9.1.4), LOAD DATA's fields and lines
+(15.2.9). `insert_rows` and `line_rows` read whole rows and append their values, unquoted and
+unescaped, to `out`, which is at least as long as the input; they keep nothing of an incomplete last
+row. `positions` and `lengths` have room for `max_rows` values of each column, column by column; a
+position of −1 is NULL.
 
-`state` is how far it got: (rows, the end of what is in `out`), and is continued from there. A
-kernel returns the position behind the last whole row, and how it ended: one of the constants.
+`state` is (rows read, end of the data in `out`); a later call continues from it. Each call returns
+the position after the last whole row and one of the constants MORE, FULL, ENDED and WRONG.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from decoder.columns.arrays import Int32s, Int64s
 from decoder.kernels.memory import Bytes, inline_kernel, item, kernel, load_u8, set_item, store_8
 
 MORE = 0
-"""The bytes end, within a row or behind one."""
+"""The input ends, inside a row or after one."""
 FULL = 1
-"""There are `most` rows."""
+"""`max_rows` rows are read."""
 ENDED = 2
-"""The statement ends; the position is behind its semicolon."""
+"""The statement ends; the position is after its semicolon."""
 WRONG = -1
-"""What stands at the position is no row, or one of another number of values."""
+"""The input at the position is not a row, or a row with another number of values."""
 
 _NULL = -1
-_CUT = -2
-"""The bytes end within a value."""
-_BAD = -3
+_INCOMPLETE = -2
+"""The input ends inside a value."""
+_MALFORMED = -3
 
 QUOTE, DOUBLE_QUOTE, BACKSLASH = 39, 34, 92
 _OPEN, _CLOSE, _COMMA, _SEMICOLON, _UNDERSCORE = 40, 41, 44, 59, 95
@@ -38,7 +38,7 @@ _DASH = 45
 
 
 def _escapes(letters: dict[str, int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """For each byte what it stands for behind a backslash."""
+    """Return, for each byte, the byte that it means after a backslash."""
     table = np.arange(256, dtype=np.int64)
     for letter, byte in letters.items():
         table[ord(letter)] = byte
@@ -49,7 +49,7 @@ _ESCAPED = _escapes({"0": 0, "b": 8, "n": 10, "r": 13, "t": 9, "Z": 26})
 
 
 def _hex_digits() -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """For each byte its value as a hexadecimal digit, −1 where it is none."""
+    """Return, for each byte, its value as a hexadecimal digit; −1 for other bytes."""
     table = np.full(256, -1, np.int64)
     for value, digit in enumerate("0123456789abcdef"):
         table[ord(digit)] = table[ord(digit.upper())] = value
@@ -61,13 +61,13 @@ _HEX = _hex_digits()
 
 @inline_kernel
 def is_space(byte: int) -> bool:
-    """A blank, a tab or the end of a line."""
+    """True for a space, a tab or a line break."""
     return byte == 32 or 9 <= byte <= 13
 
 
 @kernel
 def behind_space(buffer: Bytes, at: int, end: int) -> int:
-    """The position of the next byte that is no space."""
+    """Return the position of the next byte that is not whitespace."""
     while at < end and is_space(load_u8(buffer, at)):
         at += 1
     return at
@@ -75,7 +75,7 @@ def behind_space(buffer: Bytes, at: int, end: int) -> int:
 
 @kernel
 def is_word(byte: int) -> bool:
-    """A letter, a digit or an underscore."""
+    """True for a letter, a digit or an underscore."""
     return 48 <= byte <= 57 or 65 <= byte <= 90 or 97 <= byte <= 122 or byte == _UNDERSCORE
 
 
@@ -83,9 +83,10 @@ def is_word(byte: int) -> bool:
 def read_quoted(
     buffer: Bytes, at: int, end: int, escapes: bool, out: Bytes, to: int
 ) -> tuple[int, int]:
-    """A string in quotes, whose first is at `at`: (behind it, end in `out`); _CUT for the former.
+    """Read a quoted string whose opening quote is at `at`.
 
-    With `\\%` and `\\_` the backslash stays, as in the server.
+    Returns (position after it or _INCOMPLETE, end in `out`). As in the server, `\\%` and `\\_` keep
+    their backslash.
     """
     quote = load_u8(buffer, at)
     at += 1
@@ -93,13 +94,13 @@ def read_quoted(
         byte = load_u8(buffer, at)
         if byte == quote:
             if at + 1 >= end:
-                return _CUT, to
+                return _INCOMPLETE, to
             if load_u8(buffer, at + 1) != quote:
                 return at + 1, to
             at += 1
         elif byte == BACKSLASH and escapes:
             if at + 1 >= end:
-                return _CUT, to
+                return _INCOMPLETE, to
             at += 1
             byte = load_u8(buffer, at)
             if byte == 37 or byte == _UNDERSCORE:
@@ -109,17 +110,17 @@ def read_quoted(
         store_8(out, to, byte)
         to += 1
         at += 1
-    return _CUT, to
+    return _INCOMPLETE, to
 
 
 @kernel
 def read_hex(buffer: Bytes, at: int, end: int, out: Bytes, to: int) -> tuple[int, int]:
-    """Hexadecimal digits, of which an odd number begins with half a byte."""
+    """Read hexadecimal digits; an odd number of them is padded with a leading zero."""
     start = at
     while at < end and item(_HEX, load_u8(buffer, at)) >= 0:
         at += 1
     if at >= end:
-        return _CUT, to
+        return _INCOMPLETE, to
     if (at - start) & 1:
         store_8(out, to, item(_HEX, load_u8(buffer, start)))
         start += 1
@@ -134,7 +135,7 @@ def read_hex(buffer: Bytes, at: int, end: int, out: Bytes, to: int) -> tuple[int
 
 @kernel
 def read_word(buffer: Bytes, at: int, end: int, out: Bytes, to: int) -> tuple[int, int]:
-    """A number as it stands; NULL has _NULL for its end in `out`."""
+    """Copy a number unchanged; for NULL, the returned end in `out` is _NULL."""
     start = at
     while at < end:
         byte = load_u8(buffer, at)
@@ -143,16 +144,16 @@ def read_word(buffer: Bytes, at: int, end: int, out: Bytes, to: int) -> tuple[in
         store_8(out, to + at - start, byte)
         at += 1
     if at >= end:
-        return _CUT, to
+        return _INCOMPLETE, to
     first = load_u8(buffer, start) | 32
     if at == start or (97 <= first <= 122 and not is_null(buffer, start, at)):
-        return _BAD, to
+        return _MALFORMED, to
     return at, _NULL if first == 110 else to + at - start
 
 
 @kernel
 def is_null(buffer: Bytes, start: int, end: int) -> bool:
-    """The word NULL, in any case."""
+    """True for the word NULL, in any case."""
     return (
         end - start == 4
         and load_u8(buffer, start) | 32 == 110
@@ -163,8 +164,8 @@ def is_null(buffer: Bytes, start: int, end: int) -> bool:
 
 
 @kernel
-def behind_introducer(buffer: Bytes, at: int, end: int) -> int:
-    """Behind `_binary ` or another charset before a literal; behind `CONVERT(` too."""
+def skip_introducer(buffer: Bytes, at: int, end: int) -> int:
+    """Skip `_binary ` or another charset introducer of a literal, or `CONVERT(`."""
     while at < end:
         byte = load_u8(buffer, at)
         if byte == _OPEN:
@@ -177,7 +178,7 @@ def behind_introducer(buffer: Bytes, at: int, end: int) -> int:
 
 @inline_kernel
 def is_introduced(buffer: Bytes, at: int) -> bool:
-    """Whether `_charset` or `CONVERT(`, as mydumper writes for JSON, stands there."""
+    """True at `_charset`, or at `CONVERT(`, which mydumper writes for JSON."""
     return load_u8(buffer, at) == _UNDERSCORE or (
         load_u8(buffer, at) | 32 == 99 and load_u8(buffer, at + 7) == _OPEN
     )
@@ -185,7 +186,7 @@ def is_introduced(buffer: Bytes, at: int) -> bool:
 
 @inline_kernel
 def is_hex(buffer: Bytes, at: int) -> bool:
-    """Whether `0x` or `x'` stands there."""
+    """True at `0x` or `x'`."""
     first, second = load_u8(buffer, at), load_u8(buffer, at + 1)
     return (first == 48 and second | 32 == 120) or (first | 32 == 120 and second == QUOTE)
 
@@ -194,15 +195,15 @@ def is_hex(buffer: Bytes, at: int) -> bool:
 def read_literal(
     buffer: Bytes, at: int, end: int, escapes: bool, out: Bytes, to: int
 ) -> tuple[int, int]:
-    """A value: (behind it, end in `out`, _NULL for NULL); the former _CUT or _BAD if it is none."""
+    """Read a value: (position after it, _INCOMPLETE or _MALFORMED; end in `out` or _NULL)."""
     if at + 8 >= end and (at >= end or is_introduced(buffer, at)):
-        return _CUT, to
+        return _INCOMPLETE, to
     introduced = is_introduced(buffer, at)
     function = introduced and load_u8(buffer, at) != _UNDERSCORE
     if introduced:
-        at = behind_introducer(buffer, at, end)
+        at = skip_introducer(buffer, at, end)
     if at + 2 >= end:
-        return _CUT, to
+        return _INCOMPLETE, to
     first = load_u8(buffer, at)
     if first in (QUOTE, DOUBLE_QUOTE):
         at, to = read_quoted(buffer, at, end, escapes, out, to)
@@ -215,7 +216,7 @@ def read_literal(
     if function and at >= 0:
         while at < end and load_u8(buffer, at) != _CLOSE:
             at += 1
-        at = at + 1 if at < end else _CUT
+        at = at + 1 if at < end else _INCOMPLETE
     return at, to
 
 
@@ -226,28 +227,28 @@ def read_tuple(
     end: int,
     escapes: bool,
     columns: int,
-    most: int,
+    max_rows: int,
     row: int,
     out: Bytes,
     to: int,
     positions: Int32s,
     lengths: Int32s,
 ) -> tuple[int, int]:
-    """One tuple, whose parenthesis is at `at`: like `read_literal`."""
+    """Read a tuple whose opening parenthesis is at `at`; returns like `read_literal`."""
     at += 1
     for column in range(columns):
         at, stop = read_literal(buffer, behind_space(buffer, at, end), end, escapes, out, to)
         if at < 0:
             return at, to
-        cell = column * most + row
+        cell = column * max_rows + row
         set_item(positions, cell, to if stop != _NULL else -1)
         set_item(lengths, cell, stop - to if stop != _NULL else 0)
         to = stop if stop != _NULL else to
         at = behind_space(buffer, at, end)
         if at >= end:
-            return _CUT, to
+            return _INCOMPLETE, to
         if load_u8(buffer, at) != (_COMMA if column + 1 < columns else _CLOSE):
-            return _BAD, to
+            return _MALFORMED, to
         at += 1
     return at, to
 
@@ -259,15 +260,15 @@ def insert_rows(
     end: int,
     escapes: bool,
     columns: int,
-    most: int,
+    max_rows: int,
     out: Bytes,
     positions: Int32s,
     lengths: Int32s,
     state: Int64s,
 ) -> tuple[int, int]:
-    """The tuples of an INSERT from behind VALUES on, or from between two of them.
+    """Read the tuples of an INSERT, from after VALUES or between two of them.
 
-    `escapes`: a backslash is one (not NO_BACKSLASH_ESCAPES).
+    `escapes`: a backslash escapes the next character (no NO_BACKSLASH_ESCAPES).
     """
     while True:
         at = behind_space(buffer, at, end)
@@ -282,24 +283,24 @@ def insert_rows(
         if byte != _OPEN:
             return at, WRONG
         row = item(state, 0)
-        if row == most:
+        if row == max_rows:
             return at, FULL
         to = item(state, 1)
-        behind, to = read_tuple(
-            buffer, at, end, escapes, columns, most, row, out, to, positions, lengths
+        next_at, to = read_tuple(
+            buffer, at, end, escapes, columns, max_rows, row, out, to, positions, lengths
         )
-        if behind < 0:
-            return at, MORE if behind == _CUT else WRONG
+        if next_at < 0:
+            return at, MORE if next_at == _INCOMPLETE else WRONG
         set_item(state, 0, row + 1)
         set_item(state, 1, to)
-        at = behind
+        at = next_at
 
 
 @kernel
 def read_enclosed(
     buffer: Bytes, at: int, end: int, escape: int, out: Bytes, to: int
 ) -> tuple[int, int]:
-    """A field in quotes, whose first is at `at`: (behind it, end in `out`); like `read_literal`."""
+    """Read a field whose opening quote is at `at`; returns like `read_literal`."""
     quote = load_u8(buffer, at)
     at += 1
     while at + 1 < end:
@@ -314,7 +315,7 @@ def read_enclosed(
         store_8(out, to, byte)
         to += 1
         at += 1
-    return _CUT, to
+    return _INCOMPLETE, to
 
 
 @kernel
@@ -329,9 +330,9 @@ def read_field(
     out: Bytes,
     to: int,
 ) -> tuple[int, int]:
-    """A field of a line: (at the separator or the line's end, end in `out`); like `read_literal`.
+    """Read a field of a line; returns like `read_literal`, with the position of its terminator.
 
-    `\\N` alone is NULL, and so is the word NULL without quotes where fields have quotes.
+    NULL is `\\N` alone, and where fields are quoted also the unquoted word NULL.
     """
     if at < end and load_u8(buffer, at) == quote:
         return read_enclosed(buffer, at, end, escape, out, to)
@@ -345,13 +346,13 @@ def read_field(
         if byte == escape:
             at += 1
             if at >= end:
-                return _CUT, to
+                return _INCOMPLETE, to
             last = load_u8(buffer, at)
             byte = item(_ESCAPED, last)
         store_8(out, to, byte)
         to += 1
         at += 1
-    return _CUT, to
+    return _INCOMPLETE, to
 
 
 @kernel
@@ -364,31 +365,33 @@ def line_rows(
     quote: int,
     escape: int,
     columns: int,
-    most: int,
+    max_rows: int,
     out: Bytes,
     positions: Int32s,
     lengths: Int32s,
     state: Int64s,
 ) -> tuple[int, int]:
-    """Lines of fields, as LOAD DATA reads them; `quote` and `escape` are −1 where there is none."""
+    """Read lines of fields as LOAD DATA does; `quote` and `escape` are −1 if unused."""
     while at < end:
         row = item(state, 0)
-        if row == most:
+        if row == max_rows:
             return at, FULL
         to = item(state, 1)
-        behind = at
+        next_at = at
         for column in range(columns):
-            behind, stop = read_field(buffer, behind, end, separator, line, quote, escape, out, to)
-            if behind < 0 or behind >= end:
+            next_at, stop = read_field(
+                buffer, next_at, end, separator, line, quote, escape, out, to
+            )
+            if next_at < 0 or next_at >= end:
                 return at, MORE
-            cell = column * most + row
+            cell = column * max_rows + row
             set_item(positions, cell, to if stop != _NULL else -1)
             set_item(lengths, cell, stop - to if stop != _NULL else 0)
             to = stop if stop != _NULL else to
-            if load_u8(buffer, behind) != (separator if column + 1 < columns else line):
+            if load_u8(buffer, next_at) != (separator if column + 1 < columns else line):
                 return at, WRONG
-            behind += 1
+            next_at += 1
         set_item(state, 0, row + 1)
         set_item(state, 1, to)
-        at = behind
+        at = next_at
     return at, MORE

@@ -1,6 +1,6 @@
-"""Where a statement in the text of a dump ends, as the client program finds it.
+"""Ends of statements in the text of a dump, as the mysql client finds them.
 
-Source: MySQL's `client/mysql.cc`, `add_line`: a delimiter counts outside of quotes and comments.
+Source: MySQL `client/mysql.cc`, `add_line`: delimiters inside quotes and comments do not count.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _SLASH, _STAR, _HASH, _DASH, _LINE = 47, 42, 35, 45, 10
 
 @inline_kernel
 def begins_comment(buffer: Bytes, at: int, end: int) -> int:
-    """What begins a comment there, as `statement_end` keeps it; 0 for nothing."""
+    """Return the last character of the comment that starts here (`*`, line feed); 0 if none."""
     byte = load_u8(buffer, at)
     if byte == _HASH:
         return _LINE
@@ -32,11 +32,12 @@ def begins_comment(buffer: Bytes, at: int, end: int) -> int:
 def statement_end(
     buffer: Bytes, at: int, end: int, escapes: bool, delimiter: int, twice: bool, state: Int64s
 ) -> int:
-    """Behind the delimiter of the statement that goes on at `at`; −1 where it does not end here.
+    """Return the position after the statement's delimiter; −1 if the input ends before it.
 
-    `delimiter` is a character, or (`twice`) two of it. `state[0]` is what is open (a quote, a
-    comment by its last character, 0: nothing), and is continued from; two bytes before the end,
-    which what follows may change, are left, and `state[1]` is where to go on.
+    `at` is inside the statement. `delimiter` is a character, doubled if `twice`. `state[0]` is the
+    open quote, or the last character of the open comment, or 0; a later call continues from it. The
+    last two bytes are not read, because their meaning may depend on the next ones: the later call
+    starts at `state[1]`.
     """
     inside = item(state, 0)
     while at + 2 < end:

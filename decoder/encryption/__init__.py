@@ -1,9 +1,9 @@
-"""MySQL's encrypted binary logs: the header before them, the keys that open it, the stream behind.
+"""MySQL's encrypted binary logs: encryption header, keys and stream cipher.
 
-A log that was written with `binlog_encryption=ON` is a header of 512 bytes, and behind it the log
-as it would be without encryption, its magic number included, encrypted with AES-256 in counter
-mode. Key and counter come from the file's password, which is in the header, itself encrypted by a
-key of the server's keyring. Positions count from behind the header, as the server's own do.
+A log written with `binlog_encryption=ON` starts with a header of 512 bytes. The rest is the plain
+log, including its magic number, encrypted with AES-256 in counter mode. Key and counter are derived
+from the file's password, which the header contains, encrypted with a key of the server's keyring.
+Positions count from the end of the header, as on the server.
 
 Format: MySQL `sql/rpl_log_encryption.{h,cc}`, `sql/stream_cipher.cc`.
 """

@@ -1,6 +1,6 @@
-"""The file in which a server keeps its keys: component_keyring_file's, or its forerunner's.
+"""The server's keyring file: of component_keyring_file, or of the older keyring_file plugin.
 
-The component's is JSON, the keys in hex.
+The component's file is JSON with the keys in hex.
 Format: MySQL `components/keyrings/common/json_data/json_reader.cc`, version 1.0.
 """
 
@@ -12,13 +12,13 @@ from decoder.encryption.plugin_keyring import PREFIX, plugin_keys
 from decoder.errors import MalformedError
 
 REPLICATION_KEYS = "MySQLReplicationKey_"
-"""How the ids of keys for logs begin; others are for tablespaces, and not ours to hold."""
+"""Prefix of the ids of binary log keys; other keys are for tablespaces and are not returned."""
 
 
 def replication_keys(data: bytes) -> dict[str, bytes]:
-    """The keys for logs in a keyring file, by id.
+    """Return the binary log keys in a keyring file, by id.
 
-    Raises BinlogError where it is no such file; the message has nothing of the content.
+    Raises BinlogError if it is not a keyring file; the message contains nothing of its content.
     """
     keys = plugin_keys(data) if data.startswith(PREFIX) else _component_keys(data)
     return {key_id: key for key_id, key in keys.items() if key_id.startswith(REPLICATION_KEYS)}
@@ -31,5 +31,5 @@ def _component_keys(data: bytes) -> dict[str, bytes]:
             raise TypeError
         return {str(element["data_id"]): bytes.fromhex(element["data"]) for element in elements}
     except (ValueError, KeyError, TypeError, RecursionError):
-        # Not chained: these errors hold the content.
-        raise MalformedError("it is no keyring file of MySQL's") from None
+        # Not chained: these errors contain the content.
+        raise MalformedError("it is not a MySQL keyring file") from None

@@ -1,4 +1,4 @@
-"""Opening encrypted logs with the keys at hand."""
+"""Keys and passwords that decrypt encrypted logs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from decoder.encryption.stream_cipher import StreamCipher
 from decoder.errors import BinlogError, EncryptedError, TruncatedError
 
 HEAD_LENGTH = HEADER_LENGTH + len(MAGIC)
-"""Bytes that tell whether a file is encrypted, and whether a key opens it."""
+"""Bytes needed to detect whether a file is encrypted and whether a key decrypts it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The secrets that open logs, which are not shown.
+    """The secrets that decrypt logs; `repr` does not show them.
 
-    `keyring`: keys by id; `passwords`: of single files, by name, instead.
+    `keyring`: keys by id. `passwords`: passwords of single files by file name; these take
+    precedence over the keyring.
     """
 
     keyring: Mapping[str, bytes] = field(default_factory=dict, repr=False)
@@ -28,14 +29,14 @@ class Keys:
 
     @classmethod
     def of_keyring(cls, data: bytes) -> Keys:
-        """The keys in a keyring file of MySQL's. Raises BinlogError where it is none."""
+        """Return the keys in a MySQL keyring file. Raises BinlogError if it is not one."""
         return cls(replication_keys(data))
 
     def unlock(self, head: bytes, *, file: str = "") -> StreamCipher | None:
-        """The cipher of the file that starts with `head`; None where it is not encrypted.
+        """Return the cipher of the file that starts with `head`; None if it is not encrypted.
 
-        `head` is `HEAD_LENGTH` bytes, fewer only if the file is shorter. Raises EncryptedError
-        without the key, or with one that does not open it, BinlogError for a malformed header.
+        `head` is `HEAD_LENGTH` bytes, fewer only if the file is shorter. Raises EncryptedError if
+        the key is missing or does not decrypt the file, BinlogError for a malformed header.
         """
         if head[: len(MAGIC_ENCRYPTED)] != MAGIC_ENCRYPTED:
             return None
@@ -45,9 +46,9 @@ class Keys:
             raise error.at(file=file or None) from error
 
     def decrypted(self, data: Any, *, file: str = "") -> Any:
-        """A whole file as it would be without encryption: `data` itself where it is.
+        """Return a whole file decrypted; `data` itself if it is not encrypted.
 
-        `data` has a buffer. Raises as `unlock` does.
+        `data` supports the buffer protocol. Raises like `unlock`.
         """
         view = memoryview(data).cast("B")
         cipher = self.unlock(bytes(view[:HEAD_LENGTH]), file=file)
@@ -56,11 +57,11 @@ class Keys:
     def _unlock(self, head: bytes, name: str) -> StreamCipher:
         header = EncryptionHeader.parse(head)
         if len(head) < HEAD_LENGTH:
-            raise TruncatedError("the file ends behind its encryption header", position=0)
+            raise TruncatedError("the file ends right after its encryption header", position=0)
         cipher = StreamCipher.of_password(self._password(header, name))
         if cipher.decrypt(head[HEADER_LENGTH:HEAD_LENGTH], 0) != MAGIC:
             used = "password" if name in self.passwords else f"key {header.key_id}"
-            reason = f"it is encrypted, and what was given as its {used} does not decrypt it"
+            reason = f"the file is encrypted, and the given {used} does not decrypt it"
             raise EncryptedError(reason, position=0)
         return cipher
 
@@ -69,8 +70,8 @@ class Keys:
             return given
         if (key := self.keyring.get(header.key_id)) is not None:
             return header.password(key)
-        lacking = "is not in the keyring" if self.keyring else "was not given"
-        reason = f"it is encrypted with the key {header.key_id}, which {lacking}"
+        problem = "is not in the keyring" if self.keyring else "was not given"
+        reason = f"the file is encrypted with the key {header.key_id}, which {problem}"
         raise EncryptedError(reason, position=0)
 
 

@@ -1,8 +1,8 @@
-"""The file in which the keyring_file plugin, of servers before 8.4, keeps its keys.
+"""The keyring file of the keyring_file plugin, of servers before 8.4.
 
-"Keyring file version:" and the version; then the keys; then EOF, and in version 2.0 a SHA-256 of
-what is before. A key is five u64 (bytes of all of it, of its id, type, user and value), those four
-fields, and zeros up to a multiple of eight bytes. The value is obscured with a fixed text.
+"Keyring file version:" and the version, the keys, "EOF", and in version 2.0 a SHA-256 of all bytes
+before "EOF". A key is five u64 (sizes in bytes of the whole key, its id, type, user and value),
+those four fields, and zeros up to a multiple of eight bytes. The value is XORed with a fixed text.
 
 Format: MySQL `plugin/keyring/common/keyring_key.cc`, `plugin/keyring/checker/`.
 """
@@ -16,20 +16,20 @@ from decoder.errors import MalformedError, UnsupportedError
 
 PREFIX = b"Keyring file version:"
 _TAIL = {b"1.0": len(b"EOF"), b"2.0": len(b"EOF") + 32}
-"""Bytes behind the keys, by version."""
+"""Bytes after the keys, by version."""
 _SIZES = struct.Struct("<5Q")
 _OBSCURED_WITH = b"*305=Ljt0*!@$Hnm(*-9-w;:"
 
 
 def plugin_keys(data: bytes) -> dict[str, bytes]:
-    """The keys in such a file, by id. Raises BinlogError for one that is damaged or newer."""
+    """Return the keys in the file, by id. Raises BinlogError if it is damaged or newer than 2.0."""
     begin = len(PREFIX) + 3
     tail = _TAIL.get(data[len(PREFIX) : begin])
     if tail is None:
-        raise UnsupportedError("it is a keyring file of a later version than 2.0")
+        raise UnsupportedError("the keyring file has a version other than 1.0 and 2.0")
     end = len(data) - tail
     if data[end : end + 3] != b"EOF":
-        raise MalformedError("it is a keyring file that ends too early")
+        raise MalformedError("the keyring file is truncated")
     keys: dict[str, bytes] = {}
     while begin < end:
         key_id, value, begin = _key(data, begin, end)
@@ -38,13 +38,13 @@ def plugin_keys(data: bytes) -> dict[str, bytes]:
 
 
 def _key(data: bytes, begin: int, end: int) -> tuple[str, bytes, int]:
-    """A key's id and value, and where the next one begins."""
+    """Return a key's id and value, and the offset of the next key."""
     if begin + _SIZES.size > end:
-        raise MalformedError("it is a keyring file with a key that is cut off")
+        raise MalformedError("the keyring file has a truncated key")
     size, id_size, type_size, user_size, value_size = _SIZES.unpack_from(data, begin)
     needed = _SIZES.size + id_size + type_size + user_size + value_size
     if not needed <= size <= end - begin:
-        raise MalformedError("it is a keyring file with a key of a wrong size")
+        raise MalformedError("the keyring file has a key whose size does not match its fields")
     start = begin + _SIZES.size
     key_id = data[start : start + id_size].decode(errors="replace")
     start += id_size + type_size + user_size

@@ -1,4 +1,4 @@
-"""What an encrypted log's bytes are: AES-256 in counter mode, so that any stretch can be read."""
+"""The cipher of an encrypted log: AES-256 in counter mode, which allows random access."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _BLOCK = 16
 
 @dataclass(frozen=True, slots=True)
 class StreamCipher:
-    """Decrypts one log; holds its secrets, which are not shown.
+    """Decrypts one log; `repr` does not show its secrets.
 
-    The counter's block is `nonce`, 8 bytes, and the number of the block in the log, 8 bytes
+    A counter block is the 8 bytes of `nonce` and the 16-byte block's number in the log, 8 bytes
     big-endian. Format: MySQL `sql/stream_cipher.cc`, `Aes_ctr_cipher`.
     """
 
@@ -28,14 +28,14 @@ class StreamCipher:
 
     @classmethod
     def of_password(cls, password: bytes) -> StreamCipher:
-        """The cipher of the log that has this password: its SHA-512 is key and nonce."""
+        """Return the cipher for a file's password, whose SHA-512 is the key and the nonce."""
         digest = hashlib.sha512(password).digest()
         return cls(digest[:_KEY_LENGTH], digest[_KEY_LENGTH : _KEY_LENGTH + _NONCE_LENGTH])
 
     def decrypt(self, data: bytes | memoryview, offset: int) -> bytes:
-        """The bytes that `data` holds encrypted; it stands at `offset` behind the header."""
-        block, inside = divmod(offset, _BLOCK)
+        """Decrypt `data`, which starts `offset` bytes after the header."""
+        block, skipped = divmod(offset, _BLOCK)
         counter = self.nonce + block.to_bytes(_COUNTER_LENGTH, "big")
         decryptor = Cipher(AES256(self.key), CTR(counter)).decryptor()
-        decryptor.update(bytes(inside))
+        decryptor.update(bytes(skipped))
         return decryptor.update(data)

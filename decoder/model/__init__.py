@@ -1,4 +1,4 @@
-"""What goes into the decoder and comes out: segments, definitions, results, schemas, options."""
+"""The decoder's inputs and outputs: segments, options, table definitions, results, schemas."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a table looked like when a row of it was logged: the result of reading one TABLE_MAP.
+"""A table's definition at the time a row of it was logged, as read from one TABLE_MAP.
 
-A definition is a value: frozen, comparable, and with a JSON form, since the pipeline's plans keep
-it. Two TABLE_MAPs that differ only in the table's id have the same definition.
+Definitions are immutable values with a JSON form, which the pipeline's plans store. TABLE_MAPs that
+differ only in the table id have equal definitions.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from decoder.errors import UnsupportedError
 
 @dataclass(frozen=True, slots=True)
 class ColumnDefinition:
-    """One column, with the type that the server stores (ENUM and SET told apart from STRING).
+    """A column, with the type that the server stores (ENUM and SET are distinct from STRING).
 
-    `length` is in bytes: the maximum of CHAR, VARCHAR, BINARY, VARBINARY; the packed bytes of ENUM
-    and SET; for BIT the number of bits. `length_bytes` is the size of the length prefix before a
-    value of variable length (0: fixed length). `fraction` is the number of digits after the second
-    of TIME, DATETIME, TIMESTAMP, and not known without `fraction_logged`: MariaDB has forms of its
-    own for them (`mysql56_temporal_format=OFF`) under the types of before MySQL 5.6.4. `collation`
-    is MySQL's collation id (63: binary), for character columns, ENUM and SET. `logical` is what the
-    values mean if that is not `type`, which then tells only how they are stored.
+    `length`: in bytes, the maximum of CHAR, VARCHAR, BINARY and VARBINARY, and the stored size of
+    ENUM and SET; for BIT the number of bits.
+    `length_bytes`: the size of the length prefix of a variable-length value; 0 for a fixed length.
+    `fraction`: fractional second digits of TIME, DATETIME and TIMESTAMP. Unknown if
+    `fraction_logged` is False: with `mysql56_temporal_format=OFF`, MariaDB stores formats of its
+    own under the type codes that MySQL used before 5.6.4.
+    `collation`: MySQL's collation id (63: binary) of character columns, ENUM and SET.
+    `logical`: the type of the values if it differs from `type`, which is then only their storage.
     """
 
     name: str
@@ -46,12 +47,13 @@ class ColumnDefinition:
     logical: LogicalType | None = None
 
     def require_fraction(self) -> None:
-        """UnsupportedError where `fraction` is not known, and so not how long a value is."""
+        """Raise UnsupportedError if `fraction`, and so the size of a value, is unknown."""
         if not self.fraction_logged:
             raise UnsupportedError(
-                f"column {self.name} is a {self.type.name} of MariaDB's old format"
-                " (mysql56_temporal_format=OFF), and the log does not tell how long its values are;"
-                " rows are read from an ALTER TABLE … FORCE with mysql56_temporal_format=ON on"
+                f"column {self.name} is a {self.type.name} in MariaDB's old storage format"
+                " (mysql56_temporal_format=OFF), and the log does not contain the size of its"
+                " values; run ALTER TABLE … FORCE with mysql56_temporal_format=ON on the source:"
+                " rows logged after that are decoded"
             )
 
 
@@ -59,13 +61,12 @@ class ColumnDefinition:
 class TableDefinition:
     """A table's columns in the log's order, and its primary key as indexes into them.
 
-    `hidden` are those that no SELECT gives: what the server keeps for functional indexes (the first
-    releases of MySQL 8.0 log them) and MariaDB for UNIQUE keys on BLOBs; each with its place in the
-    row images, where they stand among the others (`logged`).
-    `complete_metadata` tells whether the log held names and keys (`binlog_row_metadata=FULL`),
-    `named` whether columns have their names, from the log or from elsewhere (else they are `c1`,
-    `c2`, …), `signedness_logged` whether `unsigned` is told.
-    `primary_key_prefixes` holds, in the key's order, 0 or the prefix length in characters.
+    `primary_key_prefixes`: for each column of the key, 0 or the prefix length in characters.
+    `complete_metadata`: the log contained names and keys (`binlog_row_metadata=FULL`).
+    `named`: the columns have their real names, from the log or elsewhere; else `c1`, `c2`, ….
+    `signedness_logged`: the log contained the columns' `unsigned`.
+    `hidden`: columns that no SELECT returns, each with its index in `logged`: those of functional
+    indexes (which the first releases of MySQL 8.0 log) and of MariaDB's UNIQUE keys on BLOBs.
     """
 
     schema: str
@@ -80,7 +81,7 @@ class TableDefinition:
 
     @property
     def logged(self) -> tuple[ColumnDefinition, ...]:
-        """The columns of the row images, hidden ones too."""
+        """The columns of the row images, including hidden ones."""
         columns = list(self.columns)
         for place, column in self.hidden:
             columns.insert(place, column)
@@ -95,19 +96,19 @@ class TableDefinition:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The names of the primary key's columns, in its order; empty where there is none."""
+        """The names of the primary key's columns, in key order; empty if there is no key."""
         return tuple(self.columns[i].name for i in self.primary_key)
 
     def __str__(self) -> str:
         return f"{self.schema}.{self.table}"
 
     def to_json(self) -> str:
-        """A JSON object that `from_json` reads back, with keys in a fixed order."""
+        """Return a JSON object for `from_json`, with sorted keys."""
         return json.dumps(asdict(self), sort_keys=True, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> TableDefinition:
-        """The definition that `to_json` wrote."""
+        """Return the definition that `to_json` wrote."""
         fields = json.loads(text)
         return cls(
             **{
@@ -120,7 +121,7 @@ class TableDefinition:
         )
 
     def fingerprint(self) -> str:
-        """A short hash of the definition, the same on every machine."""
+        """Return a short hash of the definition, the same on every machine."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()[:16]
 
 

@@ -1,4 +1,4 @@
-"""Choices that conf leaves to the user about how MySQL types become Arrow types."""
+"""Settings for the mapping of MySQL types to Arrow types."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class TypeOptions:
-    """`time`: TIME as MySQL prints it, or as microseconds; `zero_dates`: null, or kept as text.
+    """How temporal types are mapped.
 
-    With `zero_dates="string"` every DATE, DATETIME and TIMESTAMP column is text.
+    `time`: TIME as the text that MySQL prints, or as an integer number of microseconds.
+    `zero_dates`: zero and impossible dates become null, or (`"string"`) every DATE, DATETIME and
+    TIMESTAMP column becomes text.
     """
 
     time: Literal["text", "micros"] = "text"

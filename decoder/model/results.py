@@ -1,4 +1,4 @@
-"""What decoding a segment yields."""
+"""Results of decoding a segment."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from decoder.model.lossy_values import LossyValues
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Changes of rows that were logged under one definition of a table.
+    """Row changes that were logged under one definition of a table.
 
-    `batch` has the columns of `decoder.model.schemas.changes`; `lossy` tells which values in it are
-    not what was logged.
+    `batch` has the schema `decoder.model.schemas.changes`; `lossy` lists the values in it that
+    differ from the logged ones.
     """
 
     definition: TableDefinition
@@ -28,12 +28,12 @@ class Changes:
     lossy: tuple[LossyValues, ...] = ()
 
     def filter(self, kept: npt.NDArray[np.bool_]) -> Changes:
-        """The changes where `kept` is set."""
+        """Keep the changes where `kept` is set."""
         lossy = tuple(values.filter(kept) for values in self.lossy)
         return Changes(self.definition, self.batch.filter(kept), lossy)
 
     def slice(self, start: int, stop: int) -> Changes:
-        """The changes in [start, stop)."""
+        """Keep the changes in [start, stop)."""
         lossy = tuple(values.slice(start, stop) for values in self.lossy)
         return Changes(self.definition, self.batch.slice(start, stop - start), lossy)
 
@@ -50,39 +50,44 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Definitions:
-    """(LSN, file position, definition) of TABLE_MAPs that say something new about their table."""
+    """(LSN, file position, definition) of each TABLE_MAP that changes its table's definition."""
 
     items: list[tuple[int, int, TableDefinition]]
 
 
 class Transactions:
-    """The transactions that ended: `make` builds their batch, when it is first asked for."""
+    """The segment's transactions; `make` builds their batch on first access."""
 
     def __init__(self, make: Callable[[], pa.RecordBatch]) -> None:
         self._make = make
 
     @cached_property
     def batch(self) -> pa.RecordBatch:
-        """`decoder.model.schemas.TRANSACTIONS`: one row per transaction, or part of one."""
+        """One row per transaction or part of one; schema `decoder.model.schemas.TRANSACTIONS`."""
         return self._make()
 
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """`decoder.model.schemas.STATEMENTS`: one row per QUERY that is no transaction control."""
+    """One row per QUERY that does not begin or end a transaction.
+
+    Its schema is `decoder.model.schemas.STATEMENTS`.
+    """
 
     batch: pa.RecordBatch
 
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """`decoder.model.schemas.FAULTS`: one row per transaction or event that could not be
-    decoded."""
+    """One row per transaction or event that could not be decoded.
+
+    Its schema is `decoder.model.schemas.FAULTS`.
+    """
 
     batch: pa.RecordBatch
 
     def but_for(self, kind: str) -> Faults:
-        """Those of other kinds."""
+        """Return the faults of all other kinds."""
         return Faults(self.batch.filter(pc.not_equal(self.batch.column("kind"), kind)))
 
 

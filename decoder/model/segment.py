@@ -1,4 +1,4 @@
-"""What a segment is to the decoder: where its bytes are, and what stands for those before them."""
+"""The location of a segment in its log, and the preamble that makes it self-contained."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Segment:
-    """Where a segment's bytes are: from `start_pos` of `file`, the log's file number `ordinal`.
+    """A segment: bytes of whole events, which start at `start_pos` of `file`.
 
-    `transaction_pos` is where the transaction starts that it begins in the middle of; `preamble`
-    holds the events that make it self-contained: FORMAT_DESCRIPTION and, inside of a transaction,
-    its GTID, BEGIN and active TABLE_MAPs.
+    `ordinal`: the file's number in the log.
+    `transaction_pos`: the start of the open transaction, if the segment begins inside one.
+    `preamble`: the earlier events needed to decode it: FORMAT_DESCRIPTION and, inside a
+    transaction, its GTID, BEGIN and active TABLE_MAPs.
     """
 
     file: str

@@ -89,7 +89,8 @@ def test_bronze_holds_what_the_server_sends_and_a_rotated_key_changes_nothing(
     assert ingest.rows() == []
     assert len(report.faults) == len(server.binlogs()) > 2
     for file, fault in zip(server.binlogs(), report.faults, strict=True):
-        assert fault.startswith(f"{file.name}, position 0: it is encrypted with the key MySQLRepl")
+        start = f"{file.name}, position 0: the file is encrypted with the key MySQLRepl"
+        assert fault.startswith(start)
         assert source.header(file).key_id in fault
         assert "encryption.keyring in conf" in fault
 
@@ -136,7 +137,8 @@ def test_a_copy_from_before_a_rotation_names_the_key_that_is_gone(
 
     ingest = Ingest(spark, copies, tmp_path / "lake")
     (fault,) = ingest.run(keyring=str(source.keyring)).faults
-    assert fault.startswith(f"{first.name}, position 0: it is encrypted with the key {old_id},")
+    start = f"{first.name}, position 0: the file is encrypted with the key {old_id},"
+    assert fault.startswith(start)
     assert "which is not in the keyring" in fault
     assert "rotation" in fault
     # A file keeps its password, whichever key encrypted that.

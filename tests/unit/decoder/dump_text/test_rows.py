@@ -1,4 +1,4 @@
-"""Rows of INSERTs and of lines, however their bytes are cut, and whatever is wrong with them."""
+"""Rows of INSERTs and of LOAD DATA lines: split at any byte, and malformed."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from decoder.columns.cells import HEAD_SLACK, SLACK
 from decoder.dump_text.rows import ENDED, FULL, MORE, WRONG, insert_rows, line_rows
 
 COLUMNS = 3
-MOST = 8
+MAX_ROWS = 8
 Values = list[list[bytes | None]]
 
 
-class Room:
-    """Where a kernel puts what it reads."""
+class Output:
+    """The output arrays of a kernel."""
 
-    def __init__(self, size: int, most: int = MOST) -> None:
-        self.most = most
+    def __init__(self, size: int, max_rows: int = MAX_ROWS) -> None:
+        self.max_rows = max_rows
         self.out = np.zeros(HEAD_SLACK + size + SLACK, np.uint8)
-        self.positions = np.zeros(COLUMNS * most, np.int32)
-        self.lengths = np.zeros(COLUMNS * most, np.int32)
+        self.positions = np.zeros(COLUMNS * max_rows, np.int32)
+        self.lengths = np.zeros(COLUMNS * max_rows, np.int32)
         self.state = np.array([0, HEAD_SLACK], np.int64)
 
     @property
     def rows(self) -> Values:
-        return [[self._value(column * self.most + row) for column in range(COLUMNS)]
+        return [[self._value(column * self.max_rows + row) for column in range(COLUMNS)]
                 for row in range(int(self.state[0]))]  # fmt: skip
 
     def _value(self, cell: int) -> bytes | None:
@@ -37,18 +37,20 @@ class Room:
         return None if at < 0 else self.out[at : at + length].tobytes()
 
 
-def inserted(text: bytes, room: Room, end: int | None = None, at: int = 0) -> tuple[int, int]:
+def read_insert(
+    text: bytes, output: Output, end: int | None = None, at: int = 0
+) -> tuple[int, int]:
     buffer = np.frombuffer(bytearray(text + bytes(SLACK)), np.uint8)
-    arrays = (room.out, room.positions, room.lengths, room.state)
+    arrays = (output.out, output.positions, output.lengths, output.state)
     stop = len(text) if end is None else end
-    return insert_rows(buffer, at, stop, True, COLUMNS, room.most, *arrays)
+    return insert_rows(buffer, at, stop, True, COLUMNS, output.max_rows, *arrays)
 
 
-def lined(text: bytes, room: Room, end: int | None = None, at: int = 0) -> tuple[int, int]:
+def read_lines(text: bytes, output: Output, end: int | None = None, at: int = 0) -> tuple[int, int]:
     buffer = np.frombuffer(bytearray(text + bytes(SLACK)), np.uint8)
-    arrays = (room.out, room.positions, room.lengths, room.state)
+    arrays = (output.out, output.positions, output.lengths, output.state)
     stop = len(text) if end is None else end
-    return line_rows(buffer, at, stop, 9, 10, -1, 92, COLUMNS, room.most, *arrays)
+    return line_rows(buffer, at, stop, 9, 10, -1, 92, COLUMNS, output.max_rows, *arrays)
 
 
 LITERALS = [
@@ -73,11 +75,11 @@ LITERALS = [
 
 
 @pytest.mark.parametrize(("literal", "value"), LITERALS)
-def test_a_literal(literal: bytes, value: bytes | None) -> None:
-    room = Room(1000)
+def test_reads_literals(literal: bytes, value: bytes | None) -> None:
+    output = Output(1000)
     text = b" (1, " + literal + b" ,2),\n(" + literal + b",3,4);"
-    assert inserted(text, room) == (len(text), ENDED)
-    assert room.rows == [[b"1", value, b"2"], [value, b"3", b"4"]]
+    assert read_insert(text, output) == (len(text), ENDED)
+    assert output.rows == [[b"1", value, b"2"], [value, b"3", b"4"]]
 
 
 @pytest.mark.parametrize(
@@ -85,22 +87,22 @@ def test_a_literal(literal: bytes, value: bytes | None) -> None:
     [b"(1,2);", b"(1,2,3,4);", b"(1,2,);", b"(1,TRUE,3);", b"(1,2 3);", b"(1,-- 2\n,3);", b"1,2,3;",
      b"(1,(2),3);", b"((1,2,3));"],
 )  # fmt: skip
-def test_what_is_no_row(text: bytes) -> None:
-    assert inserted(text + b"\n\n\n", Room(100)) == (0, WRONG)
+def test_malformed_rows_are_wrong(text: bytes) -> None:
+    assert read_insert(text + b"\n\n\n", Output(100)) == (0, WRONG)
 
 
-def test_rows_that_fill_the_room_are_followed_by_the_others() -> None:
+def test_reading_continues_after_the_output_is_full() -> None:
     text = b",".join(b"(%d,NULL,'x')" % number for number in range(10)) + b";"
-    room = Room(1000)
-    at, how = inserted(text, room)
-    assert (how, len(room.rows)) == (FULL, MOST)
-    room.state[:] = (0, HEAD_SLACK)
-    assert inserted(text, room, at=at) == (len(text), ENDED)
-    assert room.rows == [[b"8", None, b"x"], [b"9", None, b"x"]]
+    output = Output(1000)
+    at, how = read_insert(text, output)
+    assert (how, len(output.rows)) == (FULL, MAX_ROWS)
+    output.state[:] = (0, HEAD_SLACK)
+    assert read_insert(text, output, at=at) == (len(text), ENDED)
+    assert output.rows == [[b"8", None, b"x"], [b"9", None, b"x"]]
 
 
 VALUES = st.one_of(st.none(), st.binary(max_size=12))
-ROWS = st.lists(st.lists(VALUES, min_size=COLUMNS, max_size=COLUMNS), max_size=MOST)
+ROWS = st.lists(st.lists(VALUES, min_size=COLUMNS, max_size=COLUMNS), max_size=MAX_ROWS)
 
 
 def escaped(value: bytes, letters: dict[int, bytes]) -> bytes:
@@ -128,44 +130,44 @@ def as_lines(rows: Values) -> bytes:
     )
 
 
-@pytest.mark.parametrize(("write", "read"), [(as_insert, inserted), (as_lines, lined)])
+@pytest.mark.parametrize(("write", "read"), [(as_insert, read_insert), (as_lines, read_lines)])
 @given(rows=ROWS, data=st.data())
-def test_rows_come_back_wherever_their_bytes_are_cut(
+def test_rows_round_trip_wherever_the_input_is_split(
     write: Callable[[Values], bytes],
     read: Callable[..., tuple[int, int]],
     rows: Values,
     data: st.DataObject,
 ) -> None:
     text = write(rows)
-    room = Room(len(text))
+    output = Output(len(text))
     cut = data.draw(st.integers(0, len(text)))
-    at, how = read(text, room, end=cut)
+    at, how = read(text, output, end=cut)
     assert how in (MORE, ENDED)
-    assert room.rows == rows[: len(room.rows)]
+    assert output.rows == rows[: len(output.rows)]
     if how == MORE:
-        at, how = read(text, room, at=at)
+        at, how = read(text, output, at=at)
     assert at == len(text)
-    assert room.rows == rows
+    assert output.rows == rows
 
 
-@pytest.mark.parametrize("read", [inserted, lined])
-def test_damaged_rows_stay_inside_their_room(read: Callable[..., tuple[int, int]]) -> None:
-    chance = random.Random(5)
+@pytest.mark.parametrize("read", [read_insert, read_lines])
+def test_damaged_rows_write_inside_the_output(read: Callable[..., tuple[int, int]]) -> None:
+    rng = random.Random(5)
     alphabet = b"()',\"\\;\t\nN0x_ 1aNULLCONVERT(\xff"
     for _ in range(3000):
-        text = bytes(chance.choices(alphabet, k=chance.randint(0, 60)))
-        room = Room(len(text))
-        at, how = read(text, room)
+        text = bytes(rng.choices(alphabet, k=rng.randint(0, 60)))
+        output = Output(len(text))
+        at, how = read(text, output)
         assert 0 <= at <= len(text)
         assert how in (MORE, FULL, ENDED, WRONG)
-        assert not room.out[HEAD_SLACK + len(text) + 8 :].any()
+        assert not output.out[HEAD_SLACK + len(text) + 8 :].any()
 
 
-def test_words_for_null_where_fields_have_quotes() -> None:
+def test_unquoted_null_words_are_null_where_fields_have_quotes() -> None:
     text = b'NULL,"NULL",\\N\n"a""b","c\\"d",e\n'
-    room = Room(len(text))
+    output = Output(len(text))
     buffer = np.frombuffer(bytearray(text + bytes(SLACK)), np.uint8)
-    arrays = (room.out, room.positions, room.lengths, room.state)
-    at, how = line_rows(buffer, 0, len(text), 44, 10, 34, 92, COLUMNS, MOST, *arrays)
+    arrays = (output.out, output.positions, output.lengths, output.state)
+    at, how = line_rows(buffer, 0, len(text), 44, 10, 34, 92, COLUMNS, MAX_ROWS, *arrays)
     assert (at, how) == (len(text), MORE)
-    assert room.rows == [[None, b"NULL", None], [b'a"b', b'c"d', b"e"]]
+    assert output.rows == [[None, b"NULL", None], [b'a"b', b'c"d', b"e"]]

@@ -1,4 +1,4 @@
-"""Where statements end, however their bytes are cut."""
+"""Ends of statements, with the input split at any byte."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ ENDS: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("text", "options", "statement"), ENDS)
-def test_where_a_statement_ends(text: str, options: dict[str, Any], statement: str) -> None:
+def test_finds_the_end_wherever_the_input_is_split(
+    text: str, options: dict[str, Any], statement: str
+) -> None:
     escapes, twice = options.get("escapes", True), options.get("twice", False)
     encoded = text.encode() + b"\n\n\n"
     buffer = np.frombuffer(bytearray(encoded + bytes(SLACK)), np.uint8)

@@ -1,4 +1,4 @@
-"""The header of an encrypted log: what a server wrote, and damage to it."""
+"""The header of an encrypted log: as a server wrote it, and damaged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ IV_FIELD = PASSWORD_FIELD + 1 + 32
 PADDING = IV_FIELD + 1 + 16
 
 
-def test_a_server_s_header() -> None:
+def test_parses_a_header_written_by_a_server() -> None:
     assert HEADER.version == 1
     assert re.fullmatch(r"MySQLReplicationKey_[0-9a-f-]{36}_\d+", HEADER.key_id)
     assert HEADER.encrypted_password == LOG[PASSWORD_FIELD + 1 : IV_FIELD]
@@ -32,20 +32,20 @@ def replaced(offset: int, content: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("head", "error", "position", "said"),
+    ("head", "error", "position", "reason"),
     [
         (HEAD[:-1], TruncatedError, 0, "ends inside its encryption header"),
         (HEAD[:4], TruncatedError, 0, "ends inside its encryption header"),
         (replaced(0, b"\xfe"), MalformedError, 0, "does not start with fd 62 69 6e"),
-        (replaced(4, b"\x02"), UnsupportedError, 4, "a header of version 2, not 1"),
-        (replaced(5, b"\x09"), MalformedError, 5, "a field of the unknown type 9"),
-        (replaced(PADDING, b"\xff"), MalformedError, PADDING, "a field of the unknown type 255"),
+        (replaced(4, b"\x02"), UnsupportedError, 4, "header version 2; only version 1"),
+        (replaced(5, b"\x09"), MalformedError, 5, "a field of unknown type 9"),
+        (replaced(PADDING, b"\xff"), MalformedError, PADDING, "a field of unknown type 255"),
         (replaced(5, bytes(507)), MalformedError, 0, "has no key_id"),
         (replaced(6, b"\0" + HEAD[PASSWORD_FIELD:]), MalformedError, 0, "has no key_id"),
         (replaced(PASSWORD_FIELD, bytes(100)), MalformedError, 0, "has no encrypted_password"),
         (replaced(IV_FIELD, bytes(17)), MalformedError, 0, "has no iv"),
-        (replaced(7, b"\n"), MalformedError, 0, "key id in its encryption header is no text"),
-        (replaced(7, b"\xfc"), MalformedError, 0, "key id in its encryption header is no text"),
+        (replaced(7, b"\n"), MalformedError, 0, "key id in the encryption header is not printable"),
+        (replaced(7, b"\xfc"), MalformedError, 0, "key id in the encryption header is not print"),
         (HEAD[:5] + b"\1\xff" + b"k" * 255 + b"\1\xff" + b"k" * 248, MalformedError, 262, "beyond"),
         (HEAD[:5] + (b"\1\x63" + b"k" * 99) * 5 + b"\1\1", MalformedError, 510, "beyond"),
         (HEAD[:5] + (b"\1\x63" + b"k" * 99) * 5 + b"\2k", MalformedError, 510, "beyond"),
@@ -53,20 +53,20 @@ def replaced(offset: int, content: bytes) -> bytes:
             HEAD[:5] + (b"\1\x63" + b"k" * 99) * 4 + b"\1\x64" + b"k" * 100 + b"\1",
             MalformedError,
             511,
-            "the key_id goes beyond",
+            "the key_id extends beyond",
         ),
     ],
 )
-def test_what_no_server_writes(
-    head: bytes, error: type[BinlogError], position: int, said: str
+def test_malformed_headers_raise(
+    head: bytes, error: type[BinlogError], position: int, reason: str
 ) -> None:
-    with pytest.raises(error, match=said) as caught:
+    with pytest.raises(error, match=reason) as caught:
         EncryptionHeader.parse(head)
     assert caught.value.position == position
 
 
 @pytest.mark.parametrize("size", [0, 16, 31, 33])
-def test_a_key_of_another_size_is_refused(size: int) -> None:
+def test_a_key_of_the_wrong_size_raises(size: int) -> None:
     with pytest.raises(EncryptedError, match=f"{HEADER.key_id} has {size} bytes, not 32"):
         HEADER.password(bytes(size))
 
@@ -75,7 +75,7 @@ def test_a_key_of_another_size_is_refused(size: int) -> None:
     st.lists(st.tuples(st.integers(4, 200), st.binary(min_size=1, max_size=40)), max_size=4),
     st.integers(0, HEADER_LENGTH),
 )
-def test_a_mutated_header_is_read_or_refused(edits: list[tuple[int, bytes]], end: int) -> None:
+def test_a_mutated_header_parses_or_raises(edits: list[tuple[int, bytes]], end: int) -> None:
     head = bytearray(HEAD)
     for offset, content in edits:
         head[offset : offset + len(content)] = content

@@ -1,4 +1,4 @@
-"""Keyring files: a server's own, and what is none."""
+"""Keyring files of component_keyring_file: written by a server, and malformed."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def element(**fields: object) -> dict[str, object]:
     return {**sound, "data": SECRET, **fields}
 
 
-def test_a_server_s_keyring_has_the_key_of_its_log() -> None:
+def test_a_server_keyring_contains_the_key_of_its_log() -> None:
     assert len(replication_keys(KEYRING)[HEADER.key_id]) == 32
 
 
-def test_keys_of_tablespaces_are_left_out() -> None:
+def test_tablespace_keys_are_not_returned() -> None:
     found = replication_keys(keyring(element(), element(data_id="INNODBKey-1-1")))
     assert found == {"MySQLReplicationKey_1": bytes.fromhex(SECRET)}
 
@@ -51,15 +51,15 @@ def test_keys_of_tablespaces_are_left_out() -> None:
         b"[" * 100_000,
     ],
 )
-def test_what_is_no_keyring_is_refused_without_showing_it(content: bytes) -> None:
+def test_a_malformed_keyring_raises_without_showing_its_content(content: bytes) -> None:
     with pytest.raises(MalformedError) as caught:
         replication_keys(content)
-    assert str(caught.value) == "it is no keyring file of MySQL's"
+    assert str(caught.value) == "it is not a MySQL keyring file"
     assert caught.value.__cause__ is None
 
 
 @given(st.integers(0, len(KEYRING) - 1), st.binary(max_size=3))
-def test_a_mutated_keyring_is_read_or_refused(offset: int, content: bytes) -> None:
+def test_a_mutated_keyring_parses_or_raises(offset: int, content: bytes) -> None:
     changed = KEYRING[:offset] + content + KEYRING[offset + 1 :]
     try:
         found = replication_keys(changed)

@@ -1,4 +1,4 @@
-"""The older plugin's keyring files, put together as its source does: no server here has it."""
+"""Keyring files of the older plugin, built as its source does: no test server has the plugin."""
 
 from __future__ import annotations
 
@@ -36,35 +36,35 @@ OURS = stored(HEADER.key_id, KEYS.keyring[HEADER.key_id])
 
 
 @pytest.mark.parametrize("version", [b"1.0", b"2.0"])
-def test_its_keys_open_logs(version: bytes) -> None:
+def test_its_keys_decrypt_logs(version: bytes) -> None:
     content = keyring(INNODB, OURS, version=version)
     assert set(plugin_keys(content)) == {"INNODBKey-1-1", HEADER.key_id}
     assert set(replication_keys(content)) == {HEADER.key_id}
     assert Keys.of_keyring(content).decrypted(LOG) == PLAIN
 
 
-def test_one_without_keys_has_none() -> None:
+def test_an_empty_keyring_has_no_keys() -> None:
     assert replication_keys(keyring()) == {}
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "reason"),
     [
-        (keyring(OURS, version=b"3.0"), "of a later version than 2.0"),
-        (keyring(OURS)[:-1], "ends too early"),
-        (b"Keyring file version:1.0", "ends too early"),
-        (keyring(OURS[:39]), "a key that is cut off"),
-        (keyring(bytes(40)), "a key of a wrong size"),
-        (keyring(OURS[:-8]), "a key of a wrong size"),
+        (keyring(OURS, version=b"3.0"), "a version other than 1.0 and 2.0"),
+        (keyring(OURS)[:-1], "is truncated"),
+        (b"Keyring file version:1.0", "is truncated"),
+        (keyring(OURS[:39]), "a truncated key"),
+        (keyring(bytes(40)), "size does not match its fields"),
+        (keyring(OURS[:-8]), "size does not match its fields"),
     ],
 )
-def test_a_damaged_one_is_refused(content: bytes, said: str) -> None:
-    with pytest.raises(BinlogError, match=said):
+def test_a_damaged_keyring_raises(content: bytes, reason: str) -> None:
+    with pytest.raises(BinlogError, match=reason):
         replication_keys(content)
 
 
 @given(st.integers(21, len(keyring(INNODB, OURS))), st.binary(min_size=1, max_size=8))
-def test_a_mutated_one_is_read_or_refused(offset: int, content: bytes) -> None:
+def test_a_mutated_keyring_parses_or_raises(offset: int, content: bytes) -> None:
     sound = keyring(INNODB, OURS)
     try:
         found = plugin_keys(sound[:offset] + content + sound[offset + len(content) :])

@@ -226,7 +226,7 @@ ZOO = recorded("plain")
         (b"", NotABinlogError, 0, "empty"),
         (b"\xfe", NotABinlogError, 0, "starts with fe,"),
         (b"-- MySQL dump 10.13", NotABinlogError, 0, "starts with 2d 2d 20 4d"),
-        (b"\xfdbin" + bytes(508), UnsupportedError, 4, "encrypted, with a header of version 0"),
+        (b"\xfdbin" + bytes(508), UnsupportedError, 4, "encrypted with header version 0"),
         (ZOO[:14], TruncatedError, 4, "10 bytes are left"),
         (ZOO[:-1], TruncatedError, len(ZOO) - 23, "22 bytes into an event of 23"),
         (ZOO + bytes(19), MalformedError, len(ZOO), "0 bytes"),

@@ -65,7 +65,8 @@ def test_a_killed_run_that_is_finished_without_the_key_leaves_the_files_for_late
     report = planned.run()
     assert [row.state for row in rows(planned)] == ["faulty", "complete"]
     assert any(
-        fault.startswith(f"{FIRST.name}, position 0: it is encrypted") for fault in report.faults
+        fault.startswith(f"{FIRST.name}, position 0: the file is encrypted")
+        for fault in report.faults
     )
     planned.settings = with_key
     assert planned.run().clean

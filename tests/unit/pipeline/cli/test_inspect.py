@@ -166,7 +166,7 @@ def test_an_encrypted_log_shows_its_header_and_without_its_key_only_that(
         "iv": header.iv.hex(),
     }
     assert err.startswith(
-        f"binlake: {file}, position 0: it is encrypted with the key {header.key_id}"
+        f"binlake: {file}, position 0: the file is encrypted with the key {header.key_id}"
     )
     assert err.count("\n") == 1
     assert "encryption.keyring" in err

@@ -37,7 +37,7 @@ def test_a_keyring_is_read_from_a_store() -> None:
     ("path", "said"),
     [
         ("none", "No such file or directory"),
-        (NAME, "it is no keyring file of MySQL's"),
+        (NAME, "it is not a MySQL keyring file"),
         ("", "Is a directory"),
     ],
 )
@@ -67,8 +67,8 @@ def test_with_its_key_a_log_is_listed_as_if_it_were_in_the_clear(tmp_path: Path)
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        (NO_KEYS, f"it is encrypted with the key {HEADER.key_id}, which was not given."),
-        (WRONG, f"what was given as its key {HEADER.key_id} does not decrypt it."),
+        (NO_KEYS, f"the file is encrypted with the key {HEADER.key_id}, which was not given."),
+        (WRONG, f"the given key {HEADER.key_id} does not decrypt it."),
     ],
 )
 def test_without_it_one_line_names_the_file_the_key_and_what_to_do(
@@ -79,7 +79,7 @@ def test_without_it_one_line_names_the_file_the_key_and_what_to_do(
     found = find_binlogs(str(tmp_path), keys)
     assert [binlog.stored.name for binlog in found.binlogs] == ["binlog.000002"]
     (fault,) = found.faults
-    assert fault.startswith(f"{NAME}, position 0: it is encrypted")
+    assert fault.startswith(f"{NAME}, position 0: the file is encrypted")
     assert said in fault
     assert "as encryption.keyring in conf" in fault
     assert "Copy the file" not in fault

@@ -84,7 +84,7 @@ def test_a_store_of_another_protocol_is_read_through_fsspec() -> None:
     [
         (b"", "the file is empty"),
         (b"PK\3\4 and more", "it starts with 50 4b 03 04"),
-        (b"\xfdbin" + bytes(600), "it is encrypted, with a header of version 0"),
+        (b"\xfdbin" + bytes(600), "the file is encrypted with header version 0"),
         (LOG[:60], "the file ends inside this event"),
         (LOG[:30] + b"?" + LOG[31:], "the checksum does not match"),
     ],
