@@ -1,4 +1,4 @@
-"""Compiled access to bytes: how kernels are compiled, cached, and touch memory."""
+"""Compiled kernels: their compilation, cache and memory access."""
 
 from __future__ import annotations
 

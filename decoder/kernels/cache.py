@@ -1,9 +1,9 @@
-"""Where compiled kernels are kept, and how numba finds them again wherever their source is.
+"""The cache of compiled kernels, which does not depend on where the source is installed.
 
-Numba's own caches go by the path of a function's source, and by the time of that file. Spark lays
-the code out anew for each application and executor, and as an archive: nothing that was compiled
-would ever be found again. Here a kernel is known by its module's name, and what it was compiled
-from by a digest of the decoder's whole source, which is the same in a folder and in an archive.
+Numba's own caches identify a function by the path and modification time of its source file. Spark
+unpacks the code again for each application and executor, or leaves it in an archive, so nothing
+would ever be found in such a cache. Here a kernel is identified by its module's name and a digest
+of the decoder's whole source, which is the same for a folder and an archive.
 """
 
 from __future__ import annotations
@@ -28,19 +28,18 @@ from decoder.kernels.processor import processor
 
 _PACKAGE = "decoder"
 WARM = "warm"
-"""The mark in the folder that all kernels are in it."""
+"""Name of the marker file in a cache folder that contains all kernels."""
 
 
 @cache
 def cache_folder() -> Path:
-    """Where compiled kernels are kept: a folder per source, numba version and processor.
+    """Return the folder for compiled kernels of this source, Python, numba and processor.
 
-    Numba itself notices an edit only in the file that defines a kernel, not in one it calls; so
-    the folder's name is a hash of them all, and of Python's version. Of the processor, because
-    `warm` fills a folder for one, and machines that share a home may differ. It is in
-    `$BINLAKE_CACHE`, else in the user's cache, else (who runs Spark's executors may have no home)
-    in a folder of the user's alone among temporary files. Raises OSError where that is not to be
-    had either.
+    The folder's name is a hash of all of these: numba itself detects an edit only in the file that
+    defines a kernel, not in the ones it calls, and machines with different processors may share a
+    home, while `warm` fills a folder for one processor. The folder is in `$BINLAKE_CACHE`, or the
+    user's cache, or, for a user without a home (as of Spark executors), a private folder among
+    temporary files. Raises OSError if none of these is usable.
     """
     checked = bool(numba.config.BOUNDSCHECK)
     python = sys.version_info[:2]
@@ -52,7 +51,7 @@ def cache_folder() -> Path:
 
 
 def _sources(folder: Any, place: str = "") -> Iterator[tuple[str, bytes]]:
-    """Each module's path in the package and its text, from a folder or an archive."""
+    """Yield each module's path in the package and its source, from a folder or an archive."""
     for entry in folder.iterdir():
         name = f"{place}/{entry.name}"
         if entry.name.endswith(".py"):
@@ -66,72 +65,77 @@ def _root() -> Path:
         return Path(given).expanduser().absolute()
     usual = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     try:
-        # Groups of one user alone are common, and so are folders that they can write.
-        return _of_this_user_alone(_made(Path(usual) / "binlake"), forbidden=0o002)
+        # Group-writable folders are common where each user has a group of their own.
+        return _require_private(_create(Path(usual) / "binlake"), forbidden=0o002)
     except OSError:
         return _own_temporary_folder()
 
 
-def _made(folder: Path) -> Path:
+def _create(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise PermissionError(f"{folder} cannot be written")
+        raise PermissionError(f"{folder} is not writable by this user")
     return folder
 
 
 def _own_temporary_folder() -> Path:
-    """A folder that nobody else can write: what is loaded from it is run."""
+    """Return a folder that no other user can write, since code loaded from it is executed."""
     folder = Path(tempfile.gettempdir()) / f"binlake-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
-    return _of_this_user_alone(folder)
+    return _require_private(folder)
 
 
-def _of_this_user_alone(folder: Path, *, forbidden: int = 0o022) -> Path:
-    """A home may be among temporary files too (`HOME=/tmp`), where others can make it first."""
+def _require_private(folder: Path, *, forbidden: int = 0o022) -> Path:
+    """Raise PermissionError if another user owns the folder or has the `forbidden` permissions.
+
+    With `HOME=/tmp`, for example, another user could have created the folder first.
+    """
     found = folder.lstat()
     if not S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & forbidden:
-        raise PermissionError(f"{folder} is not of this user alone")
+        raise PermissionError(f"{folder} must belong to this user and not be writable by others")
     return folder
 
 
 @contextmanager
 def locked(file: TextIO) -> Iterator[None]:
-    """Hold a file alone, and close it."""
+    """Hold an exclusive lock on a file, and close it."""
     with file:
-        # Some shared homes know no locks: two may do the same there, which costs time alone.
+        # Some shared file systems have no locks: two processes then do the same work, which only
+        # costs time.
         with suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
-def add_one_at_a_time(forms: Any) -> None:
-    """Let one process at a time add to the compiled forms of a function (an `IndexDataCacheFile`).
+def serialize_saves(cache_file: Any) -> None:
+    """Make `cache_file.save` (of an `IndexDataCacheFile`) run in one process at a time.
 
-    Numba reads the index of forms and writes it with one more: two processes at that would give
-    two forms the same file, and who loads one by its signature would find the other.
+    Numba reads the index of a function's compiled overloads and writes it with one more. Two
+    processes doing so concurrently would give two overloads the same file, and loading one by its
+    signature would return the other.
     """
-    add, lock = forms.save, Path(forms._cache_path) / "lock"
+    numba_save, lock = cache_file.save, Path(cache_file._cache_path) / "lock"
 
     def save(key: object, data: object) -> None:
         with locked(lock.open("w")):
-            add(key, data)
+            numba_save(key, data)
 
-    forms.save = save
+    cache_file.save = save
 
 
 class Locator:
-    """What numba asks where a function's compiled forms are, and whether they are still its own."""
+    """Numba's interface to the cache: the location and the source stamp of a function's code."""
 
     def __init__(self, function: Callable[..., Any], file: str) -> None:
-        # Numba shows it in a warning.
+        # Numba quotes this path in a warning.
         self._py_file = file
         self._function = function
 
     @classmethod
     def from_function(cls, function: Callable[..., Any], file: str) -> Locator:
-        """The locator of a function, whose folder is there; raises OSError where it cannot be.
+        """Return a function's locator; raises OSError if its cache folder cannot be created.
 
-        A folder that is filled need not be one that can be written, as in a container's image.
+        A warm folder need not be writable: it may be part of a container image.
         """
         locator = cls(function, file)
         if not (cache_folder() / WARM).exists():
@@ -139,17 +143,17 @@ class Locator:
         return locator
 
     def ensure_cache_path(self) -> None:
-        """Have a folder that can be written."""
-        _made(Path(self.get_cache_path()))
+        """Create the folder if needed; raises OSError if it is not writable."""
+        _create(Path(self.get_cache_path()))
 
     def get_cache_path(self) -> str:
-        """The folder: one for each module, whose names numba shortens to their last part."""
+        """Return the module's folder. Numba's file names contain only a module's last part."""
         return str(cache_folder() / self._function.__module__)
 
     def get_source_stamp(self) -> str:
-        """Whether the source is that of the compiled forms: they would be elsewhere otherwise."""
+        """Return the cache folder's name: code of any other source is in another folder."""
         return cache_folder().name
 
     def get_disambiguator(self) -> str:
-        """What tells functions of one name in a module apart."""
+        """Return the first line, which distinguishes functions of one name in a module."""
         return str(self._function.__code__.co_firstlineno)

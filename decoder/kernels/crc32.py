@@ -1,8 +1,8 @@
-"""CRC32 of events, as `binlog_checksum=CRC32` writes it (polynomial 0xEDB88320, that of zlib).
+"""CRC32 of events, as `binlog_checksum=CRC32` writes it (polynomial 0xEDB88320, as in zlib).
 
-Each kind of processor has its way, all with the same result: x86 folds by carry-less multiplication
-(`crc32_folding`), ARM has an instruction for it (`crc32_aarch64`), and tables serve any other
-(`crc32_tables`). Under `NUMBA_DISABLE_JIT=1` zlib does it.
+Implementations by processor, with equal results: carry-less multiplication on x86
+(`crc32_folding`), CRC32 instructions on ARM (`crc32_aarch64`), tables on all others
+(`crc32_tables`). With `NUMBA_DISABLE_JIT=1`, zlib's.
 """
 
 from __future__ import annotations
@@ -21,12 +21,15 @@ __all__ = ["HEAD", "TABLES", "crc32"]
 
 
 def crc32(buffer: Bytes, start: int, end: int, tables: Array) -> int:
-    """CRC32 of `buffer[start:end]` (`tables`: `TABLES`), the fastest way that the processor has."""
+    """Return the CRC32 of `buffer[start:end]`; `tables` is `TABLES`.
+
+    Compiled, this is the processor's fastest implementation.
+    """
     return zlib.crc32(buffer[start:end].tobytes())
 
 
-_Way = Callable[[Bytes, int, int, Array], int]
-_WAYS: tuple[tuple[Callable[[], bool], _Way], ...] = (
+_Implementation = Callable[[Bytes, int, int, Array], int]
+_IMPLEMENTATIONS: tuple[tuple[Callable[[], bool], _Implementation], ...] = (
     (
         folding_available,
         lambda buffer, start, end, tables: crc32_by_folding(buffer, start, end, tables),
@@ -42,5 +45,7 @@ _WAYS: tuple[tuple[Callable[[], bool], _Way], ...] = (
 )
 
 overload(crc32)(
-    lambda buffer, start, end, tables: next(way for available, way in _WAYS if available())
+    lambda buffer, start, end, tables: next(
+        implementation for available, implementation in _IMPLEMENTATIONS if available()
+    )
 )

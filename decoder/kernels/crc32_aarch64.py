@@ -1,8 +1,8 @@
-"""CRC32 by ARM's own instructions (CRC32X and kin, of ARMv8.1 and most of 8.0): 8 bytes a step.
+"""CRC32 by ARM's CRC32 instructions (in ARMv8.1 and most of ARMv8.0): 8 bytes a step.
 
-One stream, not several interleaved, and no PMULL folding: on Neoverse one such instruction starts
-and ends its part of the chain every cycle, and on Apple's, which take three cycles, it is still
-several times as fast as the rest of the decoder.
+A single stream without interleaving or PMULL folding is fast enough: Neoverse completes one such
+instruction of a dependent chain every cycle, and Apple's processors, which take three cycles, are
+still several times as fast as the rest of the decoder.
 """
 
 from __future__ import annotations
@@ -22,14 +22,20 @@ _INT_32, _INT_64 = ir.IntType(32), ir.IntType(64)
 
 
 def instructions_available() -> bool:
-    """Whether the processor has them; of Apple's LLVM knows the name, but not the features."""
+    """True if the processor has CRC32 instructions.
+
+    For Apple's processors, LLVM reports the name but not the features.
+    """
     if processor().architecture != "aarch64":
         return False
     return processor().has("crc") or processor().name.startswith("apple-m")
 
 
 def _step(suffix: str) -> Any:
-    """(crc, value) -> crc after the lowest 1, 2, 4 or 8 bytes of `value` (b, h, w, x)."""
+    """Return an intrinsic (crc, value) -> crc after the lowest bytes of `value`.
+
+    The suffix is the number of bytes: b 1, h 2, w 4, x 8.
+    """
     operand = _INT_64 if suffix == "x" else _INT_32
 
     def step(typing_context: Any, crc: Any, value: Any) -> Any:
@@ -53,7 +59,7 @@ _step_1, _step_2, _step_4, _step_8 = map(_step, "bhwx")
 
 @kernel
 def crc32_by_instructions(buffer: Bytes, start: int, end: int) -> int:
-    """CRC32 of `buffer[start:end]`."""
+    """Return the CRC32 of `buffer[start:end]`."""
     crc = ALL_ONES
     position = start
     while position + 8 <= end:

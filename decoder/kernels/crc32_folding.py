@@ -1,7 +1,7 @@
 """CRC32 by carry-less multiplication, on x86 processors with PCLMULQDQ: 64 bytes a step.
 
-Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction", Intel
-2009: about ten times the speed of tables.
+About ten times as fast as tables. Source: Gopal et al., "Fast CRC Computation for Generic
+Polynomials Using PCLMULQDQ Instruction", Intel 2009.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from decoder.kernels.memory import CHECKED, Array, Bytes, kernel
 from decoder.kernels.processor import processor
 
 HEAD = 16
-"""Bytes before the first that folding may read (and ignores)."""
+"""Bytes before `start` that folding may read (and ignores)."""
 _PAIR = ir.VectorType(ir.IntType(64), 2)
 _INT_8, _INT_64, _INT_128 = ir.IntType(8), ir.IntType(64), ir.IntType(128)
 # x**(4*128±32) and x**(128±32) modulo the polynomial, bit-reflected: fold over 64 and 16 bytes.
@@ -27,7 +27,7 @@ _FOLD_16 = (0x01751997D0, 0x00CCAA009E)
 
 
 def folding_available() -> bool:
-    """Whether the processor multiplies without carries."""
+    """True if the processor has carry-less multiplication."""
     return processor().architecture == "x86_64" and processor().has("pclmul")
 
 
@@ -49,7 +49,7 @@ class _Folder:
         return value
 
     def fold(self, state: Any, constants: tuple[int, int], block: Any) -> Any:
-        """`state` moved behind by what `constants` stand for, and `block` added."""
+        """Fold `state` over the distance of `constants`, and add `block`."""
         factors = ir.Constant(_PAIR, list(constants))
         low = self.builder.call(self.multiply, [state, factors, ir.Constant(_INT_8, 0x00)])
         high = self.builder.call(self.multiply, [state, factors, ir.Constant(_INT_8, 0x11)])
@@ -65,11 +65,11 @@ def _constant(value: int) -> Any:
 
 
 def _fold_head(folder: _Folder, odd: Any) -> Any:
-    """The first `odd` (0 to 15) bytes with the initial CRC, folded into the block after them.
+    """Fold the first `odd` (0 to 15) bytes, with the initial CRC, into the block after them.
 
-    They are loaded as the end of the 16 bytes before that block; what lies before them is masked.
-    The initial CRC (all ones) is added to the first four bytes of the whole: to these, and to as
-    many of the block's as are missing.
+    They are loaded as the end of the 16 bytes before that block, and the bytes before them are
+    masked. The initial CRC (all ones) is added to the first four bytes of the input, which may
+    extend from these bytes into the block.
     """
     builder = folder.builder
     address = builder.bitcast(builder.gep(folder.data, [_constant(-16)]), _INT_128.as_pointer())
@@ -93,7 +93,7 @@ def _fold_head(folder: _Folder, odd: Any) -> Any:
 
 
 def _fold_by_64(folder: _Folder, first: Any, length: Any) -> tuple[Any, Any]:
-    """Four states over 64 bytes each round, joined: the state, and how many bytes it has."""
+    """Fold 64 bytes a round into four states; return the joined state and the bytes consumed."""
     builder = folder.builder
     before = builder.basic_block
     states = [first, *(folder.load(_constant(16 * k)) for k in (1, 2, 3))]
@@ -120,7 +120,7 @@ def _fold_by_64(folder: _Folder, first: Any, length: Any) -> tuple[Any, Any]:
 
 
 def _fold_by_16(folder: _Folder, state: Any, offset: Any, length: Any) -> Any:
-    """What is left behind `offset`, 16 bytes each round, added to `state`."""
+    """Fold the bytes from `offset` on into `state`, 16 bytes a round."""
     builder = folder.builder
     before = builder.basic_block
     test, body, done = (builder.append_basic_block(name) for name in ("by16", "body16", "done16"))
@@ -139,7 +139,10 @@ def _fold_by_16(folder: _Folder, state: Any, offset: Any, length: Any) -> Any:
 
 
 def _fold_instruction(typing_context: Any, buffer: Any, start: Any, length: Any) -> Any:
-    """16 bytes with the same CRC remainder as `length` (at least 32) bytes, as two int64."""
+    """Emit the reduction of `length` (at least 32) bytes to 16 with the same CRC remainder.
+
+    The 16 bytes are two int64.
+    """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         array, first, size = args
@@ -174,10 +177,13 @@ _fold = intrinsic(_fold_instruction)
 
 @kernel
 def crc32_by_folding(buffer: Bytes, start: int, end: int, tables: Array) -> int:
-    """CRC32 of `buffer[start:end]`; by `TABLES` where it is short or less than `HEAD` precedes."""
+    """Return the CRC32 of `buffer[start:end]`.
+
+    Uses `tables` if there are less than 32 bytes, or less than `HEAD` before them.
+    """
     if end - start < 32 or start < HEAD:
         return crc32_by_tables(buffer, start, end, tables)
     if CHECKED and end > len(buffer):
-        raise IndexError("access outside of its array")
+        raise IndexError("access outside the array")
     low, high = _fold(buffer, start, end - start)
     return step_16(low, high, tables) ^ ALL_ONES

@@ -1,7 +1,7 @@
-"""CRC32 by tables, for every processor: 16 bytes a step ("slicing by 16").
+"""CRC32 by tables, for any processor: 16 bytes a step ("slicing by 16").
 
-Kounavis and Berry, "A Systematic Approach to Building High Performance, Software-based, CRC
-Generators", 2005, with twice their tables.
+Source: Kounavis and Berry, "A Systematic Approach to Building High Performance, Software-based, CRC
+Generators", 2005, with twice as many tables.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from decoder.kernels.memory import (
 )
 
 POLYNOMIAL = 0xEDB88320
-"""That of zlib and Ethernet, lowest bit first."""
+"""The polynomial of zlib and Ethernet, lowest bit first."""
 ALL_ONES = 0xFFFFFFFF
-"""The CRC before the first byte; it is also added after the last."""
+"""The initial CRC, which is also XORed into the final one."""
 
 
 def _tables() -> Array:
-    """Table k holds, for each byte, its effect on the CRC after k more bytes; flat, 16 × 256."""
+    """Return 16 × 256 values, flat: table k has each byte's effect on the CRC k bytes later."""
     tables: Array = np.zeros((16, 256), np.uint32)
     remainder: Array = np.arange(256, dtype=np.uint32)
     for _ in range(8):
@@ -37,12 +37,12 @@ def _tables() -> Array:
 
 
 TABLES = _tables()
-"""What the kernels take as `tables`."""
+"""The `tables` argument of the CRC kernels."""
 
 
 @kernel
 def step_16(low: int, high: int, tables: Array) -> int:
-    """The CRC after 16 bytes, of which the first four already hold the CRC before them."""
+    """Return the CRC after 16 bytes, whose first four are already XORed with the previous CRC."""
     crc = 0
     for k in range(8):
         crc ^= item(tables, (15 - k) * 256 + (shift_right(low, 8 * k) & 255))
@@ -52,7 +52,7 @@ def step_16(low: int, high: int, tables: Array) -> int:
 
 @kernel
 def crc32_by_tables(buffer: Bytes, start: int, end: int, tables: Array) -> int:
-    """CRC32 of `buffer[start:end]`, 16 bytes at a time by `TABLES`."""
+    """Return the CRC32 of `buffer[start:end]`."""
     crc = ALL_ONES
     position = start
     while position + 16 <= end:

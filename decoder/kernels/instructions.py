@@ -1,5 +1,4 @@
-"""The LLVM instructions under `decoder.kernels.memory`, as numba intrinsics. None checks a
-bound."""
+"""LLVM instructions for `decoder.kernels.memory`, as numba intrinsics without bounds checks."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ def _address(
 
 
 def load_instruction(bits: int, *, signed: bool, swapped: bool) -> Any:
-    """(buffer, position) -> int64: an unaligned load, widened by its sign or by zeros."""
+    """Return an unaligned load (buffer, position) -> int64, sign- or zero-extended."""
     machine_type = ir.IntType(bits)
 
     def load(typing_context: Any, buffer: Any, position: Any) -> Any:
@@ -41,7 +40,7 @@ def load_instruction(bits: int, *, signed: bool, swapped: bool) -> Any:
 
 
 def store_instruction(bits: int) -> Any:
-    """(buffer, position, value): an unaligned store of the lowest `bits`."""
+    """Return an unaligned store (buffer, position, value) of the lowest `bits`."""
     machine_type = ir.IntType(bits)
 
     def store(typing_context: Any, buffer: Any, position: Any, value: Any) -> Any:

@@ -1,14 +1,18 @@
-"""The machine under the kernels: how they are compiled, and how they touch bytes.
+"""Compilation of kernels, and their primitives for memory access and bit operations.
 
-Every kernel of the decoder is a plain Python function decorated with `kernel`. Compiled, the
+A kernel is a plain Python function decorated with `kernel` or `inline_kernel`. Compiled, the
 primitives below are single machine instructions (an unaligned load is one LLVM load of alignment
-1); with `NUMBA_DISABLE_JIT=1` their Python bodies run instead and give the same results, and with
-`NUMBA_BOUNDSCHECK=1` each of them checks that it stays inside its array.
+1). With `NUMBA_DISABLE_JIT=1` their Python bodies run instead, with the same results; with
+`NUMBA_BOUNDSCHECK=1` each access is checked against its array's bounds.
 
-Rules for kernels: all integers are int64 (numba turns int64 with uint64 into float64), shifts of
-possibly negative values are `shift_right_logical` and `shift_left`, sums that may pass 2**63 are
-`add_wrapping` and its kin (numba lets LLVM assume that `+` never overflows), nothing is allocated,
-and arrays are writable and C-contiguous (a read-only one is another type, compiled for anew).
+Rules for kernels:
+
+- All integers are int64: numba turns int64 with uint64 into float64.
+- Values that may be negative are shifted with `shift_right_logical` and `shift_left`.
+- Arithmetic that may overflow int64 uses `add_wrapping`, `subtract_wrapping` and
+  `multiply_wrapping`: numba lets LLVM assume that `+` never overflows.
+- Nothing is allocated.
+- Arrays are writable and C-contiguous: a read-only array is another type, and another compilation.
 
 Byte buffers are uint8 arrays; `position` counts bytes from the array's start.
 """
@@ -23,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 from numba.extending import overload
 
-from decoder.kernels.cache import Locator, add_one_at_a_time
+from decoder.kernels.cache import Locator, serialize_saves
 from decoder.kernels.instructions import (
     copy_32_instruction,
     copy_text_32_instruction,
@@ -42,9 +46,9 @@ Bytes = npt.NDArray[np.uint8]
 Array = npt.NDArray[Any]
 
 INTERPRETED = bool(numba.config.DISABLE_JIT)
-"""Kernels run as Python (`NUMBA_DISABLE_JIT=1`)."""
+"""True if kernels run as Python (`NUMBA_DISABLE_JIT=1`)."""
 CHECKED = bool(numba.config.BOUNDSCHECK)
-"""Every access is checked (`NUMBA_BOUNDSCHECK=1`)."""
+"""True if compiled kernels check every access (`NUMBA_BOUNDSCHECK=1`)."""
 
 _CHECKING = INTERPRETED or CHECKED
 _MASK_64 = 0xFFFFFFFFFFFFFFFF
@@ -54,11 +58,11 @@ _MASK_64 = 0xFFFFFFFFFFFFFFFF
 
 
 def _compile(function: Callable[..., Any], **options: Any) -> Any:
-    """`numba.njit` with a cache of our own, leaving the process's setting as it was.
+    """Apply `numba.njit` with the cache of `decoder.kernels.cache`.
 
-    `_nrt=False`: a kernel allocates nothing, so it needs no reference counts of the arrays it is
-    given. Left on, numba counts (atomically) around most calls between kernels: the JSON kernels
-    took ten times as long.
+    The process's setting of cache locators is restored. `_nrt=False`: kernels allocate nothing, so
+    they need no reference counts of their arrays. Otherwise numba counts (atomically) around most
+    calls between kernels, and the JSON kernels take ten times as long.
     """
     options = {"nogil": True, "error_model": "numpy", "_nrt": False, **options}
     before = numba.config.CACHE_LOCATOR_CLASSES
@@ -66,22 +70,22 @@ def _compile(function: Callable[..., Any], **options: Any) -> Any:
     try:
         compiled = numba.njit(cache=True, **options)(function)
         if not INTERPRETED:
-            add_one_at_a_time(compiled._cache._cache_file)
+            serialize_saves(compiled._cache._cache_file)
         return compiled
-    except OSError:  # no place to keep it
+    except OSError:  # no writable cache folder
         return numba.njit(**options)(function)
     finally:
         numba.config.CACHE_LOCATOR_CLASSES = before
 
 
 def kernel(function: Function) -> Function:
-    """Compiles a function of arrays and integers on its first call; it runs without the GIL."""
+    """Compile a function of arrays and integers on its first call; it runs without the GIL."""
     compiled: Function = _compile(function)
     return compiled
 
 
 def inline_kernel(function: Function) -> Function:
-    """A kernel whose body is copied into the kernels that call it: for small, hot steps."""
+    """Compile a kernel whose body is inlined into its callers: for small, hot steps."""
     compiled: Function = _compile(function, forceinline=True)
     return compiled
 
@@ -91,9 +95,9 @@ def inline_kernel(function: Function) -> Function:
 
 @inline_kernel
 def _inside(array: Array, position: int, size: int) -> int:
-    """`position`, after checking (where asked for) that `size` elements from it are in `array`."""
+    """Return `position`; if checks are on, raise IndexError unless `size` elements are inside."""
     if _CHECKING and (position < 0 or position + size > len(array)):
-        raise IndexError("access outside of its array")
+        raise IndexError("access outside the array")
     return position
 
 
@@ -140,7 +144,7 @@ load_i16 = _loader(2, signed=True)
 load_u32 = _loader(4)
 load_i32 = _loader(4, signed=True)
 load_i64 = _loader(8, signed=True)
-# Big-endian: decimals and the temporal types. `load_be64` is signed: an int64 holds no more.
+# Big-endian, for decimals and temporal types. `load_be64` is signed, as all integers are int64.
 load_be16 = _loader(2, big=True)
 load_be32 = _loader(4, big=True)
 load_be64 = _loader(8, signed=True, big=True)
@@ -154,25 +158,25 @@ store_64 = _storer(8)
 
 @inline_kernel
 def load_u24(buffer: Bytes, position: int) -> int:
-    """Three bytes, unsigned."""
+    """Load three bytes, unsigned."""
     return load_u16(buffer, position) | load_u8(buffer, position + 2) << 16
 
 
 @inline_kernel
 def load_i24(buffer: Bytes, position: int) -> int:
-    """Three bytes with the sign extended: MEDIUMINT."""
+    """Load three bytes, sign-extended: MEDIUMINT."""
     return load_u16(buffer, position) | load_i8(buffer, position + 2) << 16
 
 
 @inline_kernel
 def load_u48(buffer: Bytes, position: int) -> int:
-    """Six bytes, unsigned: table ids."""
+    """Load six bytes, unsigned: table ids."""
     return load_u32(buffer, position) | load_u16(buffer, position + 4) << 32
 
 
 @inline_kernel
 def load_be24(buffer: Bytes, position: int) -> int:
-    """Three bytes, big-endian, unsigned."""
+    """Load three bytes, big-endian, unsigned."""
     return load_be16(buffer, position) << 8 | load_u8(buffer, position + 2)
 
 
@@ -180,15 +184,16 @@ def load_be24(buffer: Bytes, position: int) -> int:
 
 
 def copy_32(target: Bytes, to: int, source: Bytes, position: int) -> None:
-    """Copies 32 bytes. A loop of these copies short strings fastest, given slack behind both."""
+    """Copy 32 bytes. A loop of this is the fastest copy of short strings; it needs slack bytes."""
     _inside(target, to, 32)
     _inside(source, position, 32)
     target[to : to + 32] = source[position : position + 32]
 
 
 def copy_text_32(target: Bytes, to: int, source: Bytes, position: int) -> int:
-    """`copy_32`, and what the bytes are: bit n, that JSON escapes byte n; 32 + n, that it is not
-    ASCII.
+    """Copy 32 bytes and classify them.
+
+    Bit n of the result is set if JSON escapes byte n, bit 32 + n if the byte is not ASCII.
     """
     copy_32(target, to, source, position)
     classes = 0
@@ -198,12 +203,12 @@ def copy_text_32(target: Bytes, to: int, source: Bytes, position: int) -> int:
 
 
 def item(array: Array, index: int) -> int:
-    """`array[index]` of an integer array as int64, without Python's negative indexes."""
+    """Return `array[index]` of an integer array as int64; negative indexes are not supported."""
     return int(array[_inside(array, index, 1)])
 
 
 def set_item(array: Array, index: int, value: int) -> None:
-    """`array[index] = value` of an integer array, without Python's negative indexes."""
+    """Set `array[index]` of an integer array; negative indexes are not supported."""
     array[_inside(array, index, 1)] = value
 
 
@@ -235,49 +240,49 @@ overload(set_item)(
 
 
 def wrap(value: int) -> int:
-    """A Python integer reduced to the int64 with the same low 64 bits, as the machine would."""
+    """Return the int64 with the low 64 bits of a Python integer, as machine arithmetic wraps."""
     value = int(value) & _MASK_64
     return value - (1 << 64) if value >> 63 else value
 
 
 def shift_right_logical(value: int, bits: int) -> int:
-    """`value >> bits` with zeros coming in at the top; `bits` is 0 to 63."""
+    """Return `value >> bits`, filled with zeros from the top; `bits` is 0 to 63."""
     return wrap((int(value) & _MASK_64) >> int(bits))
 
 
 def shift_left(value: int, bits: int) -> int:
-    """`value << bits` modulo 2**64; `bits` is 0 to 63."""
+    """Return `value << bits` modulo 2**64; `bits` is 0 to 63."""
     return wrap(int(value) << int(bits))
 
 
 def add_wrapping(a: int, b: int) -> int:
-    """`a + b` modulo 2**64. Plain `+` on int64 must not overflow: compiled, it is undefined."""
+    """Return `a + b` modulo 2**64. An overflow of a compiled plain `+` is undefined."""
     return wrap(int(a) + int(b))
 
 
 def subtract_wrapping(a: int, b: int) -> int:
-    """`a - b` modulo 2**64."""
+    """Return `a - b` modulo 2**64."""
     return wrap(int(a) - int(b))
 
 
 def multiply_wrapping(a: int, b: int) -> int:
-    """`a * b` modulo 2**64."""
+    """Return `a * b` modulo 2**64."""
     return wrap(int(a) * int(b))
 
 
 def trailing_zeros(value: int) -> int:
-    """The index of the lowest bit that is set; 64 where none is."""
+    """Return the index of the lowest set bit; 64 for 0."""
     value = int(value) & _MASK_64
     return (value & -value).bit_length() - 1 if value else 64
 
 
 def leading_zeros(value: int) -> int:
-    """How many bits are above the highest one that is set; 64 where none is."""
+    """Return the number of bits above the highest set bit; 64 for 0."""
     return 64 - (int(value) & _MASK_64).bit_length()
 
 
 def double_from_bits(bits: int) -> float:
-    """The IEEE 754 double with these 64 bits."""
+    """Return the IEEE 754 double with these 64 bits."""
     return float(np.int64(wrap(bits)).view(np.float64))
 
 
@@ -286,7 +291,7 @@ overload(shift_left)(lambda value, bits: lambda value, bits: np.int64(value) << 
 overload(shift_right_logical)(
     lambda value, bits: lambda value, bits: shift_right_instruction(value, bits)
 )
-# Numba tells LLVM that signed sums do not overflow; of unsigned ones it says nothing.
+# Numba marks signed arithmetic as never overflowing in LLVM, but not unsigned arithmetic.
 overload(add_wrapping)(lambda a, b: lambda a, b: np.int64(np.uint64(a) + np.uint64(b)))
 overload(subtract_wrapping)(lambda a, b: lambda a, b: np.int64(np.uint64(a) - np.uint64(b)))
 overload(multiply_wrapping)(lambda a, b: lambda a, b: np.int64(np.uint64(a) * np.uint64(b)))

@@ -1,7 +1,7 @@
-"""The processor that the kernels are compiled for.
+"""The processor that kernels are compiled for.
 
-Numba's own target, which is the machine's unless `NUMBA_CPU_NAME` and `NUMBA_CPU_FEATURES` say
-otherwise (`generic` and nothing: what every processor of its architecture can run).
+This is numba's target: the machine's processor unless `NUMBA_CPU_NAME` and `NUMBA_CPU_FEATURES` are
+set (`generic` and empty: code for every processor of the architecture).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _SPELLINGS = {"arm64": "aarch64", "amd64": "x86_64"}
 
 
 class Processor(NamedTuple):
-    """What LLVM is told: `triple` as x86_64-unknown-linux-gnu, features as +crc,+neon,-sve."""
+    """An LLVM target: `triple` like x86_64-unknown-linux-gnu, `features` like +crc,+neon,-sve."""
 
     triple: str
     name: str
@@ -23,16 +23,16 @@ class Processor(NamedTuple):
 
     @property
     def architecture(self) -> str:
-        """x86_64, aarch64, or another of LLVM's."""
+        """LLVM's name of the architecture: x86_64, aarch64, …."""
         spelt = self.triple.split("-")[0]
         return _SPELLINGS.get(spelt, spelt)
 
     def has(self, feature: str) -> bool:
-        """Whether `feature`, by LLVM's name, may be used."""
+        """True if the processor has `feature` (LLVM's name)."""
         return f"+{feature}" in self.features.split(",")
 
 
 @cache
 def processor() -> Processor:
-    """The processor of this process's kernels."""
+    """Return the processor that this process compiles kernels for."""
     return Processor(*cpu_target.target_context.codegen().magic_tuple())

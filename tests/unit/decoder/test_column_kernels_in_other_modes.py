@@ -1,6 +1,6 @@
-"""The tests of the column readers once more, with kernels as plain Python and with checked access.
+"""The column readers' tests, repeated with interpreted kernels and with bounds checks.
 
-Both modes are chosen by the environment before numba is imported, hence a process of their own.
+The environment selects the mode before numba is imported, so each runs in its own process.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ REPOSITORY = HERE.parent.parent.parent
 
 
 @pytest.mark.parametrize("mode", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
-def test_the_readers_pass_their_tests(mode: str) -> None:
+def test_the_column_tests_pass(mode: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", HERE / "columns"],
         env={**os.environ, mode: "1"},

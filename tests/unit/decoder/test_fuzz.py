@@ -1,8 +1,8 @@
-"""Damage of all kinds: bytes are read, or refused with a BinlogError; nothing else ever comes out.
+"""Damaged input of all kinds either decodes or raises a BinlogError, never another error.
 
-Examples are the same in every run. `make fuzz` looks for new ones, guided by coverage. Kernels run
-compiled, as Python, and compiled with every access checked (`NUMBA_BOUNDSCHECK=1`), where a stray
-read is an IndexError.
+The examples are the same in every run; `make fuzz` searches for new ones, guided by coverage.
+Kernels run compiled, interpreted, and compiled with bounds checks (`NUMBA_BOUNDSCHECK=1`), where an
+access outside an array is an IndexError.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ REPEATABLE = settings(
 @pytest.mark.parametrize("reader", READERS)
 @given(log=st.sampled_from(LOGS), edits=st.lists(EDIT, min_size=1, max_size=4))
 @REPEATABLE
-def test_mutated_logs_are_read_or_refused(
+def test_mutated_logs_decode_or_raise(
     reader: str, log: bytes, edits: list[tuple[int, int, int]]
 ) -> None:
     is_refused(READERS[reader], mutated(log, edits))
@@ -51,7 +51,7 @@ def test_mutated_logs_are_read_or_refused(
 @pytest.mark.parametrize("reader", READERS)
 @given(log=st.sampled_from(LOGS), content=st.binary(max_size=300))
 @REPEATABLE
-def test_anything_behind_a_description_is_read_or_refused(
+def test_any_bytes_after_a_format_description_decode_or_raise(
     reader: str, log: bytes, content: bytes
 ) -> None:
     description_end = 4 + int.from_bytes(log[13:17], "little")
@@ -61,7 +61,7 @@ def test_anything_behind_a_description_is_read_or_refused(
 @pytest.mark.parametrize(
     ("mode", "count"), [("compiled", 1500), ("checked", 250), ("interpreted", 300)]
 )
-def test_random_mutations_are_read_or_refused_in_every_mode(mode: str, count: int) -> None:
+def test_random_mutations_decode_or_raise_in_every_mode(mode: str, count: int) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.support.decoder.mutations", str(count), "20260725", *READERS],
         env={**os.environ, **MODES[mode]},
@@ -75,7 +75,7 @@ def test_random_mutations_are_read_or_refused_in_every_mode(mode: str, count: in
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_what_once_broke_the_rule_does_no_more(mode: str) -> None:
+def test_earlier_findings_stay_fixed(mode: str) -> None:
     found = inputs(REGRESSIONS)
     assert {path.parent.name for path in found} <= TARGETS.keys()
     assert found
@@ -83,18 +83,16 @@ def test_what_once_broke_the_rule_does_no_more(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_length_far_beyond_its_bytes_takes_neither_memory_nor_time(
-    mode: str, tmp_path: Path
-) -> None:
+def test_a_length_far_beyond_its_bytes_costs_no_memory_or_time(mode: str, tmp_path: Path) -> None:
     assert replay(_files(lengths.named(), tmp_path), mode) == {}
 
 
-def test_a_huge_length_anywhere_in_a_log_takes_neither_memory_nor_time(tmp_path: Path) -> None:
+def test_a_huge_length_anywhere_in_a_log_costs_no_memory_or_time(tmp_path: Path) -> None:
     assert replay(_files(lengths.everywhere(), tmp_path), "checked") == {}
 
 
 def test_limits_of_time_and_memory_are_enforced(tmp_path: Path) -> None:
-    """Without this, a child that checks nothing would pass for one that finds nothing."""
+    """Otherwise a child process that checks nothing would look like one that finds nothing."""
     inner = event_bytes(EventType.IGNORABLE, bytes(200_000_000))
     log = log_bytes(gtid(1), payload(inner, compressed=zstandard.compress(inner)))
     paths = _files([("events", log), ("json", b"")], tmp_path)
@@ -113,7 +111,7 @@ def _files(found: Iterable[tuple[str, bytes]], folder: Path) -> list[Path]:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_targets_decode_their_seeds(target: str) -> None:
-    """A target that refuses them all would explore nothing."""
+    """A target that rejects all of its seeds would explore nothing."""
     assert any(_is_decoded(target, seed) for seed in TARGETS[target].seeds())
 
 

@@ -1,4 +1,4 @@
-"""Compiled kernels are found again from any folder or archive, and are kept from others' hands."""
+"""The kernel cache works for any folder or archive, and is safe from other users and processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from numba.core.caching import IndexDataCacheFile
 
 import decoder
 from decoder.kernels import cache as kernel_cache
-from decoder.kernels.cache import add_one_at_a_time, cache_folder
+from decoder.kernels.cache import cache_folder, serialize_saves
 from decoder.kernels.memory import INTERPRETED
 from decoder.stream import precompile as warm
 
@@ -60,7 +60,7 @@ def run(place: Path, cache: Path) -> list[Any]:
 
 
 @pytest.mark.skipif(INTERPRETED, reason="nothing is compiled under NUMBA_DISABLE_JIT")
-def test_what_one_archive_compiled_another_elsewhere_only_loads(tmp_path: Path) -> None:
+def test_kernels_compiled_from_one_archive_are_loaded_from_another(tmp_path: Path) -> None:
     first = archive(tmp_path / "app-1" / "binlake.zip")
     second = archive(tmp_path / "app-2" / "binlake-0.1.0-py3-none-any.whl")
     ran = [run(place, tmp_path / "cache") for place in (first, second)]
@@ -71,7 +71,7 @@ def test_what_one_archive_compiled_another_elsewhere_only_loads(tmp_path: Path) 
     ]
 
 
-def test_the_cache_folder_is_named_by_what_is_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_name_depends_on_numba_s_version(monkeypatch: pytest.MonkeyPatch) -> None:
     name = cache_folder().name
     assert kernel_cache.cache_folder.__wrapped__().name == name
     monkeypatch.setattr("numba.__version__", "0.0.0")
@@ -80,7 +80,7 @@ def test_the_cache_folder_is_named_by_what_is_in_it(monkeypatch: pytest.MonkeyPa
 
 @pytest.fixture
 def without_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Where temporary files go, for a user who has no home: YARN starts executors so."""
+    """The folder for temporary files of a user without a home, as YARN's executors run."""
     for variable in ("BINLAKE_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("HOME", "/dev/null")
@@ -88,51 +88,51 @@ def without_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_without_a_home_kernels_are_kept_among_temporary_files(without_home: Path) -> None:
+def test_without_a_home_the_cache_is_a_private_temporary_folder(without_home: Path) -> None:
     root = kernel_cache.cache_folder.__wrapped__().parent
     assert root == without_home / f"binlake-{os.getuid()}"
     assert root.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_folder_that_others_can_write_is_not_loaded_from(
+def test_a_temporary_folder_writable_by_others_is_not_used(
     without_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = without_home / f"binlake-{os.getuid()}"
     folder.mkdir()
     folder.chmod(0o777)
-    asked = kernel_cache.cache_folder.__wrapped__
-    with pytest.raises(PermissionError, match="not of this user alone"):
-        asked()
-    monkeypatch.setattr(warm, "cache_folder", asked)
+    uncached_folder = kernel_cache.cache_folder.__wrapped__
+    with pytest.raises(PermissionError, match="must belong to this user"):
+        uncached_folder()
+    monkeypatch.setattr(warm, "cache_folder", uncached_folder)
     assert warm.warm() is False
     assert warm.is_warm() is INTERPRETED
 
 
-def test_a_home_that_others_can_write_is_not_loaded_from(
+def test_a_home_folder_writable_by_others_is_not_used(
     without_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As where `HOME=/tmp`, and somebody else was there first."""
+    """With `HOME=/tmp`, another user may have created the folder first."""
     home = without_home / "home"
     folder = home / "binlake"
     folder.mkdir(parents=True)
     monkeypatch.setenv("XDG_CACHE_HOME", str(home))
-    asked = kernel_cache.cache_folder.__wrapped__
-    assert asked().parent == folder
+    uncached_folder = kernel_cache.cache_folder.__wrapped__
+    assert uncached_folder().parent == folder
     folder.chmod(0o777)
-    assert asked().parent == without_home / f"binlake-{os.getuid()}"
+    assert uncached_folder().parent == without_home / f"binlake-{os.getuid()}"
 
 
-def test_who_compiles_other_forms_at_the_same_time_keeps_all_of_them(tmp_path: Path) -> None:
-    """Numba alone gives two of them one file: it loses forms, or finds one under another's name."""
+def test_overloads_saved_concurrently_are_all_kept(tmp_path: Path) -> None:
+    """Numba alone gives two overloads one file: it loses some, or loads the wrong one."""
 
     def add(number: int) -> None:
-        forms = IndexDataCacheFile(str(tmp_path), "kernel", "stamp")
-        add_one_at_a_time(forms)
-        for form in range(20):
-            forms.save((number, form), f"{number} {form}")
+        cache_file = IndexDataCacheFile(str(tmp_path), "kernel", "stamp")
+        serialize_saves(cache_file)
+        for overload in range(20):
+            cache_file.save((number, overload), f"{number} {overload}")
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(add, range(4)))
-    kept = IndexDataCacheFile(str(tmp_path), "kernel", "stamp")
-    added = [(number, form) for number in range(4) for form in range(20)]
-    assert [kept.load(form) for form in added] == [f"{n} {form}" for n, form in added]
+    saved = IndexDataCacheFile(str(tmp_path), "kernel", "stamp")
+    keys = [(number, overload) for number in range(4) for overload in range(20)]
+    assert [saved.load(key) for key in keys] == [f"{n} {overload}" for n, overload in keys]

@@ -1,4 +1,4 @@
-"""CRC32 by folding and by tables: zlib's, for every length, offset and content."""
+"""CRC32 by folding and by tables equals zlib's, for any length, offset and content."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CONTENT = np.random.default_rng(7).integers(0, 256, 5000).astype(np.uint8)
 
 
 @pytest.mark.parametrize("start", [0, 15, 16, 17, 33])
-def test_every_length(start: int) -> None:
+def test_any_length_equals_zlib(start: int) -> None:
     for length in [*range(300), 1000, 1023, 1024, 1025, 4900]:
         expected = zlib.crc32(CONTENT[start : start + length].tobytes())
         assert fastest(CONTENT, start, start + length, TABLES) == expected
@@ -34,7 +34,7 @@ def test_every_length(start: int) -> None:
 
 @settings(deadline=None)
 @given(content=st.binary(min_size=40, max_size=400), fill=st.sampled_from([b"\0", b"\xff"]))
-def test_any_content_whatever_stands_before_it(content: bytes, fill: bytes) -> None:
+def test_bytes_before_the_content_do_not_matter(content: bytes, fill: bytes) -> None:
     buffer = np.frombuffer(bytearray(fill * 16 + content), np.uint8)
     assert fastest(buffer, 16, len(buffer), TABLES) == zlib.crc32(content)
 
@@ -54,7 +54,7 @@ print(folding_available())
 """
 
 
-def test_a_cpu_without_the_instruction_uses_tables() -> None:
+def test_a_processor_without_the_instruction_uses_tables() -> None:
     done = subprocess.run(
         [sys.executable, "-c", FORCED],
         env={**os.environ, "NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""},

@@ -1,4 +1,4 @@
-"""Loads, stores and bits: the compiled instruction and its Python body agree with `struct`."""
+"""Loads, stores and bit operations: compiled and interpreted results equal those of `struct`."""
 
 from __future__ import annotations
 
@@ -120,13 +120,13 @@ def swap(array: Array, left: int, right: int) -> None:
     set_item(array, right, held)
 
 
-UNHURRIED = settings(deadline=None)  # the first call compiles
+WITHOUT_DEADLINE = settings(deadline=None)  # the first call compiles
 INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
 
 
-@UNHURRIED
+@WITHOUT_DEADLINE
 @given(data=st.binary(min_size=8, max_size=24), position=st.integers(0, 16))
-def test_loads(data: bytes, position: int) -> None:
+def test_loads_equal_int_from_bytes(data: bytes, position: int) -> None:
     position = min(position, len(data) - 8)
     buffer = np.frombuffer(bytearray(data), np.uint8)
     expected = [
@@ -139,9 +139,9 @@ def test_loads(data: bytes, position: int) -> None:
     assert [body(buffer, position) for body in bodies] == expected
 
 
-@UNHURRIED
+@WITHOUT_DEADLINE
 @given(value=INT64)
-def test_stores_write_the_lowest_bits_and_nothing_else(value: int) -> None:
+def test_stores_write_only_the_lowest_bits(value: int) -> None:
     packed = struct.pack("<q", value)
     expected = b"\xaa" + packed + b"\xaa\xaa" + packed[:4] + b"\xaa\xaa" + packed[:2]
     expected += b"\xaa\xaa" + packed[:1] + b"\xaa"
@@ -153,9 +153,9 @@ def test_stores_write_the_lowest_bits_and_nothing_else(value: int) -> None:
     assert interpreted.tobytes() == expected
 
 
-@UNHURRIED
+@WITHOUT_DEADLINE
 @given(value=INT64, count=st.integers(0, 63))
-def test_shifts_zeros_and_doubles(value: int, count: int) -> None:
+def test_bit_operations_equal_those_of_python_integers(value: int, count: int) -> None:
     unsigned = value & (1 << 64) - 1
     left, right, zeros, above, double = bits(value, count)
     assert left == wrap(value << count)
@@ -173,9 +173,9 @@ def test_copy_32_copies_32_bytes() -> None:
     assert target.tolist() == [0] * 3 + list(range(7, 39)) + [0] * 5
 
 
-@UNHURRIED
+@WITHOUT_DEADLINE
 @given(text=st.binary(min_size=32, max_size=32))
-def test_copy_text_32_tells_what_json_escapes_and_what_is_not_ascii(text: bytes) -> None:
+def test_copy_text_32_finds_escaped_and_non_ascii_bytes(text: bytes) -> None:
     source = np.frombuffer(bytearray(b"?" * 5 + text), np.uint8)
     escaped = sum(1 << at for at, byte in enumerate(text) if byte < 32 or byte in b'"\\')
     not_ascii = sum(1 << at for at, byte in enumerate(text) if byte > 127)
@@ -208,7 +208,7 @@ def text(b, p): return m.copy_text_32(b, 0, b, p)
 def element(b, p): return m.item(b, p)
 
 buffer = np.zeros(64, np.uint8)
-refused = 0
+raised = 0
 for access, size in ((load, 8), (store, 4), (copy, 32), (text, 32), (element, 1)):
     access(buffer, 0)
     access(buffer, 64 - size)
@@ -216,13 +216,13 @@ for access, size in ((load, 8), (store, 4), (copy, 32), (text, 32), (element, 1)
         try:
             access(buffer, position)
         except IndexError:
-            refused += 1
-print(refused)
+            raised += 1
+print(raised)
 """
 
 
 @pytest.mark.parametrize("variable", ["NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT"])
-def test_checked_and_interpreted_accesses_stay_inside(variable: str) -> None:
+def test_checked_and_interpreted_accesses_raise_outside_the_array(variable: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", CHECKS],
         env={**os.environ, variable: "1"},

@@ -1,9 +1,8 @@
-"""Kernels on processors that this machine's is not: an older x86, and ARM.
+"""Kernels for other processors than this machine's: an older x86, and ARM.
 
-An older one is run here, by numba's own settings. For ARM kernels are compiled by numba as it would
-do there, and their assembly is read. Each has a folder of its own in the suite's cache, which is
-empty whenever the decoder, or the log that it is warmed by, has changed: what compiled once is
-loaded as long as they stay the same.
+Kernels for the older x86 run here, with numba's target settings. For ARM, numba compiles them as it
+would there, and the tests read their assembly. Each processor has its own folder in the suite's
+cache, which is reused until the decoder or the log that warms it changes.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ OF_OTHER_PROCESSORS = {"crc32_by_folding", "crc32_by_instructions"}
 
 
 def rows(data: bytes) -> list[Any]:
-    """All changes of a log as Python values, up to its first fault, and that fault's text."""
+    """Return a log's changes as Python values, up to its first error, and that error's text."""
     found: list[Any] = []
     try:
         for changes in decoder.read(data):
@@ -48,7 +47,7 @@ def rows(data: bytes) -> list[Any]:
 
 
 def logs() -> dict[str, bytes]:
-    """The recordings and the log by which kernels are warmed; one with a damaged checksum."""
+    """Return the recordings, the log that warms kernels, and one with a damaged checksum."""
     found = {path.name: path.read_bytes() for path in sorted(RECORDINGS.glob("*.binlog"))}
     found["warm"] = zstandard.decompress(RECORDED.read_bytes())
     damaged = bytearray(found["warm"])
@@ -58,7 +57,7 @@ def logs() -> dict[str, bytes]:
 
 
 def run(script: str, *arguments: str, **environment: str) -> Any:
-    """What a script prints, as JSON, in a process of its own."""
+    """Run a script in its own process; return the JSON it prints."""
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments],
         env={**os.environ, **environment},
@@ -85,7 +84,7 @@ print(json.dumps({
     "unused": [
         name
         for _, name, kernel in kernels()
-        # another process may have compiled it, for a kernel that this one loads with all it calls
+        # Another process may have compiled it, as part of a kernel that this process loads.
         if not (kernel.signatures or Path(kernel._cache._cache_file._index_path).exists())
     ],
 }))
@@ -100,29 +99,29 @@ print(json.dumps({name: repr(rows(log)) for name, log in logs().items()}))
 
 @pytest.fixture(scope="module")
 def cache() -> str:
-    """Of this log that kernels are warmed by; nothing but warming writes there."""
+    """The cache folder for this version of the log that warms kernels; only warming writes it."""
     log = hashlib.sha256(RECORDED.read_bytes()).hexdigest()[:16]
     return str(Path(os.environ["BINLAKE_CACHE"], f"warmed-{log}"))
 
 
 @pytest.fixture(scope="module")
 def warmed(cache: str) -> dict[str, Any]:
-    """What became of warming on x86 without PCLMULQDQ."""
+    """The result of warming on x86 without PCLMULQDQ."""
     found: dict[str, Any] = run(WARM, BINLAKE_CACHE=cache, **GENERIC)
     return found
 
 
-def test_warming_compiles_every_kernel_of_its_processor(warmed: dict[str, Any]) -> None:
+def test_warming_compiles_every_kernel_for_its_processor(warmed: dict[str, Any]) -> None:
     assert set(warmed["unused"]) == OF_OTHER_PROCESSORS
 
 
-def test_each_processor_has_a_cache_of_its_own(warmed: dict[str, Any]) -> None:
+def test_each_processor_has_its_own_cache_folder(warmed: dict[str, Any]) -> None:
     assert warmed["processor"][1:] == ["generic", ""]
     assert warmed["folder"] != cache_folder().name
 
 
 @pytest.mark.usefixtures("warmed")
-def test_rows_are_the_same_without_any_special_instruction(cache: str, tmp_path: Path) -> None:
+def test_rows_are_the_same_without_special_instructions(cache: str, tmp_path: Path) -> None:
     copied = str(shutil.copytree(cache, tmp_path / "cache"))
     expected = {name: repr(rows(log)) for name, log in logs().items()}
     assert "checksum" in expected["damaged"].lower()
@@ -166,9 +165,7 @@ CHECKSUM = {"crc32b", "crc32h", "crc32w", "crc32x"}
     ("processor", "checksum"),
     [("neoverse-n1,neon,crc", CHECKSUM), ("apple-m1", CHECKSUM), ("generic,neon", set())],
 )
-def test_checksums_use_the_instructions_of_an_arm_that_has_them(
-    processor: str, checksum: set[str]
-) -> None:
+def test_checksums_use_arm_s_instructions_if_available(processor: str, checksum: set[str]) -> None:
     found = run(ARM, processor)
     assert found["architecture"] == "aarch64"
     assert CHECKSUM & set(found["crc32"]) == checksum

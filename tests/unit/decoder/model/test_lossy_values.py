@@ -1,4 +1,4 @@
-"""Which values were replaced is still told of the right rows after rows were left out."""
+"""Lossy values stay with their rows when a batch is filtered or sliced."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from hypothesis import given, strategies as st
 
 from decoder.model.lossy_values import LossyValues
 
-MARKED = st.lists(st.tuples(st.booleans(), st.booleans()), max_size=40)
-"""For each row, whether it is lossy, and whether it is kept."""
+ROWS = st.lists(st.tuples(st.booleans(), st.booleans()), max_size=40)
+"""For each row: is it lossy, is it kept."""
 
 
-def lossy_values(marks: list[bool]) -> LossyValues:
-    return LossyValues("c", np.flatnonzero(np.array(marks, bool)))
+def lossy_values(lossy: list[bool]) -> LossyValues:
+    return LossyValues("c", np.flatnonzero(np.array(lossy, bool)))
 
 
-@given(MARKED)
-def test_filtering_keeps_the_marks_of_the_rows_that_stay(rows: list[tuple[bool, bool]]) -> None:
+@given(ROWS)
+def test_filter_renumbers_the_lossy_rows_it_keeps(rows: list[tuple[bool, bool]]) -> None:
     kept = np.array([keep for _, keep in rows], bool)
-    left = lossy_values([mark for mark, _ in rows]).filter(kept)
+    left = lossy_values([is_lossy for is_lossy, _ in rows]).filter(kept)
     assert left.column == "c"
     assert left.rows.tolist() == [
-        i for i, mark in enumerate([mark for mark, keep in rows if keep]) if mark
+        i for i, is_lossy in enumerate([is_lossy for is_lossy, keep in rows if keep]) if is_lossy
     ]
 
 
-@given(MARKED, st.integers(0, 40), st.integers(0, 40))
-def test_slicing_keeps_the_marks_of_the_rows_inside(
+@given(ROWS, st.integers(0, 40), st.integers(0, 40))
+def test_slice_renumbers_the_lossy_rows_inside(
     rows: list[tuple[bool, bool]], start: int, length: int
 ) -> None:
-    marks = [mark for mark, _ in rows]
-    inside = marks[start : start + length]
-    left = lossy_values(marks).slice(start, start + length)
-    assert left.rows.tolist() == [i for i, mark in enumerate(inside) if mark]
+    lossy = [is_lossy for is_lossy, _ in rows]
+    inside = lossy[start : start + length]
+    left = lossy_values(lossy).slice(start, start + length)
+    assert left.rows.tolist() == [i for i, is_lossy in enumerate(inside) if is_lossy]
