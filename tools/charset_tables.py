@@ -79,7 +79,7 @@ def ascii_compatible(points: list[str]) -> bool:
 
 
 def write_collations(ids: dict[str, list[int]], version: str) -> None:
-    """collations.py: which charset each collation id belongs to."""
+    """Write collations.py: the collation ids of each charset."""
     lines = [
         '"""Collation ids by charset.',
         "",
@@ -91,7 +91,7 @@ def write_collations(ids: dict[str, list[int]], version: str) -> None:
         "COLLATIONS: dict[str, str] = {",
         *(line for charset, members in ids.items() for line in entry(charset, ranges(members))),
         "}",
-        '"""Ids as they stand in `information_schema`, as ranges."""',
+        '"""Ids and ranges of ids, as in `information_schema`."""',
         "",
     ]
     (PACKAGE / "collations.py").write_text("\n".join(lines))
@@ -119,9 +119,9 @@ def ranges(ids: list[int]) -> str:
 
 
 def write_single_byte(charts: dict[str, list[str]], version: str) -> None:
-    """single_byte.py: a chart of 16 code points a line for each charset."""
+    """Write single_byte.py: the code points of each charset, 16 a line."""
     lines = [
-        '"""Charts of the charsets of one byte for a character, as MySQL converts them.',
+        '"""Tables of the single-byte charsets, as MySQL converts them.',
         "",
         GENERATED.format(version=version),
         '"""',
@@ -137,7 +137,7 @@ def write_single_byte(charts: dict[str, list[str]], version: str) -> None:
         lines.append('""",')
     lines += [
         "}",
-        '"""Code points in hex of bytes 0x80 to 0xFF (from 0x00 where the charset is not ASCII',
+        '"""Code points, in hex, of bytes 0x80 to 0xFF (0x00 to 0xFF if the charset is not ASCII',
         'below 0x80); `----` for a byte without a character."""',
         "",
     ]

@@ -1,11 +1,12 @@
-"""Cells of one column to one Arrow array: a reader per column, chosen once, then a straight loop.
+"""Column readers: the cells of one column to one Arrow array.
 
-Contract. The walk (`decoder.rows.walker`) has checked every bound, so a reader need not: each
-position is the first byte of the value's content (after a length prefix), −1 for NULL.
-`Cells.buffer` has at least `SLACK` readable bytes behind its last event and `HEAD_SLACK` before its
-first, so that wide loads and 32-byte copies at any valid cell stay inside it. A reader never raises
-for a value that MySQL can store; a value that it cannot keep exactly (a zero date, bytes invalid in
-their charset) is replaced as the type table says and its row reported in `Column.lossy`.
+A column's reader is chosen once per table definition. Contract: `decoder.rows.walker` has checked
+all bounds, so readers do not. A cell's position is the first byte of its content (after a length
+prefix), −1 for NULL. `Cells.buffer` has at least `SLACK` readable bytes after its last event and
+`HEAD_SLACK` before its first, so wide loads and 32-byte copies at any valid cell stay inside it. A
+reader never raises for a value that MySQL can store. A value that Arrow cannot represent exactly (a
+zero date, bytes invalid in their charset) is replaced by null or U+FFFD, and its row is listed in
+`Column.lossy`.
 """
 
 from __future__ import annotations

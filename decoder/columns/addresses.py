@@ -1,9 +1,9 @@
-"""MariaDB's UUID, INET4 and INET6: BINARY in its log, and text as the server prints it here.
+"""MariaDB's UUID, INET4 and INET6: logged as BINARY, decoded to the text that the server prints.
 
-The log has a UUID in the order of its text, whatever the order is in which a table keeps it (those
-of version 6 and later as they are, others with their five groups reversed; MariaDB 10.11.4 and
-before all of them). Sources: MariaDB `plugin/type_uuid/sql_type_uuid.h` (`pack`),
-`plugin/type_inet/sql_type_inet.cc` (`Inet4::to_string`, `Inet6::to_string`).
+The log has the bytes of a UUID in the order of its text. (Tables store the five groups reversed:
+up to MariaDB 10.11.4 for all UUIDs, later only for those of versions below 6.) Sources: MariaDB
+`plugin/type_uuid/sql_type_uuid.h` (`pack`), `plugin/type_inet/sql_type_inet.cc`
+(`Inet4::to_string`, `Inet6::to_string`).
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from decoder.constants import LogicalType
 from decoder.kernels.memory import Bytes, inline_kernel, item, kernel, load_u8, store_8, store_32
 
 BYTES = {LogicalType.UUID: 16, LogicalType.INET4: 4, LogicalType.INET6: 16}
-"""Bytes of a value of each type, with the zeros at its end that a log may leave out."""
+"""Bytes of a value of each type, including trailing zeros, which the log may omit."""
 CHARACTERS = {LogicalType.UUID: 36, LogicalType.INET4: 15, LogicalType.INET6: 39}
-"""The longest text of each."""
+"""Characters of the longest text of each type."""
 
 _INET4, _INET6, _UUID = 0, 1, 2
 _FORMS = {LogicalType.INET4: _INET4, LogicalType.INET6: _INET6, LogicalType.UUID: _UUID}
 _HEX = np.frombuffer(b"0123456789abcdef", np.uint8).astype(np.int32)
 _DASH, _POINT, _COLON = 45, 46, 58
 _DASHES = 0b10101010000
-"""The bytes of a UUID that a dash stands before: 4, 6, 8, 10."""
+"""Bit mask of the bytes of a UUID that are preceded by a dash: 4, 6, 8, 10."""
 _WORDS = 8
-"""Of 16 bits, in an INET6."""
+"""16-bit words of an INET6."""
 _MAPPED = 0xFFFF
-"""The sixth word of an INET4 in an INET6, after five that are 0."""
+"""The sixth word of an IPv4-mapped INET6, after five zero words."""
 
 
 @inline_kernel
 def _byte(buffer: Bytes, position: int, length: int, place: int) -> int:
-    """A byte of a value of which the log may have left out zeros at the end."""
+    """Load a byte; bytes that are not logged are 0."""
     return load_u8(buffer, position + place) if place < length else 0
 
 
@@ -66,7 +66,7 @@ def _write_uuid(text: Bytes, at: int, buffer: Bytes, position: int, length: int)
 def _write_inet4(
     text: Bytes, at: int, buffer: Bytes, position: int, length: int, first: int
 ) -> int:
-    """The four bytes from `first` on."""
+    """Write the four bytes that start at `first`."""
     for place in range(first, first + 4):
         if place > first:
             store_8(text, at, _POINT)
@@ -77,7 +77,7 @@ def _write_inet4(
 
 @inline_kernel
 def _longest_zeros(buffer: Bytes, position: int, length: int) -> tuple[int, int]:
-    """Where the first of the longest runs of zero words begins, and how long it is (−1, 0)."""
+    """Return the start and length of the first longest run of zero words; (−1, 0) without one."""
     found, longest, run = -1, 0, 0
     for place in range(_WORDS):
         run = 0 if _word(buffer, position, length, place) else run + 1
@@ -88,7 +88,7 @@ def _longest_zeros(buffer: Bytes, position: int, length: int) -> tuple[int, int]
 
 @inline_kernel
 def _write_word(text: Bytes, at: int, value: int) -> int:
-    """In hexadecimal, without zeros before it."""
+    """Write a word in hexadecimal without leading zeros."""
     shift = 12
     while shift and not value >> shift:
         shift -= 4
@@ -101,8 +101,7 @@ def _write_word(text: Bytes, at: int, value: int) -> int:
 
 @inline_kernel
 def _write_inet6(text: Bytes, at: int, buffer: Bytes, position: int, length: int) -> int:
-    """The longest run of zeros is `::`, also one of a single word; what holds an INET4 ends as one
-    is printed."""
+    """Write the longest run of zero words (even of one) as `::`, an embedded INET4 with dots."""
     gap, zeros = _longest_zeros(buffer, position, length)
     mapped = zeros == 5 and _word(buffer, position, length, 5) == _MAPPED
     holds_inet4 = gap == 0 and (zeros == 6 or mapped)
@@ -136,7 +135,7 @@ def write_addresses(
     offsets: Bytes,
     text: Bytes,
 ) -> int:
-    """Prints each cell; returns the first row that is longer than `width`, −1 where none is."""
+    """Write each cell's text; return the first row longer than `width` bytes, or −1."""
     at = 0
     for row in range(len(positions)):
         store_32(offsets, 4 * row, at)
@@ -157,31 +156,29 @@ def write_addresses(
 
 @dataclass(frozen=True, slots=True)
 class AddressReader:
-    """UUID, INET4 and INET6."""
+    """Reads UUID, INET4 or INET6."""
 
     arrow_type: pa.DataType
     kind: LogicalType
 
     def read(self, cells: Cells) -> Column:
-        """The cells as the server prints them."""
+        """Return the cells as text; CellError for a value that is too long."""
         rows, width = len(cells.positions), BYTES[self.kind]
         values = allocate_values(rows, rows * CHARACTERS[self.kind])
         source = (cells.buffer, cells.positions, cells.lengths)
         row = write_addresses(*source, _FORMS[self.kind], width, values.ends, values.bytes)
         if row >= 0:
-            raise CellError(
-                row, f"a value longer than its type, {self.kind.value} of {width} bytes"
-            )
+            raise CellError(row, f"a value is longer than the {width} bytes of {self.kind.value}")
         return Column(values.array(self.arrow_type, cells))
 
 
 def address_reader(kind: LogicalType) -> AddressReader:
-    """The reader of UUID, INET4 or INET6."""
+    """Return the reader for UUID, INET4 or INET6."""
     return AddressReader(pa.string(), kind)
 
 
 def address_text(kind: LogicalType, raw: bytes) -> str:
-    """One value as the server prints it. Raises CellError if it is too long."""
+    """Return the text of one value; raise CellError if it is too long."""
     buffer = np.frombuffer(bytes(HEAD_SLACK) + raw + bytes(SLACK), np.uint8)
     position, length = np.array([HEAD_SLACK], np.int32), np.array([len(raw)], np.int32)
     column = address_reader(kind).read(Cells(buffer, position, length, 0))

@@ -1,6 +1,6 @@
-"""Memory of Arrow's pool that kernels write to, and arrays made of buffers.
+"""Arrow buffers that kernels write to, and Arrow arrays made from buffers.
 
-Not by `pa.array`: its first call imports pandas, a second of each worker's start.
+`pa.array` is avoided: its first call imports pandas, which takes a second in each worker.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 
 LARGEST = 2**31 - 1 - 2 * SLACK
-"""Bytes that one string array can hold: Arrow's offsets are int32."""
+"""Bytes of text that one string array can hold: Arrow's offsets are int32."""
 
 
 def allocate(size: int) -> tuple[Any, Bytes]:
-    """A pa.Buffer of `size` bytes and slack for wide stores, not cleared, and a view to write."""
+    """Return an uninitialized pa.Buffer of `size` bytes plus slack, and a writable view of it."""
     buffer = pa.allocate_buffer(size + SLACK)
     return buffer, np.frombuffer(buffer, np.uint8)
 
 
 def allocate_text(size: int) -> tuple[Any, Bytes]:
-    """`allocate` for the bytes of a string array; UnsupportedError where no array can hold them."""
+    """Allocate the data of a string array; UnsupportedError if one array cannot hold `size`."""
     if size > LARGEST:
         raise UnsupportedError(f"{size} bytes of text in one block of rows (at most {LARGEST})")
     return allocate(size)
 
 
 def integers(values: npt.NDArray[np.integer[Any]]) -> pa.Array:
-    """An array of the same width and sign, without nulls: a copy of `values`."""
+    """Return a copy of `values` as an array of the same integer type, without nulls."""
     data = pa.py_buffer(values.tobytes())
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, data])
 
 
 def nullable_integers(values: Sequence[int | None], kind: pa.DataType) -> pa.Array:
-    """An array of integers, instants or booleans; None is NULL."""
+    """Return an array of integers, timestamps or booleans; None is null."""
     present = [value or 0 for value in values]
     if pa.types.is_boolean(kind):
         data = np.packbits(np.array(present, np.bool_), bitorder="little").tobytes()
@@ -53,7 +53,7 @@ def nullable_integers(values: Sequence[int | None], kind: pa.DataType) -> pa.Arr
 
 
 def strings(texts: Sequence[str | None]) -> pa.StringArray:
-    """A string array; None is NULL."""
+    """Return a string array; None is null."""
     present = [text or "" for text in texts]
     joined = "".join(present)
     encoded: Sequence[str | bytes] = present
@@ -66,7 +66,7 @@ def strings(texts: Sequence[str | None]) -> pa.StringArray:
 
 
 def repeated(text: str, length: int) -> pa.StringArray:
-    """A string array that has one text everywhere."""
+    """Return a string array with the same text in every row."""
     data = text.encode()
     offsets = np.arange(length + 1, dtype=np.int32) * np.int32(len(data))
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data * length)]

@@ -1,4 +1,4 @@
-"""BINARY, VARBINARY and BLOB: bytes. The log strips BINARY of its trailing 0x00: they come back."""
+"""BINARY, VARBINARY and BLOB as bytes. BINARY is padded again with the 0x00 that the log strips."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from decoder.model.definition import ColumnDefinition
 
 @dataclass(frozen=True, slots=True)
 class BinaryReader:
-    """VARBINARY and BLOB."""
+    """Reads VARBINARY or BLOB."""
 
     arrow_type: pa.DataType
 
     def read(self, cells: Cells) -> Column:
-        """The cells' bytes."""
+        """Return the cells' bytes."""
         return Column(copied(cells).array(self.arrow_type, cells))
 
 
 @dataclass(frozen=True, slots=True)
 class PaddedBinaryReader:
-    """BINARY(`width`)."""
+    """Reads BINARY(`width`)."""
 
     arrow_type: pa.DataType
     width: int
 
     def read(self, cells: Cells) -> Column:
-        """The cells' bytes, each `width` long."""
+        """Return the cells padded to `width` bytes; CellError for a longer value."""
         values = allocate_values(len(cells.positions), self.width * len(cells.positions))
         row = copy_padded(
             cells.buffer, cells.positions, cells.lengths, self.width, values.ends, values.bytes
         )
         if row >= 0:
-            raise CellError(row, f"a value longer than its type, BINARY({self.width})")
+            raise CellError(row, f"a value is longer than its type BINARY({self.width})")
         return Column(values.array(self.arrow_type, cells))
 
 
 def binary_reader(column: ColumnDefinition) -> ColumnReader:
-    """The reader of a string column of the collation `binary`."""
+    """Return the reader for a string column with the collation `binary`."""
     if column.type == ColumnType.STRING:
         return PaddedBinaryReader(pa.binary(), column.length)
     return BinaryReader(pa.binary())

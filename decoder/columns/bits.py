@@ -1,4 +1,4 @@
-"""BIT(n): big-endian in (n + 7) / 8 bytes. One bit is a boolean, 64 do not fit an int64."""
+"""BIT(n): big-endian in (n + 7) / 8 bytes, to boolean (n = 1), int64 or decimal128 (n = 64)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from decoder.model.definition import ColumnDefinition
 
 @kernel
 def read_booleans(buffer: Bytes, positions: Int32s, bitmap: Bytes) -> None:
-    """BIT(1) to Arrow's bits, in whole 8-byte words."""
+    """Convert BIT(1) to Arrow's bits, in whole 8-byte words."""
     rows = len(positions)
     for first in range(0, rows, 64):
         word = 0
@@ -36,7 +36,7 @@ def read_booleans(buffer: Bytes, positions: Int32s, bitmap: Bytes) -> None:
 
 @kernel
 def read_bits(buffer: Bytes, positions: Int32s, size: int, stride: int, values: Bytes) -> None:
-    """BIT of `size` bytes to little-endian integers of `stride` bytes (8, or 16 for a decimal)."""
+    """Convert BIT of `size` bytes to integers of `stride` bytes (8; 16 for a decimal128)."""
     for row in range(len(positions)):
         value = load_be64(buffer, max(item(positions, row), 0))
         store_64(values, row * stride, shift_right_logical(value, 64 - 8 * size))
@@ -46,12 +46,12 @@ def read_bits(buffer: Bytes, positions: Int32s, size: int, stride: int, values: 
 
 @dataclass(frozen=True, slots=True)
 class BooleanReader:
-    """BIT(1)."""
+    """Reads BIT(1)."""
 
     arrow_type: pa.DataType
 
     def read(self, cells: Cells) -> Column:
-        """The cells as booleans."""
+        """Return the cells as booleans."""
         rows = len(cells.positions)
         data, bitmap = allocate((rows + 63 >> 6) * 8)
         read_booleans(cells.buffer, cells.positions, bitmap)
@@ -61,13 +61,13 @@ class BooleanReader:
 
 @dataclass(frozen=True, slots=True)
 class BitsReader:
-    """BIT(2) to BIT(64), of `size` bytes."""
+    """Reads BIT(2) to BIT(64), of `size` bytes."""
 
     arrow_type: pa.DataType
     size: int
 
     def read(self, cells: Cells) -> Column:
-        """The cells as integers or, for BIT(64), decimals."""
+        """Return the cells as integers or, for BIT(64), decimals."""
         rows = len(cells.positions)
         stride = self.arrow_type.bit_width // 8
         data, values = allocate(rows * stride)
@@ -77,7 +77,7 @@ class BitsReader:
 
 
 def bit_reader(column: ColumnDefinition) -> BooleanReader | BitsReader:
-    """The reader of BIT(`column.length`)."""
+    """Return the reader for BIT(`column.length`)."""
     if column.length == 1:
         return BooleanReader(pa.bool_())
     fits = column.length < 64

@@ -1,4 +1,4 @@
-"""What passes between the walk and the column readers."""
+"""The input and output of column readers, and their interface."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 from decoder.errors import MalformedError
 
 SLACK = 64
-"""Readable bytes that every buffer has behind its last event."""
+"""Readable bytes that every buffer has after its last event."""
 HEAD_SLACK = 16
 """Readable bytes that every buffer has before its first event."""
 
@@ -21,8 +21,8 @@ HEAD_SLACK = 16
 class Cells:
     """The cells of one column in a block of rows.
 
-    `buffer` uint8; `positions` int32 offsets into it, −1 where NULL; `lengths` int32 bytes, only
-    for columns of variable length (empty otherwise); `nulls` how many positions are −1.
+    `buffer`: uint8. `positions`: int32 offsets into it, −1 for NULL. `lengths`: int32 sizes in
+    bytes, empty for fixed-length types. `nulls`: the number of positions that are −1.
     """
 
     buffer: npt.NDArray[np.uint8]
@@ -36,21 +36,21 @@ NO_ROWS: npt.NDArray[np.int64] = np.zeros(0, np.int64)
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """An Arrow array of as many values as there were cells, and the rows that lost something."""
+    """An Arrow array with one value per cell, and the rows whose value was replaced."""
 
     array: Any  # pa.Array, which has no type stubs
     lossy: npt.NDArray[np.int64] = field(default_factory=lambda: NO_ROWS)
 
 
 class ColumnReader(Protocol):
-    """Reads the cells of one column; holds only what the definition resolved to."""
+    """Reads the cells of one column; has no state besides its configuration."""
 
     @property
     def arrow_type(self) -> pa.DataType:
-        """The type of every array that `read` gives."""
+        """The type of the arrays that `read` returns."""
 
     def read(self, cells: Cells) -> Column:
-        """The cells' values; `CellError` for bytes that MySQL does not write."""
+        """Return the cells' values; raise `CellError` for bytes that MySQL never writes."""
 
 
 class CellError(MalformedError):
@@ -61,7 +61,7 @@ class CellError(MalformedError):
         self.row = row
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
-        """Keeps the row, and what was filled in by `at`, through pickle."""
+        """Keep the row, and the fields set by `at`, through pickle."""
         where = (self.file, self.position, self.event_type, self.table)
         return _restore, (type(self), self.row, self.reason, *where)
 

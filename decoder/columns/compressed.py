@@ -1,13 +1,12 @@
-"""COMPRESSED columns of MariaDB: each value as it is or as a zlib stream, then read as the text or
-bytes that it was.
+"""COMPRESSED columns of MariaDB: values are decompressed, then read as text or bytes.
 
-Format (MariaDB sql/field.cc `Field_longstr::compress`, sql/field_comp.cc): nothing at all for an
-empty value; else a u8 with the method in its upper four bits. Method 0: the value follows as it
-is. Method 8: the lower three bits tell in how many bytes the value's length follows, highest first,
-then a deflate stream, with zlib's header unless bit 3 is set.
+Format (MariaDB sql/field.cc `Field_longstr::compress`, sql/field_comp.cc): an empty value has no
+bytes; any other starts with a u8, whose upper four bits are the method. Method 0: the uncompressed
+value follows. Method 8: the lower three bits are the size in bytes of the value's length, which
+follows big-endian, then a deflate stream, with zlib's header unless bit 3 is set.
 
-Unlike the other readers this one takes a Python call for each value that is compressed: what it
-calls is zlib, which takes far longer than the call.
+Unlike the other readers, this one makes a Python call for each compressed value: zlib takes far
+longer than the call.
 """
 
 from __future__ import annotations
@@ -30,30 +29,30 @@ _LENGTH_BYTES = 0x07
 _WITHOUT_HEADER = 0x08
 _MAX_LENGTH_BYTES = 4
 _METHOD_BYTE = 1
-"""What the longest value of a VARCHAR has before it, and its type's length includes."""
+"""Size of the method byte, which the length of a VARCHAR's type includes."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompressedReader:
-    """Values that `content` reads once they are decompressed; none is longer than `longest`."""
+    """Decompresses values of at most `longest` bytes, and reads them with `content`."""
 
     content: ColumnReader
     longest: int
 
     @property
     def arrow_type(self) -> pa.DataType:
-        """The type of the reader of what is compressed."""
+        """The type of the reader of the decompressed values."""
         return self.content.arrow_type
 
     def read(self, cells: Cells) -> Column:
-        """The cells' values; CellError for one that cannot be decompressed.
+        """Return the cells' values; CellError for one that cannot be decompressed.
 
-        UnsupportedError where they are more together than an array can hold.
+        UnsupportedError if one array cannot hold all of them.
         """
-        return self.content.read(self._decompressed(cells))
+        return self.content.read(self._decompress(cells))
 
-    def _decompressed(self, cells: Cells) -> Cells:
-        """The same values in a buffer of their own, or where none is compressed, in this one."""
+    def _decompress(self, cells: Cells) -> Cells:
+        """Return the plain values, in a new buffer unless none of them is compressed."""
         filled = (cells.positions >= 0) & (cells.lengths > 0)
         methods = cells.buffer[np.where(filled, cells.positions, 0)] >> 4
         if not np.any(methods[filled]):
@@ -64,43 +63,44 @@ class CompressedReader:
         for row in np.flatnonzero(cells.positions >= 0).tolist():
             start = int(cells.positions[row])
             stored = cells.buffer.data[start : start + int(cells.lengths[row])]
-            value = self._value(stored, row, LARGEST - len(values))
+            value = self._decompress_value(stored, row, LARGEST - len(values))
             positions[row], lengths[row] = len(values), len(value)
             values += value
         values += bytes(SLACK)
         return Cells(np.frombuffer(values, np.uint8), positions, lengths, cells.nulls)
 
-    def _value(self, stored: memoryview, row: int, room: int) -> bytes | memoryview:
+    def _decompress_value(self, stored: memoryview, row: int, room: int) -> bytes | memoryview:
         if not len(stored):
             return b""
         method = stored[0] >> 4
         if method == _PLAIN:
             return stored[1:]
         if method != _ZLIB:
-            raise CellError(row, f"a COMPRESSED value of method {method}, which does not exist")
+            raise CellError(row, f"a COMPRESSED value has the unknown compression method {method}")
         size = stored[0] & _LENGTH_BYTES
         length = int.from_bytes(stored[1 : 1 + size], "big")
         if size > _MAX_LENGTH_BYTES or length > self.longest:
             raise CellError(row, f"a COMPRESSED value of {length} bytes (at most {self.longest})")
         if length > room:
-            raise UnsupportedError("COMPRESSED values of more bytes than an array can hold")
-        return _inflated(stored[1 + size :], length, row, header=not stored[0] & _WITHOUT_HEADER)
+            raise UnsupportedError("COMPRESSED values expand to more bytes than one array can hold")
+        return _inflate(stored[1 + size :], length, row, header=not stored[0] & _WITHOUT_HEADER)
 
 
-def _inflated(content: memoryview, length: int, row: int, *, header: bool) -> bytes:
+def _inflate(content: memoryview, length: int, row: int, *, header: bool) -> bytes:
     stream = zlib.decompressobj(zlib.MAX_WBITS if header else -zlib.MAX_WBITS)
     try:
-        # One byte more than announced: room to see that there is more, or the end behind the last.
+        # Room for one byte more than declared, to detect more data, and to reach the stream's end.
         value = stream.decompress(content, length + 1)
     except zlib.error as error:
-        raise CellError(row, f"a COMPRESSED value that cannot be decompressed: {error}") from error
+        raise CellError(row, f"a COMPRESSED value cannot be decompressed: {error}") from error
     if len(value) != length or not stream.eof or stream.unused_data:
-        raise CellError(row, f"a COMPRESSED value that is not the {length} bytes it announces")
+        reason = f"the size of a decompressed value is not the {length} bytes that it declares"
+        raise CellError(row, reason)
     return value
 
 
 def compressed_reader(column: ColumnDefinition) -> CompressedReader:
-    """The reader of VARCHAR, VARBINARY, TEXT or BLOB with the attribute COMPRESSED."""
+    """Return the reader for VARCHAR, VARBINARY, TEXT or BLOB with the attribute COMPRESSED."""
     if column.type == ColumnType.VARCHAR_COMPRESSED:
         longest = column.length - _METHOD_BYTE
         content = replace(column, type=ColumnType.VARCHAR, length=longest)

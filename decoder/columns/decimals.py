@@ -1,8 +1,8 @@
-"""DECIMAL(p, s): groups of nine digits in four big-endian bytes, the rest of them in fewer.
+"""DECIMAL(p, s): groups of nine digits in four big-endian bytes, incomplete groups in fewer.
 
-Format (MySQL strings/decimal.cc, `decimal2bin`): the integer part's odd digits come first, the
-fraction's last; the first bit is inverted, and all bits of a negative value. Up to 38 digits become
-decimal128, more become the text that MySQL prints.
+Format (MySQL strings/decimal.cc, `decimal2bin`): the integer part starts with its incomplete group,
+the fraction ends with its own; the first bit is inverted, and all bits of a negative value. Up to
+38 digits become decimal128; more become the text that MySQL prints.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from decoder.model.definition import ColumnDefinition
 LARGEST_DECIMAL128 = 38
 GROUP = 9
 GROUP_BYTES = np.array([0, 1, 1, 2, 2, 3, 3, 4, 4, 4], np.int64)
-"""Bytes that hold 0 to 9 digits."""
+"""Bytes of a group of 0 to 9 digits."""
 POWERS = 10 ** np.arange(19, dtype=np.int64)
 _LOW_32 = 0xFFFFFFFF
 
 
 def digit_groups(precision: int, scale: int) -> list[int]:
-    """Digits of each group in stored order: DECIMAL(14, 4) has [1, 9, 4]."""
+    """Return the digits of each group in stored order: [1, 9, 4] for DECIMAL(14, 4)."""
     integer = precision - scale
     groups = [integer % GROUP, *[GROUP] * (integer // GROUP), *[GROUP] * (scale // GROUP)]
     return [digits for digits in (*groups, scale % GROUP) if digits]
@@ -54,9 +54,9 @@ def digit_groups(precision: int, scale: int) -> list[int]:
 def read_short(
     buffer: Bytes, positions: Int32s, sizes: Int64s, powers: Int64s, values: Bytes
 ) -> int:
-    """Decimals of at most eight bytes and three groups (the first ones may have no bytes).
+    """Read decimals of at most eight bytes and three groups; the first groups may be empty.
 
-    Returns the first row whose groups hold more than their digits can, −1 where there is none.
+    Returns the first row with a group out of range, or −1.
     """
     bits_1 = 8 * item(sizes, 1)
     bits_2 = 8 * item(sizes, 2)
@@ -89,7 +89,7 @@ def read_short(
 def read_long(
     buffer: Bytes, positions: Int32s, sizes: Int64s, powers: Int64s, values: Bytes
 ) -> int:
-    """Decimals of any number of groups; the value grows in four limbs of 32 bits.
+    """Read decimals of any number of groups, accumulated in four limbs of 32 bits.
 
     Returns like `read_short`.
     """
@@ -124,7 +124,7 @@ def read_long(
 
 @inline_kernel
 def load_group(buffer: Bytes, position: int, size: int, negative: bool, first: bool) -> int:
-    """One group of `size` bytes (1 to 4), with the sign's inversions undone."""
+    """Load a group of `size` bytes (1 to 4), with the inverted bits restored."""
     bits = 8 * size
     group = load_be32(buffer, position) >> (32 - bits)
     if negative:
@@ -138,9 +138,9 @@ def load_group(buffer: Bytes, position: int, size: int, negative: bool, first: b
 def write_decimal(
     text: Bytes, at: int, buffer: Bytes, position: int, precision: int, scale: int
 ) -> int:
-    """A decimal as MySQL prints it (`-0.50`); −1 where a group holds more than its digits can.
+    """Write a decimal as MySQL prints it (`-0.50`), in at most precision + 3 characters.
 
-    Writes at most precision + 3 characters, and returns the position after them.
+    Returns the position after it; −1 if a group is out of range.
     """
     negative = load_u8(buffer, position) & 0x80 == 0
     if negative:
@@ -180,7 +180,7 @@ def write_fraction(
     negative: bool,
     first: bool,
 ) -> int:
-    """The digits after a decimal's point; returns like `write_decimal`."""
+    """Write the digits after the decimal point; returns like `write_decimal`."""
     left = scale
     while left > 0:
         digits = min(left, GROUP)
@@ -199,7 +199,7 @@ def write_fraction(
 def read_text(
     buffer: Bytes, positions: Int32s, precision: int, scale: int, offsets: Bytes, text: Bytes
 ) -> int:
-    """Decimals as text; returns −1, or like `read_short` the row at fault."""
+    """Write decimals as text; returns like `read_short`."""
     at = 0
     for row in range(len(positions)):
         store_32(offsets, 4 * row, at)
@@ -214,49 +214,52 @@ def read_text(
 
 @dataclass(frozen=True, slots=True)
 class DecimalReader:
-    """DECIMAL up to 38 digits; `sizes` and `powers` are bytes and 10**digits of each group."""
+    """Reads DECIMAL of up to 38 digits.
+
+    `sizes` and `powers`: bytes and 10**digits of each group.
+    """
 
     arrow_type: pa.DataType
     sizes: Int64s
     powers: Int64s
 
     def read(self, cells: Cells) -> Column:
-        """The cells as decimal128."""
+        """Return the cells as decimal128; CellError for a group out of range."""
         rows = len(cells.positions)
         data, values = allocate(16 * rows)
         short = len(self.sizes) == 3 and int(self.sizes.sum()) <= 8
         fill = read_short if short else read_long
-        _check(fill(cells.buffer, cells.positions, self.sizes, self.powers, values))
+        _raise_if_malformed(fill(cells.buffer, cells.positions, self.sizes, self.powers, values))
         buffers = [validity(cells), data]
         return Column(pa.Array.from_buffers(self.arrow_type, rows, buffers, cells.nulls))
 
 
 @dataclass(frozen=True, slots=True)
 class DecimalTextReader:
-    """DECIMAL of more digits than decimal128 has."""
+    """Reads DECIMAL of more than 38 digits as text."""
 
     precision: int
     scale: int
     arrow_type: pa.DataType
 
     def read(self, cells: Cells) -> Column:
-        """The cells as MySQL prints them."""
+        """Return the cells as text; CellError for a group out of range."""
         rows = len(cells.positions)
         offsets, ends = allocate(4 * (rows + 1))
         data, text = allocate_text((self.precision + 3) * rows)
         arguments = (self.precision, self.scale, ends, text)
-        _check(read_text(cells.buffer, cells.positions, *arguments))
+        _raise_if_malformed(read_text(cells.buffer, cells.positions, *arguments))
         buffers = [validity(cells), offsets, data]
         return Column(pa.Array.from_buffers(self.arrow_type, rows, buffers, cells.nulls))
 
 
-def _check(row: int) -> None:
+def _raise_if_malformed(row: int) -> None:
     if row >= 0:
-        raise CellError(row, "a DECIMAL's group of digits holds more than its digits can")
+        raise CellError(row, "a digit group of a DECIMAL is out of range")
 
 
 def decimal_reader(column: ColumnDefinition) -> DecimalReader | DecimalTextReader:
-    """The reader of DECIMAL(`column.precision`, `column.scale`)."""
+    """Return the reader for DECIMAL(`column.precision`, `column.scale`)."""
     if column.precision > LARGEST_DECIMAL128:
         return DecimalTextReader(column.precision, column.scale, pa.string())
     groups = digit_groups(column.precision, column.scale)

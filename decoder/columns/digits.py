@@ -1,6 +1,6 @@
-"""Decimal digits of integers, written into text by kernels.
+"""Kernels that write the decimal digits of integers.
 
-Every function returns the position after what it wrote; the caller has checked that it fits.
+Each returns the position after the digits; the caller has checked that they fit.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from decoder.kernels.memory import (
 )
 
 TWO_DIGITS = np.array([ord("0") + n // 10 | (ord("0") + n % 10) << 8 for n in range(100)], np.int32)
-"""The two characters of 00 to 99, as a little-endian 16-bit store writes them."""
+"""The two characters of 00 to 99, as little-endian 16-bit integers."""
 _POWERS = 10 ** np.arange(19, dtype=np.int64)
 _EIGHT_DIGITS = 10**8
 _ZEROS = 0x3030303030303030
 LONGEST_INTEGER = 20
-"""Characters of −9223372036854775808 and of 18446744073709551615."""
+"""Length of −9223372036854775808 and 18446744073709551615."""
 
 
 @inline_kernel
 def write_padded(text: Bytes, at: int, value: int, digits: int) -> int:
-    """The last `digits` digits of a value, with leading zeros."""
+    """Write the last `digits` digits of a value, with leading zeros."""
     to = at + digits
     while to >= at + 2:
         rest = value // 100
@@ -47,15 +47,15 @@ def write_padded(text: Bytes, at: int, value: int, digits: int) -> int:
 
 @inline_kernel
 def digit_count(value: int) -> int:
-    """How many digits a non-negative value has."""
-    # 1233 / 4096 is about log10(2): the digits of the largest power of two in it, or one less.
+    """Return the number of digits of a non-negative value."""
+    # 1233 / 4096 is about log10(2), so this is the number of digits, or one less.
     count = (64 - leading_zeros(value | 1)) * 1233 >> 12
     return count + int(value | 1 >= item(_POWERS, count))
 
 
 @inline_kernel
 def eight_digits(value: int) -> int:
-    """The digits of a value below 10**8 as 8 bytes 0 to 9, the first one lowest.
+    """Return the digits of a value below 10**8 as 8 bytes 0 to 9, the first digit lowest.
 
     Each step splits all parts at once: two of four digits, four of two, eight of one. (x * 10486)
     >> 20 is x / 100 for x < 10**4, and (x * 103) >> 10 is x / 10 for x < 100.
@@ -70,7 +70,7 @@ def eight_digits(value: int) -> int:
 
 @inline_kernel
 def write_eight_or_less(text: Bytes, at: int, value: int) -> int:
-    """The digits of a value below 10**8; stores 8 bytes."""
+    """Write the digits of a value below 10**8; stores 8 bytes."""
     digits = eight_digits(value)
     zeros = trailing_zeros(digits | 1 << 56) >> 3
     store_64(text, at, (digits | _ZEROS) >> 8 * zeros)
@@ -79,14 +79,14 @@ def write_eight_or_less(text: Bytes, at: int, value: int) -> int:
 
 @inline_kernel
 def write_eight(text: Bytes, at: int, value: int) -> int:
-    """The 8 last digits of a value that is not negative."""
+    """Write the last 8 digits of a non-negative value."""
     store_64(text, at, eight_digits(value % _EIGHT_DIGITS) | _ZEROS)
     return at + 8
 
 
 @kernel
 def write_many(text: Bytes, at: int, value: int) -> int:
-    """The digits of the unsigned 64-bit integer with these bits, of at least 10**8."""
+    """Write the unsigned 64-bit integer with these bits; it is at least 10**8."""
     upper = shift_right_logical(value, 8) // (_EIGHT_DIGITS >> 8)  # 10**8 is a multiple of 2**8
     if upper < _EIGHT_DIGITS:
         at = write_eight_or_less(text, at, upper)
@@ -99,7 +99,7 @@ def write_many(text: Bytes, at: int, value: int) -> int:
 
 @inline_kernel
 def write_unsigned(text: Bytes, at: int, value: int) -> int:
-    """The digits of the unsigned 64-bit integer with these bits; may store 8 bytes more."""
+    """Write the unsigned 64-bit integer with these bits; may store up to 8 bytes more."""
     if 0 <= value < _EIGHT_DIGITS:
         return write_eight_or_less(text, at, value)
     return write_many(text, at, value)
@@ -107,7 +107,7 @@ def write_unsigned(text: Bytes, at: int, value: int) -> int:
 
 @inline_kernel
 def write_signed(text: Bytes, at: int, value: int) -> int:
-    """The digits of an int64, with its sign."""
+    """Write an int64, with its sign; may store up to 8 bytes more."""
     if value < 0:
         store_8(text, at, 45)
         return write_unsigned(text, at + 1, subtract_wrapping(0, value))

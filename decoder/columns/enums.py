@@ -1,6 +1,6 @@
-"""ENUM and SET: a number in the row, labels in the table map; strings as MySQL prints them.
+"""ENUM and SET: numbers in the row, labels in the TABLE_MAP, to the text that MySQL prints.
 
-Two kernels for a column: the first finds where each value ends, the second copies the labels.
+Two kernels read a column: the first computes the values' offsets, the second copies the labels.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ COMMA = 44
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Labels in UTF-8, one behind the other (`text`, with slack), each up to its `ends` entry.
+    """Labels in UTF-8, concatenated in `text` (with slack).
 
-    `ends` starts with 0, so that label n is `text[ends[n]:ends[n + 1]]`.
+    `ends` starts with 0: label n is `text[ends[n]:ends[n + 1]]`.
     """
 
     ends: Int32s
@@ -57,19 +57,19 @@ class Labels:
 
 @inline_kernel
 def load_index(buffer: Bytes, position: int, size: int) -> int:
-    """An ENUM's index: 1 for the first label, 0 for the value that is none of them."""
+    """Load an ENUM's index: 1 for the first label, 0 for the empty error value."""
     return load_u8(buffer, position) if size == 1 else load_u16(buffer, position)
 
 
 @inline_kernel
 def load_members(buffer: Bytes, position: int, size: int) -> int:
-    """A SET's bits, in 1, 2, 3, 4 or 8 bytes."""
+    """Load a SET's bits, of 1, 2, 3, 4 or 8 bytes."""
     return load_i64(buffer, position) & shift_right_logical(-1, 64 - 8 * size)
 
 
 @inline_kernel
 def copy_label(labels: Bytes, start: int, end: int, text: Bytes, at: int) -> int:
-    """Copies a label in steps of 32, which need slack behind both."""
+    """Copy a label in steps of 32 bytes, which need slack after both arrays."""
     copied = 0
     while start + copied < end:
         copy_32(text, at + copied, labels, start + copied)
@@ -79,9 +79,9 @@ def copy_label(labels: Bytes, start: int, end: int, text: Bytes, at: int) -> int
 
 @kernel
 def enum_offsets(buffer: Bytes, positions: Int32s, size: int, ends: Int32s, offsets: Bytes) -> int:
-    """Where each value ends, as if every label existed.
+    """Write each value's offset.
 
-    Returns the size of them all; −1 − row where the index has no label.
+    Returns the total size; −1 − row for the first row whose index has no label.
     """
     at = 0
     for row in range(len(positions)):
@@ -102,7 +102,7 @@ def enum_offsets(buffer: Bytes, positions: Int32s, size: int, ends: Int32s, offs
 def enum_text(
     buffer: Bytes, positions: Int32s, size: int, ends: Int32s, labels: Bytes, text: Bytes
 ) -> None:
-    """The labels that `enum_offsets` has found room for."""
+    """Write each value's label, at the offsets of `enum_offsets`."""
     at = 0
     for row in range(len(positions)):
         position = item(positions, row)
@@ -113,7 +113,7 @@ def enum_text(
 
 @kernel
 def set_offsets(buffer: Bytes, positions: Int32s, size: int, ends: Int32s, offsets: Bytes) -> int:
-    """Like `enum_offsets`, for the members of sets with commas between them."""
+    """Like `enum_offsets`, for the comma-separated members of SETs."""
     count = len(ends) - 1
     unknown = shift_left(-1, count) if count < 64 else 0
     at = 0
@@ -140,7 +140,7 @@ def set_offsets(buffer: Bytes, positions: Int32s, size: int, ends: Int32s, offse
 def set_text(
     buffer: Bytes, positions: Int32s, size: int, ends: Int32s, labels: Bytes, text: Bytes
 ) -> None:
-    """The labels that `set_offsets` has found room for."""
+    """Write each value's members, at the offsets of `set_offsets`."""
     at = 0
     for row in range(len(positions)):
         position = item(positions, row)
@@ -158,7 +158,7 @@ def set_text(
 
 @dataclass(frozen=True, slots=True)
 class LabelReader:
-    """ENUM or (`several`) SET of `size` bytes."""
+    """Reads ENUM or (`several`) SET of `size` bytes."""
 
     arrow_type: pa.DataType
     labels: Labels
@@ -166,14 +166,15 @@ class LabelReader:
     several: bool
 
     def read(self, cells: Cells) -> Column:
-        """The cells as text; CellError for a number that has no label."""
+        """Return the cells as text; CellError for a number that has no label."""
         rows = len(cells.positions)
         offsets, ends = allocate(4 * (rows + 1))
         measure, write = (set_offsets, set_text) if self.several else (enum_offsets, enum_text)
         source = (cells.buffer, cells.positions, self.size, self.labels.ends)
         total = measure(*source, ends)
         if total < 0:
-            raise CellError(-1 - total, f"{'a SET' if self.several else 'an ENUM'} without a label")
+            kind = "a SET member" if self.several else "an ENUM index"
+            raise CellError(-1 - total, f"{kind} has no label")
         data, text = allocate_text(total)
         write(*source, self.labels.text, text)
         buffers = [validity(cells), offsets, data]
@@ -181,15 +182,15 @@ class LabelReader:
 
 
 def label_reader(column: ColumnDefinition) -> LabelReader:
-    """The reader of ENUM or SET; UnsupportedError where the log does not hold its labels."""
+    """Return the reader for ENUM or SET; UnsupportedError if its labels are unknown."""
     if not column.labels:
         raise UnsupportedError(
-            f"the log does not hold the labels of {column.type.name} column {column.name}"
+            f"the log does not contain the labels of {column.type.name} column {column.name}"
             " (binlog_row_metadata is not FULL)"
         )
     if any(REPLACEMENT in label for label in column.labels):
         raise UnsupportedError(
-            f"{column.type.name} column {column.name} has labels that are no text in its charset"
+            f"{column.type.name} column {column.name} has labels that are invalid in its charset"
         )
     several = column.type == ColumnType.SET
     return LabelReader(pa.string(), Labels.of(column.labels), column.length, several)

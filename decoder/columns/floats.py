@@ -1,4 +1,4 @@
-"""FLOAT and DOUBLE: IEEE 754 in little-endian, kept bit for bit."""
+"""FLOAT and DOUBLE: little-endian IEEE 754, copied bit for bit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from decoder.model.definition import ColumnDefinition
 
 
 def float_reader(column: ColumnDefinition) -> FixedWidthReader:
-    """The reader of FLOAT or DOUBLE."""
+    """Return the reader for FLOAT or DOUBLE."""
     if column.type == ColumnType.FLOAT:
         return FixedWidthReader(pa.float32(), read_4_to_4)
     return FixedWidthReader(pa.float64(), read_8_to_8)

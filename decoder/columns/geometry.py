@@ -1,4 +1,4 @@
-"""GEOMETRY and its kin: an SRID in four little-endian bytes, then the stored WKB."""
+"""GEOMETRY and its subtypes: an SRID in four little-endian bytes, then the stored WKB."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ SRID_SIZE = 4
 
 @dataclass(frozen=True, slots=True)
 class GeometryReader:
-    """Geometries as struct<srid, wkb>."""
+    """Reads geometries as struct<srid: int32, wkb: binary>."""
 
     arrow_type: pa.DataType
 
     def read(self, cells: Cells) -> Column:
-        """The cells as structs; CellError for a value too short to hold an SRID."""
+        """Return the cells as structs; CellError for a value shorter than an SRID."""
         short = np.flatnonzero((cells.lengths < SRID_SIZE) & (cells.positions >= 0))
         if len(short):
-            raise CellError(int(short[0]), "a GEOMETRY of less than four bytes")
+            raise CellError(int(short[0]), "a GEOMETRY is shorter than its four-byte SRID")
         srid = FixedWidthReader(pa.int32(), read_4_to_4).read(cells).array
         wkb = copied(cells, skip=SRID_SIZE).array(pa.binary(), cells)
         rows = len(cells.positions)
@@ -36,5 +36,5 @@ class GeometryReader:
 
 
 def geometry_reader() -> GeometryReader:
-    """The reader of every spatial type."""
+    """Return the reader for all spatial types."""
     return GeometryReader(pa.struct([pa.field("srid", pa.int32()), pa.field("wkb", pa.binary())]))

@@ -1,6 +1,6 @@
 """TINYINT to BIGINT, signed and unsigned, and YEAR: little-endian bytes to Arrow integers.
 
-An unsigned type becomes the signed one that holds it, BIGINT UNSIGNED decimal128(20, 0).
+An unsigned type becomes the smallest signed type that holds it, BIGINT UNSIGNED decimal128(20, 0).
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from decoder.kernels.memory import (
 from decoder.model.definition import ColumnDefinition
 
 FixedKernel = Callable[[Bytes, Int32s, Bytes], None]
-"""(buffer, positions, values): one value of fixed width for each position; anything where NULL."""
+"""(buffer, positions, values): stores a fixed-width value per position; undefined for NULL."""
 
 
 @dataclass(frozen=True, slots=True)
 class FixedWidthReader:
-    """Values of one size that every stored bit pattern is valid for."""
+    """Reads fixed-width values for which every bit pattern is valid."""
 
     arrow_type: pa.DataType
     fill: FixedKernel
 
     def read(self, cells: Cells) -> Column:
-        """The cells as an array of `arrow_type`."""
+        """Return the cells as an array of `arrow_type`."""
         rows = len(cells.positions)
         data, values = allocate(rows * self.arrow_type.bit_width // 8)
         self.fill(cells.buffer, cells.positions, values)
@@ -55,70 +55,70 @@ class FixedWidthReader:
 
 @kernel
 def read_1_to_1(buffer: Bytes, positions: Int32s, values: Bytes) -> None:
-    """TINYINT."""
+    """Read TINYINT."""
     for row in range(len(positions)):
         store_8(values, row, load_u8(buffer, max(item(positions, row), 0)))
 
 
 @kernel
 def read_u8_to_2(buffer: Bytes, positions: Int32s, values: Bytes) -> None:
-    """TINYINT UNSIGNED."""
+    """Read TINYINT UNSIGNED."""
     for row in range(len(positions)):
         store_16(values, 2 * row, load_u8(buffer, max(item(positions, row), 0)))
 
 
 @kernel
 def read_i16_to_2(buffer: Bytes, positions: Int32s, values: Bytes) -> None:
-    """SMALLINT."""
+    """Read SMALLINT."""
     for row in range(len(positions)):
         store_16(values, 2 * row, load_i16(buffer, max(item(positions, row), 0)))
 
 
 @kernel
 def read_u16_to_4(buffer: Bytes, positions: Int32s, values: Bytes) -> None:
-    """SMALLINT UNSIGNED."""
+    """Read SMALLINT UNSIGNED."""
     for row in range(len(positions)):
         store_32(values, 4 * row, load_u16(buffer, max(item(positions, row), 0)))
 
 
 @kernel
 def read_i24_to_4(buffer: Bytes, positions: Int32s, values: Bytes) -> None:
-    """MEDIUMINT."""
+    """Read MEDIUMINT."""
     for row in range(len(positions)):
         store_32(values, 4 * row, load_i24(buffer, max(item(positions, row), 0)))
 
 
 @kernel
 def read_u24_to_4(buffer: Bytes, positions: Int32s, values: Bytes) -> None:
-    """MEDIUMINT UNSIGNED."""
+    """Read MEDIUMINT UNSIGNED."""
     for row in range(len(positions)):
         store_32(values, 4 * row, load_u24(buffer, max(item(positions, row), 0)))
 
 
 @kernel
 def read_4_to_4(buffer: Bytes, positions: Int32s, values: Bytes) -> None:
-    """INT, FLOAT."""
+    """Read INT or FLOAT."""
     for row in range(len(positions)):
         store_32(values, 4 * row, load_i32(buffer, max(item(positions, row), 0)))
 
 
 @kernel
 def read_u32_to_8(buffer: Bytes, positions: Int32s, values: Bytes) -> None:
-    """INT UNSIGNED."""
+    """Read INT UNSIGNED."""
     for row in range(len(positions)):
         store_64(values, 8 * row, load_u32(buffer, max(item(positions, row), 0)))
 
 
 @kernel
 def read_8_to_8(buffer: Bytes, positions: Int32s, values: Bytes) -> None:
-    """BIGINT, DOUBLE."""
+    """Read BIGINT or DOUBLE."""
     for row in range(len(positions)):
         store_64(values, 8 * row, load_i64(buffer, max(item(positions, row), 0)))
 
 
 @kernel
 def read_u64_to_16(buffer: Bytes, positions: Int32s, values: Bytes) -> None:
-    """BIGINT UNSIGNED, to the 16 bytes of a decimal128."""
+    """Read BIGINT UNSIGNED as decimal128."""
     for row in range(len(positions)):
         store_64(values, 16 * row, load_i64(buffer, max(item(positions, row), 0)))
         store_64(values, 16 * row + 8, 0)
@@ -126,7 +126,7 @@ def read_u64_to_16(buffer: Bytes, positions: Int32s, values: Bytes) -> None:
 
 @kernel
 def read_years(buffer: Bytes, positions: Int32s, values: Bytes) -> None:
-    """YEAR: a byte counted from 1900, but 0 is the year 0."""
+    """Read YEAR: one byte, the years since 1900; 0 is the year 0."""
     for row in range(len(positions)):
         year = load_u8(buffer, max(item(positions, row), 0))
         store_16(values, 2 * row, year + 1900 if year else 0)
@@ -149,10 +149,10 @@ _UNSIGNED = {
 
 
 def integer_reader(column: ColumnDefinition) -> FixedWidthReader:
-    """The reader of TINYINT, SMALLINT, MEDIUMINT, INT or BIGINT."""
+    """Return the reader for TINYINT, SMALLINT, MEDIUMINT, INT or BIGINT."""
     return (_UNSIGNED if column.unsigned else _SIGNED)[column.type]
 
 
 def year_reader() -> FixedWidthReader:
-    """The reader of YEAR."""
+    """Return the reader for YEAR."""
     return FixedWidthReader(pa.int16(), read_years)

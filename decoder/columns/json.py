@@ -1,7 +1,7 @@
-"""JSON columns: MySQL's binary JSON as JSON text, equal as a value.
+"""JSON columns: MySQL's binary JSON to JSON text of the same value.
 
-Integers, decimals and doubles keep apart (an integral double has a point or an exponent). The
-spelling is compact, and of doubles the shortest; it is not always MySQL's.
+Integers, decimals and doubles stay distinct: an integral double has a point or an exponent. The
+text is compact, with the shortest form of doubles, so it may differ from MySQL's.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ USUAL_EXPANSION = 2
 
 @dataclass(frozen=True, slots=True)
 class JsonReader:
-    """JSON as text."""
+    """Reads JSON as text."""
 
     arrow_type: pa.DataType
 
     def read(self, cells: Cells) -> Column:
-        """The cells as JSON texts; CellError for a document that is malformed."""
+        """Return the cells as JSON text; CellError for a malformed document."""
         rows = len(cells.positions)
         offsets, ends = allocate(4 * (rows + 1))
         total = total_length(cells.positions, cells.lengths)
@@ -51,7 +51,7 @@ class JsonReader:
                 raise CellError(row, REASONS[end])
             at = end
             room = _more_room(room, at, row, int(cells.lengths[row]))
-            data, text = _grown(text, at, room)
+            data, text = _grow(text, at, room)
         buffers = [validity(cells), offsets, data]
         return Column(pa.Array.from_buffers(self.arrow_type, rows, buffers, cells.nulls))
 
@@ -59,16 +59,16 @@ class JsonReader:
 def _more_room(room: int, at: int, row: int, length: int) -> int:
     needed = at + WORST_EXPANSION * length + LONGEST_SCALAR
     if needed > LARGEST:
-        raise CellError(row, f"{REASONS[TOO_LONG]}, or than one block of rows can hold")
+        raise CellError(row, f"{REASONS[TOO_LONG]}, or than one block of rows can contain")
     return min(max(needed, 2 * room), LARGEST)
 
 
-def _grown(text: Bytes, used: int, room: int) -> tuple[object, Bytes]:
+def _grow(text: Bytes, used: int, room: int) -> tuple[object, Bytes]:
     data, larger = allocate_text(room)
     larger[:used] = text[:used]
     return data, larger
 
 
 def json_reader() -> JsonReader:
-    """The reader of JSON."""
+    """Return the reader for JSON."""
     return JsonReader(pa.string())

@@ -1,9 +1,9 @@
-"""JSON diffs, as PARTIAL_UPDATE_ROWS logs them in place of a document, as JSON text.
+"""JSON diffs, which PARTIAL_UPDATE_ROWS logs instead of a document, as JSON text.
 
-A cell holds diffs one behind the other: the operation 1 (0 replace, 1 insert, 2 remove), the length
-of the path (length-encoded), the path in UTF-8, and unless something is removed the length of the
-value (length-encoded) and the value in binary JSON. The text is an array in the same order of
-objects {"op", "path", "value"}; a removal has no value.
+A cell is a sequence of diffs: the operation, u8 (0 replace, 1 insert, 2 remove); the path's length
+(length-encoded) and the path in UTF-8; and, except for remove, the value's length (length-encoded)
+and the value in binary JSON. The text is an array of objects {"op", "path", "value"} in the same
+order; remove has no value.
 
 Source: MySQL `sql-common/json_diff.cc`, `Json_diff::write_binary`.
 """
@@ -36,7 +36,7 @@ from decoder.kernels.memory import (
 
 _OPERATIONS = ("replace", "insert", "remove")
 _REMOVE = 2
-# Columns of the table of diffs.
+# Columns of the table of diffs, an int32 array with one row per diff.
 _ROW, _OPERATION, _PATH, _PATH_LENGTH, _VALUE, _VALUE_LENGTH = range(6)
 _FIELDS = 6
 _HEAD_WIDTH = 32
@@ -45,16 +45,16 @@ _HEAD_LENGTHS: npt.NDArray[np.int64] = np.array([len(text) for text in _HEAD_TEX
 _HEADS: npt.NDArray[np.uint8] = np.frombuffer(
     b"".join(text.ljust(_HEAD_WIDTH) for text in _HEAD_TEXTS), np.uint8
 )
-_MOST_AROUND = max(map(len, _HEAD_TEXTS)) + len(',"value":},') + len('""')
-"""Bytes around the path and the value of one diff."""
+_MAX_OVERHEAD = max(map(len, _HEAD_TEXTS)) + len(',"value":},') + len('""')
+"""The most bytes that a diff has besides its path and value."""
 
 
 def read_json_diffs(cells: Cells) -> pa.StringArray:
-    """The text of each cell, none of which may be NULL; CellError for one that is malformed."""
+    """Return the text of each cell; none may be NULL. CellError for a malformed cell."""
     rows = len(cells.positions)
-    diffs = _find(cells)
+    diffs = _find_all(cells)
     values = _values(cells, diffs)
-    size = 2 * rows + _MOST_AROUND * len(diffs) + values.nbytes
+    size = 2 * rows + _MAX_OVERHEAD * len(diffs) + values.nbytes
     size += WORST_ESCAPE * int(diffs[:, _PATH_LENGTH].sum(dtype=np.int64))
     offsets, ends = allocate(4 * (rows + 1))
     data, text = allocate_text(size)
@@ -71,19 +71,19 @@ def read_json_diffs(cells: Cells) -> pa.StringArray:
     return pa.Array.from_buffers(pa.string(), rows, [None, offsets, data], 0)
 
 
-def _find(cells: Cells) -> Int32s:
-    """The table of diffs."""
+def _find_all(cells: Cells) -> Int32s:
+    """Return the table of diffs."""
     nothing = np.empty((0, _FIELDS), np.int32)
     count = find_diffs(cells.buffer, cells.positions, cells.lengths, nothing)
     if count < 0:
-        raise CellError(-1 - count, "its JSON diffs are not what MySQL writes")
+        raise CellError(-1 - count, "malformed JSON diffs")
     diffs = np.empty((count, _FIELDS), np.int32)
     find_diffs(cells.buffer, cells.positions, cells.lengths, diffs)
     return diffs
 
 
 def _values(cells: Cells, diffs: Int32s) -> pa.StringArray:
-    """The values of all diffs as JSON text, null for a removal."""
+    """Return the values of all diffs as JSON text, null for remove."""
     positions, lengths = diffs[:, _VALUE].copy(), diffs[:, _VALUE_LENGTH].copy()
     found = Cells(cells.buffer, positions, lengths, int(np.count_nonzero(positions < 0)))
     try:
@@ -94,18 +94,21 @@ def _values(cells: Cells, diffs: Int32s) -> pa.StringArray:
 
 @kernel
 def find_diffs(buffer: Bytes, positions: Int32s, lengths: Int32s, diffs: Int32s) -> int:
-    """Fills as much of the table of diffs as there is; how many they are, or −1 − a bad row."""
+    """Fill the table of diffs as far as it has room.
+
+    Returns the number of diffs, or −1 − row for the first malformed row.
+    """
     count = 0
     for row in range(len(positions)):
         position = int(item(positions, row))
         end = position + item(lengths, row)
         while position < end:
             operation = load_u8(buffer, position)
-            path, path_length = _sized(buffer, position + 1, end)
+            path, path_length = _read_length(buffer, position + 1, end)
             position = path + path_length
             value, value_length = -1, 0
             if operation < _REMOVE and path >= 0:
-                value, value_length = _sized(buffer, position, end)
+                value, value_length = _read_length(buffer, position, end)
                 position = value + value_length
             if operation > _REMOVE or path_length < 1 or (operation < _REMOVE and value < 0):
                 return -1 - row
@@ -123,10 +126,11 @@ def find_diffs(buffer: Bytes, positions: Int32s, lengths: Int32s, diffs: Int32s)
 
 
 @inline_kernel
-def _sized(buffer: Bytes, position: int, end: int) -> tuple[int, int]:
-    """Where what follows a length-encoded length begins, and the length; −1 if it is not all there.
+def _read_length(buffer: Bytes, position: int, end: int) -> tuple[int, int]:
+    """Read a length-encoded length: (position of the content, length), or (−1, 0).
 
-    Lengths are 1, 3, 4 or 9 bytes (`net_field_length_ll`).
+    (−1, 0) is returned if the content would extend beyond `end`. Lengths take 1, 3, 4 or 9 bytes
+    (`net_field_length_ll`).
     """
     if position >= end:
         return -1, 0
@@ -153,7 +157,7 @@ def write_diffs(
     offsets: Bytes,
     text: Bytes,
 ) -> None:
-    """The arrays of all rows; `values` is the text of the diffs' values, split at `value_ends`."""
+    """Write the JSON arrays of all rows; `value_ends` are the offsets of the values in `values`."""
     at = 0
     diff = 0
     for row in range(rows):

@@ -1,8 +1,8 @@
-"""Doubles as JSON text: the shortest digits that read back as the same double.
+"""Doubles as JSON text: the shortest digits that parse to the same double.
 
-Doubles of few digits (prices, counts) are found by multiplying with a power of ten; all others by
-Raffaello Giulietti's Schubfach (https://github.com/c4f7fcce9cb06515/Schubfach), whose names are
-kept: v = c * 2**q, and `g` is 10**-k scaled to 126 bits, in two halves of 63.
+Doubles with few digits (prices, counts) are found by multiplying with a power of ten, all others by
+Raffaello Giulietti's Schubfach (https://github.com/c4f7fcce9cb06515/Schubfach), with its variable
+names: v = c * 2**q, and `g` is 10**-k scaled to 126 bits, in two halves of 63.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from decoder.kernels.memory import (
 )
 
 LONGEST_DOUBLE = 25
-"""-1.2345678901234567e-308 and two more"""
+"""Length of -1.2345678901234567e-308, plus two bytes."""
 _MASK_32 = 0xFFFFFFFF
 _MASK_63 = (1 << 63) - 1
 _FRACTION_BITS = 52
@@ -33,7 +33,7 @@ _SMALLEST_EXPONENT = -1074
 _INFINITE = 0x7FF
 _K_MIN, _K_MAX = -324, 292
 _EXACT_DECIMAL = 1e15
-"""Below it every integer is exact, and two decimals of as many digits are two doubles."""
+"""Below this, integers are exact, and distinct decimals of so many digits are distinct doubles."""
 _FEW_DECIMALS = 6
 _POWERS = 10.0 ** np.arange(_FEW_DECIMALS + 1)
 _LARGEST_PLAIN = 16
@@ -41,7 +41,7 @@ _SMALLEST_PLAIN = -3
 
 
 def _scaled_powers() -> Int64s:
-    """g1, g0 for each k of 10**-k: `floor(10**-k * 2**-r) + 1` with 2**125 <= g < 2**126."""
+    """Return g1, g0 for each k: `floor(10**-k * 2**-r) + 1` with 2**125 <= g < 2**126."""
     table = []
     for k in range(_K_MIN, _K_MAX + 1):
         if k <= 0:
@@ -61,7 +61,7 @@ _G = _scaled_powers()
 
 @inline_kernel
 def multiply_high(a: int, b: int) -> int:
-    """The upper 64 bits of the product of two non-negative int64."""
+    """Return the upper 64 bits of the product of two non-negative int64."""
     low_a, high_a = a & _MASK_32, a >> 32
     low_b, high_b = b & _MASK_32, b >> 32
     middle = high_a * low_b + shift_right_logical(multiply_wrapping(low_a, low_b), 32)
@@ -71,7 +71,7 @@ def multiply_high(a: int, b: int) -> int:
 
 @inline_kernel
 def round_to_odd(g1: int, g0: int, cp: int) -> int:
-    """`g * cp >> 126`, with the lowest bit set where anything was shifted out (rop)."""
+    """Return `g * cp >> 126`, with the lowest bit set if any shifted-out bit was set (rop)."""
     low = shift_right_logical(multiply_wrapping(g1, cp), 1)
     z = add_wrapping(low, multiply_high(g0, cp))
     w = multiply_high(g1, cp) + shift_right_logical(z, 63)
@@ -80,7 +80,7 @@ def round_to_odd(g1: int, g0: int, cp: int) -> int:
 
 @kernel
 def shortest_decimal(q: int, c: int) -> tuple[int, int]:
-    """(d, k): the shortest d * 10**k that rounds to c * 2**q, the closest one of these."""
+    """Return (d, k) of the shortest d * 10**k that rounds to c * 2**q, and of these the closest."""
     out = c & 1
     cb = c << 2
     regular = c != _SMALLEST_NORMAL or q == _SMALLEST_EXPONENT
@@ -107,9 +107,9 @@ def shortest_decimal(q: int, c: int) -> tuple[int, int]:
 
 @kernel
 def write_double(text: Bytes, at: int, bits: int) -> int:
-    """The double with these bits, always with a point or an exponent; −1 if it is not finite.
+    """Write the double with these bits, always with a point or an exponent.
 
-    Writes at most LONGEST_DOUBLE bytes and returns the position after them.
+    Writes at most LONGEST_DOUBLE bytes; returns the position after them, −1 if it is not finite.
     """
     if bits < 0:
         store_8(text, at, 45)
@@ -133,7 +133,7 @@ def write_double(text: Bytes, at: int, bits: int) -> int:
 
 @inline_kernel
 def write_few_decimals(text: Bytes, at: int, value: float) -> int:
-    """A non-negative double that is a decimal of few digits after the point; −1 if it is not."""
+    """Write a non-negative double with few digits after the point; return −1 for any other."""
     for decimals in range(_FEW_DECIMALS + 1):
         power = _POWERS[decimals]
         scaled = value * power
@@ -153,7 +153,7 @@ def write_few_decimals(text: Bytes, at: int, value: float) -> int:
 
 @kernel
 def write_scaled(text: Bytes, at: int, d: int, k: int) -> int:
-    """d * 10**k, plain where the point is near its digits, else with an exponent."""
+    """Write d * 10**k, with an exponent unless the point is near its digits."""
     digits = digit_count(d)
     point = digits + k
     if 0 < point <= _LARGEST_PLAIN and k < 0:
@@ -179,7 +179,7 @@ def write_scaled(text: Bytes, at: int, d: int, k: int) -> int:
 
 @kernel
 def write_exponential(text: Bytes, at: int, d: int, digits: int, exponent: int) -> int:
-    """d.dde-N, or dEN without a fraction."""
+    """Write d.dde-N, or deN without a fraction."""
     write_padded(text, at + 1, d, digits)
     power = 1
     for _ in range(digits - 1):

@@ -1,7 +1,7 @@
-"""Opaque values in JSON: what came from SQL values that JSON has no type for.
+"""Opaque values in JSON: SQL values of types that JSON does not have.
 
-MySQL prints decimals as numbers, dates and times as strings with microseconds, and the bytes of all
-other types as base64.
+As in MySQL's text, decimals are numbers, dates and times are strings with microseconds, and all
+other types are the base64 of their bytes.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ _NEWDECIMAL = int(ColumnType.NEWDECIMAL)
 _PACKED_SIZE = 8
 _MICROSECOND_DIGITS = 6
 _LARGEST_PRECISION = 81
-"""Nine groups of nine: inside JSON, a DECIMAL(65, 30) can have the precision 66."""
+"""Nine groups of nine digits: inside JSON, a DECIMAL(65, 30) can have precision 66."""
 
 
 @inline_kernel
 def packed_digits(digits: int) -> int:
-    """Bytes of the packed decimal digits on one side of the point."""
+    """Return the bytes of this many packed decimal digits on one side of the point."""
     return digits // GROUP * 4 + item(GROUP_BYTES, digits % GROUP)
 
 
 @kernel
 def write_opaque_decimal(text: Bytes, at: int, buffer: Bytes, position: int, length: int) -> int:
-    """Precision, scale, and the stored form of DECIMAL(precision, scale)."""
+    """Write a decimal, stored as precision, scale, and DECIMAL(precision, scale)."""
     if length < 2:
         return OUTSIDE
     precision, scale = load_u8(buffer, position), load_u8(buffer, position + 1)
@@ -46,7 +46,7 @@ def write_opaque_decimal(text: Bytes, at: int, buffer: Bytes, position: int, len
 
 @kernel
 def write_opaque_temporal(text: Bytes, at: int, packed: int, field_type: int) -> int:
-    """A packed date and time (see `temporal_storage`) as a JSON string."""
+    """Write a packed date or time (see `temporal_storage`) as a JSON string."""
     if packed < 0 and field_type != _TIME:
         return NOT_TEMPORAL
     store_8(text, at, QUOTE)
@@ -64,9 +64,9 @@ def write_opaque_temporal(text: Bytes, at: int, packed: int, field_type: int) ->
 def write_opaque(
     text: Bytes, at: int, buffer: Bytes, position: int, length: int, field_type: int
 ) -> int:
-    """A value of `length` bytes that were of an SQL type; an error code where they are not.
+    """Write a value of an SQL type, stored in `length` bytes; return its end or an error code.
 
-    Writes at most LONGEST_SCALAR bytes and 2 * length.
+    Writes at most LONGEST_SCALAR + 2 * length bytes.
     """
     if field_type == _NEWDECIMAL:
         return write_opaque_decimal(text, at, buffer, position, length)

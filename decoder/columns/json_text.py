@@ -1,7 +1,7 @@
-"""Strings of JSON in kernels: escapes, and base64 for what JSON has no type for.
+"""Kernels that write JSON strings: escaped text, and base64 for other types.
 
-Each function writes at `at` and returns the position after what it wrote; the caller has checked
-that the worst case fits, with SLACK behind.
+Each writes at `at` and returns the position after the string; the caller has checked that the worst
+case fits, followed by SLACK bytes.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from decoder.kernels.memory import (
 QUOTE = 34
 BACKSLASH = 92
 WORST_ESCAPE = 6
-"""Bytes of `\\u001f`."""
+"""Length of `\\u001f`."""
 _STEP = 32
-"""Bytes that are copied at a time."""
+"""Bytes copied at a time."""
 
 
 def _escapes() -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """For each byte the letter behind the backslash, 0 where its code stands there."""
+    """Return, for each byte, the letter of its escape; 0 if it is escaped by its code."""
     table = np.zeros(256, np.int64)
     for byte, letter in zip(b'\b\t\n\f\r"\\', b'btnfr"\\', strict=True):
         table[byte] = letter
@@ -48,12 +48,12 @@ _BASE64 = np.frombuffer(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", np.uint8
 ).astype(np.int64)
 _BASE64_LINE = 57
-"""Bytes of data in a line of base64, as MySQL breaks it (76 characters)."""
+"""Bytes of data in one of MySQL's base64 lines of 76 characters."""
 
 
 @inline_kernel
 def write_string(text: Bytes, at: int, buffer: Bytes, position: int, length: int) -> int:
-    """A string in quotes, at most WORST_ESCAPE * length + 2 bytes; NOT_UTF8 if it is not."""
+    """Write a quoted string, at most WORST_ESCAPE * length + 2 bytes; NOT_UTF8 if invalid."""
     store_8(text, at, QUOTE)
     at += 1
     start, end = position, position + length
@@ -79,7 +79,7 @@ def write_string(text: Bytes, at: int, buffer: Bytes, position: int, length: int
 
 @kernel
 def write_escape(text: Bytes, at: int, character: int) -> int:
-    """A character that must not stand for itself."""
+    """Write the escape of a character."""
     letter = item(_ESCAPES, character)
     if letter != 0:
         store_16(text, at, BACKSLASH | letter << 8)
@@ -95,7 +95,7 @@ def write_escape(text: Bytes, at: int, character: int) -> int:
 def write_base64(
     text: Bytes, at: int, buffer: Bytes, position: int, length: int, field_type: int
 ) -> int:
-    """`"base64:type15:…"`, broken into lines as MySQL does; at most 2 * length + 24 bytes."""
+    """Write `"base64:type15:…"` with MySQL's line breaks; at most 2 * length + 24 bytes."""
     store_64(text, at, 0x3A34366573616222)  # "base64:
     store_32(text, at + 8, 0x65707974)  # type
     at = write_unsigned(text, at + 12, field_type)

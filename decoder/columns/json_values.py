@@ -1,14 +1,14 @@
-"""MySQL's binary JSON to JSON text, in kernels, from bytes that nothing has checked yet.
+"""Kernels that convert MySQL's binary JSON, from unchecked bytes, to JSON text.
 
 Format (MySQL sql-common/json_binary.h): a document is a type byte and a value. An object or array
-is a header (count and size of it all, 2 or, in the large form, 4 bytes each), the key entries
-(offset, length), the value entries (type, then the value itself if it fits, else its offset), the
-keys and the values; offsets count from its header.
+has a header (element count and total size, of 2 bytes each, 4 in the large format), key entries
+(offset, length), value entries (type, then the value itself if it fits, else its offset), the keys
+and the values. Offsets are relative to the header.
 
-What keeps it safe: each offset and length is checked against the end of the innermost container;
-containers are a stack of bounded depth, not a recursion; and a document's text is bounded by a
-multiple of its bytes, which none that MySQL writes reaches, so that values which share bytes
-cannot make it grow without end.
+Safety: every offset and length is checked against the end of the innermost container. Containers
+are kept on a stack of bounded depth, without recursion. The text is limited to a multiple of the
+document's bytes that no document written by MySQL reaches, so that values which share bytes cannot
+expand without bound.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ OPAQUE = 15
 OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET, COMMA, COLON = 123, 125, 91, 93, 44, 58
 
 MAXIMUM_DEPTH = 100
-"""Containers inside each other, as MySQL limits them."""
+"""MySQL's limit of nested containers."""
 FRAME = 5
 BASE, END, COUNT, INDEX, KIND = 0, 1, 2, 3, 4
-"""An open container: its header, its end, its values, how many of them are written, its type."""
+"""A stack frame: header position, end, number of values, number of written values, type."""
 STACK_SIZE = MAXIMUM_DEPTH * FRAME
 
 WORST_EXPANSION = 8
-"""Bytes of text for one byte of binary JSON: more than 6, a control character's."""
+"""Bytes of text per byte of binary JSON: more than the 6 of a control character."""
 LONGEST_SCALAR = 128
-"""More than any number, date or literal; also what a document may have beyond the expansion."""
+"""More bytes than any number, date or literal; also a document's allowance beyond the expansion."""
 
 
 @kernel
@@ -73,10 +73,10 @@ def write_documents(
     limit: int,
     stack: Int64s,
 ) -> tuple[int, int]:
-    """Documents from `row` on, as text from `at` on.
+    """Write the documents from `row` on, as text from `at` on.
 
-    Returns (rows, end) when all are written; (row, at) of the first one whose worst case does not
-    fit under `limit`; (row, error code) of one at fault.
+    Returns (number of rows, end) if all are written; (row, at) for the first one whose worst case
+    exceeds `limit`; (row, error code) for a malformed one.
     """
     for current in range(row, len(positions)):
         store_32(offsets, 4 * current, at)
@@ -99,7 +99,7 @@ def write_documents(
 def write_document(
     buffer: Bytes, start: int, end: int, text: Bytes, at: int, limit: int, stack: Int64s
 ) -> int:
-    """One document; the position after its text, or an error code. No bytes at all are null."""
+    """Write a document (null if empty); return the position after its text, or an error code."""
     if start == end:
         return write_literal(text, at, 0)
     depth = 0
@@ -129,7 +129,7 @@ def write_document(
 
 @inline_kernel
 def entries_size(kind: int, count: int) -> int:
-    """Bytes of the header and the entries of a container."""
+    """Return the bytes of a container's header and entries."""
     if kind == SMALL_OBJECT:
         return 4 + 7 * count
     if kind == LARGE_OBJECT:
@@ -139,7 +139,7 @@ def entries_size(kind: int, count: int) -> int:
 
 @inline_kernel
 def load_offset(buffer: Bytes, position: int, kind: int) -> int:
-    """An offset, count or size: 4 bytes in the large form, else 2."""
+    """Load an offset, count or size: 4 bytes in the large format, else 2."""
     return load_u32(buffer, position) if kind & 1 else load_u16(buffer, position)
 
 
@@ -147,7 +147,7 @@ def load_offset(buffer: Bytes, position: int, kind: int) -> int:
 def open_container(
     buffer: Bytes, kind: int, base: int, end: int, text: Bytes, at: int, stack: Int64s, frame: int
 ) -> int:
-    """Pushes an object or array and writes its bracket."""
+    """Push an object or array and write its opening bracket."""
     width = 4 if kind & 1 else 2
     if base + 2 * width > end:
         return OUTSIDE
@@ -166,13 +166,13 @@ def open_container(
 
 @inline_kernel
 def is_complete(stack: Int64s, frame: int) -> bool:
-    """Whether all values of an open container are written."""
+    """True if all values of an open container are written."""
     return item(stack, frame + INDEX) == item(stack, frame + COUNT)
 
 
 @inline_kernel
 def close_container(text: Bytes, at: int, stack: Int64s, frame: int) -> int:
-    """Writes the bracket that ends it."""
+    """Write the container's closing bracket."""
     closing = CLOSE_BRACE if item(stack, frame + KIND) <= LARGE_OBJECT else CLOSE_BRACKET
     store_8(text, at, closing)
     return at + 1
@@ -180,7 +180,7 @@ def close_container(text: Bytes, at: int, stack: Int64s, frame: int) -> int:
 
 @inline_kernel
 def write_key(buffer: Bytes, text: Bytes, at: int, limit: int, stack: Int64s, frame: int) -> int:
-    """What stands before the next value: a comma, and in an object the key."""
+    """Write the text before the next value: a comma, and in an object the key."""
     base, index = item(stack, frame + BASE), item(stack, frame + INDEX)
     kind = item(stack, frame + KIND)
     if at + LONGEST_SCALAR > limit:
@@ -206,7 +206,7 @@ def write_key(buffer: Bytes, text: Bytes, at: int, limit: int, stack: Int64s, fr
 
 @inline_kernel
 def next_value(buffer: Bytes, stack: Int64s, frame: int) -> tuple[int, int]:
-    """The type and position of a container's next value, which is taken; (0, OUTSIDE) for none."""
+    """Advance to a container's next value: (type, position), or (0, OUTSIDE)."""
     base, index = item(stack, frame + BASE), item(stack, frame + INDEX)
     count, kind = item(stack, frame + COUNT), item(stack, frame + KIND)
     set_item(stack, frame + INDEX, index + 1)
@@ -224,7 +224,7 @@ def next_value(buffer: Bytes, stack: Int64s, frame: int) -> tuple[int, int]:
 
 @inline_kernel
 def write_literal(text: Bytes, at: int, literal: int) -> int:
-    """null, true or false."""
+    """Write null, true or false."""
     if literal == 0:
         store_32(text, at, 0x6C6C756E)
         return at + 4
@@ -239,7 +239,7 @@ def write_literal(text: Bytes, at: int, literal: int) -> int:
 
 @inline_kernel
 def scalar_size(kind: int) -> int:
-    """Bytes of a number or literal; 0 for what has a length before it."""
+    """Return the bytes of a number or literal; 0 for a type with a length prefix."""
     if kind == LITERAL:
         return 1
     if kind <= UINT16:
@@ -253,7 +253,7 @@ def scalar_size(kind: int) -> int:
 def write_scalar(
     buffer: Bytes, kind: int, value: int, end: int, text: Bytes, at: int, limit: int
 ) -> int:
-    """A value that is no container; the position after its text, or an error code."""
+    """Write a value other than a container; return the position after it, or an error code."""
     if at + LONGEST_SCALAR > limit:
         return TOO_LONG
     size = scalar_size(kind)
@@ -273,7 +273,7 @@ def write_scalar(
 
 @inline_kernel
 def load_integer(buffer: Bytes, kind: int, value: int) -> int:
-    """INT16 to INT64, and the unsigned ones that an int64 holds."""
+    """Load INT16 to INT64, UINT16 or UINT32."""
     if kind == INT16:
         return load_i16(buffer, value)
     if kind == UINT16:
@@ -285,9 +285,9 @@ def load_integer(buffer: Bytes, kind: int, value: int) -> int:
 
 @inline_kernel
 def load_length(buffer: Bytes, position: int, end: int) -> tuple[int, int]:
-    """A length of 7 bits to a byte, the lowest first, at most 5 bytes; and where it ends.
+    """Load a length of 7 bits a byte, lowest first, in at most 5 bytes.
 
-    (0, OUTSIDE) where it does not end.
+    Returns (length, position after it), or (0, OUTSIDE) if it does not end.
     """
     length = 0
     for byte in range(5):
@@ -304,7 +304,7 @@ def load_length(buffer: Bytes, position: int, end: int) -> tuple[int, int]:
 def write_sized(
     buffer: Bytes, kind: int, value: int, end: int, text: Bytes, at: int, limit: int
 ) -> int:
-    """A string, or an opaque value (its SQL type stands before the length)."""
+    """Write a string or an opaque value, whose SQL type precedes the length."""
     if kind != STRING and kind != OPAQUE:
         return UNKNOWN_TYPE
     field_type = 0

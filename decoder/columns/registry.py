@@ -1,4 +1,4 @@
-"""Which reader a column has: resolved once per table definition, from the column's type."""
+"""The reader for each column type, chosen once per table definition."""
 
 from __future__ import annotations
 
@@ -51,50 +51,53 @@ _LOGICAL_READERS: dict[LogicalType, ColumnReader] = {
 
 @dataclass(frozen=True, slots=True)
 class KeyReader:
-    """The reader of a key column: a value that cannot be kept exactly is an error, not a loss."""
+    """Reads a key column; a value that cannot be represented exactly is an error."""
 
     reader: ColumnReader
     column: str
 
     @property
     def arrow_type(self) -> pa.DataType:
-        """The type of the reader below."""
+        """The type of the wrapped reader."""
         return self.reader.arrow_type
 
     def read(self, cells: Cells) -> Column:
-        """The cells' values; CellError at the first lossy row."""
+        """Return the cells' values; LossyKeyError for the first lossy row."""
         column = self.reader.read(cells)
         if len(column.lossy):
-            reason = f"a value of the key column {self.column} cannot be kept exactly"
+            reason = (
+                f"a value of key column {self.column} cannot be represented exactly"
+                " (a zero or impossible date, or bytes invalid in their charset)"
+            )
             raise LossyKeyError(int(column.lossy[0]), reason)
         return column
 
 
 class LossyKeyError(CellError):
-    """A key column holds a zero or impossible date, or bytes invalid in their charset."""
+    """A key column has a zero or impossible date, or bytes invalid in their charset."""
 
 
 def reader(column: ColumnDefinition, options: TypeOptions, *, key: bool = False) -> ColumnReader:
-    """The reader of a column; with `key`, one that never loses anything (it raises instead).
+    """Return the reader for a column; with `key`, it raises LossyKeyError for a lossy value.
 
-    UnsupportedError names a type that is not decoded.
+    UnsupportedError if the column's type is not supported.
     """
-    found = _resolved(column, options)
+    found = _find_reader(column, options)
     return KeyReader(found, column.name) if key else found
 
 
-def _resolved(column: ColumnDefinition, options: TypeOptions) -> ColumnReader:
+def _find_reader(column: ColumnDefinition, options: TypeOptions) -> ColumnReader:
     if column.logical is not None:
         return _LOGICAL_READERS[column.logical]
     resolve = _READERS.get(column.type)
     if resolve is None:
         name = getattr(column.type, "name", str(column.type))
-        raise UnsupportedError(f"column {column.name} is of type {name}, which is not decoded")
+        raise UnsupportedError(f"column {column.name} has the unsupported type {name}")
     return resolve(column, options)
 
 
 def row_type(definition: TableDefinition, options: TypeOptions) -> pa.StructType:
-    """The struct of a table's columns, in its order, each of them nullable."""
+    """Return the struct type of a table's columns, in its order; all fields are nullable."""
     return pa.struct(
         [pa.field(column.name, reader(column, options).arrow_type) for column in definition.columns]
     )

@@ -1,8 +1,8 @@
-"""DATE, TIME, DATETIME and TIMESTAMP, in the stored forms of MySQL 5.6.4 and of before.
+"""DATE, TIME, DATETIME and TIMESTAMP, in the storage formats since MySQL 5.6.4 and before it.
 
-Two passes over a column: the stored form is unpacked (`temporal_storage`), then turned into Arrow's
-values (`temporal_values`) or text (`temporal_text`). A date that no calendar has becomes null and
-its row is reported as lossy, or with `zero_dates="string"` all dates become text, TIMESTAMP in UTC.
+Two passes over a column: unpack the stored values (`temporal_storage`), then convert them to Arrow
+values (`temporal_values`) or text (`temporal_text`). A date that is not in the calendar becomes
+null and its row is lossy; with `zero_dates="string"`, all dates become text, TIMESTAMP in UTC.
 """
 
 from __future__ import annotations
@@ -42,50 +42,50 @@ from decoder.columns.temporal_values import (
     micros,
     pack_instants,
 )
-from decoder.columns.validity import validity, without
+from decoder.columns.validity import validity, with_nulls
 from decoder.constants import INSTANT_TYPES, ColumnType
 from decoder.kernels.memory import Bytes
 from decoder.model.definition import ColumnDefinition
 from decoder.model.options import TypeOptions
 
 Unpack = Callable[[Cells], Int64s]
-"""The packed form (or, for TIMESTAMP, the microseconds) of every cell; CellError for fields that no
-date or time has."""
+"""Returns the packed form (for TIMESTAMP, microseconds since 1970) of every cell; CellError for
+fields that no date or time has."""
 WriteValues = Callable[[Int32s, Int64s, Bytes, Int64s], int]
-"""(positions, packed, values, lost): fills `values`, returns how many rows are in `lost`."""
+"""(positions, packed, values, lost): fills `values` and `lost`, returns the number of lost rows."""
 WriteText = Callable[[Int32s, Int64s, Bytes, Bytes], None]
-"""(positions, packed, offsets, text)."""
+"""(positions, packed, offsets, text): fills `offsets` and `text`."""
 
 
 @dataclass(frozen=True, slots=True)
 class DateReader:
-    """DATE, DATETIME, TIMESTAMP as Arrow's own types; null and lossy where they cannot hold it."""
+    """Reads DATE, DATETIME and TIMESTAMP as Arrow's types; other dates are null and lossy."""
 
     arrow_type: pa.DataType
     unpack: Unpack
     write: WriteValues
 
     def read(self, cells: Cells) -> Column:
-        """The cells as `arrow_type`."""
+        """Return the cells as `arrow_type`; CellError for fields that MySQL never stores."""
         rows = len(cells.positions)
         data, values = allocate(rows * self.arrow_type.bit_width // 8)
         rows_lost = np.empty(rows, np.int64)
         count = self.write(cells.positions, self.unpack(cells), values, rows_lost)
         lost = rows_lost[:count]
-        kept = without(cells, lost)
+        kept = with_nulls(cells, lost)
         buffers = [validity(kept), data]
         return Column(pa.Array.from_buffers(self.arrow_type, rows, buffers, kept.nulls), lost)
 
 
 @dataclass(frozen=True, slots=True)
 class DurationReader:
-    """TIME as microseconds."""
+    """Reads TIME as microseconds."""
 
     arrow_type: pa.DataType
     unpack: Unpack
 
     def read(self, cells: Cells) -> Column:
-        """The cells as int64."""
+        """Return the cells as int64; CellError for fields that MySQL never stores."""
         rows = len(cells.positions)
         data, values = allocate(8 * rows)
         durations(self.unpack(cells), values)
@@ -95,7 +95,7 @@ class DurationReader:
 
 @dataclass(frozen=True, slots=True)
 class TemporalTextReader:
-    """Dates and times as MySQL prints them, of at most `longest` bytes."""
+    """Reads dates and times as MySQL prints them, in at most `longest` bytes."""
 
     arrow_type: pa.DataType
     unpack: Unpack
@@ -103,7 +103,7 @@ class TemporalTextReader:
     longest: int
 
     def read(self, cells: Cells) -> Column:
-        """The cells as text."""
+        """Return the cells as text; CellError for fields that MySQL never stores."""
         rows = len(cells.positions)
         packed = self.unpack(cells)
         offsets, ends = allocate(4 * (rows + 1))
@@ -118,16 +118,16 @@ def _unpack(kernel: Callable[..., None], *arguments: int) -> Unpack:
         packed = np.empty(len(cells.positions), np.int64)
         kernel(cells.buffer, cells.positions, *arguments, packed)
         if packed.min(initial=0) == IMPOSSIBLE:
-            _refuse_impossible(cells, packed)
+            _raise_if_impossible(cells, packed)
         return packed
 
     return unpack
 
 
-def _refuse_impossible(cells: Cells, packed: Int64s) -> None:
+def _raise_if_impossible(cells: Cells, packed: Int64s) -> None:
     rows = np.flatnonzero((packed == IMPOSSIBLE) & (cells.positions >= 0))
     if len(rows):
-        raise CellError(int(rows[0]), "a date or time with fields that MySQL never has")
+        raise CellError(int(rows[0]), "a date or time has fields that MySQL never stores")
 
 
 def _unpack_instants_to_fields(unpack: Unpack) -> Unpack:
@@ -153,12 +153,12 @@ def _with_digits(kernel: Callable[..., None], digits: int) -> WriteText:
     return write
 
 
-_OLD_FORMS: dict[ColumnType, Any] = {
+_OLD_FORMATS: dict[ColumnType, Any] = {
     ColumnType.DATETIME: unpack_old_datetimes,
     ColumnType.TIME: unpack_old_times,
     ColumnType.TIMESTAMP: unpack_old_timestamps,
 }
-_FORMS: dict[ColumnType, Any] = {
+_FORMATS: dict[ColumnType, Any] = {
     ColumnType.DATETIME2: unpack_datetimes,
     ColumnType.TIME2: unpack_times,
     ColumnType.TIMESTAMP2: unpack_timestamps,
@@ -166,16 +166,16 @@ _FORMS: dict[ColumnType, Any] = {
 
 
 def temporal_reader(column: ColumnDefinition, options: TypeOptions) -> ColumnReader:
-    """The reader of a DATE, TIME, DATETIME or TIMESTAMP column, old or new."""
+    """Return the reader for a DATE, TIME, DATETIME or TIMESTAMP column, old or new."""
     text = options.zero_dates == "string"
     if column.type in (ColumnType.DATE, ColumnType.NEWDATE):
         return fields_reader(column, options, _unpack(unpack_dates))
     column.require_fraction()
     digits = column.fraction
-    if column.type in _OLD_FORMS:
-        unpack = _unpack(_OLD_FORMS[column.type])
+    if column.type in _OLD_FORMATS:
+        unpack = _unpack(_OLD_FORMATS[column.type])
     else:
-        unpack = _unpack(_FORMS[column.type], (digits + 1) // 2)
+        unpack = _unpack(_FORMATS[column.type], (digits + 1) // 2)
     if not text and column.type in INSTANT_TYPES:
         return DateReader(pa.timestamp("us", "UTC"), unpack, instants)
     instant = column.type in INSTANT_TYPES
@@ -183,8 +183,10 @@ def temporal_reader(column: ColumnDefinition, options: TypeOptions) -> ColumnRea
 
 
 def fields_reader(column: ColumnDefinition, options: TypeOptions, fields: Unpack) -> ColumnReader:
-    """The reader of a column of dates or times whose packed form `fields` gives, wherever it is
-    from; that of a TIMESTAMP is of the date and time in UTC."""
+    """Return the reader for a column of dates or times that `fields` unpacks from any source.
+
+    A TIMESTAMP is packed as its date and time in UTC.
+    """
     if column.type in (ColumnType.TIME, ColumnType.TIME2):
         return _time_reader(fields, column.fraction, options)
     text = options.zero_dates == "string"

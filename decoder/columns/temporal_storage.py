@@ -1,4 +1,4 @@
-"""DATE, TIME, DATETIME and TIMESTAMP as stored, to MySQL's own packed form of them.
+"""Kernels that convert stored DATE, TIME, DATETIME and TIMESTAMP to MySQL's packed form.
 
 The packed form (MySQL sql-common/my_time.cc, `TIME_to_longlong_packed`) is one int64:
 
@@ -6,10 +6,10 @@ The packed form (MySQL sql-common/my_time.cc, `TIME_to_longlong_packed`) is one 
     time:          hour << 12 | minute << 6 | second,
     both:          shifted left by 24, plus microseconds; negated for a negative TIME.
 
-`IMPOSSIBLE` stands for bytes that have no such form. A TIMESTAMP is an instant and is kept as
-microseconds since 1970. Stored forms with fractions (5.6.4 and later) are big-endian, the older
-ones little-endian numbers whose decimal digits are the fields. The kernels write a value for every
-row, whatever the bytes; where a position is −1 (NULL) it has no meaning.
+`IMPOSSIBLE` replaces bytes that have no packed form. A TIMESTAMP is an instant, unpacked to
+microseconds since 1970. Storage formats with fractions (since MySQL 5.6.4) are big-endian; the
+older ones are little-endian numbers whose decimal digits are the fields. The kernels write a value
+for every row; for a position of −1 (NULL) it is undefined.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ LAST_YEAR = 9999
 
 @inline_kernel
 def pack_date(year: int, month: int, day: int) -> int:
-    """A date at 00:00:00."""
+    """Return the packed form of a date at 00:00:00."""
     return ((year * 13 + month) << 5 | day) << 41
 
 
 @inline_kernel
 def pack_time(hour: int, minute: int, second: int) -> int:
-    """A time without microseconds."""
+    """Return the packed form of a time without microseconds."""
     return (hour << 12 | minute << 6 | second) << 24
 
 
 @inline_kernel
 def fraction_unit(size: int) -> int:
-    """Microseconds in one unit of a fraction stored in 0 to 3 bytes."""
+    """Return the microseconds in one unit of a fraction of 0 to 3 bytes."""
     if size == 1:
         return 10000
     return 100 if size == 2 else 1
@@ -55,7 +55,7 @@ def fraction_unit(size: int) -> int:
 
 @kernel
 def unpack_dates(buffer: Bytes, positions: Int32s, packed: Int64s) -> None:
-    """DATE and NEWDATE: 3 bytes, day 5 bits, month 4, year 15."""
+    """Unpack DATE and NEWDATE: 3 bytes, day 5 bits, month 4, year 15."""
     for row in range(len(positions)):
         stored = load_u24(buffer, max(item(positions, row), 0))
         year, month = stored >> 9, stored >> 5 & 15
@@ -65,7 +65,7 @@ def unpack_dates(buffer: Bytes, positions: Int32s, packed: Int64s) -> None:
 
 @kernel
 def unpack_datetimes(buffer: Bytes, positions: Int32s, size: int, packed: Int64s) -> None:
-    """DATETIME(f): 5 bytes with the sign bit inverted, then `size` bytes of fraction."""
+    """Unpack DATETIME(f): 5 bytes with the sign bit inverted, then `size` bytes of fraction."""
     unit = fraction_unit(size)
     mask = (1 << 8 * size) - 1
     for row in range(len(positions)):
@@ -78,7 +78,7 @@ def unpack_datetimes(buffer: Bytes, positions: Int32s, size: int, packed: Int64s
 
 @kernel
 def unpack_old_datetimes(buffer: Bytes, positions: Int32s, packed: Int64s) -> None:
-    """DATETIME before 5.6.4: the number YYYYMMDDhhmmss in 8 bytes."""
+    """Unpack DATETIME before 5.6.4: the number YYYYMMDDhhmmss in 8 bytes."""
     for row in range(len(positions)):
         number = load_i64(buffer, max(item(positions, row), 0))
         date, time = number // 1000000, number % 1000000
@@ -92,7 +92,7 @@ def unpack_old_datetimes(buffer: Bytes, positions: Int32s, packed: Int64s) -> No
 
 @kernel
 def unpack_times(buffer: Bytes, positions: Int32s, size: int, packed: Int64s) -> None:
-    """TIME(f): 3 bytes and `size` bytes of fraction, one number with an offset."""
+    """Unpack TIME(f): 3 bytes and `size` bytes of fraction, together one number with an offset."""
     unit = fraction_unit(size)
     bits = 8 * (3 + size)
     mask = (1 << 8 * size) - 1
@@ -106,7 +106,7 @@ def unpack_times(buffer: Bytes, positions: Int32s, size: int, packed: Int64s) ->
 
 @kernel
 def unpack_old_times(buffer: Bytes, positions: Int32s, packed: Int64s) -> None:
-    """TIME before 5.6.4: the number hhmmss in 3 bytes."""
+    """Unpack TIME before 5.6.4: the number hhmmss in 3 bytes."""
     for row in range(len(positions)):
         number = load_i24(buffer, max(item(positions, row), 0))
         digits = abs(number)
@@ -118,7 +118,7 @@ def unpack_old_times(buffer: Bytes, positions: Int32s, packed: Int64s) -> None:
 
 @kernel
 def unpack_timestamps(buffer: Bytes, positions: Int32s, size: int, micros: Int64s) -> None:
-    """TIMESTAMP(f): 4 bytes of seconds since 1970, then `size` bytes of fraction."""
+    """Unpack TIMESTAMP(f): 4 bytes of seconds since 1970, then `size` bytes of fraction."""
     unit = fraction_unit(size)
     mask = (1 << 8 * size) - 1
     for row in range(len(positions)):
@@ -129,6 +129,6 @@ def unpack_timestamps(buffer: Bytes, positions: Int32s, size: int, micros: Int64
 
 @kernel
 def unpack_old_timestamps(buffer: Bytes, positions: Int32s, micros: Int64s) -> None:
-    """TIMESTAMP before 5.6.4: 4 bytes of seconds since 1970."""
+    """Unpack TIMESTAMP before 5.6.4: 4 bytes of seconds since 1970."""
     for row in range(len(positions)):
         set_item(micros, row, load_u32(buffer, max(item(positions, row), 0)) * 1000000)

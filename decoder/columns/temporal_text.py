@@ -1,7 +1,7 @@
-"""Packed dates and times (see `temporal_storage`) as MySQL prints them.
+"""Kernels that write packed dates and times (see `temporal_storage`) as MySQL prints them.
 
-Each function writes at `at` and returns the position after what it wrote; the caller has checked
-that it fits, with SLACK behind.
+Each `write_` function writes at `at` and returns the position after the text; the caller has
+checked that it fits, followed by SLACK bytes.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from decoder.kernels.memory import Bytes, inline_kernel, item, kernel, store_8, 
 
 LONGEST_DATE = 10
 LONGEST_TIME = 17
-"""-838:59:59.999999"""
+"""Length of -838:59:59.999999."""
 LONGEST_DATETIME = 26
 _COLON = 0x3A
 
 
 @inline_kernel
 def write_date(text: Bytes, at: int, packed: int) -> int:
-    """YYYY-MM-DD."""
+    """Write YYYY-MM-DD."""
     year_month = packed >> 46
     at = write_padded(text, at, year_month // 13, 4)
     store_8(text, at, 45)
@@ -30,7 +30,7 @@ def write_date(text: Bytes, at: int, packed: int) -> int:
 
 @inline_kernel
 def write_clock(text: Bytes, at: int, hour: int, packed: int, digits: int) -> int:
-    """hh:mm:ss, or hhh:mm:ss, then `digits` digits of the fraction; `packed` is not negative."""
+    """Write [h]hh:mm:ss, then `digits` digits of the fraction; `packed` is not negative."""
     if hour >= 100:
         store_8(text, at, 48 + hour // 100 % 10)
         at += 1
@@ -48,7 +48,7 @@ def write_clock(text: Bytes, at: int, hour: int, packed: int, digits: int) -> in
 
 @inline_kernel
 def write_datetime(text: Bytes, at: int, packed: int, digits: int) -> int:
-    """YYYY-MM-DD hh:mm:ss, then the fraction."""
+    """Write YYYY-MM-DD hh:mm:ss, then the fraction."""
     at = write_date(text, at, packed)
     store_8(text, at, 32)
     return write_clock(text, at + 1, packed >> 36 & 31, packed, digits)
@@ -56,7 +56,7 @@ def write_datetime(text: Bytes, at: int, packed: int, digits: int) -> int:
 
 @inline_kernel
 def write_time(text: Bytes, at: int, packed: int, digits: int) -> int:
-    """[-]hh:mm:ss, then the fraction; hours may have three digits."""
+    """Write [-][h]hh:mm:ss, then the fraction."""
     if packed < 0:
         store_8(text, at, 45)
         at += 1
@@ -66,7 +66,7 @@ def write_time(text: Bytes, at: int, packed: int, digits: int) -> int:
 
 @kernel
 def dates_text(positions: Int32s, packed: Int64s, offsets: Bytes, text: Bytes) -> None:
-    """DATEs as text, of at most LONGEST_DATE bytes each."""
+    """Write DATEs as text, of at most LONGEST_DATE bytes each."""
     at = 0
     for row in range(len(positions)):
         store_32(offsets, 4 * row, at)
@@ -79,7 +79,7 @@ def dates_text(positions: Int32s, packed: Int64s, offsets: Bytes, text: Bytes) -
 def datetimes_text(
     positions: Int32s, packed: Int64s, digits: int, offsets: Bytes, text: Bytes
 ) -> None:
-    """DATETIMEs as text, of at most LONGEST_DATETIME bytes each."""
+    """Write DATETIMEs as text, of at most LONGEST_DATETIME bytes each."""
     at = 0
     for row in range(len(positions)):
         store_32(offsets, 4 * row, at)
@@ -90,7 +90,7 @@ def datetimes_text(
 
 @kernel
 def times_text(positions: Int32s, packed: Int64s, digits: int, offsets: Bytes, text: Bytes) -> None:
-    """TIMEs as text, of at most LONGEST_TIME bytes each."""
+    """Write TIMEs as text, of at most LONGEST_TIME bytes each."""
     at = 0
     for row in range(len(positions)):
         store_32(offsets, 4 * row, at)

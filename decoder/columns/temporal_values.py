@@ -1,8 +1,8 @@
-"""MySQL's packed dates and times (see `temporal_storage`) to what Arrow holds.
+"""Kernels that convert MySQL's packed dates and times (see `temporal_storage`) to Arrow values.
 
-Arrow and Delta have days of the calendar only, from year 1: zero dates, days that a month does not
-have (ALLOW_INVALID_DATES) and the year 0 are reported as lost. Kernels write 0 for a lost row, put
-its index into `lost` and return how many there are.
+Arrow and Delta have only days of the calendar since year 1. Zero dates, days beyond a month's end
+(ALLOW_INVALID_DATES) and the year 0 are lost: the kernels store 0, put the row's index into `lost`
+and return the number of lost rows.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _NO_DAYS = 0
 
 @cache
 def calendar() -> Int32s:
-    """For each year * 13 + month: (days from 1970 to the day before its first) << 5 | its days.
+    """Return an entry for each year * 13 + month: (day before its first, since 1970) << 5 | days.
 
-    0 days for the month 0 and all of year 0, so that no day of theirs is found to exist.
+    The month 0 and all months of year 0 have 0 days, so none of their days exists.
     """
     months = np.arange(10000 * 12)
     starts = (months - 1970 * 12).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
@@ -37,7 +37,7 @@ def calendar() -> Int32s:
 
 @inline_kernel
 def day_of(packed: int, months: Int32s) -> int:
-    """Days since 1970 of a packed date, IMPOSSIBLE where the calendar has no such day."""
+    """Return the days since 1970 of a packed date; IMPOSSIBLE if it is not in the calendar."""
     month = packed >> 46
     if month < 0 or month >= len(months):
         return IMPOSSIBLE
@@ -50,7 +50,7 @@ def day_of(packed: int, months: Int32s) -> int:
 
 @inline_kernel
 def second_of(packed: int) -> int:
-    """Seconds of a packed time of day; DAY or more where there is no such time."""
+    """Return the seconds of a packed time of day; DAY if it is out of range."""
     hour, minute, second = packed >> 36 & 31, packed >> 30 & 63, packed >> 24 & 63
     if hour > 23 or minute > 59 or second > 59 or packed & 0xFFFFFF >= SECOND:
         return DAY
@@ -59,7 +59,7 @@ def second_of(packed: int) -> int:
 
 @kernel
 def days(positions: Int32s, packed: Int64s, months: Int32s, values: Bytes, lost: Int64s) -> int:
-    """DATE to date32."""
+    """Convert DATE to date32."""
     count = 0
     for row in range(len(positions)):
         day = day_of(item(packed, row), months)
@@ -74,7 +74,7 @@ def days(positions: Int32s, packed: Int64s, months: Int32s, values: Bytes, lost:
 
 @kernel
 def micros(positions: Int32s, packed: Int64s, months: Int32s, values: Bytes, lost: Int64s) -> int:
-    """DATETIME to microseconds since 1970."""
+    """Convert DATETIME to microseconds since 1970."""
     count = 0
     for row in range(len(positions)):
         value = item(packed, row)
@@ -91,7 +91,7 @@ def micros(positions: Int32s, packed: Int64s, months: Int32s, values: Bytes, los
 
 @kernel
 def instants(positions: Int32s, stored: Int64s, values: Bytes, lost: Int64s) -> int:
-    """TIMESTAMP: the microseconds themselves, but second 0 is '0000-00-00 00:00:00'."""
+    """Copy TIMESTAMP's microseconds; second 0 is '0000-00-00 00:00:00', and lost."""
     count = 0
     for row in range(len(positions)):
         value = item(stored, row)
@@ -104,7 +104,7 @@ def instants(positions: Int32s, stored: Int64s, values: Bytes, lost: Int64s) -> 
 
 @kernel
 def durations(packed: Int64s, values: Bytes) -> None:
-    """TIME to microseconds, negative ones too."""
+    """Convert TIME, which may be negative, to microseconds."""
     for row in range(len(packed)):
         value = item(packed, row)
         magnitude = abs(value)
@@ -116,9 +116,9 @@ def durations(packed: Int64s, values: Bytes) -> None:
 
 @inline_kernel
 def packed_instant(instant: int) -> int:
-    """The packed date and time in UTC of microseconds since 1970, not negative.
+    """Return the packed date and time in UTC of non-negative microseconds since 1970.
 
-    Days to year, month and day as Howard Hinnant's `civil_from_days`, whose year starts in March.
+    Uses Howard Hinnant's `civil_from_days`, whose years start in March.
     """
     second = instant // SECOND
     day = second // DAY + 719468
@@ -137,7 +137,7 @@ def packed_instant(instant: int) -> int:
 
 @kernel
 def pack_instants(stored: Int64s, packed: Int64s) -> None:
-    """TIMESTAMPs as dates and times in UTC; second 0 is the zero date."""
+    """Pack TIMESTAMPs as dates and times in UTC; second 0 is the zero date."""
     for row in range(len(stored)):
         value = item(stored, row)
         set_item(packed, row, packed_instant(value) if value >= SECOND else 0)

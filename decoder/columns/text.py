@@ -1,7 +1,7 @@
 """CHAR, VARCHAR and TEXT: text in the column's charset to Arrow's UTF-8 strings.
 
-The bytes of a block are copied first. Where all of them are ASCII, or valid UTF-8 in a UTF-8
-charset, that is the result; else the kernel of the charset (`transcoding`) goes over the cells.
+A block's bytes are copied first. If all of them are ASCII, or valid UTF-8 of a UTF-8 charset, the
+copy is the result; otherwise the charset's kernel (`transcoding`) converts the cells.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from decoder.kernels.memory import Bytes, kernel, load_u8, load_u32
 from decoder.model.definition import ColumnDefinition
 
 Transcode = Callable[[Bytes, Int32s, Int32s, Bytes, Bytes, Int64s], int]
-"""(buffer, positions, lengths, offsets, text, lost) to the number of rows in `lost`."""
+"""(buffer, positions, lengths, offsets, text, lost) -> number of lossy rows, listed in `lost`."""
 
 WORST_EXPANSION = 3
-"""Bytes of UTF-8 for one byte of another charset: U+FFFD, or half-width katakana in sjis."""
+"""Bytes of UTF-8 per byte of another charset: U+FFFD, or half-width katakana in sjis."""
 UTF8_CHARSETS = frozenset({"utf8mb4", "utf8mb3"})
 NOT_ASCII_BELOW_0X80 = frozenset({"swe7", "ucs2", "utf16", "utf16le", "utf32"})
 
 
 @kernel
 def starts_are_characters(offsets: Bytes, rows: int, size: int, text: Bytes) -> bool:
-    """Whether no value starts inside a character.
+    """True if no value starts inside a character.
 
-    Together with the whole text being valid it means that each value is.
+    If the concatenated text is valid UTF-8 as well, each value is.
     """
     for row in range(rows):
         start = load_u32(offsets, 4 * row)
@@ -55,9 +55,9 @@ def starts_are_characters(offsets: Bytes, rows: int, size: int, text: Bytes) -> 
 
 @dataclass(frozen=True, slots=True)
 class TextReader:
-    """Text of one charset.
+    """Reads text of one charset.
 
-    `ascii_compatible`: bytes below 0x80 are ASCII. `utf8`: valid bytes need no transcoding.
+    `ascii_compatible`: bytes below 0x80 are ASCII. `utf8`: the charset is UTF-8.
     """
 
     arrow_type: pa.DataType
@@ -66,7 +66,7 @@ class TextReader:
     utf8: bool
 
     def read(self, cells: Cells) -> Column:
-        """The cells as strings; rows with bytes that are no character are lossy."""
+        """Return the cells as strings; rows with bytes invalid in the charset are lossy."""
         if self.ascii_compatible:
             values = copied(cells)
             if self._needs_no_transcoding(values, len(cells.positions)):
@@ -74,7 +74,7 @@ class TextReader:
             size = values.size
         else:
             size = int(np.where(cells.positions >= 0, cells.lengths, 0).sum(dtype=np.int64))
-        return self._transcoded(cells, size)
+        return self._transcode_cells(cells, size)
 
     def _needs_no_transcoding(self, values: Values, rows: int) -> bool:
         if is_ascii(values.bytes, 0, values.size):
@@ -85,7 +85,7 @@ class TextReader:
             and starts_are_characters(values.ends, rows, values.size, values.bytes)
         )
 
-    def _transcoded(self, cells: Cells, size: int) -> Column:
+    def _transcode_cells(self, cells: Cells, size: int) -> Column:
         rows = len(cells.positions)
         values = allocate_values(rows, WORST_EXPANSION * size)
         lost = np.empty(rows, np.int64)
@@ -100,14 +100,16 @@ def _transcoder(charset: str) -> Transcode:
     if charset == "utf32":
         return transcode_utf32
     if charset in ("ucs2", "utf16", "utf16le"):
-        return _with(transcode_utf16, charset != "utf16le")
+        return _bind_tables(transcode_utf16, charset != "utf16le")
     if is_multi_byte(charset):
         tables = multi_byte(charset)
-        return _with(transcode_multi_byte, tables.single, tables.double, tables.triple, tables.quad)
-    return _with(transcode_single_byte, packed_characters(single_byte(charset)))
+        return _bind_tables(
+            transcode_multi_byte, tables.single, tables.double, tables.triple, tables.quad
+        )
+    return _bind_tables(transcode_single_byte, packed_characters(single_byte(charset)))
 
 
-def _with(kernel: Callable[..., int], *tables: Any) -> Transcode:
+def _bind_tables(kernel: Callable[..., int], *tables: Any) -> Transcode:
     def transcode(
         buffer: Bytes, positions: Int32s, lengths: Int32s, offsets: Bytes, text: Bytes, lost: Int64s
     ) -> int:
@@ -117,7 +119,7 @@ def _with(kernel: Callable[..., int], *tables: Any) -> Transcode:
 
 
 def charset_reader(charset: str) -> ColumnReader:
-    """The reader of text in a charset."""
+    """Return the reader for text in a charset."""
     return TextReader(
         pa.string(),
         _transcoder(charset),
@@ -127,10 +129,10 @@ def charset_reader(charset: str) -> ColumnReader:
 
 
 def text_reader(column: ColumnDefinition) -> ColumnReader:
-    """The reader of a CHAR, VARCHAR, TEXT column or, for the collation `binary`, of its bytes.
+    """Return the reader for a CHAR, VARCHAR or TEXT column; for the collation `binary`, of bytes.
 
-    A log that tells no collation (before 8.0) leaves CHAR and VARCHAR to be taken for UTF-8, and
-    BLOB and TEXT, which cannot be told apart in it, for bytes.
+    If the log has no collations (before MySQL 8.0), CHAR and VARCHAR are read as UTF-8, and BLOB
+    and TEXT, which such a log does not distinguish, as bytes.
     """
     if column.collation is None:
         character = column.type in (ColumnType.STRING, ColumnType.VARCHAR, ColumnType.VAR_STRING)

@@ -1,8 +1,8 @@
-"""Text of every charset but UTF-8 to UTF-8: one kernel for each way to form a character.
+"""Kernels that transcode text to UTF-8: one per kind of encoding.
 
-Each kernel writes the values one behind the other, puts the rows that held bytes without a
-character (now U+FFFD) into `lost`, and returns how many there are. A character of n bytes takes
-at most 3 n bytes of UTF-8: the caller has allocated that.
+Each kernel concatenates the values, replaces bytes that are not a character by U+FFFD, puts the
+rows with such bytes into `lost` and returns their number. A character of n bytes takes at most 3 n
+bytes of UTF-8, which the caller has allocated.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SIZE_SHIFT = 24
 def repair_utf8(
     buffer: Bytes, positions: Int32s, lengths: Int32s, offsets: Bytes, text: Bytes, lost: Int64s
 ) -> int:
-    """UTF-8 whose invalid parts become U+FFFD."""
+    """Copy UTF-8, replacing invalid parts by U+FFFD."""
     at, count = 0, 0
     for row in range(len(positions)):
         store_32(offsets, 4 * row, at)
@@ -66,9 +66,9 @@ def repair_utf8(
 
 
 def packed_characters(points: Int32s) -> Int32s:
-    """The UTF-8 of each byte of a one-byte charset, in one int32: its bytes, then how many.
+    """Return the UTF-8 of each byte of a single-byte charset in an int32: its bytes, then its size.
 
-    Negative (the top bit) where the byte is no character, and U+FFFD stands for it.
+    Negative, with U+FFFD, if the byte is not a character.
     """
     packed = []
     for point in points.tolist():
@@ -88,7 +88,7 @@ def transcode_single_byte(
     text: Bytes,
     lost: Int64s,
 ) -> int:
-    """Charsets of one byte for a character; `packed` is of `packed_characters`."""
+    """Transcode a single-byte charset; `packed` is from `packed_characters`."""
     at, count = 0, 0
     for row in range(len(positions)):
         store_32(offsets, 4 * row, at)
@@ -118,9 +118,9 @@ def multi_byte_character(
     triple: Int32s,
     quad: Int32s,
 ) -> int:
-    """The next character of an East Asian charset (tables: `decoder.columns.charsets.MultiByte`).
+    """Return the next character of an East Asian charset: its code point and size, or INVALID.
 
-    Its code point and size, or INVALID.
+    The tables are those of `decoder.columns.charsets.multi_byte.MultiByte`.
     """
     lead = load_u8(buffer, at)
     point = item(single, lead)
@@ -142,7 +142,7 @@ def multi_byte_character(
 
 @inline_kernel
 def gb18030_character(buffer: Bytes, at: int, end: int, quad: Int32s) -> int:
-    """Four bytes, numbered through the basic plane and through the planes above it."""
+    """Return a four-byte character; codes are linear in the basic plane and in those above it."""
     if at + 3 >= end:
         return INVALID
     third, fourth = load_u8(buffer, at + 2) - 0x81, load_u8(buffer, at + 3) - 0x30
@@ -172,7 +172,7 @@ def transcode_multi_byte(
     text: Bytes,
     lost: Int64s,
 ) -> int:
-    """East Asian charsets; an invalid byte is one U+FFFD, and the next byte starts anew."""
+    """Transcode an East Asian charset; an invalid byte becomes one U+FFFD."""
     at, count = 0, 0
     for row in range(len(positions)):
         store_32(offsets, 4 * row, at)
@@ -197,13 +197,16 @@ def transcode_multi_byte(
 
 @inline_kernel
 def utf16_unit(buffer: Bytes, at: int, big: bool) -> int:
-    """A 16-bit code unit."""
+    """Load a 16-bit code unit."""
     return load_be16(buffer, at) if big else load_u16(buffer, at)
 
 
 @kernel
 def utf16_character(buffer: Bytes, at: int, end: int, big: bool) -> int:
-    """One unit or a surrogate pair, like `multi_byte_character`; INVALID is two bytes or less."""
+    """Return the character of a code unit or surrogate pair, like `multi_byte_character`.
+
+    INVALID stands for two bytes, or for a single last byte.
+    """
     if at + 2 > end:
         return INVALID
     unit = utf16_unit(buffer, at, big)
@@ -227,7 +230,7 @@ def transcode_utf16(
     text: Bytes,
     lost: Int64s,
 ) -> int:
-    """utf16, utf16le and ucs2."""
+    """Transcode utf16, utf16le or ucs2."""
     at, count = 0, 0
     for row in range(len(positions)):
         store_32(offsets, 4 * row, at)
@@ -254,7 +257,7 @@ def transcode_utf16(
 def transcode_utf32(
     buffer: Bytes, positions: Int32s, lengths: Int32s, offsets: Bytes, text: Bytes, lost: Int64s
 ) -> int:
-    """utf32, big-endian."""
+    """Transcode utf32 (big-endian)."""
     at, count = 0, 0
     for row in range(len(positions)):
         store_32(offsets, 4 * row, at)

@@ -1,7 +1,7 @@
-"""UTF-8 in kernels: finding what is not valid, and writing code points.
+"""Kernels that validate UTF-8 and write code points.
 
-Where bytes are invalid, one U+FFFD stands for each maximal part that starts a character (the
-Unicode standard's practice, and that of Python's `decode(…, "replace")`).
+One U+FFFD replaces each maximal invalid part that starts a character, as the Unicode standard
+recommends and Python's `decode(…, "replace")` does.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from decoder.kernels.memory import (
 )
 
 HIGH_BITS = -0x7F7F7F7F7F7F7F80
-"""0x8080808080808080: the bits that no ASCII character has, as an int64."""
+"""0x8080808080808080 as an int64: the bits that are not set in ASCII."""
 REPLACEMENT = 0xFFFD
 WIDEST = 4
-"""Bytes that `write_character` may store (fewer may count)."""
+"""Bytes that `write_character` may store, even for a shorter character."""
 
-# The states of a reader of UTF-8 between two bytes, each a bit offset: the transitions for a byte
-# are one int64 with the next state at the offset of each state (Per Vognsen's shift-based DFA).
+# States of the UTF-8 automaton, each a bit offset: the transitions of a byte are one int64 with the
+# next state at each state's offset (Per Vognsen's shift-based DFA).
 _STATE_BITS = 6
 _BETWEEN, _INVALID, _ONE_MORE, _TWO_MORE, _THREE_MORE = 0, 6, 12, 18, 24
 _AFTER_E0, _AFTER_ED, _AFTER_F0, _AFTER_F4 = 30, 36, 42, 48
@@ -38,22 +38,22 @@ _LEADS = (
     (0xE0, 0xE0, _AFTER_E0), (0xED, 0xED, _AFTER_ED), (0xF0, 0xF4, _THREE_MORE),
     (0xF0, 0xF0, _AFTER_F0), (0xF4, 0xF4, _AFTER_F4),
 )  # fmt: skip
-"""First and last lead byte, and the state behind it; a later line wins."""
+"""First and last lead byte, next state; later entries override earlier ones."""
 _CONTINUATIONS = (
     (_ONE_MORE, 0x80, 0xBF, _BETWEEN), (_TWO_MORE, 0x80, 0xBF, _ONE_MORE),
     (_THREE_MORE, 0x80, 0xBF, _TWO_MORE), (_AFTER_E0, 0xA0, 0xBF, _ONE_MORE),
     (_AFTER_ED, 0x80, 0x9F, _ONE_MORE), (_AFTER_F0, 0x90, 0xBF, _TWO_MORE),
     (_AFTER_F4, 0x80, 0x8F, _TWO_MORE),
 )  # fmt: skip
-"""State, first and last byte that continues it, and the state behind that."""
+"""State, first and last byte that continues it, next state."""
 
 
 def _transitions() -> npt.NDArray[np.int64]:
     next_states = np.full((256, _AFTER_F4 // _STATE_BITS + 1), _INVALID, np.int64)
-    for first, last, behind in _LEADS:
-        next_states[first : last + 1, _BETWEEN // _STATE_BITS] = behind
-    for state, first, last, behind in _CONTINUATIONS:
-        next_states[first : last + 1, state // _STATE_BITS] = behind
+    for first, last, next_state in _LEADS:
+        next_states[first : last + 1, _BETWEEN // _STATE_BITS] = next_state
+    for state, first, last, next_state in _CONTINUATIONS:
+        next_states[first : last + 1, state // _STATE_BITS] = next_state
     offsets = np.arange(next_states.shape[1]) * _STATE_BITS
     table: npt.NDArray[np.int64] = np.bitwise_or.reduce(next_states << offsets, axis=1)
     return table
@@ -64,7 +64,7 @@ _TRANSITIONS = _transitions()
 
 @kernel
 def is_ascii(text: Bytes, start: int, end: int) -> bool:
-    """Whether no byte has its high bit set; may load up to 8 bytes behind the end."""
+    """True if no byte has its high bit set; may load up to 8 bytes after the end."""
     high = 0
     at = start
     while at + 8 <= end:
@@ -77,13 +77,13 @@ def is_ascii(text: Bytes, start: int, end: int) -> bool:
 
 @inline_kernel
 def is_continuation(text: Bytes, at: int, end: int) -> bool:
-    """Whether the byte is 0b10xxxxxx and before the end."""
+    """True if the byte is 0b10xxxxxx and before the end."""
     return at < end and load_u8(text, at) >> 6 == 2
 
 
 @inline_kernel
 def second_byte_fits(lead: int, second: int) -> bool:
-    """No overlong form, no surrogate, nothing above U+10FFFF."""
+    """True unless the character is overlong, a surrogate or above U+10FFFF."""
     if lead == 0xE0:
         return second >= 0xA0
     if lead == 0xED:
@@ -95,7 +95,7 @@ def second_byte_fits(lead: int, second: int) -> bool:
 
 @kernel
 def character_size(text: Bytes, at: int, end: int) -> int:
-    """Bytes of the character here; minus the bytes of an invalid part where there is none."""
+    """Return the bytes of the character, or −1 times the bytes of an invalid part."""
     lead = load_u8(text, at)
     if lead < 0x80:
         return 1
@@ -114,7 +114,7 @@ def character_size(text: Bytes, at: int, end: int) -> int:
 
 @kernel
 def is_utf8(text: Bytes, start: int, end: int) -> bool:
-    """Whether all of it is whole, valid characters; may load up to 8 bytes behind the end."""
+    """True if the text is whole, valid characters; may load up to 8 bytes after the end."""
     state = _BETWEEN
     at = start
     while at < end:
@@ -129,7 +129,7 @@ def is_utf8(text: Bytes, start: int, end: int) -> bool:
 
 @inline_kernel
 def write_character(text: Bytes, at: int, point: int) -> int:
-    """A code point in UTF-8; stores WIDEST bytes and returns the position after the character."""
+    """Write a code point; stores up to WIDEST bytes, returns the position after the character."""
     if point < 0x80:
         store_8(text, at, point)
         return at + 1

@@ -1,4 +1,4 @@
-"""Arrow's validity bitmaps: one bit for each row, 1 where there is a value."""
+"""Arrow's validity bitmaps: one bit per row, 0 for null."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from decoder.kernels.memory import Bytes, item, kernel, shift_left, shift_right_
 
 @kernel
 def fill_validity(positions: Int32s, bitmap: Bytes) -> None:
-    """Writes whole 8-byte words: `bitmap` holds a multiple of 64 bits."""
+    """Fill `bitmap` in whole 8-byte words; its size is a multiple of 64 bits."""
     rows = len(positions)
     for first in range(0, rows, 64):
         word = 0
@@ -25,7 +25,7 @@ def fill_validity(positions: Int32s, bitmap: Bytes) -> None:
 
 
 def validity(cells: Cells) -> Any:
-    """The bitmap of these cells as a pa.Buffer, or None where no cell is NULL."""
+    """Return the cells' bitmap as a pa.Buffer, or None if no cell is NULL."""
     if not cells.nulls:
         return None
     buffer, bitmap = allocate((len(cells.positions) + 63 >> 6) * 8)
@@ -33,8 +33,8 @@ def validity(cells: Cells) -> Any:
     return buffer
 
 
-def without(cells: Cells, rows: npt.NDArray[np.int64]) -> Cells:
-    """The same cells with NULL in some rows that were not NULL."""
+def with_nulls(cells: Cells, rows: npt.NDArray[np.int64]) -> Cells:
+    """Return the cells with NULL in `rows`, none of which was NULL."""
     if not len(rows):
         return cells
     positions = cells.positions.copy()

@@ -1,4 +1,4 @@
-"""Cells of variable length copied one behind the other, as Arrow's string and binary arrays."""
+"""Variable-length cells, concatenated into Arrow string and binary arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from decoder.kernels.memory import Bytes, copy_32, item, kernel, store_32, store
 
 @kernel
 def total_length(positions: Int32s, lengths: Int32s) -> int:
-    """Bytes of all cells that are not NULL (the length of a NULL has no meaning)."""
+    """Return the bytes of all cells that are not NULL (whose length is undefined)."""
     total = 0
     for row in range(len(positions)):
         if item(positions, row) >= 0:
@@ -27,7 +27,7 @@ def total_length(positions: Int32s, lengths: Int32s) -> int:
 def copy_values(
     buffer: Bytes, positions: Int32s, lengths: Int32s, skip: int, offsets: Bytes, values: Bytes
 ) -> None:
-    """Copies each cell without its first `skip` bytes, in steps of 32; needs slack behind both."""
+    """Copy each cell without its first `skip` bytes, in steps of 32 that need slack at the ends."""
     at = 0
     for row in range(len(positions)):
         store_32(offsets, 4 * row, at)
@@ -47,9 +47,9 @@ def copy_values(
 def copy_padded(
     buffer: Bytes, positions: Int32s, lengths: Int32s, width: int, offsets: Bytes, values: Bytes
 ) -> int:
-    """Copies each cell and fills it with 0x00 up to `width`.
+    """Copy each cell, padded with 0x00 to `width` bytes.
 
-    Returns the first row that is longer than that, −1 where there is none.
+    Returns the first row that is longer, or −1.
     """
     at = 0
     for row in range(len(positions)):
@@ -74,7 +74,7 @@ def copy_padded(
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """`size` bytes of values and the offsets between them, each as Arrow buffer and as bytes."""
+    """`size` bytes of values and their offsets, each as an Arrow buffer and a NumPy view of it."""
 
     offsets: Any
     ends: Bytes
@@ -83,20 +83,20 @@ class Values:
     size: int
 
     def array(self, arrow_type: pa.DataType, cells: Cells) -> Any:
-        """The pa.Array of these values, null where the cells are."""
+        """Return the values as a pa.Array, with the cells' nulls."""
         buffers = [validity(cells), self.offsets, self.data]
         return pa.Array.from_buffers(arrow_type, len(cells.positions), buffers, cells.nulls)
 
 
 def allocate_values(rows: int, size: int) -> Values:
-    """Room for `rows` values of `size` bytes together."""
+    """Allocate `rows` values of `size` bytes in total."""
     offsets, ends = allocate(4 * (rows + 1))
     data, values = allocate_text(size)
     return Values(offsets, ends, data, values, size)
 
 
 def copied(cells: Cells, *, skip: int = 0) -> Values:
-    """The cells' bytes as they are, less the first `skip` of each; cells are at least that long."""
+    """Copy the cells' bytes, without the first `skip` of each; none may be shorter than that."""
     rows = len(cells.positions)
     size = total_length(cells.positions, cells.lengths) - skip * (rows - cells.nulls)
     values = allocate_values(rows, size)

@@ -1,4 +1,4 @@
-"""VECTOR, MySQL's and MariaDB's: little-endian singles, as many as the value's length holds."""
+"""VECTOR of MySQL and MariaDB: little-endian 4-byte floats."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ FLOAT_SIZE = 4
 
 @dataclass(frozen=True, slots=True)
 class VectorReader:
-    """Vectors as list<float32>."""
+    """Reads vectors as list<float32>."""
 
     arrow_type: pa.DataType
 
     def read(self, cells: Cells) -> Column:
-        """The cells as lists; CellError for a length that is no number of floats."""
+        """Return the cells as lists; CellError for a length that is not a multiple of four."""
         odd = np.flatnonzero((cells.lengths % FLOAT_SIZE != 0) & (cells.positions >= 0))
         if len(odd):
-            raise CellError(int(odd[0]), "a VECTOR whose length is not a multiple of four")
+            raise CellError(int(odd[0]), "the length of a VECTOR is not a multiple of four bytes")
         rows = len(cells.positions)
         values = copied(cells)
         ends = values.ends[: 4 * (rows + 1)].view(np.int32)
@@ -38,5 +38,5 @@ class VectorReader:
 
 
 def vector_reader() -> VectorReader:
-    """The reader of VECTOR."""
+    """Return the reader for VECTOR."""
     return VectorReader(pa.list_(pa.float32()))

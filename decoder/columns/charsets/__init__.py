@@ -1,7 +1,7 @@
-"""MySQL's charsets: which one a collation id means, and how its bytes become characters.
+"""MySQL's charsets: the charset of a collation id, and the decoding of its bytes.
 
-`charset_of` and `decode` are for the rare text of events (labels, statements); whole columns are
-decoded by the kernels of `decoder.columns.text` from the same tables.
+`decode` is for the rare text in events (labels, statements); the kernels of `decoder.columns.text`
+decode whole columns with the same tables.
 """
 
 from __future__ import annotations
@@ -60,26 +60,26 @@ def _charsets() -> dict[int, str]:
 
 
 def charset_of(collation: int) -> str:
-    """The name of a collation's charset; UnsupportedError for an id that MySQL does not have."""
+    """Return the name of a collation's charset; UnsupportedError for an unknown id."""
     try:
         return _charsets()[collation]
     except KeyError:
-        raise UnsupportedError(f"no charset is known for collation id {collation}") from None
+        raise UnsupportedError(f"unknown collation id {collation}") from None
 
 
 def is_single_byte(charset: str) -> bool:
-    """Whether `single_byte` has a table for it."""
+    """True if `single_byte` has a table for the charset."""
     return charset in CHARTS or charset == "ascii"
 
 
 def is_multi_byte(charset: str) -> bool:
-    """Whether `multi_byte` has tables for it."""
+    """True if `multi_byte` has tables for the charset."""
     return charset in DEVIATIONS
 
 
 @cache
 def single_byte(charset: str) -> npt.NDArray[np.int32]:
-    """The code point of each of the 256 bytes, −1 where the charset has no character."""
+    """Return the code point of each of the 256 bytes, −1 for a byte without a character."""
     points = [
         -1 if point == "----" else int(point, 16) for point in CHARTS.get(charset, "").split()
     ]
@@ -89,9 +89,9 @@ def single_byte(charset: str) -> npt.NDArray[np.int32]:
 
 
 def decode(data: bytes, collation: int | None) -> str:
-    """Text in a collation's charset; what is no character becomes U+FFFD.
+    """Decode text in a collation's charset; bytes that are not a character become U+FFFD.
 
-    Without a collation, and for binary, the bytes are taken for UTF-8.
+    Without a collation, and for binary, the bytes are decoded as UTF-8.
     """
     charset = "utf8mb4" if collation is None else charset_of(collation)
     if is_multi_byte(charset):
@@ -113,7 +113,7 @@ def _decode_multi_byte(data: bytes, tables: MultiByte) -> str:
 
 
 def _character(head: bytes, tables: MultiByte) -> tuple[int, int]:
-    """The code point (or INVALID) and size of the character that starts with these bytes."""
+    """Return the code point (or INVALID) and size of the character at the start of `head`."""
     point = int(tables.single[head[0]])
     if point != LEAD:
         return point, 1

@@ -51,4 +51,4 @@ COLLATIONS: dict[str, str] = {
         "1270 2304-2471 2488-2503"
     ),
 }
-"""Ids as they stand in `information_schema`, as ranges."""
+"""Ids and ranges of ids, as in `information_schema`."""

@@ -1,8 +1,8 @@
-"""East Asian charsets as tables: lead and trail byte to code point, as MySQL maps them.
+"""Tables of East Asian charsets: bytes to code point, as MySQL maps them.
 
-Python's codecs of the same standards agree with MySQL but for a few characters, so a table is made
-from the codec at first use (tens of milliseconds) and corrected by `Deviations`. Checked against
-the server's own CONVERT in tests/integration/decoder/test_charsets_against_server.py.
+Python's codecs of the same standards differ from MySQL in a few characters, so a table is built
+from the codec on first use (tens of milliseconds) and corrected by `Deviations`. Checked against
+the server's CONVERT in tests/integration/decoder/test_charsets_against_server.py.
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ ROW = 94
 EUC_TRIPLE = 0x8F
 """Lead byte of the three-byte characters of ujis and eucjpms (JIS X 0212)."""
 GB18030_SUPPLEMENTARY = 189000
-"""Linear number of the four-byte code of U+10000; those of the plane before it end at 39419."""
+"""Linear number of the four-byte code of U+10000."""
 GB18030_BMP = 39420
+"""Number of linear codes of the basic plane."""
 
 Int32s = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
 class MultiByte:
-    """Code points by bytes; `INVALID` where MySQL has no character.
+    """Code points by bytes; `INVALID` if MySQL has no character.
 
     `single[byte]`; `double[(lead - 0x80) << 8 | trail]`; `triple[(second - 0x80) << 7 | third -
-    0x80]` after EUC_TRIPLE (empty: no such characters); `quad[linear number]` of gb18030's
-    four-byte codes in the basic plane (empty: no such characters).
+    0x80]` after EUC_TRIPLE; `quad[linear number]` of gb18030's four-byte codes in the basic plane.
+    `triple` and `quad` are empty for charsets without such characters.
     """
 
     single: Int32s
@@ -45,9 +46,9 @@ class MultiByte:
 
 @dataclass(frozen=True, slots=True)
 class Deviations:
-    """Where MySQL differs from the codec: consecutive codes from a first one, to characters.
+    """Differences of MySQL from Python's codec.
 
-    In the characters, U+FFFD stands for «no character here».
+    `runs`: (first code in hex, characters of the consecutive codes); U+FFFD means no character.
     """
 
     codec: str
@@ -61,7 +62,7 @@ def _characters(code_points: str) -> str:
 
 
 _IBM_EXTENSIONS = (
-    # as code points: normalization would change the compatibility ideographs among them
+    # Written as code points: normalization would change the compatibility ideographs among them.
     "2170 2171 2172 2173 2174 2175 2176 2177 2178 2179 2160 2161 2162 2163 2164 2165 "
     "2166 2167 2168 2169 FF07 FF02 3231 2116 2121 70BB 4EFC 50F4 51EC 5307 5324 FA0E "
     "548A 5759 FA0F FA10 589E 5BEC 5CF5 5D53 FA11 5FB7 6085 6120 654E 663B 6665 FA12 "
@@ -101,7 +102,7 @@ DEVIATIONS = {
 
 @cache
 def multi_byte(charset: str) -> MultiByte:
-    """The tables of one of MySQL's multi-byte charsets (not the Unicode ones)."""
+    """Return the tables of one of MySQL's multi-byte charsets, other than Unicode ones."""
     deviations = DEVIATIONS[charset]
     decode = _decoder(deviations.codec)
     euc_triples = deviations.codec == "euc_jp"
@@ -139,7 +140,7 @@ def _decoder(codec: str) -> Callable[[bytes], int]:
 
 
 def _double_byte_decoder(charset: str, decode: Callable[[bytes], int]) -> Callable[[bytes], int]:
-    """eucjpms has the characters of cp932 in the grid of EUC; the others are their codec's."""
+    """Return the decoder of two-byte codes: in eucjpms those of cp932, at the positions of EUC."""
     if charset != "eucjpms":
         return decode
     cp932 = _decoder("cp932")
@@ -160,7 +161,7 @@ def _table(codes: Iterator[bytes], decode: Callable[[bytes], int]) -> Int32s:
 
 
 def gb18030_number(code: bytes) -> int:
-    """The number of a four-byte code, in the order of the standard."""
+    """Return the linear number of a four-byte code."""
     rows = (code[0] - 0x81) * 10 + code[1] - 0x30
     return rows * 1260 + (code[2] - 0x81) * 10 + code[3] - 0x30
 

@@ -1,4 +1,4 @@
-"""Hypothesis draws the same examples in every run, as long as they may take."""
+"""Hypothesis uses the same examples in every run, without a deadline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays made of buffers are those that `pa.array` makes, which is not used: it imports pandas."""
+"""Arrays made from buffers equal those of `pa.array`, which is avoided as it imports pandas."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def same(array: pa.Array, expected: pa.Array) -> bool:
 
 
 @given(texts=st.lists(st.none() | st.text()))
-def test_strings(texts: list[str | None]) -> None:
+def test_strings_equal_those_of_pyarrow(texts: list[str | None]) -> None:
     assert same(strings(texts), pa.array(texts, pa.string()))
 
 
 @given(text=st.text(), length=st.integers(0, 5))
-def test_a_repeated_string(text: str, length: int) -> None:
+def test_repeated_strings_equal_those_of_pyarrow(text: str, length: int) -> None:
     assert same(repeated(text, length), pa.array([text] * length, pa.string()))
 
 
@@ -44,7 +44,7 @@ def test_a_repeated_string(text: str, length: int) -> None:
     ids=str,
 )
 @given(data=st.data())
-def test_nullable_integers(
+def test_nullable_integers_equal_those_of_pyarrow(
     data: st.DataObject, kind: pa.DataType, value: st.SearchStrategy[int]
 ) -> None:
     values = data.draw(st.lists(st.none() | value))
@@ -52,7 +52,7 @@ def test_nullable_integers(
 
 
 @pytest.mark.parametrize("kind", [np.int32, np.int64, np.uint8])
-def test_integers_are_copied_out_of_a_column_of_a_table(kind: type) -> None:
+def test_integers_are_copied_from_a_strided_column(kind: type) -> None:
     for rows in (0, 1, 5):
         table = np.arange(3 * rows).reshape(rows, 3).astype(kind)
         expected = pa.array(table[:, 1].tolist(), pa.from_numpy_dtype(kind))
@@ -68,7 +68,7 @@ print("pandas" in sys.modules)
 """
 
 
-def test_a_file_is_decoded_without_pandas() -> None:
+def test_decoding_a_file_does_not_import_pandas() -> None:
     done = subprocess.run(
         [sys.executable, "-c", FIRST_BATCH, RECORDING], capture_output=True, text=True, check=True
     )

@@ -1,4 +1,4 @@
-"""MariaDB's COMPRESSED columns: values as they are, as zlib streams, and bytes that are neither."""
+"""MariaDB's COMPRESSED columns: plain values, zlib streams and malformed bytes."""
 
 from __future__ import annotations
 
@@ -31,12 +31,10 @@ def plain(value: bytes) -> bytes:
 
 def compressed(value: bytes, *, header: bool = True, length: int | None = None) -> bytes:
     stream = zlib.compressobj(wbits=zlib.MAX_WBITS if header else -zlib.MAX_WBITS)
-    announced = len(value) if length is None else length
-    size = max(1, (announced.bit_length() + 7) // 8)
+    declared = len(value) if length is None else length
+    size = max(1, (declared.bit_length() + 7) // 8)
     first = 0x80 | (0 if header else 8) | size
-    return (
-        bytes([first]) + announced.to_bytes(size, "big") + stream.compress(value) + stream.flush()
-    )
+    return bytes([first]) + declared.to_bytes(size, "big") + stream.compress(value) + stream.flush()
 
 
 @settings(max_examples=100)
@@ -46,7 +44,7 @@ def compressed(value: bytes, *, header: bool = True, length: int | None = None) 
         max_size=12,
     )
 )
-def test_text_however_it_is_stored(rows: list[tuple[str, str] | None]) -> None:
+def test_reads_text_stored_with_any_method(rows: list[tuple[str, str] | None]) -> None:
     def stored(text: str, how: str) -> bytes:
         value = text.encode()
         if how == "plain" or not value:
@@ -57,7 +55,7 @@ def test_text_however_it_is_stored(rows: list[tuple[str, str] | None]) -> None:
     assert values(varchar(), cells) == [None if row is None else row[0] for row in rows]
 
 
-def test_the_charset_is_that_of_what_was_compressed() -> None:
+def test_decompressed_text_is_decoded_from_its_charset() -> None:
     stored = [compressed("é".encode("latin-1") * 300), plain(b"\xe9"), b"", None]
     assert values(varchar(LATIN1), stored) == ["é" * 300, "é", "", None]
     assert values(blob(LATIN1), stored) == ["é" * 300, "é", "", None]
@@ -67,34 +65,34 @@ def test_the_charset_is_that_of_what_was_compressed() -> None:
     assert lossy.lossy.tolist() == [1]
 
 
-def test_types_are_those_of_what_was_compressed() -> None:
+def test_arrow_types_are_those_of_uncompressed_columns() -> None:
     assert read(varchar(), [None]).array.type == pa.string()
     assert read(varchar(None), [None]).array.type == pa.string()
     assert read(blob(None), [None]).array.type == pa.binary()
     assert read(blob(UTF8MB4), []).array.type == pa.string()
 
 
-def test_a_text_of_many_megabytes() -> None:
+def test_reads_a_value_of_several_megabytes() -> None:
     value = b"0123456789abcdef" * (1 << 18)
     assert values(blob(BINARY, 4), [compressed(value), plain(b"x")]) == [value, b"x"]
 
 
 BROKEN = {
-    "a method that does not exist": (b"\x93\x05abc", "method 9"),
+    "an unknown method": (b"\x93\x05abc", "method 9"),
     "longer than the column": (compressed(b"a" * 5001), "at most 5000"),
     "a length of seven bytes": (b"\x87" + bytes(7) + zlib.compress(b""), "at most 5000"),
     "no stream": (b"\x81\x05", "not the 5 bytes"),
     "not a stream": (b"\x81\x05abcdefg", "cannot be decompressed"),
-    "cut short": (compressed(b"abc" * 99)[:-2], "not the 297 bytes"),
-    "more behind it": (compressed(b"abc" * 99) + b"x", "not the 297 bytes"),
-    "more than announced": (compressed(b"abc" * 99, length=296), "not the 296 bytes"),
-    "less than announced": (compressed(b"abc" * 99, length=298), "not the 298 bytes"),
+    "truncated": (compressed(b"abc" * 99)[:-2], "not the 297 bytes"),
+    "data after the stream": (compressed(b"abc" * 99) + b"x", "not the 297 bytes"),
+    "more than declared": (compressed(b"abc" * 99, length=296), "not the 296 bytes"),
+    "less than declared": (compressed(b"abc" * 99, length=298), "not the 298 bytes"),
     "a bomb": (compressed(bytes(1 << 22), length=9), "not the 9 bytes"),
 }
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_bytes_that_mariadb_never_writes(case: str) -> None:
+def test_malformed_values_raise(case: str) -> None:
     stored, reason = BROKEN[case]
     with pytest.raises(CellError, match=reason) as caught:
         values(varchar(), [plain(b"fine"), None, stored])

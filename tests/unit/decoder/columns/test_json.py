@@ -1,4 +1,4 @@
-"""Binary JSON to text: equal as values, and safe whatever the bytes."""
+"""Binary JSON to text: equal values, and no harm from malformed bytes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def one(document: bytes) -> str:
 
 
 def same(found: Any, expected: Any) -> bool:
-    """Equal, of the same types, at the same sign of zero."""
+    """True if equal, with the same types and the same sign of zero."""
     if isinstance(expected, list):
         return (
             isinstance(found, list)
@@ -61,7 +61,7 @@ def same(found: Any, expected: Any) -> bool:
 
 @settings(max_examples=100)
 @given(st.lists(st.none() | DOCUMENTS.map(lambda d: [d]), min_size=1, max_size=5))
-def test_documents(documents: list[list[Any] | None]) -> None:
+def test_documents_keep_their_values(documents: list[list[Any] | None]) -> None:
     found = texts([None if d is None else encode(d) for d in documents])
     for text, expected in zip(found, documents, strict=True):
         assert (text is None) == (expected is None)
@@ -75,7 +75,7 @@ def test_a_scalar_is_a_document(value: Any) -> None:
     assert same(json.loads(one(encode(value))), value)
 
 
-def test_no_bytes_are_null() -> None:
+def test_an_empty_document_is_null() -> None:
     assert texts([b"", None]) == ["null", None]
 
 
@@ -90,12 +90,12 @@ def test_no_bytes_are_null() -> None:
     ],
     ids=["array", "objects", "string", "mixed", "key"],
 )
-def test_the_large_form(value: Any) -> None:
+def test_large_containers_keep_their_values(value: Any) -> None:
     assert same(json.loads(one(encode(value))), value)
 
 
-def test_many_large_documents_in_a_block() -> None:
-    """More text than was first made room for: control characters take six times their bytes."""
+def test_text_larger_than_the_first_buffer() -> None:
+    """Control characters take six times their bytes."""
     documents = ["\x01" * n for n in range(0, 3000, 40)]
     assert [json.loads(t or "") for t in texts([encode(d) for d in documents])] == documents
 
@@ -109,7 +109,7 @@ def test_many_large_documents_in_a_block() -> None:
 @example(1e23)
 @example(-0.0)
 @example(0.1 + 0.2)
-def test_doubles_are_shortest_and_read_back(value: float) -> None:
+def test_doubles_are_shortest_and_round_trip(value: float) -> None:
     text = one(encode(value))
     assert math.copysign(1, float(text)) == math.copysign(1, value)
     assert float(text) == value
@@ -158,7 +158,7 @@ DATETIME = ((2015 * 13 + 1) << 5 | 15) << 17 | 23 << 12 | 24 << 6 | 25
         (T.TIME, -((838 << 12 | 59 << 6 | 59) << 24), printed_time(-3020399000000, 6)),
     ],
 )
-def test_dates_and_times(kind: T, packed: int, text: str) -> None:
+def test_dates_and_times_are_strings_with_microseconds(kind: T, packed: int, text: str) -> None:
     assert one(encode(Opaque(kind, struct.pack("<q", packed)))) == f'"{text}"'
 
 
@@ -177,14 +177,14 @@ def nested(depth: int) -> Any:
     return document
 
 
-def test_depth() -> None:
+def test_documents_nested_too_deep_are_malformed() -> None:
     assert one(encode(nested(MAXIMUM_DEPTH))) == "[" * MAXIMUM_DEPTH + "1" + "]" * MAXIMUM_DEPTH
     with pytest.raises(CellError, match="deeper"):
         texts([encode(nested(MAXIMUM_DEPTH + 1))])
 
 
 def bomb(depth: int) -> bytes:
-    """Arrays of two values that are the same bytes: 2**depth values to print."""
+    """Return nested arrays of two values that share their bytes: 2**depth values of text."""
     data = b"\x01x"
     kind = 12
     for _ in range(depth):
@@ -195,7 +195,7 @@ def bomb(depth: int) -> bytes:
     return bytes([kind]) + data
 
 
-def test_values_that_share_bytes_cannot_make_the_text_explode() -> None:
+def test_values_that_share_bytes_cannot_expand_without_bound() -> None:
     with pytest.raises(CellError, match="longer than its bytes"):
         texts([encode(1), bomb(90)])
 
@@ -228,7 +228,7 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize(("document", "reason"), MALFORMED)
-def test_malformed_documents(document: bytes, reason: str) -> None:
+def test_malformed_documents_raise_for_their_row(document: bytes, reason: str) -> None:
     with pytest.raises(CellError, match=reason) as caught:
         texts([b"\x04\x01", None, document, b"\x04\x01"])
     assert caught.value.row == 2
@@ -236,7 +236,7 @@ def test_malformed_documents(document: bytes, reason: str) -> None:
 
 @settings(max_examples=600)
 @given(st.data())
-def test_damaged_documents_are_text_or_an_error(data: st.DataObject) -> None:
+def test_damaged_documents_decode_or_raise(data: st.DataObject) -> None:
     document = bytearray(encode(data.draw(DOCUMENTS)))
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(document) - 1))
@@ -249,7 +249,7 @@ def test_damaged_documents_are_text_or_an_error(data: st.DataObject) -> None:
 
 
 def text_or_none(document: bytes) -> str | None:
-    """The text, checked to be JSON; None where the decoder refuses the document."""
+    """Return the text, checked to be JSON; None if the document is malformed."""
     try:
         text = one(document)
     except CellError:
@@ -260,14 +260,14 @@ def text_or_none(document: bytes) -> str | None:
 
 @settings(max_examples=300)
 @given(st.binary(max_size=60))
-def test_random_bytes_are_text_or_an_error(document: bytes) -> None:
+def test_random_bytes_decode_or_raise(document: bytes) -> None:
     text_or_none(document)
 
 
-def test_lossless_means_no_lossy_rows() -> None:
+def test_a_document_is_never_lossy() -> None:
     assert len(read(JSON, [encode({"a": "é"})]).lossy) == 0
 
 
-def test_lengths_of_several_bytes() -> None:
+def test_reads_lengths_of_several_bytes() -> None:
     assert length(300) == b"\xac\x02"
     assert json.loads(one(b"\x03" + container(["a" * 300], large=True))) == ["a" * 300]

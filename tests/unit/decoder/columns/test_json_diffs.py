@@ -1,4 +1,4 @@
-"""JSON diffs to text: operations, paths and values as logged, and safe whatever the bytes."""
+"""JSON diffs to text: operations, paths and values as logged, and malformed bytes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_every_diff_is_an_object_in_order(rows: list[list[tuple[int, str, Any]]]
 
 
 @pytest.mark.parametrize("size", [250, 251, 65_535, 65_536, 70_000])
-def test_lengths_of_every_width(size: int) -> None:
+def test_reads_lengths_of_every_width(size: int) -> None:
     (text,) = texts([diff(0, "$." + "p" * size, "v" * size)])
     assert json.loads(text) == [{"op": "replace", "path": "$." + "p" * size, "value": "v" * size}]
 
@@ -80,14 +80,14 @@ GOOD = FIRST + diff(2, "$.b")
         diff(0, "$", 1)[:-3] + b"\x03\x63\0\0",
     ],
 )  # fmt: skip
-def test_what_is_no_diff_is_an_error_of_its_row(stored: bytes) -> None:
+def test_a_malformed_diff_raises_for_its_row(stored: bytes) -> None:
     with pytest.raises(CellError) as caught:
         texts([GOOD, stored, GOOD])
     assert caught.value.row == 1
 
 
 @given(st.lists(st.binary(max_size=60), min_size=1, max_size=4))
-def test_any_bytes_are_json_or_an_error(stored: list[bytes]) -> None:
+def test_any_bytes_decode_or_raise(stored: list[bytes]) -> None:
     try:
         found = texts(stored)
     except CellError as error:

@@ -1,4 +1,4 @@
-"""ENUM and SET."""
+"""ENUM and SET columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LABELS = st.lists(TEXT, min_size=1, unique=True)
 
 @settings(max_examples=60)
 @given(st.data())
-def test_enums(data: st.DataObject) -> None:
+def test_enums_are_their_labels(data: st.DataObject) -> None:
     labels = data.draw(LABELS)
     size = data.draw(st.sampled_from([1, 2]))
     indexes = data.draw(st.lists(st.none() | st.integers(0, len(labels)), max_size=70))
@@ -26,7 +26,7 @@ def test_enums(data: st.DataObject) -> None:
     assert values(column(T.ENUM, length=size, labels=tuple(labels)), stored) == expected
 
 
-def test_the_enum_of_most_labels() -> None:
+def test_an_enum_with_the_maximum_of_labels() -> None:
     labels = tuple(f"{number:x}" for number in range(1, 65_536))
     definition = column(T.ENUM, length=2, labels=labels)
     indexes = [0, 1, 255, 256, 32_767, 32_768, 65_534, 65_535]
@@ -37,7 +37,7 @@ def test_the_enum_of_most_labels() -> None:
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 8])
 @settings(max_examples=40)
 @given(data=st.data())
-def test_sets(size: int, data: st.DataObject) -> None:
+def test_sets_are_their_comma_separated_members(size: int, data: st.DataObject) -> None:
     count = data.draw(st.integers(1, 8 * size))
     labels = [f"m{n}" + "é" * (n % 5) * 9 for n in range(count)]
     masks = data.draw(st.lists(st.none() | st.integers(0, (1 << count) - 1), max_size=20))
@@ -59,13 +59,13 @@ def test_a_number_without_a_label_is_malformed(kind: T, size: int, bad: bytes) -
 
 
 @pytest.mark.parametrize("kind", [T.ENUM, T.SET])
-def test_a_log_without_labels_is_not_decoded(kind: T) -> None:
+def test_a_column_without_labels_is_unsupported(kind: T) -> None:
     with pytest.raises(UnsupportedError, match="labels"):
         values(column(kind, length=1), [b"\x01"])
 
 
 @pytest.mark.parametrize("kind", [T.ENUM, T.SET])
-def test_labels_that_are_no_text_are_not_guessed_at(kind: T) -> None:
-    """As in CHARACTER SET binary: two of them could become the same text."""
-    with pytest.raises(UnsupportedError, match="no text in its charset"):
+def test_labels_invalid_in_their_charset_are_unsupported(kind: T) -> None:
+    """As in CHARACTER SET binary, two of them could become the same text."""
+    with pytest.raises(UnsupportedError, match="invalid in its charset"):
         values(column(kind, length=1, labels=("a", f"b{REPLACEMENT}")), [b"\x01"])

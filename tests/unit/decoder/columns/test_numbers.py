@@ -1,4 +1,4 @@
-"""Integers, floats, bits and decimals against Python's own reading of the same bytes."""
+"""Integers, floats, bits and decimals equal Python's values of the same bytes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ INTEGERS = [
 @pytest.mark.parametrize(("kind", "size", "unsigned", "arrow_type"), INTEGERS)
 @settings(max_examples=25)
 @given(data=st.data())
-def test_integers(
+def test_integers_equal_int_from_bytes(
     kind: T, size: int, unsigned: bool, arrow_type: pa.DataType, data: st.DataObject
 ) -> None:
     stored = data.draw(st.lists(st.none() | st.binary(min_size=size, max_size=size), max_size=70))
@@ -44,7 +44,7 @@ def test_integers(
 
 
 @pytest.mark.parametrize(("kind", "size", "unsigned", "arrow_type"), INTEGERS)
-def test_integer_types_at_their_edges(
+def test_integers_at_the_limits_of_their_types(
     kind: T, size: int, unsigned: bool, arrow_type: pa.DataType
 ) -> None:
     low, high = (
@@ -63,18 +63,18 @@ def test_year_0_is_not_1900() -> None:
 
 @settings(max_examples=50)
 @given(st.lists(st.floats(allow_nan=False), max_size=20))
-def test_doubles_and_floats_keep_their_bits(numbers: list[float]) -> None:
+def test_doubles_keep_their_bits(numbers: list[float]) -> None:
     doubles = values(column(T.DOUBLE), [struct.pack("<d", number) for number in numbers])
     assert [struct.pack("<d", d) for d in doubles] == [struct.pack("<d", d) for d in numbers]
 
 
-def test_negative_zero_and_denormal_floats() -> None:
+def test_negative_zero_and_denormal_floats_keep_their_bits() -> None:
     stored = [struct.pack("<f", -0.0), b"\x01\x00\x00\x00"]
     assert [struct.pack("<f", f) for f in values(column(T.FLOAT), stored)] == stored
 
 
 @pytest.mark.parametrize("width", [1, 2, 7, 8, 9, 16, 17, 31, 32, 33, 57, 63, 64])
-def test_bits(width: int) -> None:
+def test_bits_are_unsigned_integers(width: int) -> None:
     numbers = [0, 1, (1 << width) - 1, 1 << (width - 1)] * 20
     stored = [n.to_bytes((width + 7) // 8, "big") for n in numbers]
     assert values(column(T.BIT, length=width), [*stored, None]) == [*numbers, None]
@@ -90,7 +90,7 @@ def decimals(draw: st.DrawFn) -> tuple[int, int, list[int]]:
 
 @settings(max_examples=200)
 @given(decimals())
-def test_decimals(drawn: tuple[int, int, list[int]]) -> None:
+def test_decimals_keep_all_digits(drawn: tuple[int, int, list[int]]) -> None:
     precision, scale, numbers = drawn
     definition = column(T.NEWDECIMAL, precision=precision, scale=scale)
     stored = [packed_decimal(number, precision, scale) for number in numbers]
@@ -102,7 +102,7 @@ def test_decimals(drawn: tuple[int, int, list[int]]) -> None:
 
 
 @pytest.mark.parametrize(("precision", "scale"), [(9, 0), (18, 9), (5, 2), (30, 10), (50, 20)])
-def test_a_decimal_group_of_too_many_digits_is_malformed(precision: int, scale: int) -> None:
+def test_a_decimal_group_out_of_range_is_malformed(precision: int, scale: int) -> None:
     definition: ColumnDefinition = column(T.NEWDECIMAL, precision=precision, scale=scale)
     good = packed_decimal(1, precision, scale)
     bad = bytes([0xFF] * len(good))

@@ -1,4 +1,4 @@
-"""Which readers columns get, and what rows of a table look like."""
+"""The choice of column readers, and the Arrow type of a table's rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TYPES = [
 ]
 
 
-def test_the_type_of_a_row() -> None:
+def test_row_type_has_each_column_s_arrow_type() -> None:
     definition = TableDefinition("s", "t", tuple(definition for definition, _ in TYPES))
     row = row_type(definition, TypeOptions())
     assert [field.type for field in row] == [arrow_type for _, arrow_type in TYPES]
@@ -45,7 +45,7 @@ def test_the_type_of_a_row() -> None:
 
 
 @pytest.mark.parametrize("options", [TypeOptions(time="micros"), TypeOptions(zero_dates="string")])
-def test_options_change_types(options: TypeOptions) -> None:
+def test_options_change_temporal_types(options: TypeOptions) -> None:
     dates = [reader(column(kind), options).arrow_type for kind in (T.DATE, T.DATETIME2)]
     text = options.zero_dates == "string"
     assert dates == ([pa.string()] * 2 if text else [pa.date32(), pa.timestamp("us")])
@@ -54,14 +54,14 @@ def test_options_change_types(options: TypeOptions) -> None:
 
 
 @pytest.mark.parametrize("kind", [T.NULL, T.TYPED_ARRAY, T.INVALID])
-def test_other_types_are_named(kind: T) -> None:
+def test_the_error_for_an_unsupported_type_names_it(kind: T) -> None:
     with pytest.raises(UnsupportedError, match=kind.name):
         reader(column(kind), TypeOptions())
 
 
 @pytest.mark.parametrize(("definition", "arrow_type"), TYPES)
 @pytest.mark.parametrize("nulls", [0, 5])
-def test_columns_of_no_rows_and_of_nulls(
+def test_reads_columns_without_rows_and_of_nulls(
     definition: object, arrow_type: object, nulls: int
 ) -> None:
     found = reader(definition, TypeOptions()).read(cells([None] * nulls))
@@ -70,7 +70,7 @@ def test_columns_of_no_rows_and_of_nulls(
     assert found.array.type == arrow_type
 
 
-def test_a_key_is_never_lossy() -> None:
+def test_a_lossy_key_value_raises() -> None:
     key = reader(column(T.DATE), TypeOptions(), key=True)
     assert key.arrow_type == pa.date32()
     assert key.read(cells([b"\x21\xe8\x0f"])).array.to_pylist()

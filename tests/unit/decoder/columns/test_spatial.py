@@ -1,4 +1,4 @@
-"""GEOMETRY and VECTOR."""
+"""GEOMETRY and VECTOR columns."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_vectors_are_lists_of_floats() -> None:
     ]
 
 
-def test_a_vector_with_a_torn_float_is_malformed() -> None:
+def test_a_vector_with_an_incomplete_float_is_malformed() -> None:
     with pytest.raises(CellError) as caught:
         values(column(T.VECTOR, length_bytes=4), [bytes(8), bytes(7)])
     assert caught.value.row == 1

@@ -1,4 +1,4 @@
-"""Dates and times, packed here as MySQL documents it and read back."""
+"""Dates and times, stored as MySQL documents it and read back."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MICROS = TypeOptions(time="micros")
 
 @settings(max_examples=50)
 @given(st.lists(st.none() | st.dates(), max_size=30))
-def test_dates(days: list[date | None]) -> None:
+def test_dates_round_trip(days: list[date | None]) -> None:
     stored = [None if d is None else stored_date(d.year, d.month, d.day) for d in days]
     assert values(column(T.DATE), stored) == days
     texts = values(column(T.DATE), stored, TEXT)
@@ -55,7 +55,7 @@ def test_impossible_dates_are_null_and_lossy_or_text(fields: tuple[int, int, int
 @pytest.mark.parametrize("digits", range(7))
 @settings(max_examples=25)
 @given(moments=st.lists(st.datetimes(), min_size=1, max_size=9))
-def test_datetimes(digits: int, moments: list[datetime]) -> None:
+def test_datetimes_round_trip(digits: int, moments: list[datetime]) -> None:
     unit = 10 ** (6 - digits)
     moments = [m.replace(microsecond=m.microsecond // unit * unit) for m in moments]
     stored = [stored_datetime(m.timetuple()[:6], m.microsecond, digits) for m in moments]
@@ -70,7 +70,7 @@ def test_datetimes(digits: int, moments: list[datetime]) -> None:
 @pytest.mark.parametrize("digits", range(7))
 @settings(max_examples=25)
 @given(instants=st.lists(st.integers(10**6, 2**32 * 10**6 - 1), min_size=1, max_size=9))
-def test_timestamps(digits: int, instants: list[int]) -> None:
+def test_timestamps_round_trip(digits: int, instants: list[int]) -> None:
     unit = 10 ** (6 - digits)
     instants = [instant // unit * unit for instant in instants]
     stored = [
@@ -102,7 +102,7 @@ def test_timestamp_0_is_the_zero_date() -> None:
 @pytest.mark.parametrize("digits", range(7))
 @settings(max_examples=50)
 @given(times=st.lists(st.integers(-3020399000000, 3020399000000), min_size=1, max_size=9))
-def test_times(digits: int, times: list[int]) -> None:
+def test_times_round_trip(digits: int, times: list[int]) -> None:
     unit = 10 ** (6 - digits)
     times = [int(time / unit) * unit for time in times]
     stored = [stored_time(time, digits) for time in times]
@@ -111,7 +111,7 @@ def test_times(digits: int, times: list[int]) -> None:
     assert values(definition, [*stored, None], MICROS) == [*times, None]
 
 
-def test_the_forms_of_before_5_6_4() -> None:
+def test_reads_the_storage_formats_before_5_6_4() -> None:
     assert values(column(T.TIME), [(-12345).to_bytes(3, "little", signed=True)]) == ["-01:23:45"]
     assert values(column(T.TIME), [(8385959).to_bytes(3, "little")]) == ["838:59:59"]
     moments = [20240229123456, 0]
@@ -137,17 +137,15 @@ def test_the_forms_of_before_5_6_4() -> None:
     ],
 )
 @pytest.mark.parametrize("options", [TypeOptions(), TEXT, MICROS])
-def test_fields_that_mysql_never_writes_are_no_value(
-    kind: T, stored: bytes, options: TypeOptions
-) -> None:
-    with pytest.raises(CellError, match="never has") as caught:
+def test_fields_that_mysql_never_stores_raise(kind: T, stored: bytes, options: TypeOptions) -> None:
+    with pytest.raises(CellError, match="never stores") as caught:
         values(column(kind), [None, stored], options)
     assert caught.value.row == 1
 
 
 @settings(max_examples=50)
 @given(times=st.lists(st.integers(-3020399, 3020399), min_size=1, max_size=9))
-def test_times_of_before_5_6_4(times: list[int]) -> None:
+def test_times_stored_before_5_6_4_round_trip(times: list[int]) -> None:
     def stored(time: int) -> bytes:
         seconds = abs(time)
         digits = seconds // 3600 * 10000 + seconds // 60 % 60 * 100 + seconds % 60
@@ -160,7 +158,7 @@ def test_times_of_before_5_6_4(times: list[int]) -> None:
 
 @settings(max_examples=50)
 @given(moments=st.lists(st.datetimes(), min_size=1, max_size=9))
-def test_datetimes_of_before_5_6_4(moments: list[datetime]) -> None:
+def test_datetimes_stored_before_5_6_4_round_trip(moments: list[datetime]) -> None:
     moments = [moment.replace(microsecond=0) for moment in moments]
     stored = [int(f"{m.year:04}{m:%m%d%H%M%S}").to_bytes(8, "little") for m in moments]
     assert values(column(T.DATETIME), [*stored, None]) == [*moments, None]
@@ -168,6 +166,6 @@ def test_datetimes_of_before_5_6_4(moments: list[datetime]) -> None:
 
 
 @pytest.mark.parametrize("kind", [T.TIME, T.DATETIME, T.TIMESTAMP])
-def test_values_whose_digits_the_log_does_not_tell_are_not_guessed_at(kind: T) -> None:
+def test_values_of_unknown_size_are_unsupported(kind: T) -> None:
     with pytest.raises(UnsupportedError, match="mysql56_temporal_format"):
         reader(column(kind, fraction_logged=False), TypeOptions())

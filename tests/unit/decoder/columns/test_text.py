@@ -1,4 +1,4 @@
-"""Text and bytes: charsets, invalid bytes, long values, and blocks of many rows."""
+"""Text and binary columns: charsets, invalid bytes, long values and large blocks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def collation_of(charset: str) -> int:
 
 @settings(max_examples=100)
 @given(st.lists(st.none() | st.text(max_size=70), max_size=40))
-def test_valid_utf8_is_kept(texts: list[str | None]) -> None:
+def test_valid_utf8_is_unchanged(texts: list[str | None]) -> None:
     found = read(varchar(UTF8MB4), [None if t is None else t.encode() for t in texts])
     assert found.array.to_pylist() == texts
     assert len(found.lossy) == 0
@@ -42,10 +42,10 @@ def test_valid_utf8_is_kept(texts: list[str | None]) -> None:
 
 @settings(max_examples=300)
 @given(st.lists(st.binary(max_size=24), max_size=12))
-@example([b"\xe2\x82", b"\xac"])  # a character torn in two: each value alone is invalid
+@example([b"\xe2\x82", b"\xac"])  # a character split between two values: both are invalid
 @example([b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xf0\x80\x80\x80", b"\xc0\x80", b"\xe0\x80\x80"])
 @example([b"plain", b"\xff", b"\xf0\x9f\x98", b"ok\xc3\xa9"])
-def test_invalid_utf8_is_replaced_as_python_does_and_counted(stored: list[bytes]) -> None:
+def test_invalid_utf8_is_replaced_as_in_python_and_lossy(stored: list[bytes]) -> None:
     found = read(varchar(UTF8MB4), stored)
     assert found.array.to_pylist() == [value.decode("utf-8", "replace") for value in stored]
     invalid = [i for i, value in enumerate(stored) if "�" in value.decode("utf-8", "replace")]
@@ -62,7 +62,7 @@ def is_utf8(value: bytes) -> bool:
 
 
 @pytest.mark.parametrize("size", [0, 1, 31, 32, 33, 63, 64, 65, 300])
-def test_values_around_the_width_of_a_copy(size: int) -> None:
+def test_copies_values_of_about_32_bytes(size: int) -> None:
     stored = [b"x" * size, None, "é".encode() * size, b"", b"y" * size]
     assert values(varchar(UTF8MB4), stored) == ["x" * size, None, "é" * size, "", "y" * size]
     assert values(varchar(BINARY), stored) == stored
@@ -71,7 +71,7 @@ def test_values_around_the_width_of_a_copy(size: int) -> None:
 @pytest.mark.parametrize("charset", sorted(PYTHON_CODECS))
 @settings(max_examples=40)
 @given(data=st.data())
-def test_text_that_python_encodes_in_a_charset(charset: str, data: st.DataObject) -> None:
+def test_decodes_text_encoded_by_python(charset: str, data: st.DataObject) -> None:
     codec = PYTHON_CODECS[charset]
     alphabet = st.characters(codec=codec, exclude_categories=("Cs",))
     if charset == "ucs2":
@@ -85,12 +85,12 @@ def test_text_that_python_encodes_in_a_charset(charset: str, data: st.DataObject
 @pytest.mark.parametrize("charset", sorted(set(COLLATIONS) - {"binary"}))
 @settings(max_examples=15)
 @given(stored=st.lists(st.binary(max_size=16), max_size=9))
-def test_any_bytes_in_any_charset(charset: str, stored: list[bytes]) -> None:
-    """The kernels agree with the plain decoder of labels; nothing raises or is left out."""
+def test_any_bytes_decode_in_any_charset(charset: str, stored: list[bytes]) -> None:
+    """The kernels agree with `charsets.decode`, and never raise."""
     collation = collation_of(charset)
     found = read(varchar(collation), stored)
     texts = found.array.to_pylist()
-    if charset not in ("ucs2", "utf16", "utf16le", "utf32"):  # Python resynchronizes otherwise
+    if charset not in ("ucs2", "utf16", "utf16le", "utf32"):  # Python resynchronizes differently
         assert texts == [decode(value, collation) for value in stored]
     assert found.lossy.tolist() == [i for i, text in enumerate(texts) if "�" in text]
 
@@ -99,11 +99,11 @@ def test_every_charset_has_a_sample() -> None:
     assert set(CHARSET_SAMPLES) == set(COLLATIONS) - {"binary"}
 
 
-def test_latin1_is_cp1252_with_all_bytes() -> None:
+def test_latin1_is_cp1252_without_undefined_bytes() -> None:
     assert values(varchar(8), [b"\x80\x81\xe9\xff"]) == ["€\x81éÿ"]
 
 
-def test_lone_surrogates_and_odd_ends_of_utf16() -> None:
+def test_lone_surrogates_and_odd_bytes_of_utf16_are_replaced() -> None:
     found = read(
         varchar(collation_of("utf16")), [b"\xd8\x3d\x00A", b"\x00A\x00", b"\xd8\x3d\xde\x00"]
     )
@@ -111,7 +111,7 @@ def test_lone_surrogates_and_odd_ends_of_utf16() -> None:
     assert found.lossy.tolist() == [0, 1]
 
 
-def test_binary_is_padded_back_to_its_width() -> None:
+def test_binary_is_padded_to_its_width() -> None:
     definition = column(T.STRING, length=4, length_bytes=1, collation=BINARY)
     assert values(definition, [b"", b"ab", None, b"abcd"]) == [bytes(4), b"ab\0\0", None, b"abcd"]
     wide = column(T.STRING, length=255, length_bytes=1, collation=BINARY)
@@ -125,16 +125,18 @@ def test_binary_is_padded_back_to_its_width() -> None:
     ("kind", "arrow_type"),
     [(T.VARCHAR, pa.string()), (T.STRING, pa.string()), (T.BLOB, pa.binary())],
 )
-def test_a_log_without_collations(kind: T, arrow_type: pa.DataType) -> None:
+def test_without_collations_text_types_are_utf8_and_blobs_binary(
+    kind: T, arrow_type: pa.DataType
+) -> None:
     definition = column(kind, length=9, length_bytes=1)
     assert read(definition, [b"abc"]).array.type == arrow_type
 
 
-def test_an_unknown_collation_is_not_decoded() -> None:
+def test_an_unknown_collation_is_unsupported() -> None:
     with pytest.raises(UnsupportedError, match="9999"):
         charset_of(9999)
 
 
-def test_a_full_block() -> None:
+def test_reads_a_full_block() -> None:
     texts = [None if i % 7 == 0 else f"row {i} " * (i % 11) for i in range(8192)]
     assert values(varchar(UTF8MB4), [t if t is None else t.encode() for t in texts]) == texts

@@ -1,4 +1,4 @@
-"""Rows whose text is more than an array holds: in several batches; a row too large is a fault."""
+"""Rows with more text than one array can hold come in several batches; one such row is a fault."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ DOCUMENT = encode({"a": "x" * 300})
 
 
 def note(number: int) -> tuple[Any, ...]:
-    """A text of some hundred bytes, with NULLs among them."""
+    """Return a row with some hundred bytes of text, or NULL."""
     return (number, None if number % 5 == 0 else f"{number} " * 150, f"<{number}>")
 
 
 def diffs(number: int) -> bytes:
-    """An update that logs every second document as a diff."""
+    """Return an update; every second one logs its document as a diff."""
     shared, after = (b"\1\1", TO_TWO) if number % 2 else (b"\0", DOCUMENT)
     return DOCS.image((number, DOCUMENT)) + shared + DOCS.image((number, after))
 
@@ -62,7 +62,7 @@ EVENTS = {
 
 
 def rows_of(results: Sequence[Result]) -> list[dict[str, Any]]:
-    """All rows as they come."""
+    """Return all rows, in order."""
     return [row for r in results if isinstance(r, Changes) for row in r.batch.to_pylist()]
 
 
@@ -71,9 +71,7 @@ def batches(results: Sequence[Result]) -> int:
 
 
 @pytest.mark.parametrize("name", EVENTS)
-def test_they_come_in_several_batches_in_their_order(
-    monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_rows_come_in_several_batches_in_order(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     log = log_bytes(transaction(1, *EVENTS[name]))
     whole = decoded(log)
     monkeypatch.setattr(arrays, "LARGEST", LIMIT)
@@ -83,7 +81,7 @@ def test_they_come_in_several_batches_in_their_order(
     assert (batches(whole), batches(halved) >= 4) == (1, True)
 
 
-def test_a_row_too_large_alone_is_a_fault_of_its_transaction(
+def test_a_single_row_that_is_too_large_is_a_fault_of_its_transaction(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(arrays, "LARGEST", LIMIT)
@@ -99,7 +97,7 @@ def test_a_row_too_large_alone_is_a_fault_of_its_transaction(
     assert f"{LIMIT + 1} bytes of text" in str(fault["reason"])
     assert fault["__lsn"] == transactions(results)[1]["__lsn"]
     assert [after for *_, after in changed(results)] == [*NOTED, note(3), note(4), note(5)]
-    assert batches(results) < ROWS, "a row too large does not make a batch of every other"
+    assert batches(results) < ROWS, "a row that is too large must not isolate all other rows"
 
 
 def stored(text: str) -> bytes:
@@ -108,14 +106,14 @@ def stored(text: str) -> bytes:
 
 
 def compressed_rows(*rows: tuple[int, bytes]) -> bytes:
-    """A TABLE_MAP of a table with a COMPRESSED column, and rows of it."""
+    """Return a TABLE_MAP with a COMPRESSED column, and rows of it."""
     described = table_map([T.LONG, T.VARCHAR_COMPRESSED], struct.pack("<H", 60_001))
     images = b"".join(b"\xfc" + struct.pack("<i", number) + value for number, value in rows)
     body = struct.pack("<IHHH", 7, 0, 1, 2) + b"\x02\xff" + images
     return event_bytes(EventType.TABLE_MAP, described) + event_bytes(EventType.WRITE_ROWS, body)
 
 
-def test_compressed_values_that_are_too_much_together_are_not_a_fault(
+def test_compressed_values_that_are_too_large_together_are_not_a_fault(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(compressed, "LARGEST", LIMIT)
@@ -128,13 +126,13 @@ def test_compressed_values_that_are_too_much_together_are_not_a_fault(
     results = decoded(log)
     (fault,) = faults(results)
     assert (fault["kind"], fault["tables"]) == ("unsupported", ["s.t"])
-    assert fault["reason"] == "s.t: COMPRESSED values of more bytes than an array can hold"
+    assert fault["reason"] == "s.t: COMPRESSED values expand to more bytes than one array can hold"
     assert fault["__lsn"] == transactions(results)[1]["__lsn"]
     assert [after for *_, after in changed(results)] == [*texts, (102, "z")]
 
 
 @pytest.mark.parametrize("at", [0, 9, 18, 19, ROWS - 1])
-def test_a_wrong_value_among_them_is_a_fault_of_its_own_transaction(
+def test_a_malformed_value_among_them_is_a_fault_of_its_transaction(
     monkeypatch: pytest.MonkeyPatch, at: int
 ) -> None:
     monkeypatch.setattr(compressed, "LARGEST", LIMIT)
