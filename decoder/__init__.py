@@ -38,7 +38,7 @@ __all__ = [
     "read",
 ]
 
-_MODULES = {
+_HOMES = {
     "BinlogError": "decoder.errors",
     "Framer": "decoder.segments.framer",
     "Keys": "decoder.encryption.keys",
@@ -54,6 +54,6 @@ _MODULES = {
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        if name not in _MODULES:
+        if name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_MODULES[name]), name)
+        return getattr(import_module(_HOMES[name]), name)

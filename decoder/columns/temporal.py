@@ -42,7 +42,7 @@ from decoder.columns.temporal_values import (
     micros,
     pack_instants,
 )
-from decoder.columns.validity import validity, with_nulls
+from decoder.columns.validity import validity, without
 from decoder.constants import INSTANT_TYPES, ColumnType
 from decoder.kernels.memory import Bytes
 from decoder.model.definition import ColumnDefinition
@@ -72,7 +72,7 @@ class DateReader:
         rows_lost = np.empty(rows, np.int64)
         count = self.write(cells.positions, self.unpack(cells), values, rows_lost)
         lost = rows_lost[:count]
-        kept = with_nulls(cells, lost)
+        kept = without(cells, lost)
         buffers = [validity(kept), data]
         return Column(pa.Array.from_buffers(self.arrow_type, rows, buffers, kept.nulls), lost)
 

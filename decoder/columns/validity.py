@@ -33,7 +33,7 @@ def validity(cells: Cells) -> Any:
     return buffer
 
 
-def with_nulls(cells: Cells, rows: npt.NDArray[np.int64]) -> Cells:
+def without(cells: Cells, rows: npt.NDArray[np.int64]) -> Cells:
     """Return the cells with NULL in `rows`, none of which was NULL."""
     if not len(rows):
         return cells
