@@ -1,6 +1,6 @@
 """Decode MySQL and MariaDB binary logs into Arrow: no Spark, file access, clock or logging.
 
-    for changes in decoder.read(data):      # row changes, as one table's Arrow record batches
+    for changes in decoder.read(data):      # row changes of one table, an Arrow record batch
     for event in decoder.events(data):      # every event, as an object
     keys = decoder.Keys.of_keyring(bytes)   # encrypted logs: pass keys=keys to either function
     except decoder.BinlogError:             # raised for any malformed byte

@@ -69,7 +69,9 @@ class CompressedReader:
         values += bytes(SLACK)
         return Cells(np.frombuffer(values, np.uint8), positions, lengths, cells.nulls)
 
-    def _decompress_value(self, stored: memoryview, row: int, room: int) -> bytes | memoryview:
+    def _decompress_value(
+        self, stored: memoryview, row: int, max_length: int
+    ) -> bytes | memoryview:
         if not len(stored):
             return b""
         method = stored[0] >> 4
@@ -81,7 +83,7 @@ class CompressedReader:
         length = int.from_bytes(stored[1 : 1 + size], "big")
         if size > _MAX_LENGTH_BYTES or length > self.longest:
             raise CellError(row, f"a COMPRESSED value of {length} bytes (at most {self.longest})")
-        if length > room:
+        if length > max_length:
             raise UnsupportedError("COMPRESSED values expand to more bytes than one array can hold")
         return _inflate(stored[1 + size :], length, row, header=not stored[0] & _WITHOUT_HEADER)
 

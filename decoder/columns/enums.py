@@ -49,7 +49,7 @@ class Labels:
 
     @classmethod
     def of(cls, labels: tuple[str, ...]) -> Labels:
-        """The labels of an ENUM or SET."""
+        """Return the labels of an ENUM or SET."""
         encoded = [label.encode() for label in labels]
         ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
         return cls(ends, np.frombuffer(bytearray(b"".join(encoded) + bytes(SLACK)), np.uint8))

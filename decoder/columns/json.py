@@ -38,33 +38,33 @@ class JsonReader:
         rows = len(cells.positions)
         offsets, ends = allocate(4 * (rows + 1))
         total = total_length(cells.positions, cells.lengths)
-        room = min(USUAL_EXPANSION * total + LONGEST_SCALAR * rows, LARGEST)
-        data, text = allocate_text(room)
+        capacity = min(USUAL_EXPANSION * total + LONGEST_SCALAR * rows, LARGEST)
+        data, text = allocate_text(capacity)
         stack = np.empty(STACK_SIZE, np.int64)
         row, at = 0, 0
         while True:
             source = (cells.buffer, cells.positions, cells.lengths)
-            row, end = write_documents(*source, row, at, ends, text, room, stack)
+            row, end = write_documents(*source, row, at, ends, text, capacity, stack)
             if row == rows:
                 break
             if end < 0:
                 raise CellError(row, REASONS[end])
             at = end
-            room = _more_room(room, at, row, int(cells.lengths[row]))
-            data, text = _grow(text, at, room)
+            capacity = _larger_capacity(capacity, at, row, int(cells.lengths[row]))
+            data, text = _grow(text, at, capacity)
         buffers = [validity(cells), offsets, data]
         return Column(pa.Array.from_buffers(self.arrow_type, rows, buffers, cells.nulls))
 
 
-def _more_room(room: int, at: int, row: int, length: int) -> int:
+def _larger_capacity(capacity: int, at: int, row: int, length: int) -> int:
     needed = at + WORST_EXPANSION * length + LONGEST_SCALAR
     if needed > LARGEST:
         raise CellError(row, f"{REASONS[TOO_LONG]}, or than one block of rows can contain")
-    return min(max(needed, 2 * room), LARGEST)
+    return min(max(needed, 2 * capacity), LARGEST)
 
 
-def _grow(text: Bytes, used: int, room: int) -> tuple[object, Bytes]:
-    data, larger = allocate_text(room)
+def _grow(text: Bytes, used: int, capacity: int) -> tuple[object, Bytes]:
+    data, larger = allocate_text(capacity)
     larger[:used] = text[:used]
     return data, larger
 

@@ -69,7 +69,7 @@ class Transactions:
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """One row per QUERY that does not begin or end a transaction.
+    """One row per QUERY that is not transaction control (BEGIN, COMMIT, …).
 
     Its schema is `decoder.model.schemas.STATEMENTS`.
     """
