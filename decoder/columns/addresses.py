@@ -156,7 +156,7 @@ def write_addresses(
 
 @dataclass(frozen=True, slots=True)
 class AddressReader:
-    """Reads UUID, INET4 or INET6."""
+    """Reader for UUID, INET4 or INET6."""
 
     arrow_type: pa.DataType
     kind: LogicalType

@@ -14,7 +14,7 @@ from decoder.model.definition import ColumnDefinition
 
 @dataclass(frozen=True, slots=True)
 class BinaryReader:
-    """Reads VARBINARY or BLOB."""
+    """Reader for VARBINARY or BLOB."""
 
     arrow_type: pa.DataType
 
@@ -25,7 +25,7 @@ class BinaryReader:
 
 @dataclass(frozen=True, slots=True)
 class PaddedBinaryReader:
-    """Reads BINARY(`width`)."""
+    """Reader for BINARY(`width`)."""
 
     arrow_type: pa.DataType
     width: int

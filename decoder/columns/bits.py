@@ -46,7 +46,7 @@ def read_bits(buffer: Bytes, positions: Int32s, size: int, stride: int, values: 
 
 @dataclass(frozen=True, slots=True)
 class BooleanReader:
-    """Reads BIT(1)."""
+    """Reader for BIT(1)."""
 
     arrow_type: pa.DataType
 
@@ -61,7 +61,7 @@ class BooleanReader:
 
 @dataclass(frozen=True, slots=True)
 class BitsReader:
-    """Reads BIT(2) to BIT(64), of `size` bytes."""
+    """Reader for BIT(2) to BIT(64), of `size` bytes."""
 
     arrow_type: pa.DataType
     size: int

@@ -43,7 +43,7 @@ class Column:
 
 
 class ColumnReader(Protocol):
-    """Reads the cells of one column; has no state besides its configuration."""
+    """Reader for the cells of one column; has no state besides its configuration."""
 
     @property
     def arrow_type(self) -> pa.DataType:

@@ -34,7 +34,7 @@ _METHOD_BYTE = 1
 
 @dataclass(frozen=True, slots=True)
 class CompressedReader:
-    """Decompresses values of at most `longest` bytes, and reads them with `content`."""
+    """Reader for values of at most `longest` bytes, which `content` reads once decompressed."""
 
     content: ColumnReader
     longest: int

@@ -214,7 +214,7 @@ def read_text(
 
 @dataclass(frozen=True, slots=True)
 class DecimalReader:
-    """Reads DECIMAL of up to 38 digits.
+    """Reader for DECIMAL of up to 38 digits.
 
     `sizes` and `powers`: bytes and 10**digits of each group.
     """
@@ -236,7 +236,7 @@ class DecimalReader:
 
 @dataclass(frozen=True, slots=True)
 class DecimalTextReader:
-    """Reads DECIMAL of more than 38 digits as text."""
+    """Reader for DECIMAL of more than 38 digits as text."""
 
     precision: int
     scale: int

@@ -158,7 +158,7 @@ def set_text(
 
 @dataclass(frozen=True, slots=True)
 class LabelReader:
-    """Reads ENUM or (`several`) SET of `size` bytes."""
+    """Reader for ENUM or (`several`) SET of `size` bytes."""
 
     arrow_type: pa.DataType
     labels: Labels

@@ -17,7 +17,7 @@ SRID_SIZE = 4
 
 @dataclass(frozen=True, slots=True)
 class GeometryReader:
-    """Reads geometries as struct<srid: int32, wkb: binary>."""
+    """Reader for geometries as struct<srid: int32, wkb: binary>."""
 
     arrow_type: pa.DataType
 

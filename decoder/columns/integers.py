@@ -39,7 +39,7 @@ FixedKernel = Callable[[Bytes, Int32s, Bytes], None]
 
 @dataclass(frozen=True, slots=True)
 class FixedWidthReader:
-    """Reads fixed-width values for which every bit pattern is valid."""
+    """Reader for fixed-width values for which every bit pattern is valid."""
 
     arrow_type: pa.DataType
     fill: FixedKernel

@@ -29,7 +29,7 @@ USUAL_EXPANSION = 2
 
 @dataclass(frozen=True, slots=True)
 class JsonReader:
-    """Reads JSON as text."""
+    """Reader for JSON as text."""
 
     arrow_type: pa.DataType
 

@@ -51,7 +51,7 @@ _LOGICAL_READERS: dict[LogicalType, ColumnReader] = {
 
 @dataclass(frozen=True, slots=True)
 class KeyReader:
-    """Reads a key column; a value that cannot be represented exactly is an error."""
+    """Reader for a key column; a value that cannot be represented exactly is an error."""
 
     reader: ColumnReader
     column: str

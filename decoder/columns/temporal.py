@@ -59,7 +59,7 @@ WriteText = Callable[[Int32s, Int64s, Bytes, Bytes], None]
 
 @dataclass(frozen=True, slots=True)
 class DateReader:
-    """Reads DATE, DATETIME and TIMESTAMP as Arrow's types; other dates are null and lossy."""
+    """Reader for DATE, DATETIME and TIMESTAMP as Arrow's types; other dates are null and lossy."""
 
     arrow_type: pa.DataType
     unpack: Unpack
@@ -79,7 +79,7 @@ class DateReader:
 
 @dataclass(frozen=True, slots=True)
 class DurationReader:
-    """Reads TIME as microseconds."""
+    """Reader for TIME as microseconds."""
 
     arrow_type: pa.DataType
     unpack: Unpack
@@ -95,7 +95,7 @@ class DurationReader:
 
 @dataclass(frozen=True, slots=True)
 class TemporalTextReader:
-    """Reads dates and times as MySQL prints them, in at most `longest` bytes."""
+    """Reader for dates and times as MySQL prints them, in at most `longest` bytes."""
 
     arrow_type: pa.DataType
     unpack: Unpack

@@ -55,7 +55,7 @@ def starts_are_characters(offsets: Bytes, rows: int, size: int, text: Bytes) -> 
 
 @dataclass(frozen=True, slots=True)
 class TextReader:
-    """Reads text of one charset.
+    """Reader for text of one charset.
 
     `ascii_compatible`: bytes below 0x80 are ASCII. `utf8`: the charset is UTF-8.
     """

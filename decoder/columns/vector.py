@@ -16,7 +16,7 @@ FLOAT_SIZE = 4
 
 @dataclass(frozen=True, slots=True)
 class VectorReader:
-    """Reads vectors as list<float32>."""
+    """Reader for vectors as list<float32>."""
 
     arrow_type: pa.DataType
 

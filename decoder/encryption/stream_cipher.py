@@ -17,7 +17,7 @@ _BLOCK = 16
 
 @dataclass(frozen=True, slots=True)
 class StreamCipher:
-    """Decrypts one log; `repr` does not show its secrets.
+    """The cipher of one log; `repr` does not show its secrets.
 
     A counter block is the 8 bytes of `nonce` and the 16-byte block's number in the log, 8 bytes
     big-endian. Format: MySQL `sql/stream_cipher.cc`, `Aes_ctr_cipher`.
