@@ -1,4 +1,4 @@
-"""Carrying out one plan of gold: every table that it touches, then the cut, then the record."""
+"""Carry out one plan of gold: apply every table, publish the cut, record the batch."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ from pipeline.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """Changes applied, by `schema.table`; `refused`: there are tables that were left behind.
+    """Changes applied, by `schema.table`.
 
-    `set_aside`: a full refresh begins in place of the batch.
+    `refused`: some tables were stopped. `set_aside`: a full refresh begins in place of the batch.
     """
 
     changes: Mapping[str, int]
@@ -60,12 +60,12 @@ def execute(
     *,
     anew: bool = False,
 ) -> Executed:
-    """Do all that the plan says and record it.
+    """Apply the plan and record it.
 
-    `seen` is what this run looked up to make a plan, and saves looking again; the plan may be
-    another run's all the same. Another run at the same plan may be done first, and go on to change
-    what this one stands on: that is no error. A plan of whose changes silver has been emptied since
-    is set aside, and, where gold is to be built `anew`, one that cannot be carried out.
+    `seen` is what this run read in order to plan, and saves reading it again; the plan itself may
+    come from another run. If another run finishes the same plan first, that is not an error. The
+    plan is set aside if a full refresh has emptied silver since, or if it fails for good while
+    gold is to be rebuilt (`anew`).
     """
     state = GoldState.from_body(plan.body)
     if begins(plan):
@@ -127,7 +127,7 @@ def _execute(
             try:
                 return apply_tables(spark, settings, batch, tables, items)
             except BinlakeError as error:
-                return error  # the other tables go on first
+                return error  # raised once the other tables are done
             finally:
                 task.advance(len(tables))
 
@@ -143,10 +143,10 @@ def _execute(
     if stops:
         state = stand(state, before, stops, facts.prepared)
     looking = few.looking if few else spark
-    # Else a cut might be published of rows that were read from silver while it was emptied.
+    # Otherwise the cut could contain rows read from silver while a full refresh was emptying it.
     ledger.refresh()
     if is_overtaken(ledger, state):
-        reason = f"silver is being decoded anew since gold's batch {plan.batch} was planned."
+        reason = f"A full refresh of silver began after gold's batch {plan.batch} was planned."
         raise ConcurrentRunError(reason, remedy="Run it again.")
     published = publish(spark, settings, state, facts, Cut.of(record), plan.batch, looking, moved)
     stopped = bool(stops) or published.state is not state
@@ -173,7 +173,7 @@ def _tied(
     touched: Sequence[TableState],
     items: Mapping[TableName, Sequence[TimelineItem]],
 ) -> list[list[TableState]]:
-    """The tables in groups: those that renames in the batch tie together are one."""
+    """Group the tables: tables that RENAMEs in the batch connect are applied together."""
     pairs = [
         (table.name, item.other)
         for table in touched

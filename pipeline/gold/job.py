@@ -1,4 +1,6 @@
-"""Gold's job: applies what silver has, and publishes the cut.
+"""Gold's job: apply the changes in silver to gold's tables and publish a cut.
+
+A cut is a consistent snapshot of all tables as of one commit (`pipeline.gold.plan.cut`).
 
 spark-submit pipeline/gold/job.py --source NAME --binlogs PATH_OR_GLOB --lake DIR [--conf FILE]
 """
@@ -27,24 +29,24 @@ from pipeline.silver.plan.progress import require_same_types, silver_standing, s
 
 
 def run(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
-    """Finish the open batch, if there is one, then apply everything that is new in silver.
+    """Finish the open batch, if any, then apply everything that is new in silver.
 
-    What is held is told as a fault every time, until it is taken up. Where silver was decoded anew,
-    gold is built anew; a full refresh that is under way goes on with that.
+    Held tables are reported as faults in every run until they are released. Rebuild gold after a
+    full refresh of silver, and resume a full refresh of gold that is under way.
     """
     return _run(spark, settings, progress)
 
 
 def retry(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
-    """The same, and what could not be applied is tried again."""
+    """Do the same as `run`, and retry the changes that could not be applied."""
     return _run(spark, settings, progress, again=True)
 
 
 def refresh(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
-    """Build every table anew from silver, or go on with that if it is under way; or those tables
-    alone that settings name.
+    """Rebuild every table from silver, or only those in `settings.refresh_tables`.
 
-    Raises RefreshRefusedError where silver does not have everything any more: nothing is touched.
+    Resume a full refresh that is already under way. Raise RefreshRefusedError, and touch nothing,
+    if silver no longer has all changes.
     """
     some = bool(settings.refresh_tables)
     return _run(spark, settings, progress, anew=not some, some=some)
@@ -72,7 +74,7 @@ def _signed(
     anew: bool,
     some: bool,
 ) -> LayerReport:
-    """`anew`: make all again, `some`: the tables that settings name."""
+    """`anew`: rebuild all tables. `some`: rebuild the tables that the settings name."""
     began = time.monotonic()
     ledger = Ledger(spark, settings.layout, settings.source)
     require_same_types(ledger, settings)
@@ -116,8 +118,8 @@ def _signed(
         state = GoldState.from_body(plan.body)
         if state == planned.following and not (planned.partly or executed.refused):
             break
-        # Another run's plan came first: what this run saw may be more than that. Or a table was
-        # refused: it is held now, and can go on as far as that.
+        # Another run planned the batch first, so there may be more to apply. Or a table was
+        # refused: it is held now, and can be applied up to that point.
     return LayerReport(
         layer="gold",
         batches=tuple(batches),
@@ -128,7 +130,7 @@ def _signed(
         ),
         notes=(
             *(sentences(drifted, _drift(ledger)) if batches else ()),
-            *([f"It goes no further than {settings.until}: what is behind waits."] * planned.waits),
+            *([f"Gold stops at {settings.until}: later transactions wait."] * planned.waits),
             *([WAITS] * planned.behind_silver),
             *(told(settings, state) if built and not state.rebuild.under_way else ()),
         ),
@@ -137,20 +139,22 @@ def _signed(
 
 
 def _is_due(ledger: Ledger) -> bool:
-    """Whether gold is to be built anew since silver was decoded anew."""
+    """Return True if a finished full refresh of silver requires gold to be rebuilt."""
     return is_stale(ledger) and not silver_to_be(ledger).refresh.under_way
 
 
 def _require_until(spark: Spark, settings: Settings, ledger: Ledger) -> None:
-    """Raise SettingsError for a place to stop at that silver does not have: before gold is begun
-    anew, which could come to no cut then."""
+    """Raise SettingsError if silver does not have the position in `until`.
+
+    Checked before gold is rebuilt, since a rebuild that cannot reach it would publish no cut.
+    """
     silver = silver_standing(ledger).plan
     if settings.until is not None and silver is not None:
         last_wanted(spark, settings, NO_LSN, silver.cut_lsn)
 
 
 def _drift(ledger: Ledger) -> Mapping[str, Any]:
-    """What the runs until now have found of each table."""
+    """Return the drift found so far, by table."""
     found: Mapping[str, Any] = (ledger.record("gold") or {}).get("drift", {})
     return found
 
