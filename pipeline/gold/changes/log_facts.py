@@ -171,7 +171,7 @@ def _undecided(rows: pa.Table) -> Iterator[Fault]:
         if entry["__lsn"] not in decided:
             yield Fault(
                 entry["__lsn"],
-                f"{entry['file']}, position {entry['start_pos']}: it is unknown whether the"
+                f"{entry['file']}, position {entry['start_pos']}: it is not known whether the"
                 " transaction was committed.",
                 tuple(TableName.read(name) for name, _ in entry["rows"] or ()),
             )

@@ -81,7 +81,7 @@ def row_left_out(lsn: int, left_out: LeftOut) -> TableRefusedError:
         Refusal(
             lsn,
             "the log names no key of the table, and its changes do not contain whole rows: name the"
-            " source's key under keys in conf, or set binlog_row_image=FULL at the source",
+            " source's key under keys in conf, or set binlog_row_image=FULL there",
             passable=False,
         )
     )
@@ -120,7 +120,7 @@ def write_computed(write: Callable[[], None], changes: DataFrame, left_out: Left
             raise
         reason = (
             f"changes leave out generated columns ({', '.join(one.name for one in stale)}), whose"
-            f" values cannot be computed with certainty for a row: {_WAYS_ON}"
+            f" values are not certain in a row: {_WAYS_ON}"
         )
         raise TableRefusedError(Refusal(row[0], reason)) from error
 

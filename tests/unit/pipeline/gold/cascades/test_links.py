@@ -62,7 +62,7 @@ def test_the_keys_of_a_batch_are_those_at_its_beginning_and_those_that_come(
     ("parent", "doubt"),
     [
         (P, ""),
-        (definition("P", replace(NUMBER, unsigned=True)), "of different types"),
+        (definition("P", replace(NUMBER, unsigned=True)), "have different types"),
         (definition("P", NUMBER, UP, key=(0, 1)), "are not known"),
         (None, "are not known"),
     ],

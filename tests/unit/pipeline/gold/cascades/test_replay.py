@@ -157,8 +157,8 @@ def test_rows_without_a_key_go_as_often_as_they_are_there() -> None:
     [
         ([link()], {C: [row(1, "a")]}, [event(1, P, row("A"))], "depends on their collation"),
         ([link()], {}, [event(1, P, {"up": 3})], "leave out id"),
-        ([link()], {}, [event(1, P, row("\ufffd"))], "cannot tell from others"),
-        ([link(zero_dates=frozenset({"id"}))], {}, [event(1, P, row(None))], "cannot tell"),
+        ([link()], {}, [event(1, P, row("\ufffd"))], "cannot distinguish"),
+        ([link(zero_dates=frozenset({"id"}))], {}, [event(1, P, row(None))], "cannot distinguish"),
         ([link(doubt="of other types")], {}, [event(1, P, row(1))], "of other types"),
     ],
 )
@@ -192,7 +192,7 @@ LATE, DONE = (0, 3), (5, 9)
     [
         (LATE, 3, {}),
         (LATE, 4, {(G, 4): "changes of s.c are not applied"}),
-        (DONE, 5, {(G, 5): "rows of s.c have changed meanwhile"}),
+        (DONE, 5, {(G, 5): "rows of s.c have already changed further"}),
         (DONE, 6, {}),
     ],
 )

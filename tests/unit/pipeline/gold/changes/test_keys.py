@@ -26,8 +26,8 @@ NULLS, TEXT = TypeOptions(), TypeOptions(zero_dates="string")
     [
         (("id",), (0,), NULLS, None),
         (("id", "kind"), (0,), NULLS, None),
-        (("id", "empty"), (0, 4), NULLS, "its key has empty, of a type with an empty label"),
-        (("id", "none"), (0, 5), NULLS, "its key has none, of a type with an empty label"),
+        (("id", "empty"), (0, 4), NULLS, "its key has empty, whose type has an empty label"),
+        (("id", "none"), (0, 5), NULLS, "its key has none, whose type has an empty label"),
         (("day",), (0,), NULLS, "its key has day, which may be NULL, and a zero date is NULL too"),
         (("day",), (0,), TEXT, None),
         # A zero date in a key of the source's own is a fault of its row.

@@ -126,7 +126,7 @@ def test_what_comes_after_the_cut_does_not_count() -> None:
 
 REFUSED = {
     "binlog_row_metadata": definition(complete_metadata=False, named=False),
-    "has the name of one": definition(
+    "has the name of a column": definition(
         columns=(*definition().columns, ColumnDefinition("__LSN", ColumnType.LONG))
     ),
     "not decoded": definition(

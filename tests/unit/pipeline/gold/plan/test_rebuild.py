@@ -168,10 +168,10 @@ def test_gold_is_stale_from_when_silver_is_to_be_emptied(ledger: MemoryLedger) -
     decoded_anew(ledger, under_way=True)
     assert is_stale(ledger)
     assert is_overtaken(ledger, APPLIED)
-    assert "decoded anew, from the start" in (progress(ledger) or "")
+    assert "decoded again, from the start" in (progress(ledger) or "")
     decoded_anew(ledger)
     assert goes_on(ledger, SETTINGS)  # it is due, whoever asks
-    assert "gold is not begun yet" in (progress(ledger) or "")
+    assert "gold is not started yet" in (progress(ledger) or "")
     state = begin(ledger)
     assert not is_stale(ledger)
     assert follows_silver(ledger)

@@ -97,5 +97,5 @@ def test_an_error_of_ours_says_what_it_says() -> None:
 @pytest.mark.parametrize("final", [False, True])
 def test_the_way_back_is_said(final: bool) -> None:
     held = Damage("it is gone", final=final).held(TableName("shop", "orders"))
-    assert held.endswith("again from silver: binlake apply --full-refresh --table shop.orders")
+    assert held.endswith("it from silver: binlake apply --full-refresh --table shop.orders")
     assert ("binlake retry" in held) is not final

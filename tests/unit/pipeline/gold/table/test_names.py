@@ -22,11 +22,11 @@ def test_a_table_is_a_path_or_a_name_in_the_catalog() -> None:
         (None, "a.b/c d", None),
         ("main", "orders", None),
         ("main", "old-orders", None),
-        ("main", "orders 2", "is no name"),
-        ("main", "orders.2", "is no name"),
-        ("main", "Orders", "does not tell shop.Orders from shop.orders"),
+        ("main", "orders 2", "is not a valid table name"),
+        ("main", "orders.2", "is not a valid table name"),
+        ("main", "Orders", "shop.Orders and shop.orders are the same name"),
         ("spark_catalog", "old_Orders", None),
-        ("spark_catalog", "old-orders", "is no name"),
+        ("spark_catalog", "old-orders", "is not a valid table name"),
     ],
 )
 def test_a_table_that_a_catalog_cannot_have_is_told(
