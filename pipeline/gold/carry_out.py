@@ -19,17 +19,17 @@ from pipeline.gold.changes.drift import in_all, watch
 from pipeline.gold.changes.small_batch import Few, are_few
 from pipeline.gold.plan.cut import Cut, publish, published_at
 from pipeline.gold.plan.rebuild import (
-    begins,
+    begins_refresh,
     carry_out,
     is_overtaken,
     published_before,
     require_all_of_silver,
     set_aside,
 )
-from pipeline.gold.plan.stopped_tables import Stop, stand
+from pipeline.gold.plan.stopped_tables import Stop, state_after_stops
 from pipeline.gold.plan.table_refresh import refreshed_in
 from pipeline.gold.planning import Seen, look
-from pipeline.gold.schema.renames import tied
+from pipeline.gold.schema.renames import connected_groups
 from pipeline.gold.table.state import NO_LSN, GoldState, TableState
 from pipeline.lake import Ledger
 from pipeline.lake.ledger.ledger import Plan
@@ -58,17 +58,17 @@ def execute(
     progress: Progress,
     seen: Seen | None = None,
     *,
-    anew: bool = False,
+    rebuild_all: bool = False,
 ) -> Executed:
     """Apply the plan and record it.
 
     `seen` is what this run read in order to plan, and saves reading it again; the plan itself may
     come from another run. If another run finishes the same plan first, that is not an error. The
     plan is set aside if a full refresh has emptied silver since, or if it fails for good while
-    gold is to be rebuilt (`anew`).
+    gold is to be rebuilt (`rebuild_all`).
     """
     state = GoldState.from_body(plan.body)
-    if begins(plan):
+    if begins_refresh(plan):
         carry_out(ledger, plan)
         return Executed({}, set_aside=True)
     try:
@@ -79,7 +79,7 @@ def execute(
             return Executed({})
         passes = isinstance(error, BinlakeError) and error.retryable
         if not is_overtaken(ledger, state):
-            if passes or not anew:
+            if passes or not rebuild_all:
                 raise
             require_all_of_silver(ledger)
     set_aside(spark, settings, ledger, plan)
@@ -132,7 +132,7 @@ def _execute(
                 task.advance(len(tables))
 
         with ThreadPoolExecutor(settings.parallel_tables) as pool:
-            outcomes = list(pool.map(apply, _tied(state, touched, items)))
+            outcomes = list(pool.map(apply, _connected(state, touched, items)))
     applied: dict[str, int] = {}
     stops: list[Stop] = []
     for outcome in outcomes:
@@ -141,7 +141,7 @@ def _execute(
         applied.update({str(name): count for name, count in outcome.changes.items()})
         stops.extend(outcome.stops)
     if stops:
-        state = stand(state, before, stops, facts.prepared)
+        state = state_after_stops(state, before, stops, facts.prepared)
     looking = few.looking if few else spark
     # Otherwise the cut could contain rows read from silver while a full refresh was emptying it.
     ledger.refresh()
@@ -168,7 +168,7 @@ def _execute(
     return Executed(applied, refused=stopped)
 
 
-def _tied(
+def _connected(
     state: GoldState,
     touched: Sequence[TableState],
     items: Mapping[TableName, Sequence[TimelineItem]],
@@ -180,7 +180,7 @@ def _tied(
         for item in items.get(table.name, ())
         if item.other is not None and table.from_lsn < item.lsn <= table.to_lsn
     ]
-    groups = tied([table.name for table in touched], pairs)
+    groups = connected_groups([table.name for table in touched], pairs)
     return [[state.tables[name] for name in group] for group in groups]
 
 

@@ -15,7 +15,14 @@ from typing import Any
 from pipeline.gold.carry_out import execute
 from pipeline.gold.changes.drift import sentences
 from pipeline.gold.plan.inspection import signing
-from pipeline.gold.plan.rebuild import WAITS, begin, goes_on, is_stale, require_all_of_silver, told
+from pipeline.gold.plan.rebuild import (
+    WAITS,
+    begin,
+    is_resumed,
+    is_stale,
+    not_rebuilt,
+    require_all_of_silver,
+)
 from pipeline.gold.plan.table_refresh import named, refreshed_in
 from pipeline.gold.plan.until import last_wanted
 from pipeline.gold.planning import plan_next
@@ -48,8 +55,8 @@ def refresh(spark: Spark, settings: Settings, progress: Progress) -> LayerReport
     Resume a full refresh that is already under way. Raise RefreshRefusedError, and touch nothing,
     if silver no longer has all changes.
     """
-    some = bool(settings.refresh_tables)
-    return _run(spark, settings, progress, anew=not some, some=some)
+    refresh_some = bool(settings.refresh_tables)
+    return _run(spark, settings, progress, rebuild_all=not refresh_some, refresh_some=refresh_some)
 
 
 def _run(
@@ -58,11 +65,18 @@ def _run(
     progress: Progress,
     *,
     again: bool = False,
-    anew: bool = False,
-    some: bool = False,
+    rebuild_all: bool = False,
+    refresh_some: bool = False,
 ) -> LayerReport:
     with signing(spark) as session:
-        return _signed(session, settings, progress, again=again, anew=anew, some=some)
+        return _signed(
+            session,
+            settings,
+            progress,
+            again=again,
+            rebuild_all=rebuild_all,
+            refresh_some=refresh_some,
+        )
 
 
 def _signed(
@@ -71,36 +85,40 @@ def _signed(
     progress: Progress,
     *,
     again: bool,
-    anew: bool,
-    some: bool,
+    rebuild_all: bool,
+    refresh_some: bool,
 ) -> LayerReport:
-    """`anew`: rebuild all tables. `some`: rebuild the tables that the settings name."""
+    """Run in a session whose commits are signed; `refresh_some`: rebuild the tables in settings."""
     began = time.monotonic()
     ledger = Ledger(spark, settings.layout, settings.source)
     require_same_types(ledger, settings)
-    anew = anew and ledger.last("gold") is not None and not goes_on(ledger, settings)
-    if anew:
+    rebuild_all = (
+        rebuild_all and ledger.last("gold") is not None and not is_resumed(ledger, settings)
+    )
+    if rebuild_all:
         require_all_of_silver(ledger)
-    if anew or _is_due(ledger):
+    if rebuild_all or _is_due(ledger):
         _require_until(spark, settings, ledger)
     drifted = _drift(ledger)
     counts: Counter[str] = Counter()
     batches = []
     tried: GoldState | None = None
     if plan := ledger.take_up("gold"):
-        executed = execute(started(spark), settings, ledger, plan, progress, anew=anew)
+        executed = execute(
+            started(spark), settings, ledger, plan, progress, rebuild_all=rebuild_all
+        )
         counts.update(executed.changes)
         batches.append(plan.batch)
-        anew = anew and not executed.set_aside
-    while anew or _is_due(ledger):
+        rebuild_all = rebuild_all and not executed.set_aside
+    while rebuild_all or _is_due(ledger):
         _require_until(spark, settings, ledger)
         plan = begin(settings, ledger)
         executed = execute(started(spark), settings, ledger, plan, progress)
         counts.update(executed.changes)
         batches.append(plan.batch)
-        anew = anew and not executed.set_aside
+        rebuild_all = rebuild_all and not executed.set_aside
     built = GoldState.of(ledger).rebuild.under_way
-    asked = named(settings, GoldState.of(ledger)) if some else set()
+    asked = named(settings, GoldState.of(ledger)) if refresh_some else set()
     while True:
         planned = plan_next(spark, settings, ledger, again=again, refresh=asked)
         again = False
@@ -131,8 +149,8 @@ def _signed(
         notes=(
             *(sentences(drifted, _drift(ledger)) if batches else ()),
             *([f"Gold stops at {settings.until}: later transactions wait."] * planned.waits),
-            *([WAITS] * planned.behind_silver),
-            *(told(settings, state) if built and not state.rebuild.under_way else ()),
+            *([WAITS] * planned.awaits_silver),
+            *(not_rebuilt(settings, state) if built and not state.rebuild.under_way else ()),
         ),
         seconds=time.monotonic() - began,
     )

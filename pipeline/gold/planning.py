@@ -24,13 +24,13 @@ from pipeline.gold.plan.batch_plan import Known, cascading, plan_batch, same, to
 from pipeline.gold.plan.cut import published
 from pipeline.gold.plan.inspection import inspect
 from pipeline.gold.plan.rebuild import (
+    after_batch,
     first,
-    following,
-    has_place_of_gone,
     is_stale,
+    replaces_gone_table,
     require_all_of_silver,
 )
-from pipeline.gold.plan.table_refresh import begun_again, to_be_made, without
+from pipeline.gold.plan.table_refresh import tables_to_refresh, with_reset, without
 from pipeline.gold.plan.until import last_wanted
 from pipeline.gold.plan.verification_points import next_halt
 from pipeline.gold.schema.evolve import taken
@@ -61,7 +61,7 @@ class Planned:
     """Gold's current state and the one after the next batch (`following`; None: nothing to do).
 
     `partly`: more batches follow, because foreign key cascades require this one to end early.
-    `waits`: silver has transactions after the one given by `until`. `behind_silver`: a full
+    `waits`: silver has transactions after the one given by `until`. `awaits_silver`: a full
     refresh of silver is under way, or gold has not been rebuilt since the last one.
     """
 
@@ -70,7 +70,7 @@ class Planned:
     seen: Seen | None = None
     partly: bool = False
     waits: bool = False
-    behind_silver: bool = False
+    awaits_silver: bool = False
 
 
 def rules(settings: Settings) -> Rules:
@@ -99,7 +99,7 @@ def plan_next(
     previous = GoldState.of(ledger)
     silver = silver_standing(ledger)
     if silver_to_be(ledger).refresh.under_way or is_stale(ledger):
-        return Planned(previous, behind_silver=True)
+        return Planned(previous, awaits_silver=True)
     if silver.plan is None:
         return Planned(previous)
     if previous.rebuild.under_way:
@@ -115,9 +115,11 @@ def plan_next(
     cut, seen = _look_ahead(spark, settings, previous, wanted)
     start = previous.without_refusals() if again else previous
     inspected = inspect(spark, settings, start, ledger.record("gold"))
-    again_from_silver = to_be_made(settings, ledger, start, refresh, inspected, seen.items, cut)
+    again_from_silver = tables_to_refresh(
+        settings, ledger, start, refresh, inspected, seen.items, cut
+    )
     if again_from_silver:
-        start = begun_again(start, again_from_silver, batch)
+        start = with_reset(start, again_from_silver, batch)
         seen = look(spark, settings, NO_LSN, cut, NO_LSN, cut_before=previous.cut_lsn)
     seen = replace(seen, moved=inspected.moved)
     damaged = without(inspected.damaged, again_from_silver)
@@ -126,10 +128,10 @@ def plan_next(
         *open_faults(spark, settings.layout, settings.source),
         *seen.facts.undecided,
         *redefined(prepared, seen.items),
-        *_without_changes(removed(ledger), previous, seen.items),
-        *_without_all_behind(removed(ledger), previous, seen.items),
+        *_with_lost_changes(removed(ledger), previous, seen.items),
+        *_with_incomplete_seeds(removed(ledger), previous, seen.items),
     ]
-    places = _taken(spark, settings, previous, seen.items)
+    places = _occupied(spark, settings, previous, seen.items)
     files = {row.ordinal: row.file for row in read_files(spark, settings.layout, settings.source)}
     known = Known(silver.batch, cut, seen.items, faults, places, files, damaged)
     state = plan_batch(start, known, rules(settings), settings.wanted)
@@ -148,7 +150,7 @@ def plan_next(
     name = keep(spark, settings.layout, settings.source, batch, foreseen.changes)
     partly = foreseen.again or state.cut_lsn < wanted
     ends = not partly or (not foreseen.again and state.cut_held is not None)
-    state = replace(state, rebuild=following(previous.rebuild, ends=ends))
+    state = replace(state, rebuild=after_batch(previous.rebuild, ends=ends))
     return Planned(previous, cascading(state, foreseen.changes, name), seen, partly, waits)
 
 
@@ -172,13 +174,15 @@ def _only_published(previous: GoldState, state: GoldState) -> GoldState | None:
     """Return the state of a batch without changes that publishes a finished full refresh."""
     if not previous.rebuild.under_way:
         return None
-    return replace(state, xa_from=previous.xa_from, rebuild=following(previous.rebuild, ends=True))
+    return replace(
+        state, xa_from=previous.xa_from, rebuild=after_batch(previous.rebuild, ends=True)
+    )
 
 
-def _without_changes(
+def _with_lost_changes(
     gone: Removed, previous: GoldState, items: Sequence[TimelineItem]
 ) -> Iterator[Fault]:
-    """Yield a fault for tables that conf excluded earlier and whose changes silver has lost."""
+    """Yield a fault for tables that conf excluded earlier and whose changes were removed since."""
     before = {item.name for item in items if item.lsn < gone.lsn and item.definition is not None}
     reached = {name: previous.tables[name].to_lsn for name in before if name in previous.tables}
     names = [name for name in before if reached.get(name, 0) < gone.lsn - 1]
@@ -186,10 +190,10 @@ def _without_changes(
         yield Fault(gone.lsn - 1, gone.sentence, tuple(sorted(names)), given_up=True)
 
 
-def _without_all_behind(
+def _with_incomplete_seeds(
     gone: Removed, previous: GoldState, items: Sequence[TimelineItem]
 ) -> Iterator[Fault]:
-    """Yield a fault for tables with a new seed if silver has lost changes that follow it."""
+    """Yield a fault for tables with a new seed if changes that follow it have been removed."""
     for item in {item.name: item for item in items if item.seed}.values():
         table = previous.tables.get(item.name)
         taken = table is not None and item.seed is not None and table.seed == item.seed.id
@@ -238,7 +242,7 @@ def _with_cascades(
         known = replace(known, cut_lsn=foreseen.cut_lsn, faults=[*known.faults, *faults])
 
 
-def _taken(
+def _occupied(
     spark: Spark, settings: Settings, previous: GoldState, items: Sequence[TimelineItem]
 ) -> Mapping[TableName, str]:
     """Return why a new gold table cannot be created, for each table whose place is occupied."""
@@ -253,7 +257,7 @@ def _taken(
             spark,
             gold_name(settings, name.schema, name.table),
             settings.source,
-            known=name in previous.tables or has_place_of_gone(settings, previous, name),
+            known=name in previous.tables or replaces_gone_table(settings, previous, name),
         )
 
     with ThreadPoolExecutor(settings.parallel_tables) as pool:

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import TimelineItem
 from pipeline.gold.apply.merge import Take, put
-from pipeline.gold.apply.seed_rows import Seeding, take_seed
+from pipeline.gold.apply.seed_rows import Seeding, load_seed
 from pipeline.gold.cascades.store import Changes
 from pipeline.gold.changes.changes import Skipped, Taken, read_changes
 from pipeline.gold.changes.drift import Look, Watch
@@ -22,7 +22,7 @@ from pipeline.gold.changes.small_batch import Few, few_of, rows_here
 from pipeline.gold.changes.steps import Evolve, Part, Rows, parts
 from pipeline.gold.changes.xa import Prepared
 from pipeline.gold.plan.stopped_tables import Stop, stops
-from pipeline.gold.plan.table_refresh import make_ready
+from pipeline.gold.plan.table_refresh import prepare_place
 from pipeline.gold.schema.insert_defaults import left_out
 from pipeline.gold.schema.renames import Step, change, in_order
 from pipeline.gold.table.damage import REFUSED, Damage, met_in
@@ -97,7 +97,7 @@ def apply_tables(
             for name, count in carrier.carry_out(group):
                 applied[name] += count
         except Exception as error:
-            at_fault, why = _told(error, group)
+            at_fault, why = _stopped_by(error, group)
             done, left = chain(*ordered[:n]), chain(*ordered[n:])
             return Applied(applied, stops(list(done), list(left), at_fault, why))
     return Applied(applied)
@@ -125,7 +125,7 @@ class _Carrier:
         except TableRefusedError:
             raise
         except Exception as error:
-            if _told(error, group):
+            if _stopped_by(error, group):
                 return self._once(group)
             raise
 
@@ -141,7 +141,7 @@ class _Carrier:
         """Prepare tables that are refreshed on their own, before their first step."""
         for step in group:
             if step.name not in self.ready and self.tables[step.name].refresh == self.batch.number:
-                make_ready(self.spark, self.settings, step.table, step.name, self.batch.number)
+                prepare_place(self.spark, self.settings, step.table, step.name, self.batch.number)
             self.ready.add(step.name)
 
     def _rows(self, step: Step) -> int:
@@ -155,10 +155,10 @@ class _Carrier:
             return 0
         timeline = self.items.get(step.name, ())
         seeding = Seeding(step.table, state, part, step.version, timeline, self.batch.since_seeds)
-        return take_seed(self.spark, self.settings, seeding)
+        return load_seed(self.spark, self.settings, seeding)
 
 
-def _told(error: Exception, group: Sequence[Step]) -> tuple[TableName, Refusal | Damage]:
+def _stopped_by(error: Exception, group: Sequence[Step]) -> tuple[TableName, Refusal | Damage]:
     """Return the table of a group to which an error belongs, and why it stops.
 
     Raise the error again if it does not belong to a table.

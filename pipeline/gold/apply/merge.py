@@ -14,7 +14,7 @@ from functools import partial
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, MergeIntoWriter, SparkSession, functions as sf
 
-from pipeline.gold.changes.bags import bag_misfits, put_bag
+from pipeline.gold.changes.bags import keyless_misfits, put_bag
 from pipeline.gold.changes.change_stats import Extent, all_of, extent, first_lsn, within
 from pipeline.gold.changes.changes import Taken
 from pipeline.gold.changes.drift import Look
@@ -74,7 +74,7 @@ def put(
     if found is None:
         return 0
     if not shape.key:
-        return _put_bag(spark, found.frame, shape, write, left_out)
+        return _put_keyless(spark, found.frame, shape, write, left_out)
     part = _Part(shape, write, left_out, complete, look)
     brought = _brought(found, part, few)
     if not isinstance(brought, Extent):
@@ -232,7 +232,7 @@ def _put_partial(
     write_documents(merge, lambda: misfits(changes, shape, there, left_out, lives=lives))
 
 
-def _put_bag(
+def _put_keyless(
     spark: SparkSession, changes: DataFrame, shape: Shape, write: Write, left_out: LeftOut
 ) -> int:
     incomplete = first_lsn(sf.col("__absent_before").isNotNull())
@@ -246,7 +246,7 @@ def _put_bag(
         known = left_out.known(changes)
         write_documents(
             lambda: put_bag(spark, known, shape, write, left_out),
-            lambda: bag_misfits(known, left_out),
+            lambda: keyless_misfits(known, left_out),
         )
     return int(count)
 

@@ -94,7 +94,7 @@ def seed_facts(
     return gather(spark, settings.layout, settings.source, low, high, FROM_START)
 
 
-def take_seed(spark: SparkSession, settings: Settings, seeding: Seeding) -> int:
+def load_seed(spark: SparkSession, settings: Settings, seeding: Seeding) -> int:
     """Apply the item with the seed; return the number of the seed's rows plus later changes.
 
     Raise TableRefusedError if the changes cannot be applied.
@@ -166,7 +166,7 @@ def _rows(
 
 
 def _catch_up(spark: SparkSession, settings: Settings, seeding: Seeding, seed: SeededFrom) -> int:
-    found = behind(seeding.state, seeding.items, seeding.item, seed)
+    found = changes_since(seeding.state, seeding.items, seeding.item, seed)
     if len(found) > MOST_PARTS:
         reason = f"its table map has changed {len(found)} times since the seed: seed it again"
         raise TableRefusedError(Refusal(seeding.item.lsn, reason))
@@ -176,7 +176,7 @@ def _catch_up(spark: SparkSession, settings: Settings, seeding: Seeding, seed: S
     )
 
 
-def behind(
+def changes_since(
     state: TableState, items: Sequence[TimelineItem], item: TimelineItem, seed: SeededFrom
 ) -> list[Rows]:
     """Return the changes after a seed and before its item, one part for each table of silver."""

@@ -38,7 +38,12 @@ from pipeline.gold.cascades.replay import (
     Rows,
     Values,
 )
-from pipeline.gold.cascades.rows import LoggedCascades, TooManyRowsError, Wish, rows_between
+from pipeline.gold.cascades.rows import (
+    ChangeRequest,
+    LoggedCascades,
+    TooManyRowsError,
+    rows_between,
+)
 from pipeline.gold.cascades.store import Changes, as_changes
 from pipeline.gold.changes.blockers import Fault
 from pipeline.gold.changes.steps import model_after
@@ -99,7 +104,7 @@ class _Foresight:
             return Foreseen(cut)
         why = "its definition changes, and it does not reach that together with its parents"
         faults += [self._fault(lsn, name, why) for name, lsn in late.items()]
-        faults += self._gone_on(first, lsns)
+        faults += self._passed_by(first, lsns)
         if not first:
             return Foreseen(cut, tuple(faults))
         try:
@@ -113,7 +118,7 @@ class _Foresight:
         ]
         return Foreseen(cut, tuple(faults), self._changes(replay.cascaded), again=bool(late))
 
-    def _gone_on(
+    def _passed_by(
         self, first: Mapping[TableName, int], lsns: Mapping[TableName, list[int]]
     ) -> Iterator[Fault]:
         """Yield faults of children that lag behind a table between them and a changed ancestor."""
@@ -139,12 +144,14 @@ class _Foresight:
         parents = sorted({link.parent for link in self._links}.intersection(self._states))
         unlogged = [*filter(self._reader.not_all_logged, parents)]
 
-        def wish(name: TableName) -> Wish:
+        def request(name: TableName) -> ChangeRequest:
             own = self._referred(name)
             low = min(map(self._outlook.since, descendants(self._links, name)))
-            return Wish(name, tuple(sorted(own)), low, self._states[name].to_lsn, frozenset(own))
+            return ChangeRequest(
+                name, tuple(sorted(own)), low, self._states[name].to_lsn, frozenset(own)
+            )
 
-        found = self._reader.events(map(wish, unlogged))
+        found = self._reader.events(map(request, unlogged))
         if not found:
             return []
         logged = self._reader.logged({event.place[0] for event in found})
@@ -229,14 +236,16 @@ class _Foresight:
         """Return these and all changes of the children up to the last of these, in order."""
         last = max(event.place[0] for event in triggers)
 
-        def wish(child: TableName) -> Wish:
+        def request(child: TableName) -> ChangeRequest:
             rows, state = self._empty(child), self._states[child]
             high = min(state.to_lsn, last)
             whole = not rows.key
-            return Wish(child, rows.columns, state.from_lsn, high, all_changes=True, whole=whole)
+            return ChangeRequest(
+                child, rows.columns, state.from_lsn, high, all_changes=True, whole=whole
+            )
 
         found: dict[tuple[Place, TableName], Event] = {(e.place, e.table): e for e in triggers}
-        for event in self._reader.events(map(wish, sorted(children))):
+        for event in self._reader.events(map(request, sorted(children))):
             key = (event.place, event.table)
             trigger = found.get(key)
             doubt = trigger.doubt if trigger else ""

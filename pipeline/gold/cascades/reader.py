@@ -17,8 +17,8 @@ from pipeline.catalog import TableName
 from pipeline.errors import BinlakeError
 from pipeline.gold.cascades.links import Items
 from pipeline.gold.cascades.replay import Event, Identity, Link, Values
-from pipeline.gold.cascades.rows import LoggedCascades, Wish, events, keyed, referring
-from pipeline.gold.changes.faults import TakenUp, taken_up
+from pipeline.gold.cascades.rows import ChangeRequest, LoggedCascades, events, keyed, referring
+from pipeline.gold.changes.faults import Resolved, resolved_faults
 from pipeline.gold.changes.log_facts import Facts
 from pipeline.gold.changes.transactions import chosen_rows, have_rows_of, slices
 from pipeline.gold.table.damage import Damage, met_in
@@ -60,23 +60,23 @@ class Reader:
         self._facts = facts
         self._versions = versions
         self._known: dict[Hashable, Any] = {}
-        self._seen: dict[Wish, list[tuple[Wish, list[Event]]]] = defaultdict(list)
+        self._seen: dict[ChangeRequest, list[tuple[ChangeRequest, list[Event]]]] = defaultdict(list)
         self._logged: list[tuple[frozenset[int], LoggedCascades]] = []
 
-    def events(self, wishes: Iterable[Wish]) -> list[Event]:
+    def events(self, wishes: Iterable[ChangeRequest]) -> list[Event]:
         """Return changes of tables, unordered. Raises TooManyRowsError."""
         with ThreadPoolExecutor(self._settings.parallel_tables) as pool:
             return [event for found in pool.map(self._events, wishes) for event in found]
 
-    def _events(self, wish: Wish) -> list[Event]:
-        seen = self._seen[replace(wish, low=0, high=0)]
+    def _events(self, request: ChangeRequest) -> list[Event]:
+        seen = self._seen[replace(request, low=0, high=0)]
         # A plan that ends earlier than the previous one requests less of the same.
         for wider, found in seen:
-            if wider.low <= wish.low and wish.high <= wider.high:
-                return [event for event in found if wish.low < event.place[0] <= wish.high]
-        items, types = self._items.get(wish.name, ()), self._settings.type_options
-        found = events(started(self._spark), self._lake, wish, items, self._facts, types)
-        seen.append((wish, found))
+            if wider.low <= request.low and request.high <= wider.high:
+                return [event for event in found if request.low < event.place[0] <= request.high]
+        items, types = self._items.get(request.name, ()), self._settings.type_options
+        found = events(started(self._spark), self._lake, request, items, self._facts, types)
+        seen.append((request, found))
         return found
 
     def logged(self, lsns: Collection[int]) -> LoggedCascades:
@@ -113,12 +113,12 @@ class Reader:
         """Return all transactions that may not log all cascades."""
         return self.unlogged(self._facts.unlogged, (one.lsn for one in self._late()))
 
-    def _late(self) -> tuple[TakenUp, ...]:
+    def _late(self) -> tuple[Resolved, ...]:
         # XA transactions that were prepared earlier may be committed here.
         prepared = (one.lsn - 1 for one in self._facts.prepared)
         low, high = min([self._facts.low, *prepared]), self._facts.high
         place = self._spark, self._lake, self._settings.source
-        return self._once(("late", low, high), lambda: taken_up(*place, low, high))
+        return self._once(("late", low, high), lambda: resolved_faults(*place, low, high))
 
     def _unlogged(self, names: Collection[str], lsns: Collection[int]) -> list[int]:
         place, facts = (self._spark, self._lake, self._settings.source), self._facts

@@ -52,7 +52,7 @@ class TooManyRowsError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ChangeRequest:
     """A request for a table's changes in (`low`, `high`].
 
     `columns`: columns of the images, as far as they contain them. `referred`: the columns that
@@ -99,29 +99,37 @@ def _span(
 def events(
     spark: SparkSession,
     lake: Lake,
-    wish: Wish,
+    request: ChangeRequest,
     items: Sequence[TimelineItem],
     facts: Facts,
     types: TypeOptions,
 ) -> list[Event]:
     """Return a table's changes, unordered. Raises TooManyRowsError."""
     found: list[Event] = []
-    for rows in rows_between(items, wish.low, wish.high):
+    for rows in rows_between(items, request.low, request.high):
         here = rows_here(spark, lake, rows, types) if are_few(facts) else None
-        taken = read_changes(spark, lake, wish.name, rows, facts.skipped, facts.prepared, here=here)
+        taken = read_changes(
+            spark, lake, request.name, rows, facts.skipped, facts.prepared, here=here
+        )
         if taken is None:
             continue
-        names = [c.name for c in rows.definition.columns if c.name in wish.columns]
+        names = [c.name for c in rows.definition.columns if c.name in request.columns]
         meaning = left_out(rows, types)
         changes = completed(taken.frame, meaning)
-        if not wish.all_changes:
-            changes = changes.where(_concerns(wish.referred.intersection(names)))
-        table = _few(changes.select(*_projection(names, meaning, whole=wish.whole)))
+        if not request.all_changes:
+            changes = changes.where(_concerns(request.referred.intersection(names)))
+        table = _few(changes.select(*_projection(names, meaning, whole=request.whole)))
         if table is None:
-            raise TooManyRowsError(wish.name, _reached(changes))
+            raise TooManyRowsError(request.name, _reached(changes))
         known = set(names).intersection(meaning.defaults)
         found += [
-            _event(wish.name, row, names, set(names) if wish.whole else known, whole=wish.whole)
+            _event(
+                request.name,
+                row,
+                names,
+                set(names) if request.whole else known,
+                whole=request.whole,
+            )
             for row in table
         ]
     return found
@@ -185,12 +193,16 @@ def _event(
     """`known`: columns known after an insert (or any change, if `whole`) although left out."""
     op = row["__op"]
     absent = set(row["__absent_after"] or ()) | set(row["__diffs"] or ())
-    unsaid = {"b": set(row["__absent_before"] or ()), "a": absent}
+    absent_columns = {"b": set(row["__absent_before"] or ()), "a": absent}
     if whole or op == "insert":
-        unsaid["a"] = absent - known
+        absent_columns["a"] = absent - known
 
     def image(side: str) -> Values:
-        return {name: row[f"{side}{n}"] for n, name in enumerate(names) if name not in unsaid[side]}
+        return {
+            name: row[f"{side}{n}"]
+            for n, name in enumerate(names)
+            if name not in absent_columns[side]
+        }
 
     return Event(
         (row["__lsn"], row["__pos"], row["__row"]),

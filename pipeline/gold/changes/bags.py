@@ -53,7 +53,7 @@ def put_bag(
     )
 
 
-def bag_misfits(changes: DataFrame, left_out: LeftOut) -> DataFrame:
+def keyless_misfits(changes: DataFrame, left_out: LeftOut) -> DataFrame:
     """Return columns `lsn` and `reason`: the changes whose JSON diffs do not fit the document."""
     each = [
         misfit(sf.col("before").getField(name), own_diffs(name)) for name in sorted(left_out.json)

@@ -26,7 +26,7 @@ REFRESH_AGAIN = (
 )
 
 
-_TELLING = ("keys", "model", "rows_not_logged")
+_NEUTRAL = ("keys", "model", "rows_not_logged")
 """Items that do not change a table, and may precede its first rows."""
 
 
@@ -135,7 +135,7 @@ def left_out_blocks(before: TableState, items: Sequence[TimelineItem]) -> list[B
     Silver has nothing about it up to gold's position: its first rows would recreate the table.
     `items` are all items of the table.
     """
-    doing = (item for item in items if item.kind not in _TELLING)
+    doing = (item for item in items if item.kind not in _NEUTRAL)
     first = min(doing, key=lambda item: item.position, default=None)
     if first is None or first.kind != "observed" or before.version is None:
         return []

@@ -31,7 +31,7 @@ def in_words(faults: Sequence[Fault]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class TakenUp:
+class Resolved:
     """A transaction that was quarantined, and the tables (`schema.table`) whose rows came late.
 
     `tables` is None if the fault named none: it may then concern any table.
@@ -45,7 +45,9 @@ class TakenUp:
         return self.tables is None or not self.tables.isdisjoint(tables)
 
 
-def taken_up(spark: Spark, lake: Lake, source: str, low: int, high: int) -> tuple[TakenUp, ...]:
+def resolved_faults(
+    spark: Spark, lake: Lake, source: str, low: int, high: int
+) -> tuple[Resolved, ...]:
     """Return the transactions in (`low`, `high`] whose faults have been resolved, in order."""
     where = (
         equal("source", source)
@@ -56,7 +58,7 @@ def taken_up(spark: Spark, lake: Lake, source: str, low: int, high: int) -> tupl
     )
     rows = tables_of(spark, lake).read(quarantine_table(lake), where, ["__lsn", "tables"])
     found = {
-        TakenUp(row["__lsn"], None if row["tables"] is None else frozenset(row["tables"]))
+        Resolved(row["__lsn"], None if row["tables"] is None else frozenset(row["tables"]))
         for row in rows.to_pylist()
     }
     return tuple(sorted(found, key=lambda one: one.lsn))

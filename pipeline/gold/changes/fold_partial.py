@@ -68,7 +68,7 @@ def _found(
         found = table.with_ancestors(table.last(all_lives), events, all_lives)
     else:
         found = table.lives(events)
-    found = found.withColumn(GONE, sf.col(GONE) | (sf.col(LOST) & table.unsaid))
+    found = found.withColumn(GONE, sf.col(GONE) | (sf.col(LOST) & table.unknown))
     based = lives or bool(table.diffs) or bool(table.computed)
     return (_with_base(found, table, gold) if based else found), based
 
@@ -82,7 +82,7 @@ def _with_base(found: DataFrame, table: Lives, gold: DataFrame) -> DataFrame:
     moved = reduce(
         Column.__or__, (~sf.col(key).eqNullSafe(sf.col(root)) for key, root in table.roots.items())
     )
-    needs = ~sf.col(GONE) & reduce(Column.__or__, pending, (moved | table.stale) & table.unsaid)
+    needs = ~sf.col(GONE) & reduce(Column.__or__, pending, (moved | table.stale) & table.unknown)
     base = gold.select(
         *(sf.col(quoted(name)).alias(f"__base_{key}") for name, key in table.key.items()),
         sf.struct(*(sf.col(quoted(name)).alias(v) for name, v in table.values.items())).alias(
@@ -94,7 +94,7 @@ def _with_base(found: DataFrame, table: Lives, gold: DataFrame) -> DataFrame:
     rows = found.withColumn(_NEEDS, needs)
     joined = rows.join(base, reduce(Column.__and__, same, sf.col(_NEEDS)), "left")
     gone = sf.col(GONE) | (sf.col(_NEEDS) & sf.col(_FOUND).isNull())
-        # A row that is gone has no document to apply diffs to.
+    # A row that is gone has no document to apply diffs to.
     diffs = {p: sf.when(~gone, sf.col(p)) for p in table.diffs.values()}
     return joined.withColumns({**diffs, GONE: gone})
 

@@ -45,11 +45,11 @@ class Unlogged:
         """Condition: it can be computed, but only once all columns of the row are known."""
         if self.value is None:
             return sf.lit(False)
-        unsaid = (
+        absent = (
             is_left_out("before", name) & is_left_out("after", name)
             for name in sorted(self.sources or ())
         )
-        return self.is_changed() & _any(unsaid)
+        return self.is_changed() & _any(absent)
 
     def is_lost(self) -> Column:
         """Condition: it may have changed and cannot be computed."""
@@ -96,9 +96,9 @@ class LeftOut:
 
     def unknown(self, changes: DataFrame) -> dict[str, str]:
         """Return the columns to which `is_unknown` applies, and the reason for each."""
-        unsaid = sf.array_except("__absent_after", _names(self.defaults))
+        absent = sf.array_except("__absent_after", _names(self.defaults))
         lost = [
-            sf.when(_is_insert(), unsaid),
+            sf.when(_is_insert(), absent),
             sf.when(self._is_undeclared(), self._undeclared_left_out()),
             *(sf.when(one.is_lost(), _names([one.name])) for one in self.unlogged),
         ]

@@ -115,7 +115,7 @@ class Lives:
         return self._with_parents(last, above)
 
     @property
-    def unsaid(self) -> Column:
+    def unknown(self) -> Column:
         """Condition: a column of the life's row is unknown."""
         return reduce(
             Column.__or__, (sf.col(v).isNull() for v in self.values.values()), sf.lit(False)
@@ -147,10 +147,10 @@ class Lives:
     def _value(self, name: str) -> Column:
         """Return the value in a change, or before its JSON diff, as a struct; null if unknown."""
         before, after = (
-            self._said(name, sf.col(side).getField(name)) for side in ("before", "after")
+            self._known_value(name, sf.col(side).getField(name)) for side in ("before", "after")
         )
         defaults = self.left_out.defaults
-        default = self._said(name, defaults[name]) if name in defaults else sf.lit(None)
+        default = self._known_value(name, defaults[name]) if name in defaults else sf.lit(None)
         found = sf.when(~is_left_out("after", name), after)
         if name in self.computed:
             stale = sf.struct(sf.lit(None).alias(VALUE), sf.lit(True).alias(STALE))
@@ -159,7 +159,7 @@ class Lives:
             ~is_left_out("before", name), before
         )
 
-    def _said(self, name: str, value: Column) -> Column:
+    def _known_value(self, name: str, value: Column) -> Column:
         stale = [sf.lit(False).alias(STALE)] if name in self.computed else []
         return sf.struct(value.alias(VALUE), *stale)
 
@@ -179,7 +179,7 @@ class Lives:
             *(sf.col(name).alias(f"__end_{name}") for name in at), sf.col(ORDER).alias(_CHILD)
         )
         same = [sf.col(name).eqNullSafe(sf.col(f"__end_{name}")) for name in at]
-        onward = sf.when(self.unsaid, sf.col(LINK)).alias(LINK)
+        onward = sf.when(self.unknown, sf.col(LINK)).alias(LINK)
         joined = ends.join(lives, reduce(Column.__and__, same))
         return joined.select(_CHILD, onward, *self._carried)
 
@@ -193,7 +193,7 @@ class Lives:
         parents = above.select(
             *(sf.col(name).alias(f"{_UP}{name}") for name in (_CHILD, LINK, *self._carried))
         )
-        has = self.unsaid & (sf.col(LINK) == sf.col(f"{_UP}{_CHILD}"))
+        has = self.unknown & (sf.col(LINK) == sf.col(f"{_UP}{_CHILD}"))
         joined = found.join(parents, has, "left").withColumn(
             _HAS, sf.col(f"{_UP}{_CHILD}").isNotNull()
         )

@@ -142,7 +142,7 @@ def bytes_of(changes: DataFrame) -> Column:
     ]
     sizes += _size(sf.map_values("__json_diff"), st.ArrayType(st.StringType()))
     known = (sf.coalesce(size, sf.lit(0)).cast("bigint") for size in sizes)
-        # A flat sum: nested additions of hundreds of columns make the expression tree too deep.
+    # A flat sum: nested additions of hundreds of columns make the expression tree too deep.
     return sf.reduce(sf.array(*known), sf.lit(0).cast("bigint"), operator.add)
 
 

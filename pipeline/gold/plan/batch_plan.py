@@ -23,7 +23,7 @@ from pipeline.gold.changes.blockers import (
     refusal_blocks,
     seed_blocks,
 )
-from pipeline.gold.plan.reach import given_away, standing_after, together, way
+from pipeline.gold.plan.reach import align_renames, moved_away, reach_of, states_after
 from pipeline.gold.table.damage import Damage
 from pipeline.gold.table.state import NO_LSN, GoldState, TableState
 
@@ -56,8 +56,8 @@ def plan_batch(
     for item in known.items:
         items[item.name].append(item)
     names = {*previous.tables, *(name for name in items if wanted(*_parts(name)))}
-    tables, ways = {}, {}
-    given = given_away(known.items)
+    tables, reaches = {}, {}
+    given = moved_away(known.items)
     for name in {*names, *_faulty(known.faults, cut, wanted, set(map(str, names)))}:
         before = previous.tables.get(name, TableState(*_parts(name)))
         if not wanted(*_parts(name)):
@@ -75,8 +75,8 @@ def plan_batch(
                 *refusal_blocks(before, rules, known.files),
             ]
             blocks += seed_blocks(items[name], blocks)
-            ways[name] = way(before, cut, items[name], sorted(blocks), rules, given)
-    tables.update(standing_after(together(ways), rules))
+            reaches[name] = reach_of(before, cut, items[name], sorted(blocks), rules, given)
+    tables.update(states_after(align_renames(reaches), rules))
     return GoldState(
         known.silver_batch,
         cut,
@@ -120,13 +120,13 @@ def same(previous: GoldState, planned: GoldState) -> bool:
         return (
             state.cut_lsn,
             state.cut_held,
-            {n: _standing(t) for n, t in state.tables.items()},
+            {n: _essentials(t) for n, t in state.tables.items()},
         )
 
     return essence(previous) == essence(planned)
 
 
-def _standing(table: TableState) -> TableState:
+def _essentials(table: TableState) -> TableState:
     """Return the table's state without the details of how it got there."""
     return replace(
         table, from_lsn=NO_LSN, touched=False, complete_from=False, marked=(), taken_over=()

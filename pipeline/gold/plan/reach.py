@@ -1,9 +1,9 @@
-"""How far each table can go in a batch: its way over timeline items and blocks.
+"""How far each table can go in a batch, over timeline items and blocks.
 
 A table that takes over another's rows in a RENAME passes it together with that table or not at all.
-So all ways are first shortened until that holds, and then followed together in log order. A table
-that is blocked may still continue from a later point at which it has none of its earlier rows, even
-if other tables then never get those.
+So all reaches are first shortened until that holds, and then followed together in log order. A
+blocked table may still restart from a later point at which it has none of its earlier rows, even if
+other tables then never get those.
 """
 
 from __future__ import annotations
@@ -27,26 +27,27 @@ NOT_FROM_START = (
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """One table's way from `before` to the end of the transaction at `to_lsn`.
+class Reach:
+    """One table's reach, from `before` to the end of the transaction at `to_lsn`.
 
     It starts after `from_lsn`, which is later than `before` if the table has no rows then. `held`:
-    why it ends before `cut`. `anew`: the last LSN, possibly after its end, at which the table has
-    none of its earlier rows, even if another table gets them; `fresh`: it starts at such an LSN.
+    why it ends before `cut`. `restart`: the last LSN, possibly after its end, at which the table
+    has none of its earlier rows, even if another table gets them; `fresh`: it starts at such an
+    LSN.
     """
 
     before: TableState
     items: Sequence[TimelineItem]
     blocks: Sequence[Block]
     cut: int
-    anew: int
+    restart: int
     from_lsn: int = NO_LSN
     to_lsn: int = NO_LSN
     held: str | None = None
     fresh: bool = False
 
-    def begun_at(self, start: int) -> Way:
-        """Return the way from `start`, or from `before` if that is there, to the next block."""
+    def starting_at(self, start: int) -> Reach:
+        """Return the reach from `start`, or from `before` if that is there, to the next block."""
         stop = next((b for b in self.blocks if start < b.lsn <= self.cut and not b.marked), None)
         fresh = start != self.before.to_lsn or self._seeded_where_it_is
         return replace(
@@ -65,42 +66,42 @@ class Way:
         blocked = any(block.lsn == here and not block.marked for block in self.blocks)
         return bool(seeds) and seeds[-1] != self.before.seed and not blocked
 
-    def stopped(self) -> Way:
-        """Return what a blocked table can still do: restart at `anew`, if that is later."""
-        return self.begun_at(self.anew) if self.anew > self.to_lsn else self
+    def or_restarted(self) -> Reach:
+        """Return what a blocked table can still do: restart at `restart`, if that is later."""
+        return self.starting_at(self.restart) if self.restart > self.to_lsn else self
 
-    def has_rows_of_before(self, lsn: int) -> bool:
+    def keeps_rows(self, lsn: int) -> bool:
         """Return True if the table still has its earlier rows at that transaction."""
         return self.from_lsn < lsn - self.fresh
 
     @property
     def passing(self) -> list[TimelineItem]:
-        """The items that the way passes."""
+        """The items within it."""
         return [item for item in self.items if self.from_lsn < item.lsn <= self.to_lsn]
 
     @property
     def marked(self) -> list[Block]:
-        """The marked blocks that the way passes, including those between a seed and its item."""
+        """The marked blocks within it, including those between a seed and its item."""
         seeds = (item.seed.lsn for item in self.passing if item.seed)
         start = min([max(self.before.to_lsn, self.from_lsn), *seeds])
         return [b for b in self.blocks if b.marked and start < b.lsn <= self.to_lsn]
 
 
-def way(
+def reach_of(
     before: TableState,
     cut: int,
     items: Sequence[TimelineItem],
     blocks: Sequence[Block],
     rules: Rules,
     given: Collection[tuple[Position, TableName]] = (),
-) -> Way:
+) -> Reach:
     """Return how far a table can go on its own; `given`: RENAMEs that move a table's rows away."""
     blocked = {block.lsn for block in blocks if not block.marked}
     ends = [lsn for lsn in _without_rows(items, blocked, rules, ()) if lsn not in blocked]
-    anew = max((lsn for lsn in ends if lsn <= cut), default=NO_LSN)
-    found = Way(before, items, blocks, cut, anew)
-    found = found.begun_at(_start(before, cut, items, blocks, rules, given))
-    return found.stopped() if found.held else found
+    restart = max((lsn for lsn in ends if lsn <= cut), default=NO_LSN)
+    found = Reach(before, items, blocks, cut, restart)
+    found = found.starting_at(_start(before, cut, items, blocks, rules, given))
+    return found.or_restarted() if found.held else found
 
 
 def _start(
@@ -145,7 +146,7 @@ def _without_rows(
             yield item.lsn
 
 
-def given_away(items: Iterable[TimelineItem]) -> set[tuple[Position, TableName]]:
+def moved_away(items: Iterable[TimelineItem]) -> set[tuple[Position, TableName]]:
     """Return where RENAMEs give a table's rows to another table."""
     return {
         (item.position, item.other)
@@ -154,10 +155,10 @@ def given_away(items: Iterable[TimelineItem]) -> set[tuple[Position, TableName]]
     }
 
 
-def together(ways: Mapping[TableName, Way]) -> dict[TableName, Way]:
-    """Shorten ways until both tables of each RENAME pass it, or neither does."""
-    found = dict(ways)
-    moves = sorted(_moves(ways.values()))
+def align_renames(reaches: Mapping[TableName, Reach]) -> dict[TableName, Reach]:
+    """Shorten reaches until both tables of each RENAME pass it, or neither does."""
+    found = dict(reaches)
+    moves = sorted(_moves(reaches.values()))
     waiting = True
     while waiting:
         waiting = False
@@ -169,51 +170,51 @@ def together(ways: Mapping[TableName, Way]) -> dict[TableName, Way]:
     return found
 
 
-def _moves(ways: Iterable[Way]) -> Iterator[tuple[int, int, TableName, TableName]]:
+def _moves(reaches: Iterable[Reach]) -> Iterator[tuple[int, int, TableName, TableName]]:
     """Yield where a table gets another's rows: position, its name, the other's."""
-    for one in ways:
+    for one in reaches:
         for item in one.items:
             if item.kind == "renamed" and item.other is not None:
                 yield *item.position, item.name, item.other
 
 
 def _waits(
-    ways: Mapping[TableName, Way], lsn: int, name: TableName, other: TableName, *, gets: bool
+    reaches: Mapping[TableName, Reach], lsn: int, name: TableName, other: TableName, *, gets: bool
 ) -> bool:
     """Return True if the table passes a RENAME with rows that `other` does not bring or take."""
-    own, its = ways.get(name), ways.get(other)
+    own, its = reaches.get(name), reaches.get(other)
     if own is None or own.to_lsn < lsn or own.from_lsn >= lsn:
         return False
     if not gets:
-        return own.has_rows_of_before(lsn) and (its is None or its.to_lsn < lsn)
-    return its is None or its.to_lsn < lsn or not its.has_rows_of_before(lsn)
+        return own.keeps_rows(lsn) and (its is None or its.to_lsn < lsn)
+    return its is None or its.to_lsn < lsn or not its.keeps_rows(lsn)
 
 
-def _waiting(one: Way, lsn: int, other: TableName, its: Way | None) -> Way:
-    """Return the way that ends just before a RENAME, or restarts after it."""
+def _waiting(one: Reach, lsn: int, other: TableName, its: Reach | None) -> Reach:
+    """Return the reach that ends just before a RENAME, or restarts after it."""
     if one.fresh and one.from_lsn == lsn - 1:
         # It would have started with it.
-        anew = one.anew if one.anew > lsn else NO_LSN
-        again = replace(one, anew=anew).begun_at(one.before.to_lsn)
-        return again.stopped() if again.held else again
+        restart = one.restart if one.restart > lsn else NO_LSN
+        again = replace(one, restart=restart).starting_at(one.before.to_lsn)
+        return again.or_restarted() if again.held else again
     why = f": {its.held}" if its and its.held else ""
     reason = f"it is renamed together with {other}, which stops before the RENAME{why}"
     if its and its.to_lsn >= lsn:
         reason = f"it gets the rows of {other}, which continued without them"
-    return replace(one, to_lsn=lsn - 1, held=reason).stopped()
+    return replace(one, to_lsn=lsn - 1, held=reason).or_restarted()
 
 
-def standing_after(ways: Mapping[TableName, Way], rules: Rules) -> dict[TableName, TableState]:
-    """Return the tables' states at the ends of their ways."""
-    states = {name: _setting_out(one, rules) for name, one in ways.items()}
-    for events in _in_order(ways.values()):
+def states_after(reaches: Mapping[TableName, Reach], rules: Rules) -> dict[TableName, TableState]:
+    """Return the tables' states at the ends of their reaches."""
+    states = {name: _initial_state(one, rules) for name, one in reaches.items()}
+    for events in _in_order(reaches.values()):
         before = dict(states)
         for name, event in events:
             states[name] = _after(states[name], event, before)
     return states
 
 
-def _setting_out(one: Way, rules: Rules) -> TableState:
+def _initial_state(one: Reach, rules: Rules) -> TableState:
     return replace(
         one.before,
         from_lsn=one.from_lsn,
@@ -229,7 +230,7 @@ def _setting_out(one: Way, rules: Rules) -> TableState:
     )
 
 
-def _still_refused(one: Way) -> Refusal | None:
+def _still_refused(one: Reach) -> Refusal | None:
     """Return the refusal if it still blocks the table and is not to be retried."""
     refused = one.before.refused
     blocked = refused is not None and any(block.lsn == refused.lsn for block in one.blocks)
@@ -239,10 +240,10 @@ def _still_refused(one: Way) -> Refusal | None:
 _Event = TimelineItem | Block
 
 
-def _in_order(ways: Iterable[Way]) -> Iterator[list[tuple[TableName, _Event]]]:
+def _in_order(reaches: Iterable[Reach]) -> Iterator[list[tuple[TableName, _Event]]]:
     """Yield what the tables pass: item by item, but all items of one RENAME together."""
     events: list[tuple[Position, TableName, _Event]] = []
-    for one in ways:
+    for one in reaches:
         name = one.before.name
         # After a CREATE in the same transaction, which may contain the rows of its SELECT.
         events += [((block.lsn, LAST), name, block) for block in one.marked]

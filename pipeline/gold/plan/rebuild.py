@@ -45,10 +45,10 @@ _ASKED = frozenset(
 """Settings that gold's rows depend on."""
 
 
-def asked(settings: Settings) -> str:
+def settings_digest(settings: Settings) -> str:
     """Return a digest of the settings that a full refresh depends on."""
-    told = settings.model_dump(mode="json", include=set(_ASKED))
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    values = settings.model_dump(mode="json", include=set(_ASKED))
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 def is_stale(ledger: Ledger) -> bool:
@@ -62,7 +62,7 @@ def is_overtaken(ledger: Ledger, state: GoldState) -> bool:
     return silver_to_be(ledger).refresh.batch != state.rebuild.silver
 
 
-def begins(plan: Plan) -> bool:
+def begins_refresh(plan: Plan) -> bool:
     """Return True if the batch begins a full refresh."""
     return GoldState.from_body(plan.body).rebuild.batch == plan.batch
 
@@ -71,7 +71,7 @@ def refresh_under_way(ledger: Ledger) -> bool:
     """Return True if a full refresh of silver or gold is under way, or due for gold."""
     plan = ledger.open("gold")
     gold = ledger.last("gold") is not None and GoldState.of(ledger).rebuild.under_way
-    opened = plan is not None and begins(plan)
+    opened = plan is not None and begins_refresh(plan)
     return silver_to_be(ledger).refresh.under_way or gold or opened or is_stale(ledger)
 
 
@@ -90,14 +90,16 @@ def progress(ledger: Ledger) -> str | None:
     return f"a full refresh is under way: gold {far}; {cut}"
 
 
-def goes_on(ledger: Ledger, settings: Settings) -> bool:
+def is_resumed(ledger: Ledger, settings: Settings) -> bool:
     """Return True if a full refresh of gold with these settings is under way or due anyway."""
     if is_stale(ledger):
         return True
     states = [GoldState.of(ledger)]
-    if (plan := ledger.open("gold")) and begins(plan):
+    if (plan := ledger.open("gold")) and begins_refresh(plan):
         states.append(GoldState.from_body(plan.body))
-    return any(one.rebuild.under_way and one.rebuild.asked == asked(settings) for one in states)
+    return any(
+        one.rebuild.under_way and one.rebuild.asked == settings_digest(settings) for one in states
+    )
 
 
 def follows_silver(ledger: Ledger) -> bool:
@@ -148,7 +150,7 @@ def beginning_state(
             before.reached,
             under_way=True,
             upto=before.upto if before.under_way else previous.cut_lsn,
-            asked=asked(settings),
+            asked=settings_digest(settings),
         ),
     )
 
@@ -231,7 +233,7 @@ def abandoned(ledger: Ledger, reason: str) -> dict[str, Any]:
     return {**before, **nothing, "standing": GoldState.of(ledger).to_body(), ABANDONED: reason}
 
 
-def following(rebuild: Rebuild, *, ends: bool) -> Rebuild:
+def after_batch(rebuild: Rebuild, *, ends: bool) -> Rebuild:
     """Return the refresh that the next batch belongs to; `ends`: the batch publishes a cut."""
     if not (rebuild.under_way and ends):
         return rebuild
@@ -243,7 +245,7 @@ def first(silver: Standing) -> Rebuild:
     return Rebuild(silver=silver.refresh.batch, reached=silver.refresh.batch)
 
 
-def has_place_of_gone(settings: Settings, state: GoldState, name: TableName) -> bool:
+def replaces_gone_table(settings: Settings, state: GoldState, name: TableName) -> bool:
     """Return True if a new table takes the place of one of ours that the log no longer contains.
 
     This happens in a catalog, which ignores case, after a change of `lower_case_table_names`.
@@ -256,7 +258,7 @@ def has_place_of_gone(settings: Settings, state: GoldState, name: TableName) -> 
     return bool(there) and all(one.reason == GONE and one.version is None for one in there)
 
 
-def told(settings: Settings, state: GoldState) -> list[str]:
+def not_rebuilt(settings: Settings, state: GoldState) -> list[str]:
     """Return sentences about tables that a finished full refresh did not rebuild."""
     built = [table.name for table in state.tables.values() if table.reason != GONE]
     return [

@@ -80,7 +80,7 @@ def stops(
     return list(found.values())
 
 
-def stand(
+def state_after_stops(
     planned: GoldState, before: GoldState, stops: Iterable[Stop], prepared: Iterable[Prepared]
 ) -> GoldState:
     """Return gold's state after a batch with these stops; `before` is the previous batch's."""
@@ -88,17 +88,17 @@ def stand(
     for stop in stops:
         name = stop.name
         last = before.tables.get(name, TableState(name.schema, name.table))
-        tables[name] = _standing(stop, planned.tables[name], last)
+        tables[name] = _stopped_state(stop, planned.tables[name], last)
     marks = [table.to_lsn for table in tables.values()]
     return replace(planned, tables=tables, xa_from=first_open(prepared, marks, planned.cut_lsn))
 
 
-def _standing(stop: Stop, planned: TableState, last: TableState) -> TableState:
-    found = _behind(stop, planned, last)
+def _stopped_state(stop: Stop, planned: TableState, last: TableState) -> TableState:
+    found = _state_at_stop(stop, planned, last)
     return replace(found.damaged(stop.damage), touched=True) if stop.damage else found
 
 
-def _behind(stop: Stop, planned: TableState, last: TableState) -> TableState:
+def _state_at_stop(stop: Stop, planned: TableState, last: TableState) -> TableState:
     last = last.recovered()
     if not stop.done:
         return replace(

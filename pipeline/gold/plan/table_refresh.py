@@ -20,7 +20,7 @@ from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import TimelineItem
 from pipeline.errors import BinlakeError, SettingsError
 from pipeline.gold.plan.inspection import Inspected
-from pipeline.gold.schema.renames import tied
+from pipeline.gold.schema.renames import connected_groups
 from pipeline.gold.table.damage import Damage, met_in
 from pipeline.gold.table.gold_table import GoldTable, properties_in_sql, standing
 from pipeline.gold.table.state import NO_LSN, GoldState, TableState
@@ -33,10 +33,10 @@ from pipeline.silver.plan.seeds import read_seed
 
 T = TypeVar("T")
 
-BEING_MADE = "It is being rebuilt from silver."
+BEING_REBUILT = "It is being rebuilt from silver."
 _BEGINNINGS = ("create", "seeded", "renamed")
 """Items before which nothing matters, except, for a RENAME, the rows of the other table."""
-_HINDERING = "delta.appendOnly"
+_APPEND_ONLY = "delta.appendOnly"
 _CONSTRAINT = "delta.constraints."
 """Prefix of the property of a CHECK constraint."""
 
@@ -60,7 +60,7 @@ def named(settings: Settings, state: GoldState) -> set[TableName]:
     return found
 
 
-def to_be_made(
+def tables_to_refresh(
     settings: Settings,
     ledger: Ledger,
     state: GoldState,
@@ -77,7 +77,7 @@ def to_be_made(
     gone = removed(ledger)
     if asked and gone.lsn:
         require_no_maintenance(ledger)
-    found = _together_with(asked, state, items)
+    found = _with_connected(asked, state, items)
     for name, why in _lacking(settings, found, items, gone):
         raise RefreshRefusedError(
             f"{name} cannot be rebuilt from silver: {why}.",
@@ -85,7 +85,7 @@ def to_be_made(
             " changed.",
         )
     for name in _seeded_since(state, inspected.damaged, items, cut) - found:
-        group = _together_with([name], state, items)
+        group = _with_connected([name], state, items)
         if not any(_lacking(settings, group, items, gone)):
             found |= group
     return found
@@ -98,12 +98,12 @@ def _seeded_since(
     return {name for name in damaged if seeds.get(name, "") not in ("", state.tables[name].seed)}
 
 
-def _together_with(
+def _with_connected(
     names: Collection[TableName], state: GoldState, items: Iterable[TimelineItem]
 ) -> set[TableName]:
     """Return these tables and all that exchanged rows with them in a RENAME."""
     pairs = [(item.name, item.other) for item in items if item.other is not None]
-    groups = tied(list(state.tables), pairs)
+    groups = connected_groups(list(state.tables), pairs)
     return {name for group in groups if not set(names).isdisjoint(group) for name in group}
 
 
@@ -132,11 +132,11 @@ def _lacks(settings: Settings, begin: TimelineItem | None, gone: Removed) -> str
     return gone.sentence if first < gone.lsn else None
 
 
-def begun_again(state: GoldState, names: Collection[TableName], batch: int) -> GoldState:
+def with_reset(state: GoldState, names: Collection[TableName], batch: int) -> GoldState:
     """Return gold's state with these tables reset, to be rebuilt by that batch."""
     tables = {
         name: TableState(
-            table.schema, table.table, held=BEING_MADE, reason=BEING_MADE, refresh=batch
+            table.schema, table.table, held=BEING_REBUILT, reason=BEING_REBUILT, refresh=batch
         )
         if name in names
         else table
@@ -155,7 +155,7 @@ def without(found: Mapping[TableName, T], names: Collection[TableName]) -> dict[
     return {name: one for name, one in found.items() if name not in names}
 
 
-def make_ready(
+def prepare_place(
     spark: SparkSession, settings: Settings, table: GoldTable, name: TableName, batch: int
 ) -> None:
     """Leave at the table's place either nothing or an empty, writable table of the source.
@@ -182,11 +182,11 @@ def _is_ready(spark: SparkSession, table: GoldTable) -> bool:
     """Return True if there is no table, or another run has already started to fill it."""
     now = standing(spark, table.reference, table.refresh)
     if now is None:
-        return not _something_at(table.reference)
+        return not _path_exists(table.reference)
     return now.is_of(table.source) and now.begun > (0, 0)
 
 
-def _something_at(reference: str) -> bool:
+def _path_exists(reference: str) -> bool:
     """Return True if a path exists, as far as this process can see it."""
     try:
         return not is_name(reference) and stores.exists(reference)
@@ -208,8 +208,8 @@ def _emptied(spark: SparkSession, table: GoldTable, batch: int) -> bool:
         f"ALTER TABLE {reference} DROP CONSTRAINT IF EXISTS {quoted(prop[len(_CONSTRAINT) :])}"
         for prop in hindering
     ]
-    if now.properties.get(_HINDERING, "false").lower() != "false":
-        unset = properties_in_sql({_HINDERING: "false"})
+    if now.properties.get(_APPEND_ONLY, "false").lower() != "false":
+        unset = properties_in_sql({_APPEND_ONLY: "false"})
         statements.append(f"ALTER TABLE {reference} SET TBLPROPERTIES ({unset})")
     app = f"{table.app}/refresh"
     for statement in statements:

@@ -44,7 +44,7 @@ def last_wanted(spark: Spark, settings: Settings, low: int, high: int) -> int:
     if until.gtid is not None:
         return max(_of_gtid(spark, lake, source, until.gtid, high), low)
     if until.place is not None:
-        is_later = _behind(spark, lake, source, *until.place)
+        is_later = _ends_after(spark, lake, source, *until.place)
         rows = slices(spark, lake, source, low, high, ["__lsn", "end_pos"], where=None)
         return _before(rows, is_later, low, high)
     latest = pa.scalar(until.time, pa.timestamp("us", "UTC"))
@@ -141,7 +141,7 @@ def _of_gtid(spark: Spark, lake: Lake, source: str, gtid: str, high: int) -> int
     return int(lsn)
 
 
-def _behind(spark: Spark, lake: Lake, source: str, file: str, position: int) -> IsLater:
+def _ends_after(spark: Spark, lake: Lake, source: str, file: str, position: int) -> IsLater:
     """Return a test for transactions that end after a position in a log file."""
     ordinals = [row.ordinal for row in read_files(spark, lake, source) if row.file == file]
     if not ordinals:

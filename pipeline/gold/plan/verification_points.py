@@ -34,7 +34,7 @@ class AtPosition:
     file: str
     position: int
 
-    def told(self) -> dict[str, str | int]:
+    def to_json(self) -> dict[str, str | int]:
         """Return the position as JSON fields."""
         return {"file": self.file, "position": self.position}
 
@@ -50,7 +50,7 @@ class WithGtids:
 
     gtid_set: str
 
-    def told(self) -> dict[str, str]:
+    def to_json(self) -> dict[str, str]:
         """Return the set as a JSON field."""
         return {"gtid_set": self.gtid_set}
 
@@ -75,8 +75,8 @@ class Halt:
 def halt(lake: Lake, source: str, wanted: Wanted) -> Iterator[None]:
     """Request a cut at a position for the duration of the block."""
     path = f"{lake.halts(source)}/{uuid.uuid4().hex}.json"
-    told = {**wanted.told(), "asked": time.time()}
-    stores.write(path, json.dumps(told).encode())
+    request = {**wanted.to_json(), "asked": time.time()}
+    stores.write(path, json.dumps(request).encode())
     try:
         yield
     finally:
@@ -125,10 +125,10 @@ def _asked(lake: Lake, source: str) -> Iterator[Halt]:
 def _read(path: str, text: bytes) -> Halt | None:
     """Read a request; None if it is malformed, since a comparison must not stop gold."""
     try:
-        told = json.loads(text)
-        if "gtid_set" in told:
-            return Halt(path, float(told["asked"]), WithGtids(str(told["gtid_set"])))
-        place = AtPosition(str(told["file"]), int(told["position"]))
-        return Halt(path, float(told["asked"]), place)
+        request = json.loads(text)
+        if "gtid_set" in request:
+            return Halt(path, float(request["asked"]), WithGtids(str(request["gtid_set"])))
+        place = AtPosition(str(request["file"]), int(request["position"]))
+        return Halt(path, float(request["asked"]), place)
     except (ValueError, KeyError, TypeError):
         return None

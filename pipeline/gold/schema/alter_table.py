@@ -169,16 +169,16 @@ def next_change(
     place = first_out_of_place(present, targets)
     if place is None:
         return None
-    return f"ALTER COLUMN {quoted(targets[place])} {_behind(targets, place)}"
+    return f"ALTER COLUMN {quoted(targets[place])} {_position_clause(targets, place)}"
 
 
 def _added(schema: st.StructType, place: int) -> str:
     field = schema.fields[place]
-    where = _behind([other.name for other in schema.fields], place)
+    where = _position_clause([other.name for other in schema.fields], place)
     return f"{quoted(field.name)} {field.dataType.simpleString()} {where}"
 
 
-def _behind(names: Sequence[str], place: int) -> str:
+def _position_clause(names: Sequence[str], place: int) -> str:
     return f"AFTER {quoted(names[place - 1])}" if place else "FIRST"
 
 

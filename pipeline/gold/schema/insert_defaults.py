@@ -17,7 +17,7 @@ from pipeline.gold.schema.alter_table import typed
 from pipeline.gold.schema.unlogged import unlogged_columns
 from pipeline.gold.table.gold_table import gold_schema
 
-NOT_TOLD = "no statement in the log declares its DEFAULT"
+NOT_DECLARED = "no statement in the log declares its DEFAULT"
 
 
 def left_out(part: Rows, types: TypeOptions, *, lenient: bool = False) -> LeftOut:
@@ -51,7 +51,7 @@ def left_out(part: Rows, types: TypeOptions, *, lenient: bool = False) -> LeftOu
 def _unknown(default: ColumnDefault | None, column: ColumnDefinition, kind: pa.DataType) -> str:
     """Return why a column's DEFAULT is not known; empty if it is."""
     if default is None:
-        return NOT_TOLD
+        return NOT_DECLARED
     if default.nullable and default.text is None and not column.nullable:
         return default.reason or "it became NOT NULL after it was declared"
     try:

@@ -68,7 +68,7 @@ def _is_move(step: Step) -> bool:
     return isinstance(step.part, Evolve) and step.part.item.kind in MOVES
 
 
-def tied(
+def connected_groups(
     names: Sequence[TableName], pairs: Sequence[tuple[TableName, TableName]]
 ) -> list[list[TableName]]:
     """Return the names in groups, such that both names of each pair are in the same group."""

@@ -113,7 +113,7 @@ def met_in(error: Exception, table: str, version: int | None) -> Damage | None:
     lasting = isinstance(error, AnalysisException) or _LASTING.search(
         f"{type(error).__name__}: {text}"
     )
-    reason = f"its gold table {table} cannot be read or written: {_said(error, text)}"
+    reason = f"its gold table {table} cannot be read or written: {_delta_message(error, text)}"
     return Damage(reason, True, version if lasting else _NEVER)
 
 
@@ -122,7 +122,7 @@ def _is_of_java(error: Exception) -> bool:
     return any(kind.__module__ == "py4j.protocol" for kind in type(error).__mro__)
 
 
-def _said(error: Exception, text: str) -> str:
+def _delta_message(error: Exception, text: str) -> str:
     """Return Delta's message without Java's stack trace."""
     found = _CONDITION.search(text)
     if found is None:

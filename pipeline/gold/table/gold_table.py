@@ -28,7 +28,7 @@ BASE = "binlake.base"
 the table's version before it. A run that resumes it reads that version, whatever was written since,
 and applies no rows from before the change, since their columns may no longer exist."""
 
-_BEHIND_ALL = (1 << 63, 0)
+_AFTER_ALL = (1 << 63, 0)
 
 CLUSTERING_TYPES = (
     st.NumericType,
@@ -89,7 +89,7 @@ class Standing:
         marks = (POSITION, BASE)
         found = [_refresh_of(self.properties.get(mark, "").partition("@")[0]) for mark in marks]
         if max(found) > self.refresh:
-            return _BEHIND_ALL
+            return _AFTER_ALL
         if not place or _refresh_of(place) < self.refresh:
             return 0, 0
         lsn, _, pos = place.partition("#")[0].partition(":")

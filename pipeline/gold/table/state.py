@@ -97,7 +97,7 @@ class Rebuild:
 
     `silver`: the batch that began the refresh of silver from which they are built; `reached`: the
     same for the last published cut. `under_way`: none of its cuts is published yet. `upto`: LSN of
-    the previous cut. `asked`: digest of the settings in effect (`rebuild.asked`).
+    the previous cut. `asked`: digest of the settings in effect (`rebuild.settings_digest`).
     """
 
     batch: int = 0

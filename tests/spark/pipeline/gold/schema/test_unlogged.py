@@ -160,7 +160,9 @@ def _require_unknown(updates: DataFrame, told: LeftOut, reasons: Mapping[int, st
 @pytest.mark.usefixtures("spark")
 def test_a_key_that_cannot_be_computed_is_named() -> None:
     told, logged = meaning(), "set binlog_row_image=FULL there"
-    assert "its key in conf includes r (generated as REVERSE(t)" in str(key_left_out(1, ["r"], told))
+    assert "its key in conf includes r (generated as REVERSE(t)" in str(
+        key_left_out(1, ["r"], told)
+    )
     assert logged in str(key_left_out(1, ["id"], told))
     assert "do not contain whole rows: v (generated as a + b" in str(row_left_out(1, told))
     assert logged in str(row_left_out(1, LeftOut()))

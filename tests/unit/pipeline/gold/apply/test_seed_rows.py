@@ -13,7 +13,7 @@ from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import ItemKind, SeededFrom, TimelineItem
 from pipeline.catalog.timeline.seeded import BEHIND_ALL
 from pipeline.gold import GoldState
-from pipeline.gold.apply.seed_rows import behind, first_seed
+from pipeline.gold.apply.seed_rows import changes_since, first_seed
 from pipeline.gold.changes.blockers import Fault, Rules
 from pipeline.gold.changes.steps import Evolve, Rows, parts
 from pipeline.gold.plan.batch_plan import Known, plan_batch, same
@@ -150,7 +150,7 @@ def test_which_changes_are_behind_a_seed(
 ) -> None:
     last = items[-1]
     assert last.seed is not None
-    found = behind(TableState("s", "t"), items, last, last.seed)
+    found = changes_since(TableState("s", "t"), items, last, last.seed)
     assert [(rows.version, rows.start, rows.stop) for rows in found] == expected
 
 

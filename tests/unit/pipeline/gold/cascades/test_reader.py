@@ -15,14 +15,14 @@ from pipeline.errors import ConcurrentRunError
 from pipeline.gold.cascades import reader as cascade_reader
 from pipeline.gold.cascades.reader import DamagedTableError, Reader
 from pipeline.gold.cascades.replay import Event, Link
-from pipeline.gold.cascades.rows import TooManyRowsError, Wish
-from pipeline.gold.changes.faults import TakenUp
+from pipeline.gold.cascades.rows import ChangeRequest, TooManyRowsError
+from pipeline.gold.changes.faults import Resolved
 from pipeline.gold.changes.log_facts import Facts
 from pipeline.gold.changes.xa import Prepared
 from pipeline.settings import Settings
 
 PARENT = TableName("shop", "parent")
-WISH = Wish(PARENT, ("id",), 10, 20, frozenset(("id",)))
+WISH = ChangeRequest(PARENT, ("id",), 10, 20, frozenset(("id",)))
 
 
 def event(lsn: int) -> Event:
@@ -50,13 +50,13 @@ def reader() -> Reader:
     ids=["the same", "less", "later", "earlier", "other columns", "other changes", "other table"],
 )
 def test_a_plan_that_ends_earlier_reads_no_changes_again(
-    reader: Reader, monkeypatch: pytest.MonkeyPatch, asked: Wish, looks: int
+    reader: Reader, monkeypatch: pytest.MonkeyPatch, asked: ChangeRequest, looks: int
 ) -> None:
-    made: list[Wish] = []
+    made: list[ChangeRequest] = []
 
-    def events(_spark: object, _lake: object, wish: Wish, *_: object) -> list[Event]:
-        made.append(wish)
-        return [event(lsn) for lsn in range(wish.low + 1, wish.high + 1)]
+    def events(_spark: object, _lake: object, request: ChangeRequest, *_: object) -> list[Event]:
+        made.append(request)
+        return [event(lsn) for lsn in range(request.low + 1, request.high + 1)]
 
     monkeypatch.setattr(cascade_reader, "events", events)
     reader.events([WISH])
@@ -80,7 +80,7 @@ def test_what_is_logged_is_asked_of_new_transactions_only(
     assert made == [{1, 2, 3}, {3, 4}]
 
 
-NAMED, OF_ANY = TakenUp(7, frozenset(("shop.taken_up",))), TakenUp(8, None)
+NAMED, OF_ANY = Resolved(7, frozenset(("shop.taken_up",))), Resolved(8, None)
 
 
 @pytest.mark.parametrize(
@@ -94,20 +94,20 @@ NAMED, OF_ANY = TakenUp(7, frozenset(("shop.taken_up",))), TakenUp(8, None)
 )
 def test_rows_that_were_taken_up_late_count_as_not_logged(
     monkeypatch: pytest.MonkeyPatch,
-    late: tuple[TakenUp, ...],
+    late: tuple[Resolved, ...],
     parents: list[str],
     lsns: tuple[int, ...],
 ) -> None:
     asked: list[tuple[int, int]] = []
 
-    def taken_up(_spark: object, _lake: object, _source: str, low: int, high: int) -> Any:
+    def resolved_faults(_spark: object, _lake: object, _source: str, low: int, high: int) -> Any:
         asked.append((low, high))
         return late
 
     def unlogged(_reader: Reader, names: Collection[str], found: Collection[int]) -> Any:
         return [*sorted(names), *sorted(found)]
 
-    monkeypatch.setattr(cascade_reader, "taken_up", taken_up)
+    monkeypatch.setattr(cascade_reader, "taken_up", resolved_faults)
     monkeypatch.setattr(Reader, "_unlogged", unlogged)
     settings = Settings(source="made", lake="nowhere")
     facts = Facts(5, 40, prepared=(Prepared(4, 9),), unlogged=frozenset(("shop.unlogged",)))
@@ -127,7 +127,7 @@ def test_rows_that_were_taken_up_late_count_as_not_logged(
 def test_all_is_logged_where_nothing_says_otherwise(
     monkeypatch: pytest.MonkeyPatch,
     unlogged: tuple[str, ...],
-    late: tuple[TakenUp, ...],
+    late: tuple[Resolved, ...],
     *,
     logged: bool,
 ) -> None:

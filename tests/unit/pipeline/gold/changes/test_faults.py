@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from pipeline.gold.changes.faults import taken_up
+from pipeline.gold.changes.faults import resolved_faults
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.table import Step
 from pipeline.lake.tables.native import NativeTables
@@ -43,15 +43,15 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 def test_transactions_that_were_taken_up_are_told(
     lake: Lake, low: int, high: int, lsns: list[int]
 ) -> None:
-    assert [one.lsn for one in taken_up(NO_SPARK, lake, "shop", low, high)] == lsns
+    assert [one.lsn for one in resolved_faults(NO_SPARK, lake, "shop", low, high)] == lsns
 
 
 def test_their_tables_are_told(lake: Lake) -> None:
-    several, one, any_table = taken_up(NO_SPARK, lake, "shop", 5, 9)
+    several, one, any_table = resolved_faults(NO_SPARK, lake, "shop", 5, 9)
     assert several.has({"s.b", "s.c"})
     assert not one.has({"s.a", "s.c"})
     assert any_table.has({"s.c"})
 
 
 def test_a_lake_without_faults_has_taken_up_none(tmp_path: Path) -> None:
-    assert taken_up(NO_SPARK, Lake(str(tmp_path)), "shop", 0, 9) == ()
+    assert resolved_faults(NO_SPARK, Lake(str(tmp_path)), "shop", 0, 9) == ()

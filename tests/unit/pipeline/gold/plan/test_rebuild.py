@@ -15,19 +15,19 @@ from pipeline.gold.plan.batch_plan import LEFT_OUT
 from pipeline.gold.plan.cut import published
 from pipeline.gold.plan.rebuild import (
     GONE,
+    after_batch,
     beginning_record,
     beginning_state,
-    begins,
-    following,
+    begins_refresh,
     follows_silver,
-    goes_on,
-    has_place_of_gone,
     is_overtaken,
+    is_resumed,
     is_stale,
+    not_rebuilt,
     progress,
     refresh_under_way,
+    replaces_gone_table,
     require_all_of_silver,
-    told,
 )
 from pipeline.gold.table.gold_table import BASE, POSITION, Standing, place_of
 from pipeline.gold.table.state import TableState
@@ -92,11 +92,11 @@ def test_tables_begin_at_nothing_but_those_that_are_left_out(ledger: MemoryLedge
     state = begin(ledger)
     last = ledger.last("gold")
     assert last is not None
-    assert begins(last)
+    assert begins_refresh(last)
     assert state.tables[T] == TableState("shop", "t", reason=GONE)
     assert state.tables[U] == APPLIED.tables[U]
     assert (state.cut_lsn, state.rebuild.upto, state.rebuild.under_way) == (0, 3 << 40, True)
-    (sentence_of_t, sentence_of_u) = told(SETTINGS, state)
+    (sentence_of_t, sentence_of_u) = not_rebuilt(SETTINGS, state)
     assert ("shop.t" in sentence_of_t, "shop.u" in sentence_of_u) == (True, True)
     record = ledger.record("gold") or {}
     assert published(record) == {U: 5}
@@ -112,17 +112,17 @@ def test_a_table_under_another_case_has_the_place_of_its_own_in_a_catalog() -> N
     old, new = TableName("shop", "Orders"), TableName("shop", "orders")
     state = GoldState(tables={old: TableState("shop", "Orders", reason=GONE), T: APPLIED.tables[T]})
     catalog = Settings(source="shop", catalog="main")
-    assert has_place_of_gone(catalog, state, new)
-    assert not has_place_of_gone(SETTINGS, state, new)
-    assert not has_place_of_gone(catalog, state, old)
-    assert not has_place_of_gone(catalog, state, TableName("shop", "T"))
+    assert replaces_gone_table(catalog, state, new)
+    assert not replaces_gone_table(SETTINGS, state, new)
+    assert not replaces_gone_table(catalog, state, old)
+    assert not replaces_gone_table(catalog, state, TableName("shop", "T"))
     other = TableState("shop", "ORDERS", version=1)
-    assert not has_place_of_gone(
+    assert not replaces_gone_table(
         catalog, replace(state, tables={**state.tables, other.name: other}), new
     )
     built = replace(state, tables={**state.tables, new: TableState("shop", "orders", version=1)})
-    assert told(catalog, built) == []  # nobody is to remove it
-    assert len(told(catalog, state)) == len(told(SETTINGS, built)) == 1
+    assert not_rebuilt(catalog, built) == []  # nobody is to remove it
+    assert len(not_rebuilt(catalog, state)) == len(not_rebuilt(SETTINGS, built)) == 1
 
 
 def test_gold_asks_for_the_place_as_one_that_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,27 +140,29 @@ def test_gold_asks_for_the_place_as_one_that_is_known(monkeypatch: pytest.Monkey
 
 
 def test_it_goes_on_until_a_cut_is_published(ledger: MemoryLedger) -> None:
-    assert not goes_on(ledger, SETTINGS)
+    assert not is_resumed(ledger, SETTINGS)
     state = begin(ledger)
-    assert goes_on(ledger, SETTINGS)
+    assert is_resumed(ledger, SETTINGS)
     assert refresh_under_way(ledger)
-    assert not goes_on(ledger, Settings(source="shop", exclude=["shop.u"], keys={"shop.t": ["a"]}))
-    part = replace(state, cut_lsn=1 << 40, rebuild=following(state.rebuild, ends=False))
+    assert not is_resumed(
+        ledger, Settings(source="shop", exclude=["shop.u"], keys={"shop.t": ["a"]})
+    )
+    part = replace(state, cut_lsn=1 << 40, rebuild=after_batch(state.rebuild, ends=False))
     ledger.did("gold", part.to_body(), PUBLISHED)
-    assert goes_on(ledger, SETTINGS)
+    assert is_resumed(ledger, SETTINGS)
     assert f"{1 << 40} of {3 << 40}" in (progress(ledger) or "")
-    last = replace(APPLIED, rebuild=following(part.rebuild, ends=True))
+    last = replace(APPLIED, rebuild=after_batch(part.rebuild, ends=True))
     plan = ledger.propose("gold", last.to_body())
-    assert goes_on(ledger, SETTINGS)  # killed before its end, it is carried out by the next run
+    assert is_resumed(ledger, SETTINGS)  # killed before its end, it is carried out by the next run
     ledger.finish(plan, PUBLISHED)
-    assert not goes_on(ledger, SETTINGS)
+    assert not is_resumed(ledger, SETTINGS)
     assert (refresh_under_way(ledger), progress(ledger)) == (False, None)
-    assert following(last.rebuild, ends=True) == last.rebuild
+    assert after_batch(last.rebuild, ends=True) == last.rebuild
 
 
 def test_a_plan_to_begin_that_is_open_is_under_way(ledger: MemoryLedger) -> None:
     ledger.propose("gold", beginning_state(SETTINGS, ledger, 2).to_body())
-    assert (goes_on(ledger, SETTINGS), refresh_under_way(ledger)) == (True, True)
+    assert (is_resumed(ledger, SETTINGS), refresh_under_way(ledger)) == (True, True)
 
 
 def test_gold_is_stale_from_when_silver_is_to_be_emptied(ledger: MemoryLedger) -> None:
@@ -170,13 +172,13 @@ def test_gold_is_stale_from_when_silver_is_to_be_emptied(ledger: MemoryLedger) -
     assert is_overtaken(ledger, APPLIED)
     assert "decoded again, from the start" in (progress(ledger) or "")
     decoded_anew(ledger)
-    assert goes_on(ledger, SETTINGS)  # it is due, whoever asks
+    assert is_resumed(ledger, SETTINGS)  # it is due, whoever asks
     assert "gold is not started yet" in (progress(ledger) or "")
     state = begin(ledger)
     assert not is_stale(ledger)
     assert follows_silver(ledger)
     assert not is_overtaken(ledger, state)
-    done = replace(APPLIED, rebuild=following(state.rebuild, ends=True))
+    done = replace(APPLIED, rebuild=after_batch(state.rebuild, ends=True))
     ledger.did("gold", done.to_body(), PUBLISHED)
     assert not follows_silver(ledger)
     begin(ledger)

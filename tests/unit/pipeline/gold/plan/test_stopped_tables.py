@@ -11,7 +11,7 @@ from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import ItemKind, TimelineItem
 from pipeline.gold import GoldState
 from pipeline.gold.changes.steps import Evolve, Part, Rows
-from pipeline.gold.plan.stopped_tables import Stop, stand
+from pipeline.gold.plan.stopped_tables import Stop, state_after_stops
 from pipeline.gold.table.refusal import Refusal
 from pipeline.gold.table.state import TableState
 
@@ -31,7 +31,7 @@ def rows(start: tuple[int, int], stop: tuple[int, int], *, complete: bool = True
 
 def stopped(done: list[Part], left: Part) -> TableState:
     stop = Stop(T, tuple(done), left, "no", Refusal(20, "no", True))
-    return stand(
+    return state_after_stops(
         GoldState(1, 50, tables={T: PLANNED}), GoldState(tables={T: BEFORE}), [stop], ()
     ).tables[T]
 

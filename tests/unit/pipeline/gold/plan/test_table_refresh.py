@@ -12,7 +12,7 @@ from pipeline.errors import SettingsError
 from pipeline.gold import GoldState
 from pipeline.gold.plan import table_refresh
 from pipeline.gold.plan.inspection import Inspected
-from pipeline.gold.plan.table_refresh import begun_again, named, refreshed_in, to_be_made
+from pipeline.gold.plan.table_refresh import named, refreshed_in, tables_to_refresh, with_reset
 from pipeline.gold.table.damage import Damage
 from pipeline.gold.table.state import NO_LSN, TableState
 from pipeline.settings import Settings
@@ -69,7 +69,7 @@ def made(
     *asked: TableName, gone: int = 0, damaged: tuple[TableName, ...] = (), cut: int = 900
 ) -> set[TableName]:
     inspected = Inspected(dict.fromkeys(damaged, Damage("it is gone")))
-    return to_be_made(SETTINGS, ledger(gone), STATE, asked, inspected, TIMELINE, cut)
+    return tables_to_refresh(SETTINGS, ledger(gone), STATE, asked, inspected, TIMELINE, cut)
 
 
 def test_patterns_name_tables_that_gold_has() -> None:
@@ -117,7 +117,7 @@ def test_it_is_refused_for_a_table_of_which_silver_tells_nothing() -> None:
     gone = TableName("shop", "gone")
     state = replace(STATE, tables={**STATE.tables, gone: TableState("shop", "gone")})
     with pytest.raises(RefreshRefusedError, match=r"shop\.gone .* silver has nothing about it"):
-        to_be_made(SETTINGS, ledger(), state, [gone], Inspected(), TIMELINE, 900)
+        tables_to_refresh(SETTINGS, ledger(), state, [gone], Inspected(), TIMELINE, 900)
 
 
 def test_a_damaged_table_is_made_again_from_a_seed_that_it_got_since() -> None:
@@ -126,11 +126,11 @@ def test_a_damaged_table_is_made_again_from_a_seed_that_it_got_since() -> None:
     taken = replace(STATE.tables[SEEDED], seed="first")
     state = replace(STATE, tables={**STATE.tables, SEEDED: taken})
     inspected = Inspected({SEEDED: Damage("it is gone")})
-    assert to_be_made(SETTINGS, ledger(), state, (), inspected, TIMELINE, 900) == set()
+    assert tables_to_refresh(SETTINGS, ledger(), state, (), inspected, TIMELINE, 900) == set()
 
 
 def test_they_begin_at_nothing() -> None:
-    state = begun_again(STATE, {ORDERS}, 7)
+    state = with_reset(STATE, {ORDERS}, 7)
     assert (state.tables[ORDERS].to_lsn, state.tables[ORDERS].version) == (NO_LSN, None)
     assert state.tables[ITEMS] == STATE.tables[ITEMS]
     assert refreshed_in(state, 7) == {ORDERS}
