@@ -347,7 +347,7 @@ def _unknown(link: Link, old: Values, new: Values | None) -> str:
     """Return why it is not known which rows refer to a parent's row; empty if it is."""
     if lacking := [n for n in link.parent_columns if n not in old or (new and n not in new)]:
         return (
-            f"changes of {link.parent} leave out the referenced {', '.join(lacking)}"
+            f"changes of {link.parent} leave out {', '.join(lacking)}, which the foreign key needs"
             " (binlog_row_image)"
         )
     values = [old[name] for name in link.parent_columns]

@@ -86,7 +86,7 @@ def progress(ledger: Ledger) -> str | None:
     state = GoldState.of(ledger)
     if not state.rebuild.under_way:
         return f"a full refresh is under way: silver is finished, gold is not started yet; {cut}"
-    far = f"is at LSN {state.cut_lsn}, the previous cut at LSN {state.rebuild.upto}"
+    far = f"is at LSN {state.cut_lsn} of {state.rebuild.upto} or more"
     return f"a full refresh is under way: gold {far}; {cut}"
 
 

@@ -107,7 +107,7 @@ def test_rows_that_were_taken_up_late_count_as_not_logged(
     def unlogged(_reader: Reader, names: Collection[str], found: Collection[int]) -> Any:
         return [*sorted(names), *sorted(found)]
 
-    monkeypatch.setattr(cascade_reader, "taken_up", resolved_faults)
+    monkeypatch.setattr(cascade_reader, "resolved_faults", resolved_faults)
     monkeypatch.setattr(Reader, "_unlogged", unlogged)
     settings = Settings(source="made", lake="nowhere")
     facts = Facts(5, 40, prepared=(Prepared(4, 9),), unlogged=frozenset(("shop.unlogged",)))
@@ -131,7 +131,7 @@ def test_all_is_logged_where_nothing_says_otherwise(
     *,
     logged: bool,
 ) -> None:
-    monkeypatch.setattr(cascade_reader, "taken_up", lambda *_: late)
+    monkeypatch.setattr(cascade_reader, "resolved_faults", lambda *_: late)
     settings = Settings(source="made", lake="nowhere")
     facts = Facts(3, 40, unlogged=frozenset(unlogged))
     assert Reader(cast(SparkSession, None), settings, {}, facts, {}).all_logged() is logged

@@ -135,7 +135,7 @@ def test_gold_asks_for_the_place_as_one_that_is_known(monkeypatch: pytest.Monkey
     gone = TableState("shop", "T", reason=GONE)
     items = [item("create", n, definition(name)) for n, name in ((1, "t"), (2, "new"))]
     catalog = Settings(source="shop", catalog="main")
-    assert planning._taken(None, catalog, GoldState(tables={gone.name: gone}), items) == {}
+    assert planning._occupied(None, catalog, GoldState(tables={gone.name: gone}), items) == {}
     assert asked == {"`main`.`shop`.`t`": True, "`main`.`shop`.`new`": False}
 
 
