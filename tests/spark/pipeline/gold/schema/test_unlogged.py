@@ -1,4 +1,4 @@
-"""Generated columns that images leave out: computed in a change, in the end, or not at all."""
+"""Generated columns that images leave out: computed from the change, the row, or not at all."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def rows_of(*statements: str) -> Rows:
 
 
 def changes(spark: SparkSession, *logged: tuple[str, Image | None, Image | None]) -> DataFrame:
-    """A change for each operation and what its images have."""
+    """Return a change for each operation with the given images."""
     found = []
     for n, (op, before, after) in enumerate(logged):
         sides = (before, after)
@@ -101,7 +101,7 @@ def test_changes_are_completed_from_their_own_images(spark: SparkSession) -> Non
     assert [row["__absent_after"] for row in found[:2]] == [["r"], ["id", "a", "t", "r"]]
 
 
-def test_what_images_do_not_have_is_computed_once_the_row_is_whole(spark: SparkSession) -> None:
+def test_columns_missing_in_images_are_computed_from_the_complete_row(spark: SparkSession) -> None:
     logged = changes(
         spark,
         ("update", {"id": 1}, {"a": 5}),
@@ -125,7 +125,7 @@ def test_what_images_do_not_have_is_computed_once_the_row_is_whole(spark: SparkS
     assert not any(missing.values())
 
 
-def test_a_table_is_held_where_a_column_may_be_another_and_is_not_understood(
+def test_a_table_is_held_if_an_unsupported_generated_column_may_have_changed(
     spark: SparkSession,
 ) -> None:
     known = {"id": 1, "t": "a"}
@@ -149,7 +149,7 @@ def test_a_table_is_held_where_a_column_may_be_another_and_is_not_understood(
 
 
 def _require_unknown(updates: DataFrame, told: LeftOut, reasons: Mapping[int, str]) -> None:
-    """Those changes, by number, are unknown for these reasons, and no others."""
+    """Require exactly these changes, by number, to be unknown, for these reasons."""
     logged = completed(updates, told)
     assert {row["__lsn"] for row in logged.where(told.is_unknown()).collect()} == set(reasons)
     for lsn, reason in reasons.items():
@@ -158,7 +158,7 @@ def _require_unknown(updates: DataFrame, told: LeftOut, reasons: Mapping[int, st
 
 
 @pytest.mark.usefixtures("spark")
-def test_a_key_that_cannot_be_computed_is_named() -> None:
+def test_the_refusal_names_a_key_that_cannot_be_computed() -> None:
     told, logged = meaning(), "set binlog_row_image=FULL there"
     assert "its key in conf includes r (generated as REVERSE(t)" in str(
         key_left_out(1, ["r"], told)
@@ -169,7 +169,7 @@ def test_a_key_that_cannot_be_computed_is_named() -> None:
 
 
 @pytest.mark.usefixtures("spark")
-def test_a_column_named_as_a_function_is_not_computed_from_itself() -> None:
+def test_a_column_named_like_a_function_does_not_depend_on_itself() -> None:
     create = (
         "CREATE TABLE t (id int PRIMARY KEY, a text, lower text AS (LOWER(a)),"
         " `end` int AS (CASE WHEN id THEN 1 END))"
@@ -181,7 +181,7 @@ def test_a_column_named_as_a_function_is_not_computed_from_itself() -> None:
     assert found == expected
 
 
-def test_a_column_of_which_no_ddl_was_seen_may_be_generated(spark: SparkSession) -> None:
+def test_a_column_without_ddl_may_be_generated(spark: SparkSession) -> None:
     known = LeftOut(undeclared=frozenset({"v"}))
     whole = {name: 1 for name in NAMES if name not in ("v", "t", "r")}
     logged = changes(spark, ("update", whole, {**whole, "a": 2}), ("update", {**whole, "v": 1}, {}))

@@ -1,4 +1,4 @@
-"""What is looked up about foreign keys is looked up once, however often a plan is made."""
+"""Reads about foreign keys are cached, however often a plan is made."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def event(lsn: int) -> Event:
 
 @pytest.fixture
 def reader() -> Reader:
-    """One that has no Spark to ask."""
+    """Return a reader without Spark."""
     settings = Settings(source="made", lake="nowhere", parallel_tables=2)
     return Reader(cast(SparkSession, None), settings, {}, Facts(0, 40), {})
 
@@ -49,7 +49,7 @@ def reader() -> Reader:
     ],
     ids=["the same", "less", "later", "earlier", "other columns", "other changes", "other table"],
 )
-def test_a_plan_that_ends_earlier_reads_no_changes_again(
+def test_a_plan_that_ends_earlier_does_not_read_changes_again(
     reader: Reader, monkeypatch: pytest.MonkeyPatch, asked: ChangeRequest, looks: int
 ) -> None:
     made: list[ChangeRequest] = []
@@ -65,7 +65,7 @@ def test_a_plan_that_ends_earlier_reads_no_changes_again(
     assert len(made) == looks
 
 
-def test_what_is_logged_is_asked_of_new_transactions_only(
+def test_only_new_transactions_are_checked_for_logged_cascades(
     reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[set[int]] = []
@@ -92,7 +92,7 @@ NAMED, OF_ANY = Resolved(7, frozenset(("shop.taken_up",))), Resolved(8, None)
     ],
     ids=["nothing", "one table", "any table"],
 )
-def test_rows_that_were_taken_up_late_count_as_not_logged(
+def test_rows_decoded_late_count_as_not_logged(
     monkeypatch: pytest.MonkeyPatch,
     late: tuple[Resolved, ...],
     parents: list[str],
@@ -124,7 +124,7 @@ def test_rows_that_were_taken_up_late_count_as_not_logged(
     ("unlogged", "late", "logged"),
     [((), (), True), (("shop.unlogged",), (), False), ((), (NAMED,), False)],
 )
-def test_all_is_logged_where_nothing_says_otherwise(
+def test_all_is_logged_unless_stated_otherwise(
     monkeypatch: pytest.MonkeyPatch,
     unlogged: tuple[str, ...],
     late: tuple[Resolved, ...],
@@ -151,7 +151,7 @@ LINK = Link(CHILD, ("parent_id",), PARENT, ("id",), on_delete="CASCADE")
     ],
     ids=["of the table", "too many rows", "another run", "a full disk"],
 )
-def test_a_child_that_cannot_be_read_is_told_from_what_ends_the_run(
+def test_a_damaged_child_table_does_not_fail_the_run(
     monkeypatch: pytest.MonkeyPatch, error: Exception, raised: type[Exception]
 ) -> None:
     def gold(*_: object, **__: object) -> DataFrame:

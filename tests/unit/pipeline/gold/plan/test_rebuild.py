@@ -1,4 +1,4 @@
-"""When gold is built anew, goes on with it, and what its batches say of it; without Spark."""
+"""When gold is rebuilt, how that is resumed, and what its batches record; without Spark."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ APPLIED = GoldState(
 
 @pytest.fixture
 def ledger() -> MemoryLedger:
-    """Silver and gold have done a batch each."""
+    """Return a ledger in which silver and gold have done a batch each."""
     made = MemoryLedger()
     made.did("silver", DECODED.to_body())
     made.did("gold", APPLIED.to_body(), PUBLISHED)
     return made
 
 
-def decoded_anew(ledger: MemoryLedger, *, under_way: bool = False) -> None:
+def decode_again(ledger: MemoryLedger, *, under_way: bool = False) -> None:
     begins = Begins("asked", 0, (), SETTINGS.decoding)
     last = ledger.did("silver", replace(DECODED, begins=begins).to_body())
     if not under_way:
@@ -88,7 +88,7 @@ def begin(ledger: MemoryLedger) -> GoldState:
     return state
 
 
-def test_tables_begin_at_nothing_but_those_that_are_left_out(ledger: MemoryLedger) -> None:
+def test_all_but_excluded_tables_are_reset(ledger: MemoryLedger) -> None:
     state = begin(ledger)
     last = ledger.last("gold")
     assert last is not None
@@ -102,13 +102,13 @@ def test_tables_begin_at_nothing_but_those_that_are_left_out(ledger: MemoryLedge
     assert published(record) == {U: 5}
     assert Cut.of(record).gtid_set is None
     assert record["drift"] == {}
-    # Until a cut is published, the lag is that of the one before.
+    # Until a cut is published, the previous one's lag counts.
     assert cut_of(record) == cut_of(PUBLISHED)
     again = beginning_record(record, state)
     assert again["published"] == record["published"]
 
 
-def test_a_table_under_another_case_has_the_place_of_its_own_in_a_catalog() -> None:
+def test_in_a_catalog_a_table_in_another_case_keeps_its_place() -> None:
     old, new = TableName("shop", "Orders"), TableName("shop", "orders")
     state = GoldState(tables={old: TableState("shop", "Orders", reason=GONE), T: APPLIED.tables[T]})
     catalog = Settings(source="shop", catalog="main")
@@ -121,11 +121,11 @@ def test_a_table_under_another_case_has_the_place_of_its_own_in_a_catalog() -> N
         catalog, replace(state, tables={**state.tables, other.name: other}), new
     )
     built = replace(state, tables={**state.tables, new: TableState("shop", "orders", version=1)})
-    assert not_rebuilt(catalog, built) == []  # nobody is to remove it
+    assert not_rebuilt(catalog, built) == []  # nobody should remove it
     assert len(not_rebuilt(catalog, state)) == len(not_rebuilt(SETTINGS, built)) == 1
 
 
-def test_gold_asks_for_the_place_as_one_that_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_place_of_a_reset_table_counts_as_known(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = {}
 
     def taken(_spark: object, reference: str, _source: str, *, known: bool) -> None:
@@ -139,7 +139,7 @@ def test_gold_asks_for_the_place_as_one_that_is_known(monkeypatch: pytest.Monkey
     assert asked == {"`main`.`shop`.`t`": True, "`main`.`shop`.`new`": False}
 
 
-def test_it_goes_on_until_a_cut_is_published(ledger: MemoryLedger) -> None:
+def test_a_refresh_is_resumed_until_a_cut_is_published(ledger: MemoryLedger) -> None:
     assert not is_resumed(ledger, SETTINGS)
     state = begin(ledger)
     assert is_resumed(ledger, SETTINGS)
@@ -160,18 +160,18 @@ def test_it_goes_on_until_a_cut_is_published(ledger: MemoryLedger) -> None:
     assert after_batch(last.rebuild, ends=True) == last.rebuild
 
 
-def test_a_plan_to_begin_that_is_open_is_under_way(ledger: MemoryLedger) -> None:
+def test_an_open_plan_to_begin_a_refresh_counts_as_under_way(ledger: MemoryLedger) -> None:
     ledger.propose("gold", beginning_state(SETTINGS, ledger, 2).to_body())
     assert (is_resumed(ledger, SETTINGS), refresh_under_way(ledger)) == (True, True)
 
 
-def test_gold_is_stale_from_when_silver_is_to_be_emptied(ledger: MemoryLedger) -> None:
+def test_gold_is_stale_once_a_refresh_of_silver_is_planned(ledger: MemoryLedger) -> None:
     assert [is_stale(ledger), is_overtaken(ledger, APPLIED), follows_silver(ledger)] == [False] * 3
-    decoded_anew(ledger, under_way=True)
+    decode_again(ledger, under_way=True)
     assert is_stale(ledger)
     assert is_overtaken(ledger, APPLIED)
     assert "decoded again, from the start" in (progress(ledger) or "")
-    decoded_anew(ledger)
+    decode_again(ledger)
     assert is_resumed(ledger, SETTINGS)  # it is due, whoever asks
     assert "gold is not started yet" in (progress(ledger) or "")
     state = begin(ledger)
@@ -182,25 +182,25 @@ def test_gold_is_stale_from_when_silver_is_to_be_emptied(ledger: MemoryLedger) -
     ledger.did("gold", done.to_body(), PUBLISHED)
     assert not follows_silver(ledger)
     begin(ledger)
-    assert not follows_silver(ledger)  # of gold alone: `run --full-refresh` asks for more
+    assert not follows_silver(ledger)  # gold alone; `run --full-refresh` requires more
 
 
-def test_a_lake_without_gold_has_none_to_build_anew() -> None:
+def test_a_lake_without_gold_has_nothing_to_rebuild() -> None:
     ledger = MemoryLedger()
     ledger.did("silver", DECODED.to_body())
-    decoded_anew(ledger)
+    decode_again(ledger)
     assert not is_stale(ledger)
     assert follows_silver(ledger)
 
 
-def test_maintenance_removes_nothing_while_one_is_under_way(ledger: MemoryLedger) -> None:
+def test_maintenance_removes_nothing_during_a_refresh(ledger: MemoryLedger) -> None:
     assert limit([*gold_needs(ledger), *decoding_needs(ledger)]).lsn > FROM_START
-    decoded_anew(ledger)
+    decode_again(ledger)
     for needs in (gold_needs, decoding_needs):
         assert limit(needs(ledger)).lsn == FROM_START
 
 
-def test_gold_is_not_built_from_less_than_it_was(ledger: MemoryLedger) -> None:
+def test_gold_is_not_rebuilt_from_less_than_it_was_built_from(ledger: MemoryLedger) -> None:
     require_all_of_silver(ledger)
     ledger.did("maintenance", {"removed": {"lsn": 5, "committed_at": 7}})
     with pytest.raises(RefreshRefusedError, match="LSN 5 were removed from silver") as raised:
@@ -212,9 +212,7 @@ REMOVED = {"removed": {"lsn": 5, "committed_at": 7}}
 
 
 @pytest.mark.parametrize("done", [True, False])
-def test_what_maintenance_removes_before_a_refresh_is_planned_keeps_it_from_beginning(
-    ledger: MemoryLedger, done: bool
-) -> None:
+def test_maintenance_before_the_plan_prevents_a_refresh(ledger: MemoryLedger, done: bool) -> None:
     held = replace(APPLIED, xa_from=7)
     ledger.did("gold", APPLIED.to_body(), {**PUBLISHED, "standing": held.standing()})
     require_all_of_silver(ledger)
@@ -234,7 +232,7 @@ def test_what_maintenance_removes_before_a_refresh_is_planned_keeps_it_from_begi
     rebuild.carry_out(ledger, plan)  # by another run, late: it is done
 
 
-def test_maintenance_that_comes_once_it_is_planned_is_spared(ledger: MemoryLedger) -> None:
+def test_maintenance_after_the_plan_removes_nothing(ledger: MemoryLedger) -> None:
     plan = rebuild.begin(SETTINGS, ledger)
     maintenance = ledger.propose("maintenance", {"removed": {"lsn": 0, "committed_at": 0}})
     assert refresh_under_way(ledger)
@@ -246,7 +244,7 @@ def test_maintenance_that_comes_once_it_is_planned_is_spared(ledger: MemoryLedge
         planning.plan_next(None, SETTINGS, ledger)
 
 
-def test_places_of_an_earlier_refresh_are_none_and_of_a_later_one_behind_all() -> None:
+def test_positions_of_an_earlier_refresh_are_ignored_and_of_a_later_one_final() -> None:
     made, later = item("create", 3, definition()), item("alter", 9, definition())
     was = {POSITION: place_of(later, 0), BASE: f"{place_of(made, 0)}@4"}
     assert Standing(was).reached == later.position

@@ -1,4 +1,4 @@
-"""Gold tables' names in a catalog."""
+"""Names of gold's tables in a catalog."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_table_is_a_path_or_a_name_in_the_catalog() -> None:
         ("spark_catalog", "old-orders", "is not a valid table name"),
     ],
 )
-def test_a_table_that_a_catalog_cannot_have_is_told(
+def test_names_that_a_catalog_cannot_have_are_refused(
     catalog: str | None, table: str, told: str | None
 ) -> None:
     reason = why_no_name(Settings(catalog=catalog), TableName("shop", table), [ORDERS])
