@@ -164,7 +164,7 @@ def _execute(
     }
     if state.rebuild.under_way:
         done["published"] = published_before(record)
-    ledger.finish(plan, {**done, "standing": state.standing()} if stopped else done)
+    ledger.finish(plan, {**done, "standing": state.overrides()} if stopped else done)
     return Executed(applied, refused=stopped)
 
 

@@ -32,7 +32,7 @@ from pipeline.gold.plan.rebuild import (
 )
 from pipeline.gold.plan.table_refresh import tables_to_refresh, with_reset, without
 from pipeline.gold.plan.until import last_wanted
-from pipeline.gold.plan.verification_points import next_halt
+from pipeline.gold.plan.verification_points import next_verification_point
 from pipeline.gold.schema.evolve import taken
 from pipeline.gold.table.foreign_commits import signs
 from pipeline.gold.table.names import gold_name, why_no_name
@@ -115,14 +115,12 @@ def plan_next(
     cut, seen = _look_ahead(spark, settings, previous, wanted)
     start = previous.without_refusals() if again else previous
     inspected = inspect(spark, settings, start, ledger.record("gold"))
-    again_from_silver = tables_to_refresh(
-        settings, ledger, start, refresh, inspected, seen.items, cut
-    )
-    if again_from_silver:
-        start = with_reset(start, again_from_silver, batch)
+    refreshed = tables_to_refresh(settings, ledger, start, refresh, inspected, seen.items, cut)
+    if refreshed:
+        start = with_reset(start, refreshed, batch)
         seen = look(spark, settings, NO_LSN, cut, NO_LSN, cut_before=previous.cut_lsn)
     seen = replace(seen, moved=inspected.moved)
-    damaged = without(inspected.damaged, again_from_silver)
+    damaged = without(inspected.damaged, refreshed)
     prepared = seen.facts.prepared
     faults = [
         *open_faults(spark, settings.layout, settings.source),
@@ -138,14 +136,16 @@ def plan_next(
     if same(previous, state):
         return Planned(previous, _only_published(previous, state), seen, waits=waits)
     # Rows of a table that is damaged or about to be emptied must not be used.
-    versions = without(published(ledger.record("gold")), {*damaged, *again_from_silver})
+    versions = without(published(ledger.record("gold")), {*damaged, *refreshed})
     state, foreseen = _with_cascades(spark, settings, start, known, seen, versions)
     if same(previous, state):
         return Planned(previous, _only_published(previous, state), seen, waits=waits)
     decided = [p.tables for p in prepared if p.committed_in(previous.cut_lsn, state.cut_lsn)]
     changed = seen.facts.changed.union(*decided)
-    marks = [table.to_lsn for table in state.tables.values()]
-    state = replace(state, xa_from=first_open(prepared, marks, state.cut_lsn), signed=signs(spark))
+    reached = [table.to_lsn for table in state.tables.values()]
+    state = replace(
+        state, xa_from=first_open(prepared, reached, state.cut_lsn), signed=signs(spark)
+    )
     state = touch(state, changed, previous.cut_lsn)
     name = keep(spark, settings.layout, settings.source, batch, foreseen.changes)
     partly = foreseen.again or state.cut_lsn < wanted
@@ -159,7 +159,7 @@ def _look_ahead(
 ) -> tuple[int, Seen]:
     """Return the last LSN that the next batch may reach, and what was read up to there."""
     building = previous.rebuild.under_way
-    cut = wanted if building else next_halt(spark, settings, previous.cut_lsn, wanted)
+    cut = wanted if building else next_verification_point(spark, settings, previous.cut_lsn, wanted)
     # From the first held table on: a prepared transaction may hold it until it is decided.
     waiting = [table.to_lsn for table in previous.tables.values() if table.held]
     low = min([previous.cut_lsn, *waiting])

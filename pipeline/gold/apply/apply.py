@@ -26,7 +26,7 @@ from pipeline.gold.plan.table_refresh import prepare_place
 from pipeline.gold.schema.insert_defaults import left_out
 from pipeline.gold.schema.renames import Step, change, in_order
 from pipeline.gold.table.damage import REFUSED, Damage, met_in
-from pipeline.gold.table.gold_table import GoldTable, standing
+from pipeline.gold.table.gold_table import GoldTable, table_progress
 from pipeline.gold.table.names import gold_name
 from pipeline.gold.table.refusal import Refusal, TableRefusedError
 from pipeline.gold.table.state import TableState
@@ -254,5 +254,5 @@ def _applied(spark: SparkSession, table: GoldTable, part: Rows) -> bool:
 
     The table may have other columns by now, so the rows could not even be read.
     """
-    now = standing(spark, table.reference, table.refresh)
+    now = table_progress(spark, table.reference, table.refresh)
     return now is not None and now.is_of(table.source) and now.begun >= part.stop

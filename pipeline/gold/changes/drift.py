@@ -18,12 +18,12 @@ from pyspark.sql import Column, DataFrame, Window, functions as sf
 from pipeline.gold.changes.fold import Shape, image, key_changed
 from pipeline.lake.sql_text import quoted
 
-CHEAP = 100_000
+MAX_CHANGES = 100_000
 """Parts with more changes than this are checked only if conf says `full`."""
 TURNS = 6
 """About a sixth of a batch's tables are checked, others in each batch: a check takes half as long
 as applying the changes, and may take up a tenth of the time."""
-ALL_OF = 4
+SMALL_BATCH_TABLES = 4
 """Batches of up to this many small tables are checked completely: the overhead dominates there."""
 _HAD, _HAS, _ORDER, _BEFORE = (
     "__binlake_had",
@@ -121,7 +121,7 @@ def watch(chosen: bool | str, batch: int, tables: int, *, fresh: bool) -> Watch 
         return None
     if chosen == "full":
         return Watch()
-    return Watch(CHEAP, batch, unless_small=tables <= ALL_OF)
+    return Watch(MAX_CHANGES, batch, unless_small=tables <= SMALL_BATCH_TABLES)
 
 
 def in_all(before: Mapping[str, Any] | None, found: Mapping[str, Drift]) -> dict[str, Any]:

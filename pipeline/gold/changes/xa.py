@@ -83,13 +83,13 @@ def pair(rows: Iterable[Mapping[str, Any]]) -> list[Prepared]:
     return found
 
 
-def first_open(prepared: Iterable[Prepared], marks: Iterable[int], cut: int) -> int:
+def first_open(prepared: Iterable[Prepared], reached: Iterable[int], cut: int) -> int:
     """Return the LSN from which on the next batch must read prepared transactions.
 
-    `marks`: the LSNs that the tables have reached. A table that lags behind the cut still has to
+    `reached`: the LSNs that the tables have reached. A table that lags behind the cut still has to
     apply what was decided since.
     """
-    least = min(marks, default=cut)
+    least = min(reached, default=cut)
     return min((p.lsn for p in prepared if p.decided_after(least)), default=cut + 1)
 
 

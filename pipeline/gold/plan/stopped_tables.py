@@ -89,8 +89,8 @@ def state_after_stops(
         name = stop.name
         last = before.tables.get(name, TableState(name.schema, name.table))
         tables[name] = _stopped_state(stop, planned.tables[name], last)
-    marks = [table.to_lsn for table in tables.values()]
-    return replace(planned, tables=tables, xa_from=first_open(prepared, marks, planned.cut_lsn))
+    reached = [table.to_lsn for table in tables.values()]
+    return replace(planned, tables=tables, xa_from=first_open(prepared, reached, planned.cut_lsn))
 
 
 def _stopped_state(stop: Stop, planned: TableState, last: TableState) -> TableState:

@@ -22,7 +22,7 @@ from pipeline.errors import BinlakeError, SettingsError
 from pipeline.gold.plan.inspection import Inspected
 from pipeline.gold.schema.renames import connected_groups
 from pipeline.gold.table.damage import Damage, met_in
-from pipeline.gold.table.gold_table import GoldTable, properties_in_sql, standing
+from pipeline.gold.table.gold_table import GoldTable, properties_in_sql, table_progress
 from pipeline.gold.table.state import NO_LSN, GoldState, TableState
 from pipeline.lake import Ledger, delta, stores
 from pipeline.lake.ledger.history_removed import Removed, removed
@@ -180,7 +180,7 @@ def prepare_place(
 
 def _is_ready(spark: SparkSession, table: GoldTable) -> bool:
     """Return True if there is no table, or another run has already started to fill it."""
-    now = standing(spark, table.reference, table.refresh)
+    now = table_progress(spark, table.reference, table.refresh)
     if now is None:
         return not _path_exists(table.reference)
     return now.is_of(table.source) and now.begun > (0, 0)
@@ -199,7 +199,7 @@ def _emptied(spark: SparkSession, table: GoldTable, batch: int) -> bool:
 
     Return False if it is not a table of the source.
     """
-    now = standing(spark, table.reference, table.refresh)
+    now = table_progress(spark, table.reference, table.refresh)
     if now is None or not now.is_of(table.source):
         return False
     reference = in_sql(table.reference)

@@ -63,7 +63,7 @@ Wanted = AtPosition | WithGtids
 
 
 @dataclass(frozen=True, slots=True)
-class Halt:
+class RequestedPoint:
     """A verification point requested in the file `path` at `asked` (seconds since 1970)."""
 
     path: str
@@ -83,7 +83,7 @@ def halt(lake: Lake, source: str, wanted: Wanted) -> Iterator[None]:
         stores.remove(path)
 
 
-def next_halt(spark: Spark, settings: Settings, low: int, high: int) -> int:
+def next_verification_point(spark: Spark, settings: Settings, low: int, high: int) -> int:
     """Return the LSN of the last transaction before the first verification point after `low`.
 
     `low` is gold's LSN, `high` the one that the run would reach, returned if there is no
@@ -102,7 +102,7 @@ def next_halt(spark: Spark, settings: Settings, low: int, high: int) -> int:
     return found
 
 
-def _lsn(spark: Spark, settings: Settings, one: Halt, low: int, high: int) -> int | None:
+def _lsn(spark: Spark, settings: Settings, one: RequestedPoint, low: int, high: int) -> int | None:
     """Return the last transaction before the position; None if no log can contain it."""
     try:
         return one.wanted.last(spark, settings, low, high)
@@ -112,7 +112,7 @@ def _lsn(spark: Spark, settings: Settings, one: Halt, low: int, high: int) -> in
         return None
 
 
-def _asked(lake: Lake, source: str) -> Iterator[Halt]:
+def _asked(lake: Lake, source: str) -> Iterator[RequestedPoint]:
     folder = lake.halts(source)
     for name in stores.names_in(folder):
         path = f"{folder}/{name}"
@@ -122,13 +122,15 @@ def _asked(lake: Lake, source: str) -> Iterator[Halt]:
             yield found
 
 
-def _read(path: str, text: bytes) -> Halt | None:
+def _read(path: str, text: bytes) -> RequestedPoint | None:
     """Read a request; None if it is malformed, since a comparison must not stop gold."""
     try:
         request = json.loads(text)
         if "gtid_set" in request:
-            return Halt(path, float(request["asked"]), WithGtids(str(request["gtid_set"])))
+            return RequestedPoint(
+                path, float(request["asked"]), WithGtids(str(request["gtid_set"]))
+            )
         place = AtPosition(str(request["file"]), int(request["position"]))
-        return Halt(path, float(request["asked"]), place)
+        return RequestedPoint(path, float(request["asked"]), place)
     except (ValueError, KeyError, TypeError):
         return None

@@ -26,7 +26,7 @@ from pipeline.gold.table.gold_table import (
     clustering,
     gold_schema,
     keep_base,
-    standing,
+    table_progress,
 )
 from pipeline.gold.table.names import COMMITTED_AT, LSN, OWN_COLUMNS
 from pipeline.lake import delta
@@ -139,7 +139,7 @@ def _next(
     schema: st.StructType,
 ) -> str | None:
     """Return the next change of the table's metadata; None if it is complete."""
-    now = standing(spark, table.reference, table.refresh)
+    now = table_progress(spark, table.reference, table.refresh)
     if now is None or now.reached >= item.position:
         return None
     present = [n for n in delta.read(spark, table.reference).columns if n not in OWN_COLUMNS]

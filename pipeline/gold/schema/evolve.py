@@ -20,15 +20,15 @@ from pipeline.gold.table.damage import met_in
 from pipeline.gold.table.gold_table import (
     SOURCE,
     GoldTable,
-    Standing,
+    TableProgress,
     cluster,
     clustering,
     gold_schema,
     keep_base,
-    marks,
+    progress_properties,
     properties_in_sql,
     set_position,
-    standing,
+    table_progress,
 )
 from pipeline.lake import delta
 from pipeline.lake.sql_text import in_sql, is_name, quoted
@@ -61,7 +61,7 @@ def evolve(
     `vouched`: gold has exactly the rows that the source had.
     """
     item = part.item
-    now = standing(spark, table.reference, table.refresh)
+    now = table_progress(spark, table.reference, table.refresh)
     ours = now is not None and now.is_of(table.source)
     if now is not None and ours and now.reached >= item.position:
         return
@@ -99,7 +99,7 @@ def taken(spark: Spark, reference: str, source: str, *, known: bool) -> str | No
     """
     remedy = "Move it away, or leave the source's table out with exclude in conf."
     try:
-        now = standing(spark, reference)
+        now = table_progress(spark, reference)
     except AnalysisException:
         return f"{reference} already exists and is not a Delta table. {remedy}"
     except Exception as error:
@@ -129,7 +129,7 @@ def begun_in_place(
 
     None if the change is already done.
     """
-    now = standing(spark, table.reference, table.refresh)
+    now = table_progress(spark, table.reference, table.refresh)
     if now is None:
         create(spark, table, part, definition, {SOURCE: table.source}, version)
     elif not now.is_of(table.source):
@@ -144,14 +144,14 @@ def _begin(
     table: GoldTable,
     part: Evolve,
     definition: TableDefinition,
-    now: Standing | None,
+    now: TableProgress | None,
     version: int,
 ) -> None:
     """Create the table with these columns, or empty it and replace its columns."""
     if now is None:
-        create(spark, table, part, definition, marks(table, part.item), version)
+        create(spark, table, part, definition, progress_properties(table, part.item), version)
         # A run overtaken by a full refresh may have created it just before, with its position.
-        now = standing(spark, table.reference, table.refresh) if table.refresh else None
+        now = table_progress(spark, table.reference, table.refresh) if table.refresh else None
         if now is None or now.reached >= part.item.position:
             return
     if keep_base(spark, table, part.item, version) is None:

@@ -24,7 +24,7 @@ from pipeline.gold.table.gold_table import (
     gold_schema,
     keep_base,
     set_position,
-    standing,
+    table_progress,
 )
 from pipeline.lake import delta
 from pipeline.lake.sql_text import quoted
@@ -113,12 +113,12 @@ def _take_rows(
 ) -> None:
     item, definition, table = part.item, part.item.definition, step.table
     source = tables.get(item.other) if item.other else None
-    now = standing(spark, table.reference, table.refresh)
+    now = table_progress(spark, table.reference, table.refresh)
     if definition is None or (now is not None and now.reached >= item.position):
         return
     if now is None:
         create(spark, table, part, definition, {SOURCE: table.source}, step.version)
-    was = standing(spark, source.reference, source.refresh) if source else None
+    was = table_progress(spark, source.reference, source.refresh) if source else None
     base = was.base(item) if was else None
     if source is None or base is None:
         raise BinlakeError(
@@ -137,6 +137,6 @@ def _finish(spark: SparkSession, step: Step, part: Evolve, *, drop_rows: bool) -
         return
     by = clustering(gold_schema(part.item.definition, step.table.types), part.key)
     cluster(spark, step.table, part.item, by, step.version)
-    now = standing(spark, step.table.reference, step.table.refresh)
+    now = table_progress(spark, step.table.reference, step.table.refresh)
     if now is None or now.reached < part.item.position:
         set_position(spark, step.table, part.item, step.version)

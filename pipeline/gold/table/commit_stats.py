@@ -23,7 +23,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """Each figure, and its names in the metrics of MERGE, DELETE and writes; a commit has one."""
 
-UPKEEP = ("OPTIMIZE", "REORG", "VACUUM START", "VACUUM END")
+MAINTENANCE = ("OPTIMIZE", "REORG", "VACUUM START", "VACUUM END")
 """Delta operations that change no rows."""
 
 
@@ -61,6 +61,6 @@ def written_since(commits: Sequence[Commit], before: int | None) -> Written | No
     own = [
         commit.metrics
         for commit in commits
-        if (before is None or commit.version > before) and commit.operation not in UPKEEP
+        if (before is None or commit.version > before) and commit.operation not in MAINTENANCE
     ]
     return written(own) if own else None

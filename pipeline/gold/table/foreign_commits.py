@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipeline.gold.table.commit_stats import UPKEEP
+from pipeline.gold.table.commit_stats import MAINTENANCE
 from pipeline.gold.table.damage import Damage
 from pipeline.lake import delta
 from pipeline.lake.child_sessions import setting
@@ -21,7 +21,7 @@ MARK = "binlake gold"
 
 _WITHOUT_ROWS = frozenset(
     {
-        *UPKEEP,
+        *MAINTENANCE,
         *("SET TBLPROPERTIES", "UNSET TBLPROPERTIES", "CLUSTER BY", "COMPUTE STATS"),
         *("ADD CONSTRAINT", "DROP CONSTRAINT", "UPGRADE PROTOCOL", "ADD FEATURE", "DROP FEATURE"),
         *("ROW TRACKING BACKFILL", "ROW TRACKING UNBACKFILL", "DOMAIN METADATA CLEANUP"),

@@ -57,7 +57,7 @@ class GoldTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class TableProgress:
     """Progress of a gold table, from its properties.
 
     `refresh`: the full refresh for which it is read, as in `GoldTable`.
@@ -83,11 +83,11 @@ class Standing:
     def base(self, item: TimelineItem) -> int | None:
         """Return the table's version before `item`, if `item` has started to rewrite it."""
         place, _, version = self.properties.get(BASE, "").partition("@")
-        return int(version) if place == place_of(item, self.refresh) else None
+        return int(version) if place == position_text(item, self.refresh) else None
 
     def _position(self, place: str) -> Position:
-        marks = (POSITION, BASE)
-        found = [_refresh_of(self.properties.get(mark, "").partition("@")[0]) for mark in marks]
+        names = (POSITION, BASE)
+        found = [_refresh_of(self.properties.get(name, "").partition("@")[0]) for name in names]
         if max(found) > self.refresh:
             return _AFTER_ALL
         if not place or _refresh_of(place) < self.refresh:
@@ -96,17 +96,17 @@ class Standing:
         return int(lsn), int(pos)
 
 
-def standing(spark: Spark, reference: str, refresh: int = 0) -> Standing | None:
+def table_progress(spark: Spark, reference: str, refresh: int = 0) -> TableProgress | None:
     """Return the table's progress in a full refresh; None if there is no table."""
     found = properties(spark, reference)
-    return None if found is None else Standing(found, refresh)
+    return None if found is None else TableProgress(found, refresh)
 
 
 def _refresh_of(place: str) -> int:
     return int(place.partition("#")[2] or 0)
 
 
-def place_of(item: TimelineItem, refresh: int) -> str:
+def position_text(item: TimelineItem, refresh: int) -> str:
     """Return a change's position in the form that the properties use."""
     return f"{item.lsn}:{item.pos}{f'#{refresh}' if refresh else ''}"
 
@@ -134,10 +134,10 @@ def clustering(schema: st.StructType, key: tuple[str, ...]) -> list[str]:
     return [name for name in key if name in found][:CLUSTERING_COLUMNS]
 
 
-def marks(table: GoldTable, item: TimelineItem) -> dict[str, str]:
+def progress_properties(table: GoldTable, item: TimelineItem) -> dict[str, str]:
     """Return the properties of a table to which a change of its definition has been applied."""
     reached = {} if item.version is None else {DEFINITION: str(item.version)}
-    return {SOURCE: table.source, **reached, POSITION: place_of(item, table.refresh)}
+    return {SOURCE: table.source, **reached, POSITION: position_text(item, table.refresh)}
 
 
 def properties_in_sql(properties: Mapping[str, str]) -> str:
@@ -151,7 +151,7 @@ def alter(
     """Run an ALTER TABLE in one commit; do nothing if another run has already passed the item."""
 
     def act() -> None:
-        now = standing(spark, table.reference, table.refresh)
+        now = table_progress(spark, table.reference, table.refresh)
         if now is None or now.reached < item.position:
             spark.sql(f"ALTER TABLE {in_sql(table.reference)} {change}")
 
@@ -160,7 +160,7 @@ def alter(
 
 def set_position(spark: SparkSession, table: GoldTable, item: TimelineItem, version: int) -> None:
     """Record that the change is done."""
-    properties = properties_in_sql(marks(table, item))
+    properties = properties_in_sql(progress_properties(table, item))
     alter(spark, table, item, f"SET TBLPROPERTIES ({properties})", version)
 
 
@@ -186,14 +186,14 @@ def keep_base(
     """
 
     def keep() -> None:
-        now = standing(spark, table.reference, table.refresh)
+        now = table_progress(spark, table.reference, table.refresh)
         if now is None or now.reached >= item.position or now.base(item) is not None:
             return
         latest = latest_version(spark, table.reference)
-        place = f"{place_of(item, table.refresh)}@{latest}"
+        place = f"{position_text(item, table.refresh)}@{latest}"
         base = properties_in_sql({BASE: place})
         spark.sql(f"ALTER TABLE {in_sql(table.reference)} SET TBLPROPERTIES ({base})")
 
     delta.commit(keep, app=table.app, version=version, table=table.reference)
-    now = standing(spark, table.reference, table.refresh)
+    now = table_progress(spark, table.reference, table.refresh)
     return now.base(item) if now else None

@@ -136,7 +136,7 @@ class GoldState:
         tables = [asdict(self.tables[name]) for name in sorted(self.tables)]
         return {**asdict(replace(self, tables={})), "tables": tables}
 
-    def standing(self) -> dict[str, Any]:
+    def overrides(self) -> dict[str, Any]:
         """Return the part that a record overrides if tables do not end where the plan says."""
         body = self.to_body()
         return {"xa_from": body["xa_from"], "tables": body["tables"]}

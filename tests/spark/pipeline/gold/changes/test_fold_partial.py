@@ -31,7 +31,7 @@ DEFAULTS: dict[str, Any] = {"a": 7, "b": "none", "j": None}
 
 
 def left_out() -> LeftOut:
-    """Return the meaning for these tests' table: a JSON column, and DEFAULTs for all but the key."""
+    """Return the meaning for these tests' table: a JSON column, DEFAULTs for all but the key."""
     defaults = {"a": sf.lit(7), "b": sf.lit("none"), "j": sf.lit(None).cast("string")}
     return LeftOut(frozenset({"j"}), defaults)
 
@@ -137,7 +137,7 @@ CASES: dict[str, list[Step]] = {
         ("update", {"id": 1}, {"b": None}),
         ("update", {"id": 1}, {"a": 12}),
     ],
-    "the before image tells too": [("update", ONE, {"a": 11})],
+    "the before image has values too": [("update", ONE, {"a": 11})],
     "an insert that leaves out columns has their defaults": [("insert", None, {"id": 3, "b": "z"})],
     "nothing of a deleted row comes back": [
         ("update", {"id": 1}, {"b": "old"}),

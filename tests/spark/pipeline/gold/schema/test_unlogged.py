@@ -114,9 +114,9 @@ def test_columns_missing_in_images_are_computed_from_the_complete_row(spark: Spa
     )
     held = [(n, 1, 2, "xy", 3, 6, "yx", 0) for n in (1, 2, 4, 6)]
     gold = spark.createDataFrame(held, GOLD)
-    rows, told = rows_of(CREATE), meaning()
+    rows, meant = rows_of(CREATE), meaning()
     shape = shape_of(rows.definition, rows.key)
-    folded = fold_partial(completed(logged, told), shape, gold, told, lives=True).collect()
+    folded = fold_partial(completed(logged, meant), shape, gold, meant, lives=True).collect()
     values = {row["id"]: [row[name] for name in NAMES[1:]] for row in folded}
     missing = {row["id"]: set(row[MISSING]) for row in folded}
     assert values[1] == [5, 2, "zz", 7, 14, "zz"]
@@ -148,23 +148,23 @@ def test_a_table_is_held_if_an_unsupported_generated_column_may_have_changed(
     _require_unknown(update, volatile, {1: r"r \(generated as CONNECTION_ID"})
 
 
-def _require_unknown(updates: DataFrame, told: LeftOut, reasons: Mapping[int, str]) -> None:
+def _require_unknown(updates: DataFrame, meant: LeftOut, reasons: Mapping[int, str]) -> None:
     """Require exactly these changes, by number, to be unknown, for these reasons."""
-    logged = completed(updates, told)
-    assert {row["__lsn"] for row in logged.where(told.is_unknown()).collect()} == set(reasons)
+    logged = completed(updates, meant)
+    assert {row["__lsn"] for row in logged.where(meant.is_unknown()).collect()} == set(reasons)
     for lsn, reason in reasons.items():
         with pytest.raises(TableRefusedError, match=reason):
-            refuse_unknown(logged, told, lsn)
+            refuse_unknown(logged, meant, lsn)
 
 
 @pytest.mark.usefixtures("spark")
 def test_the_refusal_names_a_key_that_cannot_be_computed() -> None:
-    told, logged = meaning(), "set binlog_row_image=FULL there"
+    meant, logged = meaning(), "set binlog_row_image=FULL there"
     assert "its key in conf includes r (generated as REVERSE(t)" in str(
-        key_left_out(1, ["r"], told)
+        key_left_out(1, ["r"], meant)
     )
-    assert logged in str(key_left_out(1, ["id"], told))
-    assert "do not contain whole rows: v (generated as a + b" in str(row_left_out(1, told))
+    assert logged in str(key_left_out(1, ["id"], meant))
+    assert "do not contain whole rows: v (generated as a + b" in str(row_left_out(1, meant))
     assert logged in str(row_left_out(1, LeftOut()))
 
 

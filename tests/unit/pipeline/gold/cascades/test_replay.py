@@ -228,8 +228,8 @@ def test_columns_generated_from_a_changed_foreign_key_are_in_doubt(
 
 @pytest.mark.parametrize(("up", "doubted"), [(7, True), (8, False)])
 def test_unknown_logging_only_matters_if_rows_refer(up: int, *, doubted: bool) -> None:
-    told = replace(event(1, P, row(7)), doubt="not known")
-    replay, _ = replayed([link()], {C: [row(1, up)]}, [told])
+    uncertain = replace(event(1, P, row(7)), doubt="not known")
+    replay, _ = replayed([link()], {C: [row(1, up)]}, [uncertain])
     assert bool(replay.doubts) == doubted
 
 

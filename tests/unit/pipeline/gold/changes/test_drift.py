@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 
 from pipeline.gold.changes import drift as module
-from pipeline.gold.changes.drift import ALL_OF, CHEAP, TURNS, Drift, Look, in_all, sentences, watch
+from pipeline.gold.changes.drift import (
+    MAX_CHANGES,
+    SMALL_BATCH_TABLES,
+    TURNS,
+    Drift,
+    Look,
+    in_all,
+    sentences,
+    watch,
+)
 
 FOUND = Drift(10, 1, 2, 3)
 
@@ -15,9 +24,9 @@ FOUND = Drift(10, 1, 2, 3)
 @pytest.mark.parametrize(
     ("chosen", "fresh", "count", "looked"),
     [
-        (True, True, CHEAP, True),
-        (True, True, CHEAP + 1, False),
-        ("full", True, CHEAP + 1, True),
+        (True, True, MAX_CHANGES, True),
+        (True, True, MAX_CHANGES + 1, False),
+        ("full", True, MAX_CHANGES + 1, True),
         (False, True, 1, False),
         # Changes already applied by a crashed run would look like drift.
         ("full", False, 1, False),
@@ -27,7 +36,7 @@ def test_drift_is_checked_as_conf_says(
     monkeypatch: pytest.MonkeyPatch, *, chosen: bool | str, fresh: bool, count: int, looked: bool
 ) -> None:
     monkeypatch.setattr(module, "drift", lambda *_: FOUND)
-    watching = watch(chosen, 1, ALL_OF, fresh=fresh)
+    watching = watch(chosen, 1, SMALL_BATCH_TABLES, fresh=fresh)
     nothing: Any = None
     if watching is not None:
         look = Look(watching, "shop.t")
@@ -40,9 +49,9 @@ def test_drift_is_checked_as_conf_says(
 @pytest.mark.parametrize(
     ("chosen", "tables", "small", "some"),
     [
-        (True, ALL_OF, True, False),
-        (True, ALL_OF, False, True),
-        (True, ALL_OF + 1, True, True),
+        (True, SMALL_BATCH_TABLES, True, False),
+        (True, SMALL_BATCH_TABLES, False, True),
+        (True, SMALL_BATCH_TABLES + 1, True, True),
         ("full", 99, False, False),
     ],
 )

@@ -19,12 +19,12 @@ CASES: dict[str, tuple[str, list[Diff], str]] = {
     ),
     "a member is removed": ('{"a":1,"b":2}', [("remove", "$.a", None)], '{"b":2}'),
     "the last member": ('{"a":1}', [("remove", "$.a", None)], "{}"),
-    "in an array what is behind moves on": (
+    "in an array later elements move on": (
         "[1,2]",
         [("insert", "$[1]", '"x"'), ("remove", "$[0]", None)],
         '["x",2]',
     ),
-    "behind the end of an array": ("[]", [("insert", "$[0]", "true")], "[true]"),
+    "after the end of an array": ("[]", [("insert", "$[0]", "true")], "[true]"),
     "deep down": (
         '{"a":[{"b c":null}]}',
         [("replace", '$.a[0]."b c"', "[]")],
@@ -52,8 +52,8 @@ CASES: dict[str, tuple[str, list[Diff], str]] = {
 def text_of(diffs: list[Diff]) -> str:
     objects = []
     for op, path, value in diffs:
-        told = f',"value":{value}' if value is not None else ""
-        objects.append(f'{{"op":"{op}","path":{json.dumps(path)}{told}}}')
+        value_text = f',"value":{value}' if value is not None else ""
+        objects.append(f'{{"op":"{op}","path":{json.dumps(path)}{value_text}}}')
     return f"[{','.join(objects)}]"
 
 

@@ -32,14 +32,14 @@ def test_a_reused_xid_is_decided_each_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("marks", "first"),
+    ("reached", "first"),
     [([100], 20), ([100, 49], 10), ([50, 100], 20), ([], 20)],
 )
 def test_the_next_batch_reads_back_to_what_a_table_still_needs(
-    marks: list[int], first: int
+    reached: list[int], first: int
 ) -> None:
     prepared = [Prepared(10, end_lsn=50, committed=True), Prepared(20)]
-    assert first_open(prepared, marks, 100) == first
+    assert first_open(prepared, reached, 100) == first
 
 
 def test_without_open_transactions_nothing_earlier_is_read() -> None:

@@ -261,8 +261,8 @@ def test_an_accepted_gap_holds_nothing_but_leaves_earlier_tables_incomplete() ->
     later = plan(200, [*items, item("drop", 150), item("create", 160)], [gap], state)
     assert later.tables[T].complete
     # it does not hide later faults
-    behind = Fault(90, "incident", None)
-    assert plan(100, items, [gap, behind]).cut_held == "incident"
+    incident = Fault(90, "incident", None)
+    assert plan(100, items, [gap, incident]).cut_held == "incident"
 
 
 def test_a_table_that_gold_cannot_have_is_held_until_the_source_drops_it() -> None:

@@ -22,11 +22,11 @@ def test_only_a_newer_commit_renews_the_publishing_time(
     last: int | None, upto: int, newer: bool
 ) -> None:
     facts = Facts(50, upto, last_lsn=last)
-    told = published_at({"published_at": BEFORE}, 100, upto, facts)
-    assert (told != BEFORE) is newer
-    assert told is not None
+    published = published_at({"published_at": BEFORE}, 100, upto, facts)
+    assert (published != BEFORE) is newer
+    assert published is not None
     if newer:
-        assert (datetime.now(timezone.utc) - datetime.fromisoformat(told)).total_seconds() < 60
+        assert (datetime.now(timezone.utc) - datetime.fromisoformat(published)).total_seconds() < 60
 
 
 def test_the_first_cut_is_published_now_and_an_unrecorded_one_never() -> None:

@@ -29,7 +29,7 @@ from pipeline.gold.plan.rebuild import (
     replaces_gone_table,
     require_all_of_silver,
 )
-from pipeline.gold.table.gold_table import BASE, POSITION, Standing, place_of
+from pipeline.gold.table.gold_table import BASE, POSITION, TableProgress, position_text
 from pipeline.gold.table.state import TableState
 from pipeline.lake.ledger.history_removed import ABANDONED, SPARED, spared
 from pipeline.maintenance.limits import FROM_START, limit
@@ -214,7 +214,7 @@ REMOVED = {"removed": {"lsn": 5, "committed_at": 7}}
 @pytest.mark.parametrize("done", [True, False])
 def test_maintenance_before_the_plan_prevents_a_refresh(ledger: MemoryLedger, done: bool) -> None:
     held = replace(APPLIED, xa_from=7)
-    ledger.did("gold", APPLIED.to_body(), {**PUBLISHED, "standing": held.standing()})
+    ledger.did("gold", APPLIED.to_body(), {**PUBLISHED, "standing": held.overrides()})
     require_all_of_silver(ledger)
     maintenance = MemoryLedger(ledger.shared).propose("maintenance", REMOVED)
     plan = rebuild.begin(SETTINGS, ledger)
@@ -246,16 +246,16 @@ def test_maintenance_after_the_plan_removes_nothing(ledger: MemoryLedger) -> Non
 
 def test_positions_of_an_earlier_refresh_are_ignored_and_of_a_later_one_final() -> None:
     made, later = item("create", 3, definition()), item("alter", 9, definition())
-    was = {POSITION: place_of(later, 0), BASE: f"{place_of(made, 0)}@4"}
-    assert Standing(was).reached == later.position
-    assert Standing(was).base(made) == 4
-    assert Standing(was, refresh=7).reached == (0, 0)
-    assert Standing(was, refresh=7).base(made) is None
-    begun = {**was, BASE: f"{place_of(made, 7)}@12"}
-    assert Standing(begun, refresh=7).reached == (0, 0)
-    assert Standing(begun, refresh=7).begun == made.position
-    assert Standing(begun, refresh=7).base(made) == 12
-    assert Standing(begun).reached > later.position
-    done = {**begun, POSITION: place_of(made, 7)}
-    assert Standing(done, refresh=7).reached == made.position
-    assert Standing(done, refresh=9).begun == (0, 0)
+    was = {POSITION: position_text(later, 0), BASE: f"{position_text(made, 0)}@4"}
+    assert TableProgress(was).reached == later.position
+    assert TableProgress(was).base(made) == 4
+    assert TableProgress(was, refresh=7).reached == (0, 0)
+    assert TableProgress(was, refresh=7).base(made) is None
+    begun = {**was, BASE: f"{position_text(made, 7)}@12"}
+    assert TableProgress(begun, refresh=7).reached == (0, 0)
+    assert TableProgress(begun, refresh=7).begun == made.position
+    assert TableProgress(begun, refresh=7).base(made) == 12
+    assert TableProgress(begun).reached > later.position
+    done = {**begun, POSITION: position_text(made, 7)}
+    assert TableProgress(done, refresh=7).reached == made.position
+    assert TableProgress(done, refresh=9).begun == (0, 0)

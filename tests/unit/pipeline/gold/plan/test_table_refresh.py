@@ -97,7 +97,7 @@ def test_tables_connected_by_a_rename_are_refreshed_together() -> None:
         (ITEMS, 21, "changes of before LSN 21 were removed"),
         (SEEDED, 402, "changes of before LSN 402 were removed"),
     ],
-    ids=["created before", "its other name too", "changes behind its seed"],
+    ids=["created before", "its other name too", "changes since its seed"],
 )
 def test_a_refresh_is_refused_if_silver_lacks_changes(name: TableName, gone: int, why: str) -> None:
     assert name in made(name, gone=gone - 1)

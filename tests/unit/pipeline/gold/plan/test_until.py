@@ -74,10 +74,10 @@ def test_gold_is_not_rebuilt_for_a_position_that_does_not_exist(
     if due:
         begins = Begins("asked", 0, (), settings.decoding)
         ledger.did("silver", SilverPlan((3, 900), (3, 900), 0, begins=begins).to_body())
-        anew = SilverPlan(
+        restarted = SilverPlan(
             (1, 0), (3, 900), 3 << 40, conf=settings.decoding, refresh=Refresh(batch=2)
         )
-        ledger.did("silver", anew.to_body())
+        ledger.did("silver", restarted.to_body())
     asked: list[Any] = []
 
     def nowhere(*place: Any) -> int:

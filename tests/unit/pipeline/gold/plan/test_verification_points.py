@@ -13,7 +13,13 @@ from pyspark.sql import SparkSession
 
 from pipeline.errors import SettingsError
 from pipeline.gold.plan import verification_points as halts
-from pipeline.gold.plan.verification_points import PATIENCE, AtPosition, WithGtids, halt, next_halt
+from pipeline.gold.plan.verification_points import (
+    PATIENCE,
+    AtPosition,
+    WithGtids,
+    halt,
+    next_verification_point,
+)
 from pipeline.lake import stores
 from pipeline.settings import Settings
 from pipeline.source import GtidSet
@@ -49,7 +55,7 @@ def asked(settings: Settings) -> list[str]:
         ([1000], HIGH),
         ([50, 400], 400),
     ],
-    ids=["none", "one", "the first of several", "behind all there is", "one that is passed"],
+    ids=["none", "one", "the first of several", "after everything", "one that is passed"],
 )
 def test_gold_stops_at_the_first_point_after_it(
     settings: Settings, places: list[int], expected: int
@@ -57,31 +63,31 @@ def test_gold_stops_at_the_first_point_after_it(
     with ExitStack() as waiting:
         for place in places:
             waiting.enter_context(halt(settings.layout, "shop", AtPosition("binlog.000001", place)))
-        assert next_halt(NO_SPARK, settings, LOW, HIGH) == expected
+        assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == expected
         assert len(asked(settings)) == sum(place > LOW for place in places)
 
 
 def test_a_point_is_requested_as_long_as_somebody_waits(settings: Settings) -> None:
     with halt(settings.layout, "shop", AtPosition("binlog.000001", 500)):
-        assert next_halt(NO_SPARK, settings, LOW, HIGH) == 500
-        assert next_halt(NO_SPARK, settings, 400, HIGH) == 500
+        assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == 500
+        assert next_verification_point(NO_SPARK, settings, 400, HIGH) == 500
     assert asked(settings) == []
 
 
 def test_points_of_another_source_are_ignored(settings: Settings) -> None:
     with halt(settings.layout, "blog", AtPosition("binlog.000001", 500)):
-        assert next_halt(NO_SPARK, settings, LOW, HIGH) == HIGH
+        assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == HIGH
 
 
 def test_a_log_file_not_in_the_lake_yet_is_waited_for(settings: Settings) -> None:
     with halt(settings.layout, "shop", AtPosition("binlog.000002", 500)):
-        assert next_halt(NO_SPARK, settings, LOW, HIGH) == HIGH
+        assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == HIGH
         assert len(asked(settings)) == 1
 
 
 def test_a_future_point_is_kept_if_nothing_is_new(settings: Settings) -> None:
     with halt(settings.layout, "shop", AtPosition("binlog.000001", 1000)):
-        assert next_halt(NO_SPARK, settings, HIGH, HIGH) == HIGH
+        assert next_verification_point(NO_SPARK, settings, HIGH, HIGH) == HIGH
         assert len(asked(settings)) == 1
 
 
@@ -98,22 +104,22 @@ def test_a_gtid_set_is_a_verification_point(
         halt(settings.layout, "shop", WithGtids("u:1-700")),
         halt(settings.layout, "shop", AtPosition("binlog.000001", 500)),
     ):
-        assert next_halt(NO_SPARK, settings, LOW, HIGH) == 500
-        assert next_halt(NO_SPARK, settings, 500, HIGH) == 700
-        assert next_halt(NO_SPARK, settings, 700, HIGH) == HIGH
+        assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == 500
+        assert next_verification_point(NO_SPARK, settings, 500, HIGH) == 700
+        assert next_verification_point(NO_SPARK, settings, 700, HIGH) == HIGH
         assert asked(settings) == []
 
 
 def test_expired_requests_are_removed(settings: Settings) -> None:
     old = {"file": "binlog.000001", "position": 500, "asked": time.time() - PATIENCE - 1}
     stores.write(f"{settings.layout.halts('shop')}/old.json", json.dumps(old).encode())
-    assert next_halt(NO_SPARK, settings, LOW, HIGH) == HIGH
+    assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == HIGH
     assert asked(settings) == []
 
 
 def test_a_request_being_written_is_not_read(settings: Settings) -> None:
     stores.write(f"{settings.layout.halts('shop')}/half.json{stores.ASIDE}", b"{")
-    assert next_halt(NO_SPARK, settings, LOW, HIGH) == HIGH
+    assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == HIGH
     assert len(asked(settings)) == 1
 
 
@@ -131,13 +137,13 @@ def test_a_request_being_written_is_not_read(settings: Settings) -> None:
 def test_a_malformed_request_stops_nothing(settings: Settings, text: str) -> None:
     stores.write(f"{settings.layout.halts('shop')}/odd.json", text.encode())
     with halt(settings.layout, "shop", AtPosition("binlog.000001", 500)):
-        assert next_halt(NO_SPARK, settings, LOW, HIGH) == 500
+        assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == 500
 
 
 def test_a_newer_releases_request_is_understood(settings: Settings) -> None:
-    told = {"file": "binlog.000001", "position": 500, "asked": time.time(), "more": 1}
-    stores.write(f"{settings.layout.halts('shop')}/new.json", json.dumps(told).encode())
-    assert next_halt(NO_SPARK, settings, LOW, HIGH) == 500
+    request = {"file": "binlog.000001", "position": 500, "asked": time.time(), "more": 1}
+    stores.write(f"{settings.layout.halts('shop')}/new.json", json.dumps(request).encode())
+    assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == 500
 
 
 def test_an_impossible_position_is_removed(
@@ -148,5 +154,5 @@ def test_an_impossible_position_is_removed(
 
     monkeypatch.setattr(halts, "last_wanted", unreadable)
     with halt(settings.layout, "shop", AtPosition("binlog", 500)):
-        assert next_halt(NO_SPARK, settings, LOW, HIGH) == HIGH
+        assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == HIGH
         assert asked(settings) == []

@@ -48,7 +48,7 @@ def test_errors_that_are_not_a_tables_fail_the_run(error: Exception) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "message"),
     [
         (
             AnalysisException("[DELTA_CANNOT_MODIFY_APPEND_ONLY] This table is configured …"),
@@ -69,9 +69,9 @@ def test_errors_that_are_not_a_tables_fail_the_run(error: Exception) -> None:
     ],
     ids=["append only", "a commit is missing", "a file is gone", "a catalog has it no more"],
 )
-def test_a_tables_error_is_reported_without_javas_stack(error: Exception, told: str) -> None:
+def test_a_tables_error_is_reported_without_javas_stack(error: Exception, message: str) -> None:
     found = met_in(error, TABLE, 3)
-    assert found == Damage(f"its gold table {TABLE} cannot be read or written: {told}", True, 3)
+    assert found == Damage(f"its gold table {TABLE} cannot be read or written: {message}", True, 3)
     assert found.lasts(3)
     assert not found.lasts(4)
     assert not found.passes

@@ -18,8 +18,8 @@ PLACE = "binlog.000001", 4
 
 
 def seeded(lake: Lake, table: str, refused: str | None = None) -> str:
-    told = Seed("", "shop", table, "CREATE", PLACE, PLACE, exact=True, rows=1)
-    one = Seed.from_json(told.to_json().replace('"id": ""', f'"id": "{new_id(told.name)}"'))
+    seed = Seed("", "shop", table, "CREATE", PLACE, PLACE, exact=True, rows=1)
+    one = Seed.from_json(seed.to_json().replace('"id": ""', f'"id": "{new_id(seed.name)}"'))
     put_seed(lake, "live", one)
     if refused is not None:
         refuse_seed(lake, "live", one.id, refused)

@@ -17,7 +17,7 @@ def test_a_table_is_a_path_or_a_name_in_the_catalog() -> None:
 
 
 @pytest.mark.parametrize(
-    ("catalog", "table", "told"),
+    ("catalog", "table", "reason_part"),
     [
         (None, "a.b/c d", None),
         ("main", "orders", None),
@@ -30,9 +30,9 @@ def test_a_table_is_a_path_or_a_name_in_the_catalog() -> None:
     ],
 )
 def test_names_that_a_catalog_cannot_have_are_refused(
-    catalog: str | None, table: str, told: str | None
+    catalog: str | None, table: str, reason_part: str | None
 ) -> None:
     reason = why_no_name(Settings(catalog=catalog), TableName("shop", table), [ORDERS])
-    assert (reason is None) == (told is None)
-    assert told is None or told in (reason or "")
+    assert (reason is None) == (reason_part is None)
+    assert reason_part is None or reason_part in (reason or "")
     assert why_no_name(Settings(catalog=catalog), ORDERS, [ORDERS]) is None
