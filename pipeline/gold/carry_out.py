@@ -146,7 +146,8 @@ def _execute(
     # Otherwise the cut could contain rows read from silver while a full refresh was emptying it.
     ledger.refresh()
     if is_overtaken(ledger, state):
-        reason = f"A full refresh of silver began after gold's batch {plan.batch} was planned."
+        began = f"A full refresh of silver began after gold's batch {plan.batch} was planned"
+        reason = f"{began}: no cut is published."
         raise ConcurrentRunError(reason, remedy="Run it again.")
     published = publish(spark, settings, state, facts, Cut.of(record), plan.batch, looking, moved)
     stopped = bool(stops) or published.state is not state

@@ -146,7 +146,7 @@ def _rows(
     seed: Seed,
     lsn: int,
 ) -> DataFrame:
-    """Return the seed's rows, with the LSN of the transaction at which it was begun."""
+    """Return the seed's rows, with the LSN of the seed's position in the log."""
     schema = gold_schema(definition, table.types)
     staged = staged_schema(definition, table.types)
     folder = rows_folder(settings.layout, settings.source, seed.id)

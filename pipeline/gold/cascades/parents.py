@@ -43,7 +43,7 @@ class Parents:
         # A row deleted in a table above it may also be deleted in the parent, and so on.
         above = ancestors(self.links).get(parent, set())
         known = self.reader.unlogged(sorted(map(str, {parent, *above})), faulty)
-        why = f"changes of {parent} are not applied, which it refers to"
+        why = f"changes of {parent} are not applied, and it refers to that table"
         for child in children:
             own = self.outlook.since(child)
             waits = [lsn for lsn in known if stops is not None and lsn > max(stops, own)][:1]
@@ -60,7 +60,7 @@ class Parents:
         known = self.reader.all_unlogged()
         for child in children:
             for lsn in [lsn for lsn in known if lsn > self.outlook.since(child)][:1]:
-                why = f"the foreign keys of {parent} are not known, which it refers to"
+                why = f"the foreign keys of {parent}, to which it refers, are not known"
                 fault = self.outlook.fault(self.links, lsn, child, why, alone=True)
                 yield replace(fault, given_up=True)
 

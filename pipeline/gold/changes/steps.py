@@ -118,7 +118,7 @@ def _latest(items: Sequence[TimelineItem]) -> TimelineItem | None:
 def model_after(
     items: Iterable[TimelineItem], model: TableModel | None = None
 ) -> TableModel | None:
-    """Return the DDL model after these items; a table map that starts a definition has none."""
+    """Return the DDL model after these items; items from table maps leave it unchanged."""
     for item in items:
         begins = item.definition is not None or item.kind == "create"
         declared = item.kind == "model" or (begins and item.statement is not None)

@@ -18,7 +18,7 @@ from pipeline.silver.decode.silver_tables import transactions_table
 SLICE_ROWS = 500_000
 """Some 150 MB, including GTIDs and table counts."""
 NEW = missing("seen_before") | equal("seen_before", False)
-"""Transactions that are not repeated: repeated ones are not applied again or waited for."""
+"""Transactions that the lake did not have before: others are not applied again or waited for."""
 
 _ENTRIES = pa.list_(pa.struct([pa.field("key", pa.string(), False), ("value", pa.int64())]))
 

@@ -177,7 +177,7 @@ def _clamp_unsigned(value: Column, number: int, _kind: st.DataType) -> Column:
 
 def _nearest(value: Column, _number: int, kind: st.DataType) -> Column:
     if not isinstance(kind, st.DecimalType):
-        raise TypeError(f"a decimal is to become {kind.simpleString()}")
+        raise TypeError(f"a decimal cannot become {kind.simpleString()}")
     most = Decimal((0, (9,) * kind.precision, -kind.scale))
     return _between(sf.round(value, kind.scale), most.copy_negate(), most)
 

@@ -51,7 +51,7 @@ _OF_SILVER = re.compile(r"/silver/\S+\.parquet")
 _NEVER = -1
 """Not a version: the table is retried in the next run."""
 _MESSAGES = {
-    "DELTA_CANNOT_MODIFY_APPEND_ONLY": "its property delta.appendOnly keeps rows from being changed"
+    "DELTA_CANNOT_MODIFY_APPEND_ONLY": "its property delta.appendOnly prevents changes of rows"
 }
 _CONDITION = re.compile(
     r"\[(DELTA_[A-Z_]+|FAILED_READ_FILE[A-Z_.]*|(?:PATH|TABLE_OR_VIEW)_NOT_FOUND)[\w.]*\] [^\n]*"

@@ -32,7 +32,7 @@ def why_no_name(settings: Settings, name: TableName, others: Iterable[TableName]
     """
     if settings.catalog is None:
         return None
-    remedy = "Leave it out with exclude in conf, or have gold as paths, without a catalog."
+    remedy = "Leave it out with exclude in conf, or store gold in paths, without a catalog."
     if not all(_fits(part, settings.catalog) for part in (name.schema, name.table)):
         return f"{name} is not a valid table name in the catalog {settings.catalog}. {remedy}"
     for other in others:

@@ -99,11 +99,11 @@ HELD: Mapping[str, tuple[Callable[[SparkSession, str], object], str]] = {
     "renamed": (lambda _, path: shutil.move(path, f"{path}_old"), "is gone (deleted, or renamed)"),
     "append_only": (
         _sql("ALTER TABLE TABLE_ SET TBLPROPERTIES ('delta.appendOnly' = 'true')"),
-        "delta.appendOnly keeps rows from being changed",
+        "delta.appendOnly prevents changes of rows",
     ),
     "keyless": (
         _sql("ALTER TABLE TABLE_ SET TBLPROPERTIES ('delta.appendOnly' = 'true')"),
-        "delta.appendOnly keeps rows from being changed",
+        "delta.appendOnly prevents changes of rows",
     ),
     "checked": (
         _sql("ALTER TABLE TABLE_ ADD CONSTRAINT small CHECK (n < 50)"),

@@ -52,7 +52,7 @@ def test_errors_that_are_not_a_tables_fail_the_run(error: Exception) -> None:
     [
         (
             AnalysisException("[DELTA_CANNOT_MODIFY_APPEND_ONLY] This table is configured …"),
-            "its property delta.appendOnly keeps rows from being changed",
+            "its property delta.appendOnly prevents changes of rows",
         ),
         (
             Py4JError(f"called o1.merge.\n: E: [DELTA_VERSIONS_NOT_CONTIGUOUS] A gap.{TRACE}"),
