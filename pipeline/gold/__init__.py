@@ -1,4 +1,4 @@
-"""Gold: silver's changes become tables that equal the source's own at a commit."""
+"""Gold: replicated tables, each equal to the source's table as of one commit, built from silver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Carrying out one plan of gold: every table that it touches, then the cut, then the record."""
+"""Carry out one plan of gold: apply every table, publish the cut, record the batch."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from pipeline.gold.changes.drift import in_all, watch
 from pipeline.gold.changes.small_batch import Few, are_few
 from pipeline.gold.plan.cut import Cut, publish, published_at
 from pipeline.gold.plan.rebuild import (
-    begins,
+    begins_refresh,
     carry_out,
     is_overtaken,
     published_before,
     require_all_of_silver,
     set_aside,
 )
-from pipeline.gold.plan.stopped_tables import Stop, stand
+from pipeline.gold.plan.stopped_tables import Stop, state_after_stops
 from pipeline.gold.plan.table_refresh import refreshed_in
 from pipeline.gold.planning import Seen, look
-from pipeline.gold.schema.renames import tied
+from pipeline.gold.schema.renames import connected_groups
 from pipeline.gold.table.state import NO_LSN, GoldState, TableState
 from pipeline.lake import Ledger
 from pipeline.lake.ledger.ledger import Plan
@@ -40,9 +40,9 @@ from pipeline.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """Changes applied, by `schema.table`; `refused`: there are tables that were left behind.
+    """Changes applied, by `schema.table`.
 
-    `set_aside`: a full refresh begins in place of the batch.
+    `refused`: some tables were stopped. `set_aside`: a full refresh begins in place of the batch.
     """
 
     changes: Mapping[str, int]
@@ -58,17 +58,17 @@ def execute(
     progress: Progress,
     seen: Seen | None = None,
     *,
-    anew: bool = False,
+    rebuild_all: bool = False,
 ) -> Executed:
-    """Do all that the plan says and record it.
+    """Apply the plan and record it.
 
-    `seen` is what this run looked up to make a plan, and saves looking again; the plan may be
-    another run's all the same. Another run at the same plan may be done first, and go on to change
-    what this one stands on: that is no error. A plan of whose changes silver has been emptied since
-    is set aside, and, where gold is to be built `anew`, one that cannot be carried out.
+    `seen` is what this run read in order to plan, and saves reading it again; the plan itself may
+    come from another run. If another run finishes the same plan first, that is not an error. The
+    plan is set aside if a full refresh has emptied silver since, or if it fails for good while
+    gold is to be rebuilt (`rebuild_all`).
     """
     state = GoldState.from_body(plan.body)
-    if begins(plan):
+    if begins_refresh(plan):
         carry_out(ledger, plan)
         return Executed({}, set_aside=True)
     try:
@@ -79,7 +79,7 @@ def execute(
             return Executed({})
         passes = isinstance(error, BinlakeError) and error.retryable
         if not is_overtaken(ledger, state):
-            if passes or not anew:
+            if passes or not rebuild_all:
                 raise
             require_all_of_silver(ledger)
     set_aside(spark, settings, ledger, plan)
@@ -127,12 +127,12 @@ def _execute(
             try:
                 return apply_tables(spark, settings, batch, tables, items)
             except BinlakeError as error:
-                return error  # the other tables go on first
+                return error  # raised once the other tables are done
             finally:
                 task.advance(len(tables))
 
         with ThreadPoolExecutor(settings.parallel_tables) as pool:
-            outcomes = list(pool.map(apply, _tied(state, touched, items)))
+            outcomes = list(pool.map(apply, _connected(state, touched, items)))
     applied: dict[str, int] = {}
     stops: list[Stop] = []
     for outcome in outcomes:
@@ -141,12 +141,13 @@ def _execute(
         applied.update({str(name): count for name, count in outcome.changes.items()})
         stops.extend(outcome.stops)
     if stops:
-        state = stand(state, before, stops, facts.prepared)
+        state = state_after_stops(state, before, stops, facts.prepared)
     looking = few.looking if few else spark
-    # Else a cut might be published of rows that were read from silver while it was emptied.
+    # Otherwise the cut could contain rows read from silver while a full refresh was emptying it.
     ledger.refresh()
     if is_overtaken(ledger, state):
-        reason = f"silver is being decoded anew since gold's batch {plan.batch} was planned."
+        began = f"A full refresh of silver began after gold's batch {plan.batch} was planned"
+        reason = f"{began}: no cut is published."
         raise ConcurrentRunError(reason, remedy="Run it again.")
     published = publish(spark, settings, state, facts, Cut.of(record), plan.batch, looking, moved)
     stopped = bool(stops) or published.state is not state
@@ -164,23 +165,23 @@ def _execute(
     }
     if state.rebuild.under_way:
         done["published"] = published_before(record)
-    ledger.finish(plan, {**done, "standing": state.standing()} if stopped else done)
+    ledger.finish(plan, {**done, "standing": state.overrides()} if stopped else done)
     return Executed(applied, refused=stopped)
 
 
-def _tied(
+def _connected(
     state: GoldState,
     touched: Sequence[TableState],
     items: Mapping[TableName, Sequence[TimelineItem]],
 ) -> list[list[TableState]]:
-    """The tables in groups: those that renames in the batch tie together are one."""
+    """Group the tables: tables that RENAMEs in the batch connect are applied together."""
     pairs = [
         (table.name, item.other)
         for table in touched
         for item in items.get(table.name, ())
         if item.other is not None and table.from_lsn < item.lsn <= table.to_lsn
     ]
-    groups = tied([table.name for table in touched], pairs)
+    groups = connected_groups([table.name for table in touched], pairs)
     return [[state.tables[name] for name in group] for group in groups]
 
 

@@ -1,4 +1,6 @@
-"""Gold's job: applies what silver has, and publishes the cut.
+"""Gold's job: apply the changes in silver to gold's tables and publish a cut.
+
+A cut is a consistent snapshot of all tables as of one commit (`pipeline.gold.plan.cut`).
 
 spark-submit pipeline/gold/job.py --source NAME --binlogs PATH_OR_GLOB --lake DIR [--conf FILE]
 """
@@ -13,7 +15,14 @@ from typing import Any
 from pipeline.gold.carry_out import execute
 from pipeline.gold.changes.drift import sentences
 from pipeline.gold.plan.inspection import signing
-from pipeline.gold.plan.rebuild import WAITS, begin, goes_on, is_stale, require_all_of_silver, told
+from pipeline.gold.plan.rebuild import (
+    WAITS,
+    begin,
+    is_resumed,
+    is_stale,
+    not_rebuilt,
+    require_all_of_silver,
+)
 from pipeline.gold.plan.table_refresh import named, refreshed_in
 from pipeline.gold.plan.until import last_wanted
 from pipeline.gold.planning import plan_next
@@ -27,27 +36,27 @@ from pipeline.silver.plan.progress import require_same_types, silver_standing, s
 
 
 def run(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
-    """Finish the open batch, if there is one, then apply everything that is new in silver.
+    """Finish the open batch, if any, then apply everything that is new in silver.
 
-    What is held is told as a fault every time, until it is taken up. Where silver was decoded anew,
-    gold is built anew; a full refresh that is under way goes on with that.
+    Held tables are reported as faults in every run until they are released. Rebuild gold after a
+    full refresh of silver, and resume a full refresh of gold that is under way.
     """
     return _run(spark, settings, progress)
 
 
 def retry(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
-    """The same, and what could not be applied is tried again."""
+    """Do the same as `run`, and retry the changes that could not be applied."""
     return _run(spark, settings, progress, again=True)
 
 
 def refresh(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
-    """Build every table anew from silver, or go on with that if it is under way; or those tables
-    alone that settings name.
+    """Rebuild every table from silver, or only those in `settings.refresh_tables`.
 
-    Raises RefreshRefusedError where silver does not have everything any more: nothing is touched.
+    Resume a full refresh that is already under way. Raise RefreshRefusedError, and touch nothing,
+    if silver no longer has all changes.
     """
-    some = bool(settings.refresh_tables)
-    return _run(spark, settings, progress, anew=not some, some=some)
+    refresh_some = bool(settings.refresh_tables)
+    return _run(spark, settings, progress, rebuild_all=not refresh_some, refresh_some=refresh_some)
 
 
 def _run(
@@ -56,11 +65,18 @@ def _run(
     progress: Progress,
     *,
     again: bool = False,
-    anew: bool = False,
-    some: bool = False,
+    rebuild_all: bool = False,
+    refresh_some: bool = False,
 ) -> LayerReport:
     with signing(spark) as session:
-        return _signed(session, settings, progress, again=again, anew=anew, some=some)
+        return _signed(
+            session,
+            settings,
+            progress,
+            again=again,
+            rebuild_all=rebuild_all,
+            refresh_some=refresh_some,
+        )
 
 
 def _signed(
@@ -69,36 +85,40 @@ def _signed(
     progress: Progress,
     *,
     again: bool,
-    anew: bool,
-    some: bool,
+    rebuild_all: bool,
+    refresh_some: bool,
 ) -> LayerReport:
-    """`anew`: make all again, `some`: the tables that settings name."""
+    """Run in a session whose commits are signed; `refresh_some`: rebuild the tables in settings."""
     began = time.monotonic()
     ledger = Ledger(spark, settings.layout, settings.source)
     require_same_types(ledger, settings)
-    anew = anew and ledger.last("gold") is not None and not goes_on(ledger, settings)
-    if anew:
+    rebuild_all = (
+        rebuild_all and ledger.last("gold") is not None and not is_resumed(ledger, settings)
+    )
+    if rebuild_all:
         require_all_of_silver(ledger)
-    if anew or _is_due(ledger):
+    if rebuild_all or _is_due(ledger):
         _require_until(spark, settings, ledger)
     drifted = _drift(ledger)
     counts: Counter[str] = Counter()
     batches = []
     tried: GoldState | None = None
     if plan := ledger.take_up("gold"):
-        executed = execute(started(spark), settings, ledger, plan, progress, anew=anew)
+        executed = execute(
+            started(spark), settings, ledger, plan, progress, rebuild_all=rebuild_all
+        )
         counts.update(executed.changes)
         batches.append(plan.batch)
-        anew = anew and not executed.set_aside
-    while anew or _is_due(ledger):
+        rebuild_all = rebuild_all and not executed.set_aside
+    while rebuild_all or _is_due(ledger):
         _require_until(spark, settings, ledger)
         plan = begin(settings, ledger)
         executed = execute(started(spark), settings, ledger, plan, progress)
         counts.update(executed.changes)
         batches.append(plan.batch)
-        anew = anew and not executed.set_aside
+        rebuild_all = rebuild_all and not executed.set_aside
     built = GoldState.of(ledger).rebuild.under_way
-    asked = named(settings, GoldState.of(ledger)) if some else set()
+    asked = named(settings, GoldState.of(ledger)) if refresh_some else set()
     while True:
         planned = plan_next(spark, settings, ledger, again=again, refresh=asked)
         again = False
@@ -116,8 +136,8 @@ def _signed(
         state = GoldState.from_body(plan.body)
         if state == planned.following and not (planned.partly or executed.refused):
             break
-        # Another run's plan came first: what this run saw may be more than that. Or a table was
-        # refused: it is held now, and can go on as far as that.
+        # Another run planned the batch first, so there may be more to apply. Or a table was
+        # refused: it is held now, and can be applied up to that point.
     return LayerReport(
         layer="gold",
         batches=tuple(batches),
@@ -128,29 +148,31 @@ def _signed(
         ),
         notes=(
             *(sentences(drifted, _drift(ledger)) if batches else ()),
-            *([f"It goes no further than {settings.until}: what is behind waits."] * planned.waits),
-            *([WAITS] * planned.behind_silver),
-            *(told(settings, state) if built and not state.rebuild.under_way else ()),
+            *([f"Gold stops at {settings.until}: later transactions wait."] * planned.waits),
+            *([WAITS] * planned.awaits_silver),
+            *(not_rebuilt(settings, state) if built and not state.rebuild.under_way else ()),
         ),
         seconds=time.monotonic() - began,
     )
 
 
 def _is_due(ledger: Ledger) -> bool:
-    """Whether gold is to be built anew since silver was decoded anew."""
+    """Return True if a finished full refresh of silver requires gold to be rebuilt."""
     return is_stale(ledger) and not silver_to_be(ledger).refresh.under_way
 
 
 def _require_until(spark: Spark, settings: Settings, ledger: Ledger) -> None:
-    """Raise SettingsError for a place to stop at that silver does not have: before gold is begun
-    anew, which could come to no cut then."""
+    """Raise SettingsError if silver does not have the position in `until`.
+
+    Checked before gold is rebuilt, since a rebuild that cannot reach it would publish no cut.
+    """
     silver = silver_standing(ledger).plan
     if settings.until is not None and silver is not None:
         last_wanted(spark, settings, NO_LSN, silver.cut_lsn)
 
 
 def _drift(ledger: Ledger) -> Mapping[str, Any]:
-    """What the runs until now have found of each table."""
+    """Return the drift found so far, by table."""
     found: Mapping[str, Any] = (ledger.record("gold") or {}).get("drift", {})
     return found
 

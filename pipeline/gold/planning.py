@@ -1,4 +1,4 @@
-"""The next batch of gold, from what the lake holds: silver's cut, the timeline, open faults."""
+"""Plan gold's next batch from silver's cut, the timeline and the open faults."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from pipeline.gold.plan.batch_plan import Known, cascading, plan_batch, same, to
 from pipeline.gold.plan.cut import published
 from pipeline.gold.plan.inspection import inspect
 from pipeline.gold.plan.rebuild import (
+    after_batch,
     first,
-    following,
-    has_place_of_gone,
     is_stale,
+    replaces_gone_table,
     require_all_of_silver,
 )
-from pipeline.gold.plan.table_refresh import begun_again, to_be_made, without
+from pipeline.gold.plan.table_refresh import tables_to_refresh, with_reset, without
 from pipeline.gold.plan.until import last_wanted
-from pipeline.gold.plan.verification_points import next_halt
+from pipeline.gold.plan.verification_points import next_verification_point
 from pipeline.gold.schema.evolve import taken
 from pipeline.gold.table.foreign_commits import signs
 from pipeline.gold.table.names import gold_name, why_no_name
@@ -46,9 +46,9 @@ from pipeline.silver.plan.progress import silver_standing, silver_to_be
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was looked up to plan a batch, and is of use in carrying it out.
+    """What was read to plan a batch, and is used again to carry it out.
 
-    `moved`: the versions of tables that upkeep has moved on since the last cut.
+    `moved`: Delta versions of tables on which only maintenance has committed since the last cut.
     """
 
     items: Sequence[TimelineItem]
@@ -58,11 +58,11 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """The state that gold has, and the one that the next batch brings (None: nothing to do).
+    """Gold's current state and the one after the next batch (`following`; None: nothing to do).
 
-    `partly`: for the sake of what foreign keys do, there is more to do behind it. `waits`: silver
-    has transactions behind the one that conf lets gold come to. `behind_silver`: silver is being
-    decoded anew, or has been since gold was made.
+    `partly`: more batches follow, because foreign key cascades require this one to end early.
+    `waits`: silver has transactions after the one given by `until`. `awaits_silver`: a full
+    refresh of silver is under way, or gold has not been rebuilt since the last one.
     """
 
     previous: GoldState
@@ -70,11 +70,11 @@ class Planned:
     seen: Seen | None = None
     partly: bool = False
     waits: bool = False
-    behind_silver: bool = False
+    awaits_silver: bool = False
 
 
 def rules(settings: Settings) -> Rules:
-    """What conf says about tables."""
+    """Return the settings that apply to tables."""
     return Rules(
         keys=settings.keys,
         types=settings.type_options,
@@ -91,19 +91,19 @@ def plan_next(
     again: bool = False,
     refresh: Collection[TableName] = (),
 ) -> Planned:
-    """Look at the lake and decide; `again`: also to try once more what was refused; `refresh`:
-    tables to be made again from silver.
+    """Plan the next batch.
 
-    Raises RefreshRefusedError where silver does not have all of theirs.
+    `again`: also retry what was refused. `refresh`: tables to rebuild from silver. Raise
+    RefreshRefusedError if silver no longer has all of their changes.
     """
     previous = GoldState.of(ledger)
     silver = silver_standing(ledger)
     if silver_to_be(ledger).refresh.under_way or is_stale(ledger):
-        return Planned(previous, behind_silver=True)
+        return Planned(previous, awaits_silver=True)
     if silver.plan is None:
         return Planned(previous)
     if previous.rebuild.under_way:
-        # Maintenance that came while a batch was set aside did not see that a refresh began there.
+        # Maintenance that ran while a batch was set aside did not see the refresh that began there.
         require_all_of_silver(ledger)
     last = ledger.last("gold")
     if last is None:
@@ -115,50 +115,52 @@ def plan_next(
     cut, seen = _look_ahead(spark, settings, previous, wanted)
     start = previous.without_refusals() if again else previous
     inspected = inspect(spark, settings, start, ledger.record("gold"))
-    again_from_silver = to_be_made(settings, ledger, start, refresh, inspected, seen.items, cut)
-    if again_from_silver:
-        start = begun_again(start, again_from_silver, batch)
+    refreshed = tables_to_refresh(settings, ledger, start, refresh, inspected, seen.items, cut)
+    if refreshed:
+        start = with_reset(start, refreshed, batch)
         seen = look(spark, settings, NO_LSN, cut, NO_LSN, cut_before=previous.cut_lsn)
     seen = replace(seen, moved=inspected.moved)
-    damaged = without(inspected.damaged, again_from_silver)
+    damaged = without(inspected.damaged, refreshed)
     prepared = seen.facts.prepared
     faults = [
         *open_faults(spark, settings.layout, settings.source),
         *seen.facts.undecided,
         *redefined(prepared, seen.items),
-        *_without_changes(removed(ledger), previous, seen.items),
-        *_without_all_behind(removed(ledger), previous, seen.items),
+        *_with_lost_changes(removed(ledger), previous, seen.items),
+        *_with_incomplete_seeds(removed(ledger), previous, seen.items),
     ]
-    places = _taken(spark, settings, previous, seen.items)
+    places = _occupied(spark, settings, previous, seen.items)
     files = {row.ordinal: row.file for row in read_files(spark, settings.layout, settings.source)}
     known = Known(silver.batch, cut, seen.items, faults, places, files, damaged)
     state = plan_batch(start, known, rules(settings), settings.wanted)
     if same(previous, state):
         return Planned(previous, _only_published(previous, state), seen, waits=waits)
-    # Rows of a table that is damaged, or that is emptied first, are nothing to go by.
-    versions = without(published(ledger.record("gold")), {*damaged, *again_from_silver})
+    # Rows of a table that is damaged or about to be emptied must not be used.
+    versions = without(published(ledger.record("gold")), {*damaged, *refreshed})
     state, foreseen = _with_cascades(spark, settings, start, known, seen, versions)
     if same(previous, state):
         return Planned(previous, _only_published(previous, state), seen, waits=waits)
     decided = [p.tables for p in prepared if p.committed_in(previous.cut_lsn, state.cut_lsn)]
     changed = seen.facts.changed.union(*decided)
-    marks = [table.to_lsn for table in state.tables.values()]
-    state = replace(state, xa_from=first_open(prepared, marks, state.cut_lsn), signed=signs(spark))
+    reached = [table.to_lsn for table in state.tables.values()]
+    state = replace(
+        state, xa_from=first_open(prepared, reached, state.cut_lsn), signed=signs(spark)
+    )
     state = touch(state, changed, previous.cut_lsn)
     name = keep(spark, settings.layout, settings.source, batch, foreseen.changes)
     partly = foreseen.again or state.cut_lsn < wanted
     ends = not partly or (not foreseen.again and state.cut_held is not None)
-    state = replace(state, rebuild=following(previous.rebuild, ends=ends))
+    state = replace(state, rebuild=after_batch(previous.rebuild, ends=ends))
     return Planned(previous, cascading(state, foreseen.changes, name), seen, partly, waits)
 
 
 def _look_ahead(
     spark: Spark, settings: Settings, previous: GoldState, wanted: int
 ) -> tuple[int, Seen]:
-    """How far the next batch goes at most, and what there is until then."""
+    """Return the last LSN that the next batch may reach, and what was read up to there."""
     building = previous.rebuild.under_way
-    cut = wanted if building else next_halt(spark, settings, previous.cut_lsn, wanted)
-    # Where the first table waits: a transaction that holds one holds it until it is decided.
+    cut = wanted if building else next_verification_point(spark, settings, previous.cut_lsn, wanted)
+    # From the first held table on: a prepared transaction may hold it until it is decided.
     waiting = [table.to_lsn for table in previous.tables.values() if table.held]
     low = min([previous.cut_lsn, *waiting])
     seen = look(spark, settings, low, cut, previous.xa_from, cut_before=previous.cut_lsn)
@@ -169,16 +171,18 @@ def _look_ahead(
 
 
 def _only_published(previous: GoldState, state: GoldState) -> GoldState | None:
-    """A batch that has nothing to apply: it publishes what a full refresh has built."""
+    """Return the state of a batch without changes that publishes a finished full refresh."""
     if not previous.rebuild.under_way:
         return None
-    return replace(state, xa_from=previous.xa_from, rebuild=following(previous.rebuild, ends=True))
+    return replace(
+        state, xa_from=previous.xa_from, rebuild=after_batch(previous.rebuild, ends=True)
+    )
 
 
-def _without_changes(
+def _with_lost_changes(
     gone: Removed, previous: GoldState, items: Sequence[TimelineItem]
 ) -> Iterator[Fault]:
-    """Tables that conf left out and has now, and whose changes are not all in silver any more."""
+    """Yield a fault for tables that conf excluded earlier and whose changes were removed since."""
     before = {item.name for item in items if item.lsn < gone.lsn and item.definition is not None}
     reached = {name: previous.tables[name].to_lsn for name in before if name in previous.tables}
     names = [name for name in before if reached.get(name, 0) < gone.lsn - 1]
@@ -186,10 +190,10 @@ def _without_changes(
         yield Fault(gone.lsn - 1, gone.sentence, tuple(sorted(names)), given_up=True)
 
 
-def _without_all_behind(
+def _with_incomplete_seeds(
     gone: Removed, previous: GoldState, items: Sequence[TimelineItem]
 ) -> Iterator[Fault]:
-    """Tables that are to get a seed's rows, behind which not all changes are in silver any more."""
+    """Yield a fault for tables with a new seed if changes that follow it have been removed."""
     for item in {item.name: item for item in items if item.seed}.values():
         table = previous.tables.get(item.name)
         taken = table is not None and item.seed is not None and table.seed == item.seed.id
@@ -205,8 +209,10 @@ def _with_cascades(
     seen: Seen,
     versions: Mapping[TableName, int],
 ) -> tuple[GoldState, Foreseen]:
-    """The plan, ending where what foreign keys do needs it to, without children that this holds,
-    or whose rows cannot be read."""
+    """Return the plan, ending early where foreign key cascades require it, and the cascades.
+
+    A child table that this holds, or whose rows cannot be read, is left out.
+    """
     items: dict[TableName, list[TimelineItem]] = defaultdict(list)
     for item in seen.items:
         items[item.name].append(item)
@@ -236,10 +242,10 @@ def _with_cascades(
         known = replace(known, cut_lsn=foreseen.cut_lsn, faults=[*known.faults, *faults])
 
 
-def _taken(
+def _occupied(
     spark: Spark, settings: Settings, previous: GoldState, items: Sequence[TimelineItem]
 ) -> Mapping[TableName, str]:
-    """What stands where gold has no table of its own yet, and why it cannot have one there."""
+    """Return why a new gold table cannot be created, for each table whose place is occupied."""
     own = {name for name, table in previous.tables.items() if table.version is not None}
     there = [name for name in own if not previous.tables[name].dropped]
     defined = {item.name for item in items if item.definition is not None}
@@ -251,7 +257,7 @@ def _taken(
             spark,
             gold_name(settings, name.schema, name.table),
             settings.source,
-            known=name in previous.tables or has_place_of_gone(settings, previous, name),
+            known=name in previous.tables or replaces_gone_table(settings, previous, name),
         )
 
     with ThreadPoolExecutor(settings.parallel_tables) as pool:
@@ -268,11 +274,11 @@ def look(
     *,
     cut_before: int = 0,
 ) -> Seen:
-    """The timeline, and what silver's transactions tell (see `gather`)."""
+    """Read the timeline and the facts of silver's transactions (see `gather`)."""
     lake = settings.layout
-    told = in_force(read_items(spark, lake, settings.source))
-    items = [item for item in told if item.kind not in NOT_OF_GOLD]
-    # What `retry` took up was written late.
+    known = in_force(read_items(spark, lake, settings.source))
+    items = [item for item in known if item.kind not in NOT_OF_GOLD]
+    # Items written by `retry` are stored after later ones.
     items.sort(key=lambda item: item.position)
     found = gather(spark, lake, settings.source, low, high, xa_from, cut_before=cut_before)
     return Seen(items, found)

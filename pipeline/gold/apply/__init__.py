@@ -1,4 +1,4 @@
-"""A plan applied to gold's tables, one MERGE or append at a time."""
+"""Application of a plan to gold's tables, one MERGE or append at a time."""
 
 from __future__ import annotations
 

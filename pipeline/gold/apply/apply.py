@@ -1,4 +1,4 @@
-"""Carrying out a batch on one table, or on several that are renamed: part by part, in order."""
+"""Apply a batch to one table, or to several connected by RENAMEs: part by part, in log order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import TimelineItem
 from pipeline.gold.apply.merge import Take, put
-from pipeline.gold.apply.seed_rows import Seeding, take_seed
+from pipeline.gold.apply.seed_rows import Seeding, load_seed
 from pipeline.gold.cascades.store import Changes
 from pipeline.gold.changes.changes import Skipped, Taken, read_changes
 from pipeline.gold.changes.drift import Look, Watch
@@ -22,11 +22,11 @@ from pipeline.gold.changes.small_batch import Few, few_of, rows_here
 from pipeline.gold.changes.steps import Evolve, Part, Rows, parts
 from pipeline.gold.changes.xa import Prepared
 from pipeline.gold.plan.stopped_tables import Stop, stops
-from pipeline.gold.plan.table_refresh import make_ready
+from pipeline.gold.plan.table_refresh import prepare_place
 from pipeline.gold.schema.insert_defaults import left_out
 from pipeline.gold.schema.renames import Step, change, in_order
 from pipeline.gold.table.damage import REFUSED, Damage, met_in
-from pipeline.gold.table.gold_table import GoldTable, standing
+from pipeline.gold.table.gold_table import GoldTable, table_progress
 from pipeline.gold.table.names import gold_name
 from pipeline.gold.table.refusal import Refusal, TableRefusedError
 from pipeline.gold.table.state import TableState
@@ -36,20 +36,20 @@ from pipeline.lake.small_jobs import staying_active
 from pipeline.settings import Settings
 
 STEPS = 1_000_000
-"""More than the numbers that a table's steps take in one batch."""
+"""More than the number of transaction versions that a table's steps use in one batch."""
 LAST = 1 << 62
-"""Behind every position in a file."""
+"""After every position in a file."""
 STEP_COMMITS = 8
-"""More commits than a step has that Delta tells apart by a number: Delta skips a number that it has
-seen, so no two commits may share one. A step's are batch * STEPS + step * STEP_COMMITS and on."""
+"""More than the number of versioned commits of one step. Delta skips a version that it has seen, so
+no two commits may share one. A step uses batch * STEPS + step * STEP_COMMITS and following."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What all tables of a batch have in common; `few`: its changes are.
+    """What all tables of a batch have in common; `few` is set if it has few changes.
 
-    `refresh`: the batch that began the full refresh which it is of. `since_seeds`: what silver's
-    transactions tell since the first seed of which a table gets the rows.
+    `refresh`: the batch that began the full refresh to which this one belongs. `since_seeds`: facts
+    of silver's transactions since the first seed whose rows are loaded in the batch.
     """
 
     number: int
@@ -66,7 +66,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """How many changes were applied, by table, and where tables stop that cannot go on."""
+    """Number of changes applied, by table, and where tables stopped."""
 
     changes: Mapping[TableName, int]
     stops: Sequence[Stop] = ()
@@ -79,9 +79,9 @@ def apply_tables(
     states: Sequence[TableState],
     items: Mapping[TableName, Sequence[TimelineItem]],
 ) -> Applied:
-    """Bring tables that renames tie together, or one, each to its `to_lsn`.
+    """Bring one table, or several connected by RENAMEs, to their `to_lsn`.
 
-    All of them stop where changes of one cannot be applied. `items`: every table's timeline.
+    All of them stop if the changes of one cannot be applied. `items`: every table's timeline.
     """
     tables = {state.name: state for state in states}
     carrier = _Carrier(spark, settings, batch, tables, items)
@@ -97,7 +97,7 @@ def apply_tables(
             for name, count in carrier.carry_out(group):
                 applied[name] += count
         except Exception as error:
-            at_fault, why = _told(error, group)
+            at_fault, why = _stopped_by(error, group)
             done, left = chain(*ordered[:n]), chain(*ordered[n:])
             return Applied(applied, stops(list(done), list(left), at_fault, why))
     return Applied(applied)
@@ -105,7 +105,7 @@ def apply_tables(
 
 @dataclass(frozen=True, slots=True)
 class _Carrier:
-    """Carries out steps of tables that renames tie together, or of one."""
+    """Carries out the steps of one table, or of several connected by RENAMEs."""
 
     spark: SparkSession
     settings: Settings
@@ -115,17 +115,17 @@ class _Carrier:
     ready: set[TableName] = field(default_factory=set)
 
     def carry_out(self, group: Sequence[Step]) -> list[tuple[TableName, int]]:
-        """Do steps that stand together; how many changes of which tables were applied.
+        """Carry out a group of steps; return how many changes were applied to which tables.
 
-        What fails is tried once more: of runs at the same step at once, one may have brought the
-        table past it. Raises TableRefusedError where changes cannot be applied.
+        A failed group is retried once: of concurrent runs at the same step, one may have completed
+        it. Raise TableRefusedError if changes cannot be applied.
         """
         try:
             return self._once(group)
         except TableRefusedError:
             raise
         except Exception as error:
-            if _told(error, group):
+            if _stopped_by(error, group):
                 return self._once(group)
             raise
 
@@ -138,14 +138,14 @@ class _Carrier:
         return counts
 
     def _make_ready(self, group: Sequence[Step]) -> None:
-        """Before the first step of a table that is made again by itself."""
+        """Prepare tables that are refreshed on their own, before their first step."""
         for step in group:
             if step.name not in self.ready and self.tables[step.name].refresh == self.batch.number:
-                make_ready(self.spark, self.settings, step.table, step.name, self.batch.number)
+                prepare_place(self.spark, self.settings, step.table, step.name, self.batch.number)
             self.ready.add(step.name)
 
     def _rows(self, step: Step) -> int:
-        """Rows of the log, or of a seed with what the log says of them since."""
+        """Apply rows of the log, or of a seed with the changes in the log since."""
         state, part = self.tables[step.name], step.part
         if isinstance(part, Rows):
             return _apply_rows(
@@ -155,16 +155,16 @@ class _Carrier:
             return 0
         timeline = self.items.get(step.name, ())
         seeding = Seeding(step.table, state, part, step.version, timeline, self.batch.since_seeds)
-        return take_seed(self.spark, self.settings, seeding)
+        return load_seed(self.spark, self.settings, seeding)
 
 
-def _told(error: Exception, group: Sequence[Step]) -> tuple[TableName, Refusal | Damage]:
-    """Which table of a group an error is of, and what it tells of it.
+def _stopped_by(error: Exception, group: Sequence[Step]) -> tuple[TableName, Refusal | Damage]:
+    """Return the table of a group to which an error belongs, and why it stops.
 
-    Raises the error again where it is no table's own.
+    Raise the error again if it does not belong to a table.
     """
     if isinstance(error, TableRefusedError):
-        # Only the steps of a RENAME stand together, which refuses nothing.
+        # Only steps of a RENAME form a group, and they refuse nothing.
         return group[0].name, error.refusal
     text = str(error)
     step = next((one for one in group if one.table.reference in text), group[0])
@@ -172,7 +172,7 @@ def _told(error: Exception, group: Sequence[Step]) -> tuple[TableName, Refusal |
     if damage is None:
         raise error
     if isinstance(step.part, Rows) and not step.part.key:
-        # To apply changes twice would count rows twice, and the next batch has another number.
+        # The next batch has another number: applying changes twice would add rows twice.
         if damage.passes and not REFUSED.search(f"{type(error).__name__}: {text}"):
             raise error
         damage = replace(damage, final=True)
@@ -191,7 +191,7 @@ def _steps(
 
 
 def _whole(before: Part) -> bool:
-    """Whether gold has the source's rows then, if that part is what comes right before."""
+    """Return True if gold has exactly the source's rows after `before`, the preceding part."""
     return isinstance(before, Rows) and before.complete
 
 
@@ -250,9 +250,9 @@ def _taking(
 
 
 def _applied(spark: SparkSession, table: GoldTable, part: Rows) -> bool:
-    """Whether a run that died has come over the change of the definition behind the rows.
+    """Return True if an earlier run has already passed the definition change after these rows.
 
-    The table may have other columns by now, so that the rows could not even be looked at.
+    The table may have other columns by now, so the rows could not even be read.
     """
-    now = standing(spark, table.reference, table.refresh)
+    now = table_progress(spark, table.reference, table.refresh)
     return now is not None and now.is_of(table.source) and now.begun >= part.stop

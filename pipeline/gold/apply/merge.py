@@ -1,8 +1,8 @@
-"""Putting one part's changes into a gold table, as one step.
+"""Apply one part's changes to a gold table, as one step.
 
-What the changes are is looked at first (one pass over the key's columns), since it allows much:
-inserts alone need no folding, and where gold has no row in the range of their keys there is
-nothing to merge with and they are appended. Both are so for a table's first load.
+Statistics of the changes are collected first, in one pass over the key's columns, because they
+allow shortcuts: inserts alone need no folding, and if gold has no row in their key range, they are
+appended without a MERGE. A table's first load uses both.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import partial
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, MergeIntoWriter, SparkSession, functions as sf
 
-from pipeline.gold.changes.bags import bag_misfits, put_bag
+from pipeline.gold.changes.bags import keyless_misfits, put_bag
 from pipeline.gold.changes.change_stats import Extent, all_of, extent, first_lsn, within
 from pipeline.gold.changes.changes import Taken
 from pipeline.gold.changes.drift import Look
@@ -41,7 +41,7 @@ from pipeline.lake.delta_log.spark_written import has_none_within
 from pipeline.lake.sql_text import quoted
 
 Take = Callable[[SparkSession], Taken | None]
-"""Gives a part's changes, to be read in that session; None where there is nothing to read."""
+"""Reads a part's changes in the given session; None if there are none."""
 
 
 def put(
@@ -55,11 +55,12 @@ def put(
     look: Look | None = None,
     few: Few | None = None,
 ) -> int:
-    """Apply the changes to the gold table as one step; how many they were.
+    """Apply the changes to the gold table as one step; return their number.
 
-    `complete`: none is missing. Where a DELETE may be, a key may be inserted twice. `left_out` says
-    what columns mean that images leave out; `look` is shown changes with whole images before they
-    are applied; `few`: they may be at the driver. Raises TableRefusedError where it cannot.
+    `complete`: no change is missing; otherwise a DELETE may be, and a key be inserted twice.
+    `left_out`: meaning of columns that images leave out; `look`: checks changes with complete
+    images for drift before they are applied; `few`: the changes may be collected at the driver.
+    Raise TableRefusedError if they cannot be applied.
     """
 
     def taken(session: SparkSession) -> Taken | None:
@@ -73,19 +74,19 @@ def put(
     if found is None:
         return 0
     if not shape.key:
-        return _put_bag(spark, found.frame, shape, write, left_out)
+        return _put_keyless(spark, found.frame, shape, write, left_out)
     part = _Part(shape, write, left_out, complete, look)
     brought = _brought(found, part, few)
     if not isinstance(brought, Extent):
         return _put_here(spark, brought, found.frame, part) if brought.num_rows else 0
-    # Not in the session that few changes are looked at in, which suits no others.
+    # Not in the session for few changes, whose settings do not suit others.
     again = taken(spark) if few and brought.changes else found
     return 0 if again is None else _put_changes(spark, again.frame, brought, part)
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What a part's changes are put into, and how they are to be understood (see `put`)."""
+    """The target of a part's changes, and how to interpret them (see `put`)."""
 
     shape: Shape
     write: Write
@@ -96,7 +97,7 @@ class _Part:
     def looked(
         self, changes: Callable[[], DataFrame], count: int, *, small: bool = False
     ) -> Callable[[DataFrame], None] | None:
-        """What is to be shown gold's rows before, if somebody looks; `small`: gold's table is."""
+        """Return the drift check to run on gold's rows, if due; `small`: gold's table is."""
         look = self.look
         if look is None or not look.is_due(count, small=small):
             return None
@@ -104,7 +105,7 @@ class _Part:
 
 
 def _brought(taken: Taken, part: _Part, few: Few | None) -> pa.Table | Extent:
-    """The changes at the driver, if they may be, or what they are."""
+    """Return the changes collected at the driver if possible, otherwise their statistics."""
     if few and taken.rows is not None:
         return taken.rows
     changes = taken.frame
@@ -118,7 +119,7 @@ def _brought(taken: Taken, part: _Part, few: Few | None) -> pa.Table | Extent:
 
 
 def _put_here(spark: SparkSession, rows: pa.Table, changes: DataFrame, part: _Part) -> int:
-    """Put the changes that are at the driver, as `rows`."""
+    """Apply changes collected at the driver as `rows`."""
     own = session_for(spark, part.write.table, changes.sparkSession)
     schema = changes.schema
     small = own is not spark
@@ -167,7 +168,7 @@ def _put_whole(
     *,
     at_hand: bool,
 ) -> int:
-    """Put what changes with whole images were folded to; `seen` is shown gold's rows before."""
+    """Apply folded changes with complete images; `seen` is called with gold's rows before."""
     shape, write = part.shape, part.write
     gold = delta.read(spark, write.table)
     there = gold.where(all_of(within(found, gold.schema)))
@@ -175,7 +176,7 @@ def _put_whole(
     if found.inserts:
         none_there = has_none_within(spark, write.table, found.ranges)
         if none_there is None:
-            # Spark's look costs as much as a MERGE of a few rows, unless nothing is there.
+            # This check by Spark costs as much as a MERGE of a few rows, unless nothing is there.
             none_there = (found.only_inserts or not at_hand) and there.isEmpty()
         is_new = none_there
     if seen and not (is_new and found.only_inserts):
@@ -231,7 +232,7 @@ def _put_partial(
     write_documents(merge, lambda: misfits(changes, shape, there, left_out, lives=lives))
 
 
-def _put_bag(
+def _put_keyless(
     spark: SparkSession, changes: DataFrame, shape: Shape, write: Write, left_out: LeftOut
 ) -> int:
     incomplete = first_lsn(sf.col("__absent_before").isNotNull())
@@ -245,7 +246,7 @@ def _put_bag(
         known = left_out.known(changes)
         write_documents(
             lambda: put_bag(spark, known, shape, write, left_out),
-            lambda: bag_misfits(known, left_out),
+            lambda: keyless_misfits(known, left_out),
         )
     return int(count)
 
@@ -264,7 +265,7 @@ def _merge(
     keeps: bool = False,
     materialize: bool = True,
 ) -> None:
-    """MERGE what was folded; `keeps`: a row keeps the columns that its `MISSING` names."""
+    """MERGE folded changes; `keeps`: rows keep the columns named in `MISSING`."""
     there = partial(delta.target_column, write.table)
     keys = [_same(sf.col(there(name)), name, shape) for name in shape.key]
     on = all_of([*keys, *within(found, folded.schema, there)])
@@ -279,7 +280,7 @@ def _merge(
             for name in shape.outcome_columns
         }
         inserted &= sf.size(missing) == 0
-    # Guards a row against older changes, whatever brought it here.
+    # Protects a row from older changes, however it got here.
     newer = _merged(LSN) >= sf.col(there(LSN))
     deleted = _merged(DELETE)
 
@@ -295,7 +296,7 @@ def _merge(
         clauses=clauses,
         app=write.app,
         version=write.version,
-        # It reads what was folded twice: fold once, but where that costs more.
+        # MERGE reads its source twice: materialize it, unless that costs more.
         conf={delta.MATERIALIZE: "all" if materialize else "none"},
     )
 

@@ -1,10 +1,10 @@
-"""Giving a gold table the rows of a seed, and what the log says of them since.
+"""Load a seed's rows into a gold table, and apply what the log has for them since.
 
-One step of several commits: the seed's rows in the place of all that was there, then the changes
-behind the seed by MERGE, and last the table's position. Where these cannot be applied the table is
-put back to what it was. Of a seed that was read while others wrote,
-a row may be of any time until its end: a change that it has already is made once more, which comes
-to the same, since images are whole. Images that leave something out would not, and are refused.
+One step of several commits: the seed's rows replace everything in the table, then a MERGE applies
+the changes after the seed, and last the table's position is set. If the changes cannot be applied,
+the table is restored to its previous version. In a seed that was read during writes, a row may be
+of any time up to its end: a change that it already contains is then applied again, which is
+idempotent as long as images are complete. Images that leave columns out are refused.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ from pipeline.settings import Settings
 from pipeline.silver.plan.seeds import Seed, read_seed, rows_folder, staged_schema
 
 FROM_START = 1
-"""XA transactions are looked at from the log's start: one may be prepared before the seed."""
+"""XA transactions are read from the log's start: one may have been prepared before the seed."""
 MOST_PARTS = 6
-"""Tables of silver that the changes behind a seed may be in: each is a commit of the same step."""
+"""Limit on the silver tables with changes after a seed: each takes a commit of the same step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seeding:
-    """A table that gets a seed's rows in a step; `version` is the first of the step's numbers.
+    """A table that gets a seed's rows in a step; `version` is the step's first version.
 
-    `items`: the table's timeline; `facts`: of silver's transactions since a batch's first seed.
+    `items`: the table's timeline; `facts`: of silver's transactions since the batch's first seed.
     """
 
     table: GoldTable
@@ -64,10 +64,10 @@ class Seeding:
 
 
 def first_seed(items: Iterable[TimelineItem], low: int, high: int) -> int:
-    """The LSN of the first seed behind `low`; `high` if there is none before it.
+    """Return the LSN of the first seed after `low`, at most `high`.
 
-    A batch ends with it: what its table's rows do to others, and these to them, is worked out from
-    gold's rows of before a batch.
+    A batch ends with it, since foreign key cascades, from and to the seeded table, are computed
+    from gold's rows before a batch.
     """
     return min([high, *(item.lsn for item in items if item.seed and item.lsn > low)])
 
@@ -75,7 +75,7 @@ def first_seed(items: Iterable[TimelineItem], low: int, high: int) -> int:
 def seeds_in(
     states: Iterable[TableState], items: Mapping[TableName, Sequence[TimelineItem]]
 ) -> list[SeededFrom]:
-    """The seeds that tables come over in a batch."""
+    """Return the seeds that tables pass in a batch."""
     return [
         item.seed
         for state in states
@@ -87,17 +87,17 @@ def seeds_in(
 def seed_facts(
     spark: SparkSession, settings: Settings, seeds: Sequence[SeededFrom], high: int
 ) -> Facts:
-    """What silver's transactions tell since the first of some seeds."""
+    """Return facts of silver's transactions since the first of some seeds."""
     low = min((seed.lsn for seed in seeds), default=high)
     if not seeds:
         return Facts(low, high)
     return gather(spark, settings.layout, settings.source, low, high, FROM_START)
 
 
-def take_seed(spark: SparkSession, settings: Settings, seeding: Seeding) -> int:
-    """Bring the table over the item; how many rows the seed has and changes were made behind it.
+def load_seed(spark: SparkSession, settings: Settings, seeding: Seeding) -> int:
+    """Apply the item with the seed; return the number of the seed's rows plus later changes.
 
-    Raises TableRefusedError where they cannot be.
+    Raise TableRefusedError if the changes cannot be applied.
     """
     item, table = seeding.item, seeding.table
     seed, definition = item.seed, item.definition
@@ -106,8 +106,8 @@ def take_seed(spark: SparkSession, settings: Settings, seeding: Seeding) -> int:
     base = begun_in_place(spark, table, seeding.part, definition, seeding.version)
     if base is None:
         return 0
-    told = _told(settings, definition, seed)
-    rows = _rows(spark, settings, table, definition, told, seed.lsn)
+    stored = _stored_seed(settings, definition, seed)
+    rows = _rows(spark, settings, table, definition, stored, seed.lsn)
     delta.overwrite_once(rows, table.reference, app=table.app, version=seeding.version)
     schema = gold_schema(definition, table.types)
     cluster(spark, table, item, clustering(schema, seeding.part.key), seeding.version)
@@ -115,27 +115,27 @@ def take_seed(spark: SparkSession, settings: Settings, seeding: Seeding) -> int:
         count = _catch_up(spark, settings, seeding, seed)
     except TableRefusedError as error:
         _put_back(spark, table, base, seeding.version)
-        reason = f"a seed of it cannot be brought up to date: {error.refusal.reason}"
+        reason = f"its seed cannot be brought up to date: {error.refusal.reason}"
         raise TableRefusedError(Refusal(item.lsn, reason, passable=False)) from error
     set_position(spark, table, item, seeding.version)
-    return told.rows + count
+    return stored.rows + count
 
 
 def _put_back(spark: SparkSession, table: GoldTable, base: int, version: int) -> None:
-    """Give the table the rows that it had before: a cut is published of it all the same."""
+    """Restore the table's previous rows, since the published cut will include it."""
     restore = f"RESTORE TABLE {in_sql(table.reference)} TO VERSION AS OF {base}"
     delta.commit(lambda: spark.sql(restore), app=table.app, version=version, table=table.reference)
 
 
-def _told(settings: Settings, definition: TableDefinition, seed: SeededFrom) -> Seed:
-    """The seed in the lake. Raises BinlakeError where it is gone."""
-    told = read_seed(settings.layout, settings.source, seed.id)
-    if told is None:
+def _stored_seed(settings: Settings, definition: TableDefinition, seed: SeededFrom) -> Seed:
+    """Return the seed in the lake. Raise BinlakeError if it is gone."""
+    stored = read_seed(settings.layout, settings.source, seed.id)
+    if stored is None:
         raise BinlakeError(
-            f"{definition} is to have the rows of the seed {seed.id}, which is gone from the lake.",
+            f"{definition} needs the rows of its seed {seed.id}, which are gone from the lake.",
             remedy=f"Seed it again: binlake seed --table {definition}.",
         )
-    return told
+    return stored
 
 
 def _rows(
@@ -146,7 +146,7 @@ def _rows(
     seed: Seed,
     lsn: int,
 ) -> DataFrame:
-    """The seed's rows, as of the transaction before which it was begun."""
+    """Return the seed's rows, with the LSN of the seed's position in the log."""
     schema = gold_schema(definition, table.types)
     staged = staged_schema(definition, table.types)
     folder = rows_folder(settings.layout, settings.source, seed.id)
@@ -166,9 +166,9 @@ def _rows(
 
 
 def _catch_up(spark: SparkSession, settings: Settings, seeding: Seeding, seed: SeededFrom) -> int:
-    found = behind(seeding.state, seeding.items, seeding.item, seed)
+    found = changes_since(seeding.state, seeding.items, seeding.item, seed)
     if len(found) > MOST_PARTS:
-        reason = f"its table maps have changed {len(found)} times since: seed it again"
+        reason = f"its table map has changed {len(found)} times since the seed: seed it again"
         raise TableRefusedError(Refusal(seeding.item.lsn, reason))
     return sum(
         _apply(spark, settings, seeding, rows, seeding.version + n, exact=seed.exact)
@@ -176,11 +176,11 @@ def _catch_up(spark: SparkSession, settings: Settings, seeding: Seeding, seed: S
     )
 
 
-def behind(
+def changes_since(
     state: TableState, items: Sequence[TimelineItem], item: TimelineItem, seed: SeededFrom
 ) -> list[Rows]:
-    """The changes behind a seed and before its item, one part for each table of silver."""
-    # An earlier seed's item says what the table is, too; its rows do not count.
+    """Return the changes after a seed and before its item, one part for each table of silver."""
+    # An earlier seed's item also defines the columns; its rows do not count.
     before = [
         replace(one, kind="version", seed=None) if one.seed else one
         for one in items
@@ -231,6 +231,6 @@ def _require_whole_images(changes: DataFrame) -> None:
     if row is not None and row[0] is not None:
         reason = (
             "row images leave columns out (binlog_row_image is not FULL), and the seed was read"
-            " while others wrote: seed it with --consistent"
+            " during writes: seed it with --consistent"
         )
         raise TableRefusedError(Refusal(row[0], reason))

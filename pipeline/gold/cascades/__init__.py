@@ -1,4 +1,4 @@
-"""What foreign keys change without the log saying so, worked out beforehand."""
+"""Foreign key cascades that the log does not contain, computed when a batch is planned."""
 
 from __future__ import annotations
 

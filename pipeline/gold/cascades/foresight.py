@@ -1,10 +1,10 @@
-"""Foreign keys: what they do to rows of child tables, where the server does not log it.
+"""Computation of foreign key cascades that the server does not log.
 
-Worked out while a batch is planned, from gold as it is before it and from silver's changes: so what
-cannot be told holds the child like any fault, and what can is kept with the plan
-(`cascade_store`). Nothing of this is done where no foreign key changes rows, nor where no parent
-has rows in transactions that leave something unlogged; and where none of these goes or changes what
-children refer to, no more than that is looked at.
+Done while a batch is planned, from gold's rows before it and silver's changes: what cannot be
+derived holds the child like any fault, and the derived changes are stored with the plan
+(`cascades.store`). Skipped if no foreign key changes rows, or no parent has rows in transactions
+with unlogged cascades; if none of these rows is deleted or changes a referenced value, only that is
+checked.
 """
 
 from __future__ import annotations
@@ -38,17 +38,22 @@ from pipeline.gold.cascades.replay import (
     Rows,
     Values,
 )
-from pipeline.gold.cascades.rows import LoggedCascades, TooManyRowsError, Wish, rows_between
+from pipeline.gold.cascades.rows import (
+    ChangeRequest,
+    LoggedCascades,
+    TooManyRowsError,
+    rows_between,
+)
 from pipeline.gold.cascades.store import Changes, as_changes
 from pipeline.gold.changes.blockers import Fault
 from pipeline.gold.changes.steps import model_after
 from pipeline.settings import Settings
 
-TOO_MANY = "more rows are concerned at once than can be looked at"
+TOO_MANY = "more rows are affected at once than can be processed"
 
 
 def foresee(settings: Settings, outlook: Outlook, reader: Reader) -> Foreseen:
-    """Look at what foreign keys do in a batch."""
+    """Compute the foreign key cascades of a batch."""
     keys = {} if settings.foreign_keys_logged is True else cascading(outlook.states, outlook.items)
     if not keys:
         return Foreseen(outlook.cut_lsn)
@@ -59,7 +64,7 @@ def foresee(settings: Settings, outlook: Outlook, reader: Reader) -> Foreseen:
 
 
 class _Foresight:
-    """One batch, with the foreign keys that are in force in it."""
+    """One batch, with the foreign keys in force in it."""
 
     def __init__(
         self, settings: Settings, outlook: Outlook, reader: Reader, found: Sequence[Link]
@@ -72,7 +77,7 @@ class _Foresight:
         self._above = ancestors(found)
 
     def look(self) -> Foreseen:
-        """What comes of it."""
+        """Compute the result, ending the batch earlier if too many rows are affected."""
         faults = [*Parents(self._settings, self._outlook, self._reader, self._links).faults()]
         while True:
             try:
@@ -80,7 +85,7 @@ class _Foresight:
             except TooManyRowsError as many:
                 if (many.lsn or 0) - 1 > self._outlook.before:
                     return Foreseen((many.lsn or 0) - 1)
-                # One transaction cannot be parted: what it concerns stays where it is.
+                # One transaction cannot be split: the affected tables stay where they are.
                 below = {many.table, *descendants(self._links, many.table)}
                 concerned = sorted(below.intersection(self._above))
                 since = self._outlook.since
@@ -88,18 +93,18 @@ class _Foresight:
                 self._links = [link for link in self._links if link.child not in below]
                 self._above = ancestors(self._links)
 
-    def _looked(self, told: Sequence[Fault]) -> Foreseen:
-        """What comes of it; `told` are faults that it has besides. Raises TooManyRowsError."""
-        faults = [*told]
+    def _looked(self, known: Sequence[Fault]) -> Foreseen:
+        """Return the result including the `known` faults. Raises TooManyRowsError."""
+        faults = [*known]
         triggers = self._triggers()
         lsns = _lsns(triggers)
         first = self._first(lsns)
         cut, late = self._limit(first, lsns)
         if cut < self._outlook.cut_lsn:
             return Foreseen(cut)
-        why = "its definition changes, and it does not come to that together with its parents"
+        why = "its definition changes, and it does not reach that together with its parents"
         faults += [self._fault(lsn, name, why) for name, lsn in late.items()]
-        faults += self._gone_on(first, lsns)
+        faults += self._passed_by(first, lsns)
         if not first:
             return Foreseen(cut, tuple(faults))
         try:
@@ -113,17 +118,17 @@ class _Foresight:
         ]
         return Foreseen(cut, tuple(faults), self._changes(replay.cascaded), again=bool(late))
 
-    def _gone_on(
+    def _passed_by(
         self, first: Mapping[TableName, int], lsns: Mapping[TableName, list[int]]
     ) -> Iterator[Fault]:
-        """Children that lag behind a table between them and what goes above it."""
+        """Yield faults of children that lag behind a table between them and a changed ancestor."""
         for child in first:
             own = self._outlook.since(child)
             for between in sorted(self._above[child].intersection(self._above) - {child}):
                 above = (_after(lsns.get(name, []), own) for name in self._above[between])
                 passed = [lsn for lsn in above if lsn and lsn <= self._outlook.since(between)]
                 if passed:
-                    why = f"rows of {between}, to which it refers, have gone on meanwhile"
+                    why = f"rows of {between}, to which it refers, have already changed further"
                     yield self._fault(min(passed), child, why, alone=True)
 
     def _fault(self, lsn: int, child: TableName, why: str, *, alone: bool = False) -> Fault:
@@ -132,21 +137,25 @@ class _Foresight:
     # --- changes of parents -----------------------------------------------------------------------
 
     def _triggers(self) -> list[Event]:
-        """Parents' rows that go, or change what children refer to, where what comes of it is not
-        logged. Raises TooManyRowsError."""
+        """Return parents' deletes and changes of referenced values whose cascades are not logged.
+
+        Raises TooManyRowsError.
+        """
         parents = sorted({link.parent for link in self._links}.intersection(self._states))
         unlogged = [*filter(self._reader.not_all_logged, parents)]
 
-        def wish(name: TableName) -> Wish:
+        def request(name: TableName) -> ChangeRequest:
             own = self._referred(name)
             low = min(map(self._outlook.since, descendants(self._links, name)))
-            return Wish(name, tuple(sorted(own)), low, self._states[name].to_lsn, frozenset(own))
+            return ChangeRequest(
+                name, tuple(sorted(own)), low, self._states[name].to_lsn, frozenset(own)
+            )
 
-        found = self._reader.events(map(wish, unlogged))
+        found = self._reader.events(map(request, unlogged))
         if not found:
             return []
-        told = self._reader.logged({event.place[0] for event in found})
-        return [event for event in (_told(event, told) for event in found) if event.unlogged]
+        logged = self._reader.logged({event.place[0] for event in found})
+        return [event for event in (_marked(event, logged) for event in found) if event.unlogged]
 
     def _referred(self, parent: TableName) -> set[str]:
         return {
@@ -154,7 +163,7 @@ class _Foresight:
         }
 
     def _first(self, lsns: Mapping[TableName, list[int]]) -> dict[TableName, int]:
-        """By child, the first LSN at which a foreign key may do something to it."""
+        """Return, by child, the first LSN at which a foreign key may change it."""
         found = {
             child: [_after(lsns.get(name, []), self._outlook.since(child)) for name in above]
             for child, above in self._above.items()
@@ -167,9 +176,9 @@ class _Foresight:
     def _limit(
         self, first: Mapping[TableName, int], lsns: Mapping[TableName, list[int]]
     ) -> tuple[int, dict[TableName, int]]:
-        """Where the batch must end, and where children stop that lag behind it.
+        """Return the LSN at which the batch must end, and where children that lag behind it stop.
 
-        A child is either changed in a batch, or foreign keys do something to it.
+        In one batch either a child's definition changes or foreign keys change its rows.
         """
         before, cut, late = self._outlook.before, self._outlook.cut_lsn, {}
         for child, lsn in first.items():
@@ -180,7 +189,7 @@ class _Foresight:
             elif stop is not None:
                 late[child] = stop
             for between in self._above[child].intersection(self._above):
-                # Without its rows of before it begins there; until then they count.
+                # It starts there without its earlier rows, which count until then.
                 begins = self._states[between].from_lsn
                 above = (_after(lsns.get(name, []), before) for name in self._above[between])
                 if any(one is not None and one <= begins for one in above):
@@ -190,7 +199,7 @@ class _Foresight:
     def _fewer(
         self, many: TooManyRowsError, triggers: Sequence[Event], first: Mapping[TableName, int]
     ) -> int:
-        """Before which LSN fewer rows are concerned: best none are."""
+        """Return an LSN before which fewer rows are affected, if possible none."""
         start = min(first.values())
         if start - 1 > self._outlook.before:
             return start
@@ -200,7 +209,7 @@ class _Foresight:
     # --- rows -------------------------------------------------------------------------------------
 
     def _replayed(self, triggers: Sequence[Event], first: Collection[TableName]) -> Replay:
-        """Go through the changes, again with more rows as long as others turn out to count.
+        """Replay the changes, loading further rows until all that matter are known.
 
         Raises TooManyRowsError.
         """
@@ -224,17 +233,19 @@ class _Foresight:
     def _with_children(
         self, triggers: Sequence[Event], children: Iterable[TableName]
     ) -> list[Event]:
-        """Beside these, all changes of the children until the last of these, in order."""
+        """Return these and all changes of the children up to the last of these, in order."""
         last = max(event.place[0] for event in triggers)
 
-        def wish(child: TableName) -> Wish:
+        def request(child: TableName) -> ChangeRequest:
             rows, state = self._empty(child), self._states[child]
             high = min(state.to_lsn, last)
             whole = not rows.key
-            return Wish(child, rows.columns, state.from_lsn, high, all_changes=True, whole=whole)
+            return ChangeRequest(
+                child, rows.columns, state.from_lsn, high, all_changes=True, whole=whole
+            )
 
         found: dict[tuple[Place, TableName], Event] = {(e.place, e.table): e for e in triggers}
-        for event in self._reader.events(map(wish, sorted(children))):
+        for event in self._reader.events(map(request, sorted(children))):
             key = (event.place, event.table)
             trigger = found.get(key)
             doubt = trigger.doubt if trigger else ""
@@ -242,7 +253,7 @@ class _Foresight:
         return [found[key] for key in sorted(found)]
 
     def _empty(self, child: TableName) -> Rows:
-        """A child's rows, none of which is known yet."""
+        """Return the rows of a child before any are loaded."""
         state = self._states[child]
         items = self._outlook.items.get(child, ())
         definition = definition_at(items, state.to_lsn)
@@ -272,7 +283,7 @@ class _Foresight:
         return rows
 
     def _keyed(self, child: TableName, found: Iterable[Event]) -> dict[Identity, list[Values]]:
-        """Rows of which changes do not say all that is asked for."""
+        """Return the rows whose changes do not contain all required columns."""
         rows = self._empty(child)
         partial = (event for event in found if event.table == child and rows.takes(event))
         keys = {
@@ -294,7 +305,7 @@ class _Foresight:
     # --- results ----------------------------------------------------------------------------------
 
     def _changes(self, cascaded: Iterable[Cascaded]) -> Changes:
-        """What comes out, by table and by silver's version at each place."""
+        """Return the results by table and silver's version."""
         by_table: dict[TableName, list[Cascaded]] = defaultdict(list)
         for one in cascaded:
             by_table[one.table].append(one)
@@ -312,13 +323,13 @@ class _Foresight:
         return found
 
 
-def _told(event: Event, logged: LoggedCascades) -> Event:
-    unlogged, doubt = logged.told(event)
+def _marked(event: Event, logged: LoggedCascades) -> Event:
+    unlogged, doubt = logged.may_be_unlogged(event)
     return replace(event, unlogged=unlogged, doubt=doubt)
 
 
 def _lsns(triggers: Iterable[Event]) -> dict[TableName, list[int]]:
-    """Where each parent's rows are, in order."""
+    """Return the LSNs of each parent's changes, in order."""
     found: dict[TableName, set[int]] = defaultdict(set)
     for event in triggers:
         found[event.table].add(event.place[0])
@@ -326,7 +337,7 @@ def _lsns(triggers: Iterable[Event]) -> dict[TableName, list[int]]:
 
 
 def _after(lsns: Sequence[int], low: int) -> int | None:
-    """The first of these behind `low`."""
+    """Return the first of the LSNs after `low`, or None."""
     at = bisect_right(lsns, low)
     return lsns[at] if at < len(lsns) else None
 
@@ -335,5 +346,5 @@ def _by_identity(rows: Rows, found: Iterable[Values]) -> dict[Identity, list[Val
     by_identity: dict[Identity, list[Values]] = defaultdict(list)
     for row in found:
         by_identity[rows.identity(row)].append(row)
-    # In an order that does not depend on Spark's.
+    # Sorted, since Spark's order is not deterministic.
     return dict(sorted(by_identity.items(), key=repr))

@@ -1,8 +1,7 @@
-"""Which foreign keys are in force over a batch, and where a batch must end for their sake.
+"""Foreign keys in force over a batch, and where the batch must end because of them.
 
-What they do is worked out from gold's rows of before the batch, so a batch in which one does
-anything changes no definition of its table: it ends before such a change, or there is one of its
-own up to it.
+Cascades are computed from gold's rows before the batch, so a batch with a cascade to a table must
+not change that table's definition: it ends before such a change, or a batch of its own applies it.
 """
 
 from __future__ import annotations
@@ -25,20 +24,21 @@ from pipeline.gold.table.state import TableState
 
 Items = Mapping[TableName, Sequence[TimelineItem]]
 _STAYS = ("version", "keys", "temporary")
-"""Items at which a table keeps its columns, and, unless its model says so, its foreign keys."""
+"""Items that keep a table's columns and, unless the model says otherwise, its foreign keys."""
 _SAME = ("type", "unsigned", "precision", "scale", "fraction", "labels")
-"""What two columns must have in common for equal values of theirs to be equal in gold."""
+"""What two columns must have in common for their equal values to be equal in gold."""
 _FIXED = (ColumnType.STRING, ColumnType.BIT)
-"""Also their length: InnoDB compares CHARs with the spaces behind them. Where a collation counts
-these (NO PAD), a CHAR refers to nothing of another length (on 9.7 it stays when a VARCHAR goes)."""
+"""Types that must also have the same length: InnoDB compares CHARs with their padding. If a
+collation counts it (NO PAD), a CHAR only refers to one of the same length (on 9.7 it is kept when a
+referenced VARCHAR is deleted)."""
 
 
 def cascading(
     states: Mapping[TableName, TableState], items: Items
 ) -> dict[TableName, list[ForeignKey]]:
-    """By table, the foreign keys that change rows of it at any time in the batch.
+    """Return, by table, the foreign keys that change its rows at any time in the batch.
 
-    One that is held has those of where it is: tables that refer to it depend on them.
+    A held table has those of its current position, since tables that refer to it depend on them.
     """
     found = {}
     for name, state in states.items():
@@ -49,7 +49,7 @@ def cascading(
 
 
 def _over_time(state: TableState, items: Sequence[TimelineItem]) -> Iterable[ForeignKey]:
-    """The keys at the batch's beginning, and those that come in it."""
+    """Return the foreign keys at the batch's start, and those added during it."""
     found: dict[ForeignKey, None] = {}
     model: TableModel | None = None
     empty = begins_empty(state, items)
@@ -64,7 +64,7 @@ def _over_time(state: TableState, items: Sequence[TimelineItem]) -> Iterable[For
 
 
 def resolved(parent: tuple[str, str], known: Collection[TableName]) -> TableName:
-    """The table that a foreign key names; servers may spell it without regard to case."""
+    """Return the table that a foreign key names; some servers ignore case in it."""
     name = TableName(*parent)
     if name in known:
         return name
@@ -73,7 +73,7 @@ def resolved(parent: tuple[str, str], known: Collection[TableName]) -> TableName
 
 
 def ancestors(links: Iterable[Link]) -> dict[TableName, set[TableName]]:
-    """By child, the tables whose rows may change rows of it, over any number of others."""
+    """Return, by child, the tables whose changes may change its rows, directly or indirectly."""
     parents: dict[TableName, set[TableName]] = defaultdict(set)
     for link in links:
         parents[link.child].add(link.parent)
@@ -81,7 +81,7 @@ def ancestors(links: Iterable[Link]) -> dict[TableName, set[TableName]]:
 
 
 def descendants(links: Iterable[Link], name: TableName) -> set[TableName]:
-    """The tables whose rows may change when rows of this one do."""
+    """Return the tables whose rows may change if this table's rows do."""
     children: dict[TableName, set[TableName]] = defaultdict(set)
     for link in links:
         children[link.parent].add(link.child)
@@ -98,12 +98,12 @@ def _closed(start: set[TableName], onward: Mapping[TableName, set[TableName]]) -
 
 
 def begins_empty(state: TableState, items: Iterable[TimelineItem]) -> bool:
-    """Whether the table is created where its part of the batch begins, without gold's old rows."""
+    """Return True if the table is created at the start of its range, replacing gold's old rows."""
     return any(item.kind == "create" and item.lsn == state.from_lsn + 1 for item in items)
 
 
 def changes_of(state: TableState, items: Sequence[TimelineItem]) -> list[int]:
-    """The LSNs in a batch at which a table's columns or foreign keys change."""
+    """Return the LSNs in a batch at which a table's columns or foreign keys change."""
     low = state.from_lsn + begins_empty(state, items)
     found: list[int] = []
     keys: tuple[ForeignKey, ...] | None = None
@@ -117,7 +117,7 @@ def changes_of(state: TableState, items: Sequence[TimelineItem]) -> list[int]:
 
 
 def definition_at(items: Iterable[TimelineItem], lsn: int) -> TableDefinition | None:
-    """What a table is at the end of a transaction, or was last."""
+    """Return a table's definition at the end of a transaction, or its last one before."""
     found = None
     for item in items:
         if item.lsn <= lsn and item.definition is not None:
@@ -130,7 +130,7 @@ def links(
     states: Mapping[TableName, TableState],
     items: Items,
 ) -> list[Link]:
-    """The foreign keys with their columns as gold names them."""
+    """Return the foreign keys as links, with their columns as gold names them."""
     return [
         _link(name, key, resolved(key.parent, items), states[name].to_lsn, items)
         for name, own in keys.items()
@@ -157,7 +157,7 @@ def _link(child: TableName, key: ForeignKey, parent: TableName, lsn: int, items:
         exact=frozenset(column.name for column in columns if is_binary(column)),
         zero_dates=frozenset(column.name for column in parents if column.type in ZERO_DATE_TYPES),
         doubt=(
-            f"{', '.join(other)} and what it refers to in {parent} are of different types"
+            f"{', '.join(other)} and the columns referred to in {parent} have different types"
             if other
             else ""
         ),
@@ -165,7 +165,7 @@ def _link(child: TableName, key: ForeignKey, parent: TableName, lsn: int, items:
 
 
 def _named(definition: TableDefinition | None, names: Sequence[str]) -> list[ColumnDefinition]:
-    """The columns of these names; none if one of them is not there."""
+    """Return the columns of these names; none if one of them does not exist."""
     columns = definition.columns if definition else ()
     by_name = {column.name.casefold(): column for column in columns}
     found = [by_name.get(name.casefold()) for name in names]

@@ -1,4 +1,4 @@
-"""What is asked about foreign keys when a batch is planned, and what the answer is."""
+"""Input and result of the cascade computation for a planned batch."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ WAY_BACK = (
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What a batch is planned from: the states that it would bring, and what was looked up.
+    """Input to plan a batch's cascades: the planned states, and what was read.
 
-    `before`: the cut that gold is at.
+    `before`: the LSN of gold's current cut.
     """
 
     states: Mapping[TableName, TableState]
@@ -34,34 +34,34 @@ class Outlook:
     files: Mapping[int, str]
 
     def since(self, child: TableName) -> int:
-        """Behind which LSN changes of parents count for it: those of before were looked at."""
+        """Return the LSN after which parents' changes count for a child; earlier ones are done."""
         state = self.states[child]
         return state.from_lsn if state.to_lsn > state.from_lsn else self.before
 
     def begins_empty(self, name: TableName) -> bool:
-        """Whether gold's rows of before are none of the table's."""
+        """Return True if none of gold's current rows of the table remain."""
         return begins_empty(self.states[name], self.items.get(name, ()))
 
     def fault(
         self, links: Iterable[Link], lsn: int, child: TableName, why: str, *, alone: bool = False
     ) -> Fault:
-        """A fault of a child and, unless `alone`, of all tables whose rows change with its rows."""
+        """Return a fault of a child and, unless `alone`, of all tables that cascade from it."""
         ordinal, position = lsn >> OFFSET_BITS, lsn & ((1 << OFFSET_BITS) - 1)
         file = self.files.get(ordinal, f"file number {ordinal}")
         names = {child} if alone else {child, *descendants(links, child)}
         sentence = (
-            f"{file}, position {position}: what foreign keys do to rows of {child} is not in the"
-            f" log and cannot be told: {why}. {WAY_BACK}"
+            f"{file}, position {position}: foreign key actions on rows of {child} are not in the"
+            f" log and cannot be derived: {why}. {WAY_BACK}"
         )
         return Fault(lsn, sentence, tuple(sorted(names)))
 
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """What foreign keys do in a batch that ends at `cut_lsn`, maybe before the one asked for.
+    """Cascades of a batch that ends at `cut_lsn`, possibly earlier than planned.
 
-    `faults` hold children of which that cannot be told; `changes` are those of the others. `again`:
-    one that is held so goes on in the next batch.
+    `faults` hold children whose cascades cannot be derived; `changes` are those of the others.
+    `again`: a child held for this reason can continue in the next batch.
     """
 
     cut_lsn: int

@@ -1,5 +1,7 @@
-"""Children of tables whose own changes are not all in gold: what foreign keys do to them, unlogged,
-is not known from there on."""
+"""Faults of children whose parents' changes are not all in gold.
+
+From there on, the unlogged cascades to these children are not known.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ class Parents:
     links: Sequence[Link]
 
     def faults(self) -> Iterator[Fault]:
-        """Those of children whose parents' changes are not all applied."""
+        """Yield faults of children whose parents' changes are not all applied."""
         for parent in sorted({link.parent for link in self.links}):
             children = sorted(descendants(self.links, parent) - {parent})
             yield from self._unapplied(parent, children)
@@ -34,14 +36,14 @@ class Parents:
                 yield from self._unknown(parent, children)
 
     def _unapplied(self, parent: TableName, children: Sequence[TableName]) -> Iterator[Fault]:
-        """Where the parent's changes are needed, and gold goes on without them."""
+        """Yield faults where the parent's changes are needed but gold does not apply them."""
         stops, faulty = self._stops(parent), self._faulty(parent)
         if stops is None and not faulty:
             return
-        # What goes in tables above it would go in the parent, too, and so on.
+        # A row deleted in a table above it may also be deleted in the parent, and so on.
         above = ancestors(self.links).get(parent, set())
         known = self.reader.unlogged(sorted(map(str, {parent, *above})), faulty)
-        why = f"changes of {parent} are not applied, to which it refers"
+        why = f"changes of {parent} are not applied, and it refers to that table"
         for child in children:
             own = self.outlook.since(child)
             waits = [lsn for lsn in known if stops is not None and lsn > max(stops, own)][:1]
@@ -51,24 +53,26 @@ class Parents:
                 yield replace(fault, given_up=given_up)
 
     def _unknown(self, parent: TableName, children: Sequence[TableName]) -> Iterator[Fault]:
-        """Other tables may change the parent's rows, and so the children's: none of them is certain
-        to be whole, but what the parent's own changes do is done."""
+        """Yield accepted faults: other tables may cascade to the parent's rows, and from there on.
+
+        The children may not equal the source's, but the parent's own changes still cascade.
+        """
         known = self.reader.all_unlogged()
         for child in children:
             for lsn in [lsn for lsn in known if lsn > self.outlook.since(child)][:1]:
-                why = f"the foreign keys of {parent} are not known, to which it refers"
+                why = f"the foreign keys of {parent}, to which it refers, are not known"
                 fault = self.outlook.fault(self.links, lsn, child, why, alone=True)
                 yield replace(fault, given_up=True)
 
     def _stops(self, parent: TableName) -> int | None:
-        """From which LSN on a parent's changes are not applied; None where all are."""
+        """Return the LSN after which a parent's changes are not applied; None if all are."""
         state = self.outlook.states.get(parent)
         if state is None or not self.settings.wanted(parent.schema, parent.table):
             return 0
         return state.to_lsn if state.to_lsn < self.outlook.cut_lsn else None
 
     def _faulty(self, parent: TableName) -> dict[int, bool]:
-        """Where changes of a parent cannot be read, and whether gold goes on without them."""
+        """Return where a parent's changes cannot be decoded, and whether gold skips them."""
         items = self.outlook.items.get(parent, ())
         defined = {item.lsn for item in items if item.kind == "unsupported"}
         found: dict[int, bool] = {}
@@ -78,7 +82,7 @@ class Parents:
         return found
 
     def _is_known(self, parent: TableName) -> bool:
-        """Whether DDL tells what the parent refers to itself; a table that is gone does not."""
+        """Return True if DDL defines the parent's own foreign keys, or the parent is dropped."""
         state = self.outlook.states.get(parent)
         if state is None or not self.settings.wanted(parent.schema, parent.table):
             return False

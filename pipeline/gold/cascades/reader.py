@@ -1,4 +1,4 @@
-"""What is looked up to work out what foreign keys do: once, though a plan is made several times."""
+"""Cached reads for the cascade computation, since a plan is made several times."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from pipeline.catalog import TableName
 from pipeline.errors import BinlakeError
 from pipeline.gold.cascades.links import Items
 from pipeline.gold.cascades.replay import Event, Identity, Link, Values
-from pipeline.gold.cascades.rows import LoggedCascades, Wish, events, keyed, referring
-from pipeline.gold.changes.faults import TakenUp, taken_up
+from pipeline.gold.cascades.rows import ChangeRequest, LoggedCascades, events, keyed, referring
+from pipeline.gold.changes.faults import Resolved, resolved_faults
 from pipeline.gold.changes.log_facts import Facts
 from pipeline.gold.changes.transactions import chosen_rows, have_rows_of, slices
 from pipeline.gold.table.damage import Damage, met_in
@@ -30,11 +30,11 @@ from pipeline.lake.starting import Spark, started
 from pipeline.settings import Settings
 
 Answer = TypeVar("Answer")
-_TOLD = ("__lsn", "cascades", "rows")
+_COLUMNS = ("__lsn", "cascades", "rows")
 
 
 class DamagedTableError(BinlakeError):
-    """The gold table of a child cannot be read."""
+    """Raised if the gold table of a child cannot be read."""
 
     def __init__(self, name: TableName, damage: Damage) -> None:
         super().__init__(damage.held(name))
@@ -43,7 +43,7 @@ class DamagedTableError(BinlakeError):
 
 
 class Reader:
-    """Reads silver, and gold as it is before the batch: `versions` are Delta's of its tables."""
+    """Reads silver, and gold as of `versions`, its tables' Delta versions before the batch."""
 
     def __init__(
         self,
@@ -60,62 +60,65 @@ class Reader:
         self._facts = facts
         self._versions = versions
         self._known: dict[Hashable, Any] = {}
-        self._seen: dict[Wish, list[tuple[Wish, list[Event]]]] = defaultdict(list)
-        self._told: list[tuple[frozenset[int], LoggedCascades]] = []
+        self._seen: dict[ChangeRequest, list[tuple[ChangeRequest, list[Event]]]] = defaultdict(list)
+        self._logged: list[tuple[frozenset[int], LoggedCascades]] = []
 
-    def events(self, wishes: Iterable[Wish]) -> list[Event]:
-        """Changes of tables, in no order. Raises TooManyRowsError."""
+    def events(self, wishes: Iterable[ChangeRequest]) -> list[Event]:
+        """Return changes of tables, unordered. Raises TooManyRowsError."""
         with ThreadPoolExecutor(self._settings.parallel_tables) as pool:
             return [event for found in pool.map(self._events, wishes) for event in found]
 
-    def _events(self, wish: Wish) -> list[Event]:
-        seen = self._seen[replace(wish, low=0, high=0)]
-        # A plan that ends earlier than the one before asks for less of the same.
+    def _events(self, request: ChangeRequest) -> list[Event]:
+        seen = self._seen[replace(request, low=0, high=0)]
+        # A plan that ends earlier than the previous one requests less of the same.
         for wider, found in seen:
-            if wider.low <= wish.low and wish.high <= wider.high:
-                return [event for event in found if wish.low < event.place[0] <= wish.high]
-        items, types = self._items.get(wish.name, ()), self._settings.type_options
-        found = events(started(self._spark), self._lake, wish, items, self._facts, types)
-        seen.append((wish, found))
+            if wider.low <= request.low and request.high <= wider.high:
+                return [event for event in found if request.low < event.place[0] <= request.high]
+        items, types = self._items.get(request.name, ()), self._settings.type_options
+        found = events(started(self._spark), self._lake, request, items, self._facts, types)
+        seen.append((request, found))
         return found
 
     def logged(self, lsns: Collection[int]) -> LoggedCascades:
-        """What silver tells of these transactions."""
+        """Return which cascades of these transactions are logged."""
         asked, source = frozenset(lsns), self._settings.source
-        for more, told in self._told:
+        for more, logged in self._logged:
             if asked <= more:
-                return told
-        told = LoggedCascades(self._spark, self._lake, source, asked, self._facts)
-        self._told.append((asked, told))
-        return told
+                return logged
+        logged = LoggedCascades(self._spark, self._lake, source, asked, self._facts)
+        self._logged.append((asked, logged))
+        return logged
 
     def all_logged(self) -> bool:
-        """Whether it is certain of all transactions that all is logged that foreign keys did."""
+        """Return True if all transactions certainly log all cascades."""
         return not self._facts.unlogged and not self._late()
 
     def not_all_logged(self, table: TableName) -> bool:
-        """Whether the table has rows in transactions of which that is not certain."""
+        """Return True if the table has rows in transactions that may not log all cascades."""
         late = any(one.has({str(table)}) for one in self._late())
         return late or str(table) in self._facts.unlogged
 
     def unlogged(self, names: Collection[str], lsns: Iterable[int]) -> list[int]:
-        """The transactions that leave unlogged what foreign keys do, of those that have rows of
-        these tables, or are among `lsns`: where they are committed, in order."""
-        # Of what was taken up late silver tells no table's rows.
+        """Return the transactions with rows of these tables that may not log all cascades.
+
+        Including those among `lsns`; as LSNs of their commits, in order.
+        """
+        # Silver has no row counts by table for transactions that `retry` decoded later.
         late = {one.lsn for one in self._late() if one.has(names)}
-        told = (frozenset(names), late.union(lsns))
-        return self._once(("unlogged", told[0], frozenset(told[1])), lambda: self._unlogged(*told))
+        asked = (frozenset(names), late.union(lsns))
+        question = ("unlogged", asked[0], frozenset(asked[1]))
+        return self._once(question, lambda: self._unlogged(*asked))
 
     def all_unlogged(self) -> list[int]:
-        """The same of all transactions."""
+        """Return all transactions that may not log all cascades."""
         return self.unlogged(self._facts.unlogged, (one.lsn for one in self._late()))
 
-    def _late(self) -> tuple[TakenUp, ...]:
-        # XA transactions that were prepared before may be committed here.
+    def _late(self) -> tuple[Resolved, ...]:
+        # XA transactions that were prepared earlier may be committed here.
         prepared = (one.lsn - 1 for one in self._facts.prepared)
         low, high = min([self._facts.low, *prepared]), self._facts.high
         place = self._spark, self._lake, self._settings.source
-        return self._once(("late", low, high), lambda: taken_up(*place, low, high))
+        return self._once(("late", low, high), lambda: resolved_faults(*place, low, high))
 
     def _unlogged(self, names: Collection[str], lsns: Collection[int]) -> list[int]:
         place, facts = (self._spark, self._lake, self._settings.source), self._facts
@@ -124,8 +127,8 @@ class Reader:
         asked = pa.array(list(lsns), pa.int64())
         ends = set()
         for rows in chain(
-            [chosen_rows(*place, before, _TOLD)],
-            slices(*place, facts.low, facts.high, _TOLD),
+            [chosen_rows(*place, before, _COLUMNS)],
+            slices(*place, facts.low, facts.high, _COLUMNS),
         ):
             logged = pc.fill_null(pc.equal(rows.column("cascades"), "logged"), False)
             meant = pc.is_in(rows.column("__lsn"), value_set=asked)
@@ -136,7 +139,7 @@ class Reader:
     def referring(
         self, link: Link, values: Collection[Identity], columns: Sequence[str]
     ) -> list[Values]:
-        """A child's rows that may refer to these. Raises TooManyRowsError."""
+        """Return a child's rows that may refer to these values. Raises TooManyRowsError."""
         version = self._versions.get(link.child)
         if version is None:
             return []
@@ -155,7 +158,7 @@ class Reader:
         keys: Collection[Identity],
         columns: Sequence[str],
     ) -> list[Values]:
-        """A child's rows with these keys. Raises TooManyRowsError."""
+        """Return a child's rows with these keys. Raises TooManyRowsError."""
         version = self._versions.get(table)
         if version is None or not keys:
             return []
@@ -167,13 +170,13 @@ class Reader:
         )
 
     def _read(self, table: TableName, look: Callable[[], Answer]) -> Answer:
-        """Read rows of a gold table. Raises DamagedTableError where something is wrong with it."""
+        """Read rows of a gold table. Raises DamagedTableError if the table is damaged."""
         try:
             return look()
         except Exception as error:
             name = gold_name(self._settings, table.schema, table.table)
             damage = met_in(error, name, version_of(name))
-            # What Binlake itself raises is not of the table.
+            # Errors of Binlake are not about the table.
             if damage is None or isinstance(error, BinlakeError):
                 raise
             raise DamagedTableError(table, damage) from error

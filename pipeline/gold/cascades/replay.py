@@ -1,11 +1,11 @@
-"""What foreign keys do to the rows of child tables, change by change, as InnoDB does it.
+"""Replay of foreign key cascades on rows of child tables, change by change, as InnoDB does it.
 
-Pure Python over the few rows that may be concerned: a change of a parent finds its children by what
-they refer to, and each of them that goes or is changed is a parent's change itself. What comes out
-are changes of the children, each at the place of the change that brought it about.
+Pure Python over the few rows that may be affected: a change of a parent finds its children by the
+referenced values, and each child row that is deleted or changed is in turn a change of a parent.
+The result are changes of the children, each at the position of the change that caused it.
 
-Values are compared as they are. Where a collation may compare otherwise, and where something is not
-known, the child is told in `doubts`: nothing is guessed.
+Values are compared exactly. If a collation may compare differently, or something is not known, the
+child is listed in `doubts`: nothing is guessed.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from pipeline.gold.table.loose_text import loose
 
 Values = dict[str, Any]
 Place = tuple[int, int, int]
-"""LSN, position, number of the row: where a change is in the log."""
+"""LSN, position and row number: where a change is in the log."""
 Identity = tuple[Any, ...]
 MAX_DEPTH = 64
-"""More than InnoDB's own limit of levels (15)."""
+"""More than InnoDB's own limit of 15 levels."""
 REPLACEMENT = "\ufffd"
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A foreign key in force: what `child` does when a row of `parent` goes or is changed.
+    """A foreign key in force: what happens to `child` if a row of `parent` is deleted or changed.
 
-    `exact`: the columns whose texts are the same only with the same characters. `zero_dates`: those
-    of the parent in which NULL may stand for a value that is none. `computed`: columns of the child
-    may be generated from these. `doubt`: why nothing can be said of it, or empty.
+    `exact`: columns whose texts are equal only if their characters are. `zero_dates`: columns of
+    the parent in which NULL may stand for a zero date. `computed`: columns of the child may be
+    generated from these. `doubt`: why its effect is not known; empty if it is.
     """
 
     child: TableName
@@ -48,7 +48,7 @@ class Link:
     doubt: str = ""
 
     def rough(self, values: Iterable[Any]) -> Identity:
-        """What values that refer to one another have in common."""
+        """Return a form that is the same for all values that may be equal under a collation."""
         return tuple(
             value.rstrip(" ")
             if isinstance(value, str) and name in self.exact
@@ -61,10 +61,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A change of a row in the log; an image holds what it says, and what is asked for of it.
+    """A change of a row in the log; its images only have the requested columns that are known.
 
-    `unlogged`: what foreign keys do about it is not in the log. `after` is None for a delete,
-    `before` for an insert. `doubt`: why `unlogged` is not known, if it is not.
+    `before` is None for an insert, `after` for a delete. `unlogged`: its cascades are not in the
+    log. `doubt`: why `unlogged` is not known; empty if it is.
     """
 
     place: Place
@@ -78,9 +78,9 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Cascaded:
-    """A change that a foreign key makes, the `number`-th that the one at `place` brings about.
+    """A change made by a foreign key, the `number`-th that the change at `place` causes.
 
-    `before` has what is known of the row, `after` the columns that are changed (None: it is gone).
+    `before` has the known columns of the row, `after` the changed ones (None: the row is deleted).
     """
 
     place: Place
@@ -93,11 +93,11 @@ class Cascaded:
 
 @dataclass(slots=True)
 class Rows:
-    """The rows of a child that are known; `key` is empty where only all columns tell rows apart.
+    """Known rows of a child table; `key` is empty if rows are only identified by all columns.
 
-    Changes at LSNs of up to `since` are in them already, those behind `until` do not come to them.
-    `columns`: what is asked for of a row. `carried` are those of them that every change tells: left
-    out, they would count as not known. `complete`: gold has all rows of the table.
+    They include the changes up to LSN `since`; those after `until` do not apply to them. `columns`:
+    the columns to read. `carried`: those that every change must include, since a column left out
+    would count as unknown. `complete`: gold has all rows of the table.
     """
 
     key: tuple[str, ...]
@@ -113,15 +113,15 @@ class Rows:
     )
 
     def takes(self, event: Event) -> bool:
-        """Whether a change is one of those that come to these rows."""
+        """Return True if a change applies to these rows."""
         return self.since < event.place[0] <= self.until
 
     def identity(self, row: Values) -> Identity:
-        """What tells the row from others."""
+        """Return the values that identify the row."""
         return tuple(_frozen(row[name]) for name in self.key or self.columns)
 
     def put(self, row: Values) -> None:
-        """A row is there; of those without a key, one more."""
+        """Add a row or, without a key, another copy of it."""
         identity = self.identity(row)
         if self.key and identity in self.rows:
             self.take(identity)
@@ -130,7 +130,7 @@ class Rows:
             self.index[place][identity] = None
 
     def take(self, identity: Identity) -> Values | None:
-        """A row goes; None where it is not among these."""
+        """Remove a row and return it; None if it is not among these."""
         copies = self.rows.get(identity)
         if not copies:
             return None
@@ -142,7 +142,7 @@ class Rows:
         return row
 
     def referring(self, link: Link, values: Identity) -> list[Identity]:
-        """The rows that may refer to these values."""
+        """Return the identities of rows that may refer to these values."""
         return list(self.index.get((self.links.index(link), link.rough(values)), ()))
 
     def _places(self, row: Values) -> Iterator[tuple[int, Identity]]:
@@ -153,11 +153,11 @@ class Rows:
 
 
 class Replay:
-    """Takes changes in order; gives what foreign keys make of them.
+    """Takes changes in order, and collects the cascades that they cause.
 
-    `children` are the tables that foreign keys change. `loaded` says, by link, which values all
-    referring rows are known of; others that are asked for are told in `missing`, and then what came
-    out counts for nothing.
+    `children`: the tables that foreign keys change. `loaded`: by link, the values for which all
+    referring rows are loaded. Further values that turn out to be needed are collected in `missing`;
+    the results are then invalid.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class Replay:
         self._number = 0
 
     def take(self, event: Event) -> None:
-        """One change, and what it brings about."""
+        """Apply one change and its cascades."""
         self._number = 0
         rows = self._children.get(event.table)
         old: Values = dict(event.before or {})
@@ -186,7 +186,7 @@ class Replay:
         if rows is not None and rows.takes(event):
             old, new = _changed(rows, event)
             if lost := _lost(rows, event):
-                reason = f"an insert leaves out {lost}, and the DEFAULT that it takes is not known"
+                reason = f"an insert leaves out {lost}, whose DEFAULT is not known"
                 self._doubt(event, event.table, reason)
         elif event.after is not None:
             new = {**old, **event.after}
@@ -196,7 +196,7 @@ class Replay:
     def _fire(
         self, event: Event, parent: TableName, old: Values, new: Values | None, depth: int
     ) -> None:
-        """Do what foreign keys say about a parent's row that goes (`new` None) or is changed."""
+        """Apply the foreign keys to a parent's row that is changed, or deleted (`new` is None)."""
         for link in self._by_parent.get(parent, ()):
             action = link.on_delete if new is None else link.on_update
             if not action or not _concerns(link, old, new):
@@ -207,15 +207,15 @@ class Replay:
             elif event.place[0] > rows.until:
                 self._doubt_below(event, link.child, "changes of {} are not applied")
             else:
-                # Gold is behind it with that table, and has not got the rows that it changed.
-                self._doubt_below(event, link.child, "rows of {} have changed meanwhile")
+                # Gold's rows of that table are already at a later position.
+                self._doubt_below(event, link.child, "rows of {} have already changed further")
 
     def _act(
         self, event: Event, link: Link, action: str, old: Values, new: Values | None, depth: int
     ) -> None:
         doubt = link.doubt or _unknown(link, old, new)
         if doubt or depth > MAX_DEPTH:
-            self._doubt(event, link.child, doubt or "they change each other without an end")
+            self._doubt(event, link.child, doubt or "its foreign keys form an endless cycle")
             return
         values = tuple(old[name] for name in link.parent_columns)
         if None in values:
@@ -227,25 +227,27 @@ class Replay:
         if not self._children[link.child].complete:
             self._doubt_below(event, link.child, "gold lacks rows of {}", self.lacks)
         leaves = new is None and action == "CASCADE"
-        computed = "" if leaves or not link.computed else "columns of it are generated from them"
+        computed = "" if leaves or not link.computed else "columns of it are generated from these"
         for identity in self._referring(event, link, values, event.doubt or computed):
             self._change(event, link, action, identity, new, depth)
 
     def _referring(
         self, event: Event, link: Link, values: Identity, doubt: str
     ) -> Iterator[Identity]:
-        """The rows that refer to these values, each as often as it is there; `doubt`: why nothing
-        can be said of any."""
+        """Yield the rows that refer to these values, each as often as it exists.
+
+        `doubt`: why that is not known for any row; empty if it is.
+        """
         rows = self._children[link.child]
         for identity in rows.referring(link, values):
             copies = rows.rows.get(identity, [])
             if copies and doubt:
                 self._doubt(event, link.child, doubt)
             elif copies and tuple(copies[-1][name] for name in link.columns) != values:
-                told = ", ".join(map(repr, values))
+                text = ", ".join(map(repr, values))
                 other = (
-                    f"a row of {link.parent} with {told} goes or is changed, and whether rows that"
-                    " spell it in another way refer to it depends on their collation"
+                    f"a row of {link.parent} with {text} is deleted or changed, and whether rows"
+                    " with another spelling refer to it depends on their collation"
                 )
                 self._doubt(event, link.child, other)
             else:
@@ -276,9 +278,9 @@ class Replay:
             rows.put(after)
             changed.update((name, after[name]) for name in rows.carried)
         self._number += 1
-        told = after if not rows.key else changed
+        values_after = after if not rows.key else changed
         self.cascaded.append(
-            Cascaded(event.place, self._number, link.child, row, told, event.committed_at)
+            Cascaded(event.place, self._number, link.child, row, values_after, event.committed_at)
         )
         self._fire(event, link.child, row, after, depth + 1)
 
@@ -289,11 +291,11 @@ class Replay:
         reason: str,
         found: dict[tuple[TableName, int], str] | None = None,
     ) -> None:
-        """What becomes of tables whose rows change with this one's is not known."""
+        """Record that this table's rows, and those that cascade from them, are not known."""
         for child in self._below(table):
             if self._children[child].takes(event):
-                told = self.doubts if found is None else found
-                told.setdefault((child, event.place[0]), reason.format(table))
+                doubts = self.doubts if found is None else found
+                doubts.setdefault((child, event.place[0]), reason.format(table))
 
     def _below(self, table: TableName) -> set[TableName]:
         found: set[TableName] = set()
@@ -308,13 +310,15 @@ class Replay:
 
 
 def _concerns(link: Link, old: Values, new: Values | None) -> bool:
-    """Whether a parent's row goes, or what a key refers to is changed; an image may leave it out,
-    since it stays."""
+    """Return True if a parent's row is deleted, or a referenced column changes.
+
+    A column that an image leaves out is unchanged.
+    """
     return new is None or any(_differs(name, old, new) for name in link.parent_columns)
 
 
 def _changed(rows: Rows, event: Event) -> tuple[Values, Values | None]:
-    """Carry out a child's own change; what its row was, and is, as far as it is known."""
+    """Apply a child's own change; return its row before and after, as far as known."""
     old: Values = dict(event.before or {})
     if event.before is not None and all(name in old for name in rows.key or rows.columns):
         old = {**(rows.take(rows.identity(old)) or {}), **old}
@@ -327,7 +331,7 @@ def _changed(rows: Rows, event: Event) -> tuple[Values, Values | None]:
 
 
 def _lost(rows: Rows, event: Event) -> str:
-    """What is not known of a row that is inserted."""
+    """Return the columns of an inserted row that are not known."""
     if event.before is not None or event.after is None:
         return ""
     return ", ".join(name for name in rows.columns if name not in event.after)
@@ -340,21 +344,21 @@ def _differs(name: str, old: Values, new: Values) -> bool:
 
 
 def _unknown(link: Link, old: Values, new: Values | None) -> str:
-    """Why it cannot be told which rows refer to a parent's row, if it cannot."""
+    """Return why it is not known which rows refer to a parent's row; empty if it is."""
     if lacking := [n for n in link.parent_columns if n not in old or (new and n not in new)]:
         return (
-            f"changes of {link.parent} leave out {', '.join(lacking)}, which it refers to"
+            f"changes of {link.parent} leave out {', '.join(lacking)}, which the foreign key needs"
             " (binlog_row_image)"
         )
     values = [old[name] for name in link.parent_columns]
     lossy = any(isinstance(value, str) and REPLACEMENT in value for value in values)
     if lossy or any(old[name] is None for name in link.zero_dates):
-        return f"a row of {link.parent} has a value that gold cannot tell from others"
+        return f"a row of {link.parent} has a value that gold cannot distinguish from others"
     return ""
 
 
 def _frozen(value: Any) -> Any:
-    """A value as part of an identity; doubles by their digits, since 0.0 and -0.0 are two."""
+    """Return a hashable form of a value; doubles as text, since 0.0 and -0.0 differ."""
     if isinstance(value, float):
         return repr(value)
     if isinstance(value, dict):

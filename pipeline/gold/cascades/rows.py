@@ -1,4 +1,4 @@
-"""What has to be known to work out what foreign keys do: changes of silver, and rows of gold."""
+"""Reads for the cascade computation: changes from silver, and rows from gold."""
 
 from __future__ import annotations
 
@@ -30,18 +30,20 @@ from pipeline.lake.sql_text import quoted
 from pipeline.lake.starting import Spark
 
 MOST_ROWS = 200_000
-"""More changes of one table, or rows that may refer to what goes, are not worked out at once."""
+"""Limit on changes of one table, or rows that may refer to deleted ones, processed at once."""
 _HEADER = (
     *("__lsn", "__pos", "__row", "__op", "__committed_at"),
     *("__absent_before", "__absent_after"),
 )
 _VALUE, _ROUGH = "__binlake_value", "__binlake_rough"
-_UNKNOWN = "whether what foreign keys do is logged is not known of its transaction"
+_UNKNOWN = "it is not known whether its transaction logs the actions of foreign keys"
 
 
 class TooManyRowsError(Exception):
-    """More than `MOST_ROWS` of `table` are concerned; `lsn` is where that many of its changes are
-    reached, 0 where they are rows of gold."""
+    """Raised if more than `MOST_ROWS` of `table` are affected.
+
+    `lsn`: where its changes reach that number; 0 if they are rows of gold.
+    """
 
     def __init__(self, table: TableName, lsn: int = 0) -> None:
         super().__init__(table, lsn)
@@ -50,12 +52,12 @@ class TooManyRowsError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What of a table's changes is asked for, in (`low`, `high`].
+class ChangeRequest:
+    """A request for a table's changes in (`low`, `high`].
 
-    `columns` of its images, as far as they have them; `referred`: those that foreign keys refer to,
-    of which only deletes and changes count, unless `all_changes` do. `whole`: the rows have no key,
-    so that images after are put together.
+    `columns`: columns of the images, as far as they contain them. `referred`: the columns that
+    foreign keys refer to; only deletes and changes of these count, unless `all_changes` do.
+    `whole`: the rows have no key, so complete after images are built.
     """
 
     name: TableName
@@ -68,7 +70,7 @@ class Wish:
 
 
 def rows_between(items: Iterable[TimelineItem], low: int, high: int) -> Iterator[Rows]:
-    """Where in silver a table's changes in (`low`, `high`] are, whatever became of it meanwhile."""
+    """Yield where silver has a table's changes in (`low`, `high`], even if it was dropped since."""
     current: TimelineItem | None = None
     model: TableModel | None = None
     at: Position = (low + 1, 0)
@@ -97,36 +99,44 @@ def _span(
 def events(
     spark: SparkSession,
     lake: Lake,
-    wish: Wish,
+    request: ChangeRequest,
     items: Sequence[TimelineItem],
     facts: Facts,
     types: TypeOptions,
 ) -> list[Event]:
-    """A table's changes, in no order. Raises TooManyRowsError."""
+    """Return a table's changes, unordered. Raises TooManyRowsError."""
     found: list[Event] = []
-    for rows in rows_between(items, wish.low, wish.high):
+    for rows in rows_between(items, request.low, request.high):
         here = rows_here(spark, lake, rows, types) if are_few(facts) else None
-        taken = read_changes(spark, lake, wish.name, rows, facts.skipped, facts.prepared, here=here)
+        taken = read_changes(
+            spark, lake, request.name, rows, facts.skipped, facts.prepared, here=here
+        )
         if taken is None:
             continue
-        names = [c.name for c in rows.definition.columns if c.name in wish.columns]
+        names = [c.name for c in rows.definition.columns if c.name in request.columns]
         meaning = left_out(rows, types)
         changes = completed(taken.frame, meaning)
-        if not wish.all_changes:
-            changes = changes.where(_concerns(wish.referred.intersection(names)))
-        table = _few(changes.select(*_projection(names, meaning, whole=wish.whole)))
+        if not request.all_changes:
+            changes = changes.where(_concerns(request.referred.intersection(names)))
+        table = _few(changes.select(*_projection(names, meaning, whole=request.whole)))
         if table is None:
-            raise TooManyRowsError(wish.name, _reached(changes))
+            raise TooManyRowsError(request.name, _reached(changes))
         known = set(names).intersection(meaning.defaults)
         found += [
-            _event(wish.name, row, names, set(names) if wish.whole else known, whole=wish.whole)
+            _event(
+                request.name,
+                row,
+                names,
+                set(names) if request.whole else known,
+                whole=request.whole,
+            )
             for row in table
         ]
     return found
 
 
 def _few(chosen: DataFrame) -> list[dict[str, Any]] | None:
-    """The rows, if they are not too many."""
+    """Return the rows; None if there are too many."""
     table = chosen.limit(MOST_ROWS + 1).toArrow()
     if table.num_rows > MOST_ROWS:
         return None
@@ -135,14 +145,14 @@ def _few(chosen: DataFrame) -> list[dict[str, Any]] | None:
 
 
 def _reached(chosen: DataFrame) -> int:
-    """The LSN of the first change that is one too many."""
+    """Return the LSN at which the changes exceed the limit."""
     few = chosen.select("__lsn").orderBy("__lsn").limit(MOST_ROWS + 1)
     lsn = few.agg(sf.max("__lsn")).first()
     return lsn[0] if lsn is not None else 0
 
 
 def _concerns(referred: Collection[str]) -> Column:
-    """Whether a row goes, or something changes that foreign keys refer to."""
+    """Return a condition: a row is deleted, or a referenced column changes."""
     differs = (
         ~is_left_out("after", name)
         & (
@@ -180,15 +190,19 @@ def _event(
     *,
     whole: bool,
 ) -> Event:
-    """`known`: what is told of the row after an insert (or any change, if `whole`) anyway."""
+    """`known`: columns known after an insert (or any change, if `whole`) although left out."""
     op = row["__op"]
     absent = set(row["__absent_after"] or ()) | set(row["__diffs"] or ())
-    unsaid = {"b": set(row["__absent_before"] or ()), "a": absent}
+    absent_columns = {"b": set(row["__absent_before"] or ()), "a": absent}
     if whole or op == "insert":
-        unsaid["a"] = absent - known
+        absent_columns["a"] = absent - known
 
     def image(side: str) -> Values:
-        return {name: row[f"{side}{n}"] for n, name in enumerate(names) if name not in unsaid[side]}
+        return {
+            name: row[f"{side}{n}"]
+            for n, name in enumerate(names)
+            if name not in absent_columns[side]
+        }
 
     return Event(
         (row["__lsn"], row["__pos"], row["__row"]),
@@ -201,12 +215,12 @@ def _event(
 
 
 class LoggedCascades:
-    """Which changes' foreign keys did nothing that the log lacks, by what silver tells."""
+    """For which changes the log includes all foreign key cascades, from silver's transactions."""
 
     def __init__(
         self, spark: Spark, lake: Lake, source: str, lsns: Collection[int], facts: Facts
     ) -> None:
-        # A prepared transaction is applied where it is committed, and told where it was prepared.
+        # A prepared transaction is applied at its commit, but recorded at its PREPARE.
         self._prepared = {p.end_lsn: p.lsn for p in facts.prepared if p.end_lsn is not None}
         wanted = sorted({self._prepared.get(lsn, lsn) for lsn in lsns})
         among = pa.array(wanted, pa.int64())
@@ -214,7 +228,7 @@ class LoggedCascades:
         columns = ("__lsn", "cascades", *spans)
         new = slices(spark, lake, source, wanted[0] - 1, wanted[-1], columns)
         chosen = (rows.filter(pc.is_in(rows.column("__lsn"), value_set=among)) for rows in new)
-        self._told = {
+        self._cascades = {
             row["__lsn"]: (
                 row["cascades"],
                 [
@@ -227,10 +241,10 @@ class LoggedCascades:
             for row in rows.to_pylist()
         }
 
-    def told(self, event: Event) -> tuple[bool, str]:
-        """Whether something may be unlogged, and why that is not known, if it is not."""
+    def may_be_unlogged(self, event: Event) -> tuple[bool, str]:
+        """Return whether cascades of a change may be unlogged, and why that is not known."""
         lsn, pos, row = event.place
-        kind, logged = self._told.get(self._prepared.get(lsn, lsn), (None, []))
+        kind, logged = self._cascades.get(self._prepared.get(lsn, lsn), (None, []))
         if kind == "logged":
             return False, ""
         if kind == "unlogged":
@@ -243,12 +257,12 @@ class LoggedCascades:
 def referring(
     gold: DataFrame, link: Link, values: Collection[Identity], columns: Sequence[str]
 ) -> list[Values]:
-    """The rows of gold that may refer to one of `values` (as `Link.rough` gives them).
+    """Return the rows of gold that may refer to one of `values` (in the form of `Link.rough`).
 
     Raises TooManyRowsError.
     """
     types = {field.name: field.dataType for field in gold.schema.fields}
-    # Columns of their own: Spark cannot join by what Python computes.
+    # As columns: Spark cannot use a Python UDF in a join condition.
     own = {f"{_ROUGH}{n}": _rough(link, name, types[name]) for n, name in enumerate(link.columns)}
     fields = [st.StructField(f"{_VALUE}{n}", types[name]) for n, name in enumerate(link.columns)]
     wanted = gold.sparkSession.createDataFrame(list(values), st.StructType(fields))
@@ -265,7 +279,7 @@ def keyed(
     keys: Collection[Identity],
     columns: Sequence[str],
 ) -> list[Values]:
-    """The rows of gold with these keys. Raises TooManyRowsError."""
+    """Return the rows of gold with these keys. Raises TooManyRowsError."""
     types = {field.name: field.dataType for field in gold.schema.fields}
     fields = [st.StructField(f"{_VALUE}{n}", types[name]) for n, name in enumerate(key)]
     wanted = gold.sparkSession.createDataFrame(list(keys), st.StructType(fields))
@@ -284,7 +298,7 @@ def _rows(gold: DataFrame, table: TableName, columns: Sequence[str]) -> list[Val
 
 
 def _rough(link: Link, name: str, kind: st.DataType) -> Column:
-    """What `Link.rough` gives, of a column of gold."""
+    """Return `Link.rough` for a column of gold."""
     column = sf.col(quoted(name))
     if not isinstance(kind, st.StringType):
         return column

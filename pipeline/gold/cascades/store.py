@@ -1,7 +1,7 @@
-"""`gold/_cascades`: changes that foreign keys made and the log does not hold, as silver has others.
+"""`gold/_cascades`: changes by foreign keys that the log does not contain, in silver's form.
 
-They are worked out from gold as it is before a batch, and kept before its plan is made, under a
-name that is a hash of them: whoever carries out the plan finds the same, whatever is in gold then.
+They are computed from gold's rows before a batch and stored before its plan, under a name that is
+their hash: whichever run carries out the plan reads the same changes, whatever is in gold by then.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from pipeline.lake.tables.opening import tables_of
 CASCADES = pa.schema(
     [
         pa.field("source", pa.string()),
-        # Of the plan that they belong to
+        # Of the plan to which they belong
         pa.field("name", pa.string()),
         pa.field("schema", pa.string()),
         pa.field("table", pa.string()),
-        # silver's v<N> that the table's other changes at these places are in
+        # silver's v<N> that contains the table's other changes in this range
         pa.field("version", pa.int32()),
         pa.field("rows", pa.int64()),
         # An Arrow IPC stream of `changes_schema`
@@ -44,16 +44,16 @@ _BLOB_ROWS = 20_000
 
 
 def cascades_table(lake: Lake) -> LakeTable:
-    """What foreign keys did, of all sources."""
+    """Return the table of all sources' cascades."""
     return LakeTable(lake.cascades, CASCADES, statistics=("source", "name"))
 
 
 Changes = Mapping[tuple[TableName, int], pa.Table]
-"""By table and silver's version."""
+"""Changes by table and silver's version."""
 
 
 def changes_schema(definition: TableDefinition, types: TypeOptions) -> pa.Schema:
-    """Silver's columns that gold reads; `__row` is counted in steps of `ROW_STEPS`."""
+    """Return the schema of silver's columns that gold reads; `__row` counts in `ROW_STEPS`."""
     whole = schemas.changes(row_type(definition, types))
     wide = {"__row": pa.int64()}
     return pa.schema(
@@ -67,7 +67,7 @@ def changes_schema(definition: TableDefinition, types: TypeOptions) -> pa.Schema
 def as_changes(
     cascaded: Iterable[Cascaded], definition: TableDefinition, types: TypeOptions
 ) -> pa.Table:
-    """The changes of one table, as silver would have them; its images leave out what stays."""
+    """Return one table's changes in silver's form; images leave out unchanged columns."""
     names = [column.name for column in definition.columns]
     rows = [_row(one, names) for one in cascaded]
     return pa.Table.from_pylist(rows, schema=changes_schema(definition, types))
@@ -93,20 +93,20 @@ def _row(one: Cascaded, names: list[str]) -> dict[str, Any]:
 
 
 class MissingCascadesError(BinlakeError):
-    """What foreign keys do in a plan is not where it was kept."""
+    """Raised if the cascades of a plan are not in the table where they were stored."""
 
     def __init__(self, table: str, name: str) -> None:
         super().__init__(
-            f"{table} does not have what foreign keys do in the open plan of gold ({name}).",
-            remedy="Restore the table to a version that has it: nothing of Binlake's removes it"
+            f"{table} does not contain the foreign key cascades of gold's open plan ({name}).",
+            remedy="Restore the table to a version that contains them. Binlake does not remove them"
             " before the plan is finished.",
         )
 
 
 def keep(spark: Spark, lake: Lake, source: str, batch: int, changes: Changes) -> str | None:
-    """Keep the changes of a batch's plan; the name to find them by, or None where there are none.
+    """Store the changes of a batch's plan; return their name, or None if there are none.
 
-    The batch is part of it: what finished ones kept may be removed, and is not kept again.
+    The name depends on the batch, since the cascades of finished batches may have been removed.
     """
     blobs = list(_blobs(changes))
     if not blobs:
@@ -135,7 +135,7 @@ def _blobs(changes: Changes) -> Iterator[dict[str, Any]]:
 
 
 def kept(spark: Spark, lake: Lake, name: str | None) -> Changes:
-    """The changes of the plan that has this name for them."""
+    """Return the changes stored under this name. Raises MissingCascadesError."""
     if name is None:
         return {}
     rows = tables_of(spark, lake).read(cascades_table(lake), equal("name", name)).to_pylist()

@@ -1,4 +1,4 @@
-"""A batch's changes, folded to one change for each key."""
+"""Changes of a batch, reduced to one change per key."""
 
 from __future__ import annotations
 

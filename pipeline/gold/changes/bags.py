@@ -1,10 +1,10 @@
-"""Tables without a key: bags of rows, in which equal rows are told apart by their number alone.
+"""Keyless tables: multisets of rows, in which equal rows can only be counted.
 
-MySQL logs every column of the before images of such a table, so that a change takes one copy of a
-row away and puts one of another in. What a part's changes come to is how many copies of each row
-more or fewer there are; of copies that go, the newest go.
+MySQL logs every column of the before images of such a table, so a change removes one copy of a row
+and adds one copy of another. The net effect of a part is how many copies of each row to add or
+remove; of a row's copies, the newest are removed.
 
-Rows are equal when all their columns are, NULLs included, and the doubles 0.0 and -0.0 are not.
+Rows are equal if all their columns are, with NULL equal to NULL, and the doubles 0.0 and -0.0 not.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pipeline.lake import delta
 from pipeline.lake.sql_text import quoted
 
 COPIES = "__binlake_copies"
-"""How many copies more (or, negative, fewer) of a row there are."""
+"""How many copies of a row to add or, if negative, to remove."""
 _TAKES = "__binlake_takes"
 _AGE, _THERE = "__binlake_age", "__binlake_there"
 _NEWEST, _COPY, _SAME = "__binlake_newest", "__binlake_copy", "__binlake_same"
@@ -53,8 +53,8 @@ def put_bag(
     )
 
 
-def bag_misfits(changes: DataFrame, left_out: LeftOut) -> DataFrame:
-    """Columns `lsn` and `reason`: the changes whose JSON diffs do not fit the document."""
+def keyless_misfits(changes: DataFrame, left_out: LeftOut) -> DataFrame:
+    """Return columns `lsn` and `reason`: the changes whose JSON diffs do not fit the document."""
     each = [
         misfit(sf.col("before").getField(name), own_diffs(name)) for name in sorted(left_out.json)
     ]
@@ -62,16 +62,16 @@ def bag_misfits(changes: DataFrame, left_out: LeftOut) -> DataFrame:
 
 
 def net_copies(changes: DataFrame, shape: Shape, left_out: LeftOut) -> DataFrame:
-    """Each row of which there are more or fewer copies than before, once, with `COPIES`."""
+    """Return each row whose number of copies changes once, with `COPIES`."""
     after = [whole_after(name, left_out).alias(name) for name in shape.columns]
     before = [sf.col("before").getField(name).alias(name) for name in shape.columns]
     more = changes.where(sf.col("__op") != "delete").select(*after, *_own(1))
     fewer = changes.where(sf.col("__op") != "insert").select(*before, *_own(-1))
     moved = more.unionByName(fewer)
     newest = sf.max(sf.struct(LSN, COMMITTED_AT))
-    told = [sf.any_value(quoted(name)).alias(name) for name in shape.columns]
+    values = [sf.any_value(quoted(name)).alias(name) for name in shape.columns]
     same = (same.alias(f"{_SAME}{n}") for n, same in enumerate(_identity(moved.schema, shape)))
-    grouped = moved.groupBy(*same).agg(*told, sf.sum(COPIES).alias(COPIES), newest.alias(_NEWEST))
+    grouped = moved.groupBy(*same).agg(*values, sf.sum(COPIES).alias(COPIES), newest.alias(_NEWEST))
     return grouped.where(sf.col(COPIES) != 0).select(
         *map(quoted, shape.columns),
         sf.col(f"{_NEWEST}.{LSN}"),
@@ -81,16 +81,16 @@ def net_copies(changes: DataFrame, shape: Shape, left_out: LeftOut) -> DataFrame
 
 
 def copies(net: DataFrame, shape: Shape) -> DataFrame:
-    """Gold's rows to be put in: each row as often as there are more of it."""
+    """Return the rows to insert: each row as often as copies of it are to be added."""
     more = net.where(sf.col(COPIES) > 0)
     each = more.withColumn(_COPY, sf.explode(sf.sequence(sf.lit(1), sf.col(COPIES).cast("int"))))
     return each.select(*map(quoted, shape.outcome_columns))
 
 
 def replacements(net: DataFrame, gold: DataFrame, shape: Shape) -> DataFrame:
-    """What a MERGE does: rows to be taken out with all their copies, and copies to be put in.
+    """Return a MERGE's source: rows to delete with all their copies, and copies to insert.
 
-    A row that loses copies is taken out, and those that stay are put in again as they are in gold.
+    A row that loses copies is deleted, and the remaining copies are inserted as they are in gold.
     """
     fewer = net.where(sf.col(COPIES) < 0)
     same = _same_row(shape, net.schema, _of("t"), _of("s"))
@@ -128,7 +128,7 @@ def _same_row(
     there: Callable[[str], str],
     here: Callable[[str], str],
 ) -> Column:
-    """That two rows are equal, each of whose columns `there` and `here` name in SQL."""
+    """Return a condition: two rows are equal; `there` and `here` name their columns in SQL."""
     pairs = zip(_identity(schema, shape, there), _identity(schema, shape, here), strict=True)
     return reduce(Column.__and__, (target.eqNullSafe(source) for target, source in pairs))
 
@@ -136,7 +136,7 @@ def _same_row(
 def _identity(
     schema: st.StructType, shape: Shape, column: Callable[[str], str] = quoted
 ) -> list[Column]:
-    """What two rows have in common if they are equal; Spark takes 0.0 and -0.0 for the same."""
+    """Return values that are equal exactly if two rows are; to Spark 0.0 and -0.0 are equal."""
     types = {field.name: field.dataType for field in schema.fields}
     return [_exact(types[name])(sf.col(column(name))) for name in shape.columns]
 

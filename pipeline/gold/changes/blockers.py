@@ -1,6 +1,6 @@
-"""What a table cannot be applied past: faults in its changes, and definitions that gold lacks.
+"""Blocks: transactions that a table cannot pass, because of faults or unsupported definitions.
 
-A block stands at a transaction, since gold is only ever at the end of one.
+A block is always a whole transaction, since gold only ever stops between transactions.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from pipeline.settings.settings import key_given
 from pipeline.silver.decode.decode import OFFSET_BITS
 
 REFRESH_AGAIN = (
-    "conf left it out of the last full refresh, so that the rows which gold has are of before that:"
-    " binlake run --full-refresh builds it anew."
+    "conf excluded it from the last full refresh, so gold's rows are from before that:"
+    " binlake run --full-refresh rebuilds it."
 )
 
 
-_TELLING = ("keys", "model", "rows_not_logged")
-"""Items that do nothing to a table, and may come before its first rows."""
+_NEUTRAL = ("keys", "model", "rows_not_logged")
+"""Items that do not change a table, and may precede its first rows."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Block:
-    """A transaction that is not applied to a table, and why; `marked`: gold may go on without it.
+    """A transaction that is not applied to a table, for `reason`; `marked`: gold may skip it.
 
-    Only a fault can be gone past: without a definition there is nothing to go on with.
+    Only faults can be skipped: without a definition nothing can be applied.
     """
 
     lsn: int
@@ -44,10 +44,10 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """An open row of the quarantine; `tables` is None where they are not known.
+    """An open row of the quarantine; `tables` is None if they are not known.
 
-    `given_up`: conf accepts it, so it holds nothing, whatever the rules say. `cause` is the table
-    that it is in, where that is known: the others wait for that one.
+    `given_up`: an accepted gap, which holds nothing, whatever the rules are. `cause`: the table in
+    which the fault is, if known: the other tables wait for that one.
     """
 
     lsn: int
@@ -57,19 +57,19 @@ class Fault:
     cause: TableName | None = None
 
     def reason(self, name: TableName) -> str:
-        """Why it holds that table."""
+        """Return why the fault holds that table."""
         if self.cause is None or str(name) == str(self.cause):
             return self.sentence
         return f"it waits for {self.cause}: {self.sentence}"
 
     def names(self, table: TableName) -> bool:
-        """Whether it names the table, or one that cannot be told from it (names may hold dots)."""
+        """Return True if it names the table, or one spelled the same (names may contain dots)."""
         return str(table) in map(str, self.tables or ())
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What conf says about tables; `keys` by pattern over `schema.table`."""
+    """Settings that apply to tables; `keys` by pattern over `schema.table`."""
 
     keys: Mapping[str, Sequence[str]]
     types: TypeOptions
@@ -77,27 +77,27 @@ class Rules:
     drop_rows: bool = False
 
     def marks(self, fault: Fault) -> bool:
-        """Whether gold goes on without what a fault stands for, and says so."""
+        """Return True if gold skips the fault's changes and reports the table as not complete."""
         return self.mark_faults or fault.given_up
 
     def given(self, name: str) -> tuple[str, ...]:
-        """The key that conf gives to `schema.table`; empty where the table's own counts."""
+        """Return the key that conf gives to `schema.table`; empty if the table's own applies."""
         return key_given(self.keys, name)
 
     def key(self, definition: TableDefinition) -> tuple[str, ...]:
-        """The names of the columns that tell a table's rows apart; empty where there is none."""
+        """Return the names of the columns that identify a table's rows; empty if there are none."""
         return self.given(str(definition)) or definition.key
 
     def refusal(self, definition: TableDefinition) -> str | None:
-        """Why a table of this definition cannot be in gold."""
+        """Return why a table with this definition cannot be in gold, or None."""
         if not definition.named:
             return NO_NAMES
         columns = [column.name for column in definition.columns]
         key = self.key(definition)
         if missing := [name for name in key if name not in columns]:
-            return f"its key in conf names {', '.join(missing)}, which it does not have"
+            return f"its key in conf names {', '.join(missing)}, which the table does not have"
         if taken := [name for name in columns if name.lower() in OWN_COLUMNS]:
-            return f"its column {taken[0]} has the name of one that Binlake adds"
+            return f"its column {taken[0]} has the name of a column that Binlake adds"
         try:
             row_type(definition, self.types)
         except UnsupportedError as error:
@@ -108,7 +108,7 @@ class Rules:
 def item_blocks(
     items: Iterable[TimelineItem], rules: Rules, files: Mapping[int, str]
 ) -> list[Block]:
-    """The blocks that one table's definitions are; `files`: names by ordinal."""
+    """Return the blocks from one table's definitions; `files`: names by ordinal."""
     blocks = []
     for item in items:
         if item.kind == "unsupported":
@@ -123,19 +123,19 @@ def item_blocks(
 
 
 def place_blocks(items: Iterable[TimelineItem], taken: str | None) -> list[Block]:
-    """The blocks of one table whose place in gold is taken, for the reason given."""
+    """Return the blocks of a table whose place in gold is occupied, for the reason `taken`."""
     if taken is None:
         return []
     return [Block(item.lsn, taken) for item in items if item.definition is not None]
 
 
 def left_out_blocks(before: TableState, items: Sequence[TimelineItem]) -> list[Block]:
-    """The block of a table that a full refresh has left out, and that conf has again now.
+    """Return the block of a table that conf excluded from a full refresh and now includes again.
 
-    Nothing tells of it up to where gold has it: what its first rows show would begin it anew.
-    `items` are all of its own.
+    Silver has nothing about it up to gold's position: its first rows would recreate the table.
+    `items` are all items of the table.
     """
-    doing = (item for item in items if item.kind not in _TELLING)
+    doing = (item for item in items if item.kind not in _NEUTRAL)
     first = min(doing, key=lambda item: item.position, default=None)
     if first is None or first.kind != "observed" or before.version is None:
         return []
@@ -143,10 +143,10 @@ def left_out_blocks(before: TableState, items: Sequence[TimelineItem]) -> list[B
 
 
 def seed_blocks(items: Iterable[TimelineItem], blocks: Sequence[Block]) -> list[Block]:
-    """The blocks of one table at seeds that do not have all of its rows: something of before their
-    item is not known, which came behind their place in the log. `blocks` are all others.
+    """Return the blocks of a table at seeds that lack rows: `blocks` has one between the seed's
+    position in the log and its item.
 
-    Of several that stand at one place only the last counts.
+    Of several seeds at the same position only the last counts.
     """
     found = []
     for item in {item.lsn: item for item in items if item.seed}.values():
@@ -158,9 +158,9 @@ def seed_blocks(items: Iterable[TimelineItem], blocks: Sequence[Block]) -> list[
 
 
 def fault_blocks(faults: Iterable[Fault], name: TableName, rules: Rules) -> list[Block]:
-    """The blocks that faults are for one table; one that holds every table holds the cut instead.
+    """Return the blocks from faults for one table; a fault of all tables holds the cut instead.
 
-    Of tables that cannot be told apart by its names, both are held rather than neither.
+    If two tables are spelled the same, both are held.
     """
     return [
         Block(fault.lsn, fault.reason(name), marked=rules.marks(fault))
@@ -170,7 +170,7 @@ def fault_blocks(faults: Iterable[Fault], name: TableName, rules: Rules) -> list
 
 
 def refusal_blocks(before: TableState, rules: Rules, files: Mapping[int, str]) -> list[Block]:
-    """The block that a table has where it was tried to apply it; another key in conf may help."""
+    """Return the block of a table whose changes were refused, unless conf has another key now."""
     refused = before.refused
     if refused is None or before.key != rules.given(str(before.name)):
         return []

@@ -1,4 +1,4 @@
-"""What a part's changes are, looked at in one pass before they are applied."""
+"""Statistics of a part's changes, collected in one pass before they are applied."""
 
 from __future__ import annotations
 
@@ -16,21 +16,20 @@ from pipeline.gold.changes.keys import is_inexact
 from pipeline.gold.changes.small_batch import bytes_of
 from pipeline.lake.sql_text import quoted
 
-_TOLD = 8
-"""Fields of an `Extent` before its ranges."""
+_COUNTS = 8
+"""Number of fields of an `Extent` before its ranges."""
 RANGE_TYPES = (st.IntegralType, st.DecimalType, st.DateType, st.StringType)
-"""Key types whose values come to Python and back unchanged, and whose statistics Delta keeps."""
+"""Key types whose values survive a round trip to Python and for which Delta has statistics."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """What a part's changes are: how many of each kind, and the least and greatest key.
+    """How many changes of each kind a part has, and the minimum and maximum of its keys.
 
-    `ranges` holds both, over before and after images, for the key columns that can be compared so.
-    `keyless` is the LSN of the first before image that leaves out a column of the key, `unknown`
-    that of the first change that leaves out what nothing tells, `inexact` that of the first key
-    with a value that stands for others. `bytes` is what texts and binaries take, where it is asked
-    for.
+    `ranges`: minimum and maximum over before and after images, for key columns that can be
+    compared. `keyless`: LSN of the first before image that leaves out a key column; `unknown`: of
+    the first change that leaves out a value that cannot be derived; `inexact`: of the first key
+    with a value that stands for several. `bytes`: size of texts and binaries, if requested.
     """
 
     changes: int
@@ -45,12 +44,12 @@ class Extent:
 
     @property
     def only_inserts(self) -> bool:
-        """Every key occurs once then if no change is missing: none can be inserted twice."""
+        """True if all changes are inserts: each key occurs once then, if no change is missing."""
         return self.inserts == self.changes
 
 
 def extent(changes: DataFrame, shape: Shape, left_out: LeftOut, *, sized: bool = False) -> Extent:
-    """Look at the changes, in one pass that reads the key's columns only; all if `sized`."""
+    """Collect the statistics in one pass; it reads only the key's columns, unless `sized`."""
     defaults = left_out.defaults
     certain = [name for name in shape.key if name not in shape.nullable]
     after = {name: key_of("after", name, defaults) for name in certain}
@@ -73,27 +72,27 @@ def extent(changes: DataFrame, shape: Shape, left_out: LeftOut, *, sized: bool =
     ).first()
     if row is None:
         return Extent(0)
-    told, found = row[:_TOLD], row[_TOLD:]
+    counts, found = row[:_COUNTS], row[_COUNTS:]
     ranges = {name: (found[2 * n], found[2 * n + 1]) for n, name in enumerate(ranged)}
-    return replace(Extent(*told), ranges=ranges)
+    return replace(Extent(*counts), ranges=ranges)
 
 
 def first_lsn(condition: Column) -> Column:
-    """The first transaction with a change of which this holds."""
+    """Return an aggregate: the LSN of the first change that satisfies the condition."""
     return sf.min(sf.when(condition, sf.col("__lsn")))
 
 
 def is_partial() -> Column:
-    """Whether one of a change's images leaves something out."""
+    """Return a condition: an image of the change is partial."""
     return reduce(Column.__or__, (sf.col(name).isNotNull() for name in PARTIAL_COLUMNS))
 
 
 def within(
     found: Extent, schema: st.StructType, column: Callable[[str], str] = quoted
 ) -> list[Column]:
-    """That a row's key is in the ranges, as conditions with literals, which prune files.
+    """Return conditions with literals, which prune files: a row's key is within the ranges.
 
-    `column` gives a column's name in SQL.
+    `column` returns a column's name in SQL.
     """
     types = {field.name: field.dataType for field in schema.fields}
     conditions = []
@@ -104,5 +103,5 @@ def within(
 
 
 def all_of(conditions: Iterable[Column]) -> Column:
-    """That all of them hold."""
+    """Return the conjunction of the conditions."""
     return reduce(Column.__and__, conditions, sf.lit(True))

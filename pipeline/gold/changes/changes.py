@@ -1,6 +1,6 @@
-"""One table's changes in a part of the log, as silver has them, without what was rolled back.
+"""One table's changes in a part of the log, read from silver without what was rolled back.
 
-What was rolled back is rare: `facts` looks it up, and only what it names is filtered.
+Rollbacks are rare: `log_facts` finds them, and only those ranges are filtered.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from pipeline.lake.delta_log.spark_written import properties
 
 CHANGE_COLUMNS = ("__op", "__lsn", "__pos", "__row", "__committed_at", "before", "after")
 PARTIAL_COLUMNS = ("__absent_before", "__absent_after", "__json_diff")
-"""Not null where an image is not complete."""
+"""Not null if an image is partial."""
 ROW_STEPS = 1 << 31
-"""Where a table has changes that are not in the log, `__row` is a bigint that counts in such steps:
-they come behind the logged change of another table, and before whatever is logged next."""
+"""If a table has changes that are not in the log, `__row` is a bigint that counts in these steps:
+such changes follow a logged change of another table, and precede whatever is logged next."""
 
 SKIPPED = pa.schema(
     [
         pa.field("lsn", pa.int64()),
-        # [start, end) of events' positions, or, inside of a payload, of rows' numbers
+        # [start, end) of event positions or, inside a payload, of row numbers
         pa.field("start", pa.int64()),
         pa.field("end", pa.int64()),
         pa.field("inside", pa.bool_()),
@@ -49,7 +49,7 @@ _END = (1 << 63) - 1
 class Skipped:
     """Rows that must not be applied: events in [`start`, `end`) of the transaction at `lsn`.
 
-    `inside` of a payload, whose events share a position, they are numbers of rows.
+    `inside` a payload, whose events share a position, these are row numbers.
     """
 
     lsn: int
@@ -60,7 +60,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """One table's changes in one part; `rows` are the same in Arrow, where they are at hand."""
+    """One table's changes in one part; `rows` are the same in Arrow, if they were collected."""
 
     frame: DataFrame
     rows: pa.Table | None = None
@@ -76,16 +76,16 @@ def read_changes(
     cascaded: pa.Table | None = None,
     here: pa.Table | None = None,
 ) -> Taken | None:
-    """One table's changes in one part, or None where silver has no table of that version.
+    """Return one table's changes in one part; None if silver has no table of that version.
 
-    Those of a prepared transaction are among them in the part where it is committed, with the LSN
-    and the time of that. `cascaded`: what foreign keys did besides (see `cascade_store`). `here`:
-    the rows between the part's bounds, where they have been read (see `few_changes.rows_here`).
+    Changes of an XA transaction are in the part in which it is committed, with the LSN and the time
+    of the commit. `cascaded`: additional changes by foreign keys (see `cascades.store`). `here`:
+    the rows between the part's bounds, if already read (see `small_batch.rows_here`).
     """
     found = _logged(spark, lake, name, rows, skip, prepared, here)
     if cascaded is None:
         return found
-    # Without the schema, times without a zone would become times of the session's zone.
+    # Without a schema, times without a zone would be read in the session's time zone.
     others = spark.createDataFrame(cascaded, spark_schema(cascaded.schema))
     others = others.where(between(rows).sql)
     if found is None:
@@ -104,12 +104,12 @@ def _logged(
     here: pa.Table | None,
 ) -> Taken | None:
     due = [p for p in prepared if p.committed and rows.start <= (p.end_lsn or 0, 0) < rows.stop]
-    # Also those that are not known to be of this table: of one with a fault the log's counts are
-    # not whole, and `retry` may have taken its rows up.
+    # Including those not known to have rows of this table: with a fault, the counts in the log are
+    # incomplete, and `retry` may have added the rows.
     first, last = rows.start[0], rows.stop[0]
     waiting = [Skipped(p.lsn, 0, _END) for p in prepared if first <= p.lsn <= last]
     skipped = [*(s for s in skip if first <= s.lsn <= last), *waiting]
-    # What is due was logged before the part.
+    # Rows that are due were logged before the part.
     if here is not None and not due:
         found = spark.createDataFrame(here, spark_schema(here.schema))
         return Taken(without(found, skipped)) if skipped else Taken(found, here)
@@ -118,7 +118,7 @@ def _logged(
         return None
     changes = delta.read(spark, path)
     if "after" not in changes.columns:
-        return None  # made before a full refresh, which has brought no row of it
+        return None  # from before a full refresh, which has not written any row to it
     found = without(changes.where(between(rows).sql), skipped)
     return Taken(found.unionByName(_at_their_commits(changes, due, skip)) if due else found)
 
@@ -126,7 +126,7 @@ def _logged(
 def _at_their_commits(
     changes: DataFrame, due: Sequence[Prepared], skip: Sequence[Skipped]
 ) -> DataFrame:
-    """The changes of prepared transactions, as if they were logged where these are committed."""
+    """Return the changes of prepared transactions as if they were logged at their commits."""
     lsns = {p.lsn for p in due}
     within = changes.where(sf.col("__lsn").between(min(lsns), max(lsns)))
     within = without(within, [s for s in skip if s.lsn in lsns])
@@ -142,8 +142,7 @@ def _at_their_commits(
 
 
 def between(rows: Rows) -> Condition:
-    """Return the part's bounds: on the LSN alone where that is enough, since files are pruned by
-    it."""
+    """Return the part's bounds, on the LSN alone if possible, since Delta prunes files by it."""
     first, last = rows.start, rows.stop
     found = compare("__lsn", ">=", first[0]) & compare("__lsn", "<=" if last[1] else "<", last[0])
     if first[1]:
@@ -154,7 +153,7 @@ def between(rows: Rows) -> Condition:
 
 
 def without(changes: DataFrame, skip: Sequence[Skipped]) -> DataFrame:
-    """The changes except those of skipped events."""
+    """Return the changes without those of skipped events."""
     if not skip:
         return changes
     ranges = changes.sparkSession.createDataFrame(

@@ -1,7 +1,7 @@
-"""Columns of JSON with diffs to be applied, as expressions of Spark.
+"""Spark expressions that apply JSON diffs to JSON columns.
 
-A column's diffs are an array of {`lsn`, `diff`}: the text that `json_diff` reads, and the change
-that it is of.
+A column's diffs are an array of {`lsn`, `diff`}: the LSN of the change, and the text that
+`json_diff` reads.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ _PLACE = st.StructType(
 
 
 def with_diffs(document: Column, diffs: Column, *, lenient: bool) -> Column:
-    """The document with its diffs applied; `lenient`: with those that fit it."""
+    """Return the document with its diffs applied; `lenient`: skip those that do not fit it."""
     return (_FITTING if lenient else _APPLIED)(document, _texts(diffs))
 
 
 def misfit(document: Column, diffs: Column) -> Column:
-    """The LSN of the first change whose diffs do not fit the document, and why they do not.
+    """Return the LSN of the first change whose diffs do not fit the document, and the reason.
 
-    Null where all of them fit.
+    Null if all of them fit.
     """
     found = _MISFIT(document, _texts(diffs))
     lsn = sf.get(diffs, found.getField("at")).getField("lsn")
@@ -35,7 +35,7 @@ def _texts(diffs: Column) -> Column:
 
 
 def _applied(document: str | None, diffs: list[str] | None) -> str | None:
-    """Spark calls it for every row, whatever condition stands around it."""
+    """Apply the diffs; Spark also calls this for rows that a surrounding condition excludes."""
     if not diffs:
         return document
     if document is None:
@@ -60,7 +60,7 @@ def _misfit(document: str | None, diffs: list[str] | None) -> tuple[int, str] | 
 
 
 def _why_not(document: str | None, diff: str) -> str | None:
-    """Why a diff cannot be applied to a document, if it cannot."""
+    """Return why a diff cannot be applied to a document, or None."""
     try:
         _applied(document, [diff])
     except JsonDiffError as error:

@@ -1,8 +1,8 @@
-"""Drift: rows that were not what the log's before images say they were when it changed them.
+"""Drift: rows that differ from the log's before images at the time a change is applied.
 
-The source was changed outside its log (sql_log_bin=0, a table restored), or gold is wrong. Every
-change says what its row was: nothing (an insert), or its before image. What it was at that point is
-what the change before it at the same key left, or, for a key's first change, what gold has.
+Either the source was changed outside its log (sql_log_bin=0, a restored table), or gold is wrong.
+Every change states what its row was: absent (an insert), or its before image. That is compared with
+what the previous change of the same key left or, for a key's first change, with gold's row.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from pyspark.sql import Column, DataFrame, Window, functions as sf
 from pipeline.gold.changes.fold import Shape, image, key_changed
 from pipeline.lake.sql_text import quoted
 
-CHEAP = 100_000
-"""Changes of a part that are looked at unless conf wants all."""
+MAX_CHANGES = 100_000
+"""Parts with more changes than this are checked only if conf says `full`."""
 TURNS = 6
-"""Of a batch's tables some sixth is looked at, others in each batch: to look costs half of what
-applying the changes does, and may cost a tenth."""
-ALL_OF = 4
-"""Tables of a batch that are all looked at, if they are small: a batch's own work takes longer."""
+"""About a sixth of a batch's tables are checked, others in each batch: a check takes half as long
+as applying the changes, and may take up a tenth of the time."""
+SMALL_BATCH_TABLES = 4
+"""Batches of up to this many small tables are checked completely: the overhead dominates there."""
 _HAD, _HAS, _ORDER, _BEFORE = (
     "__binlake_had",
     "__binlake_has",
@@ -36,8 +36,8 @@ _GOLD = "__binlake_gold"
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """How many changes were looked at, and of how many the row was `missing` (not there), `extra`
-    (there, although it was inserted), or `different` (another than its before image)."""
+    """How many changes were checked, and for how many the row was `missing` (not there), `extra`
+    (there before its insert), or `different` (from its before image)."""
 
     checked: int = 0
     missing: int = 0
@@ -62,23 +62,23 @@ class Drift:
 
     @property
     def found(self) -> int:
-        """How many changes did not find the row that they should have."""
+        """Number of changes that did not find the expected row."""
         return self.missing + self.extra + self.different
 
     @classmethod
     def of(cls, record: Mapping[str, Any] | None) -> Drift:
-        """Read a drift back from `asdict`'s form."""
+        """Read a drift from the form that `asdict` returns."""
         return cls(**(record or {}))
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Looks for drift in what a batch applies, and keeps what it finds of each table.
+    """Checks what a batch applies for drift, and collects the findings by table.
 
-    `most`: parts of more changes are not looked at (None: every part is); `batch`: its number, if
-    some tables are looked at in each, `unless_small`: of those that are not small in gold and in
-    what changes. A batch that another run began is not looked at, since what that has applied
-    already would seem to have drifted.
+    `most`: parts with more changes are not checked (None: all are). `batch`: the batch's number, if
+    only some tables are checked in each; with `unless_small`, small tables with small changes
+    always are. A batch begun by another run is not checked, since changes that are already applied
+    would look like drift.
     """
 
     most: int | None = None
@@ -87,7 +87,7 @@ class Watch:
     found: dict[str, Drift] = field(default_factory=dict)
 
     def is_due(self, table: str, count: int, *, small: bool) -> bool:
-        """Whether so many changes of this table are looked at in this batch."""
+        """Return True if this many changes of this table are to be checked in this batch."""
         if self.most is not None and count > self.most:
             return False
         if self.batch is None or (small and self.unless_small):
@@ -97,33 +97,35 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A watch's look at one table, a part at a time."""
+    """A watch for one table, part by part."""
 
     watch: Watch
     table: str
 
     def is_due(self, count: int, *, small: bool) -> bool:
-        """Whether a part of so many changes is looked at; `small`: gold's table is."""
+        """Return True if a part with this many changes is checked; `small`: gold's table is."""
         return self.watch.is_due(self.table, count, small=small)
 
     def at(self, part: DataFrame, shape: Shape, gold: DataFrame) -> None:
-        """Look at a part's changes before they are applied (see `drift`)."""
+        """Check a part's changes before they are applied (see `drift`)."""
         found = self.watch.found
         found[self.table] = found.get(self.table, Drift()) + drift(part, shape, gold)
 
 
 def watch(chosen: bool | str, batch: int, tables: int, *, fresh: bool) -> Watch | None:
-    """What conf has of a batch that touches so many tables; `fresh`: this run planned it, and
-    nothing of it is applied."""
+    """Return the watch that conf wants for a batch that touches `tables` tables.
+
+    `fresh`: this run planned the batch, and nothing of it has been applied yet.
+    """
     if not chosen or not fresh:
         return None
     if chosen == "full":
         return Watch()
-    return Watch(CHEAP, batch, unless_small=tables <= ALL_OF)
+    return Watch(MAX_CHANGES, batch, unless_small=tables <= SMALL_BATCH_TABLES)
 
 
 def in_all(before: Mapping[str, Any] | None, found: Mapping[str, Drift]) -> dict[str, Any]:
-    """What there was until now of each table, as records have it, with what was found."""
+    """Return the totals by table, as records store them: those so far plus the new findings."""
     drifts = {table: Drift.of(entry) for table, entry in (before or {}).items()}
     for table, more in found.items():
         drifts[table] = drifts.get(table, Drift()) + more
@@ -131,24 +133,24 @@ def in_all(before: Mapping[str, Any] | None, found: Mapping[str, Drift]) -> dict
 
 
 def sentences(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> list[str]:
-    """What a run found more, for the user."""
-    told = []
+    """Return sentences for the user on the drift that a run has found."""
+    found = []
     for table, entry in (after or {}).items():
         more = Drift.of(entry) - Drift.of((before or {}).get(table))
         if more.found:
-            told.append(
+            found.append(
                 f"{table}: {more.found} of {more.checked} changes did not find the row that the log"
-                f" says was there ({more.missing} missing, {more.extra} in the way,"
-                f" {more.different} different): was the source changed outside its log?"
-                " binlake verify shows what differs."
+                f" expects ({more.missing} missing, {more.extra} unexpected, {more.different}"
+                " different): was the source changed outside its log? binlake verify shows what"
+                " differs."
             )
-    return told
+    return found
 
 
 def drift(changes: DataFrame, shape: Shape, gold: DataFrame) -> Drift:
-    """Compare changes with whole images, none of them applied, with each other and with `gold`.
+    """Compare changes that are not applied yet with each other and with `gold`.
 
-    `gold` has at least every row whose key they name.
+    Their images must be complete. `gold` has at least every row whose key they contain.
     """
     at_key = Window.partitionBy(*_keys(shape)).orderBy(_ORDER)
     events = _events(changes, shape).withColumn(_BEFORE, sf.lag(sf.struct(_HAS)).over(at_key))
@@ -156,7 +158,7 @@ def drift(changes: DataFrame, shape: Shape, gold: DataFrame) -> Drift:
     left = sf.col(_BEFORE)[_HAS]
     in_log = events.agg(
         sf.count("*"),
-        # Until the rows are found, those of first changes are missing.
+        # Until gold is searched, the rows of first changes count as missing.
         sf.count_if(had.isNotNull() & (first | left.isNull())),
         sf.count_if(had.isNull() & left.isNotNull()),
         sf.count_if(had != left),
@@ -173,7 +175,7 @@ def drift(changes: DataFrame, shape: Shape, gold: DataFrame) -> Drift:
 
 
 def _met_in_gold(events: DataFrame, shape: Shape, gold: DataFrame) -> DataFrame:
-    """Keys' first changes with the hashes of gold's rows at these keys, where it has one."""
+    """Return keys' first changes with the hashes of gold's rows at these keys, if any."""
     same = (
         sf.col(quoted(name)).eqNullSafe(sf.col(key))
         for name, key in zip(shape.key, _keys(shape), strict=True)
@@ -187,7 +189,7 @@ def _keys(shape: Shape) -> list[str]:
 
 
 def _events(changes: DataFrame, shape: Shape) -> DataFrame:
-    """What each change says of its key, or of both of them: hashes of the row before and after."""
+    """Return, for each change and key, hashes of the row before and after."""
     key, moved = _keys(shape), key_changed(shape.key)
     insert, delete = (sf.col("__op") == op for op in ("insert", "delete"))
     had, has = (
@@ -211,5 +213,5 @@ def _events(changes: DataFrame, shape: Shape) -> DataFrame:
 
 
 def _hash(columns: list[Column]) -> Column:
-    """Of all columns; Spark's hash passes over NULLs, so where they are counts too."""
+    """Return a hash of all columns; Spark's ignores NULLs, so their positions are hashed too."""
     return sf.xxhash64(*columns, *(column.isNull() for column in columns))

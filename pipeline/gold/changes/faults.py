@@ -1,4 +1,4 @@
-"""Silver's quarantine as gold reads it: the faults that are open, the tables they hold or held."""
+"""Silver's quarantine as gold reads it: open faults, and the tables that they hold or held."""
 
 from __future__ import annotations
 
@@ -19,34 +19,36 @@ from pipeline.silver.tables.quarantine import GIVEN_UP, RETRYABLE, is_in_first, 
 
 
 def open_faults(spark: Spark, lake: Lake, source: str) -> list[Fault]:
-    """What is in quarantine and was not taken up yet."""
+    """Return the unresolved rows of the quarantine."""
     return [_fault(row) for row in unresolved(spark, lake, source).to_pylist()]
 
 
 def in_words(faults: Sequence[Fault]) -> list[str]:
-    """What there is to say about faults, in their order; one sentence for all of one cause."""
+    """Return sentences on faults, in their order; one for all faults with the same cause."""
     of_one = [(str(f.tables[0]), f.sentence) for f in faults if f.tables and len(f.tables) == 1]
     others = [f.sentence for f in faults if not f.tables or len(f.tables) > 1]
     return [*one_for_each_cause(of_one, lambda _, sentence: sentence), *others]
 
 
 @dataclass(frozen=True, slots=True)
-class TakenUp:
-    """A transaction that was faulty once, and the tables (`schema.table`) whose rows came late.
+class Resolved:
+    """A transaction that was quarantined, and the tables (`schema.table`) whose rows came late.
 
-    `tables` is None where the fault named none: then it may be any.
+    `tables` is None if the fault named none: it may then concern any table.
     """
 
     lsn: int
     tables: frozenset[str] | None
 
     def has(self, tables: Collection[str]) -> bool:
-        """Whether rows of one of these may have come late in it."""
+        """Return True if rows of one of these tables may have come late in it."""
         return self.tables is None or not self.tables.isdisjoint(tables)
 
 
-def taken_up(spark: Spark, lake: Lake, source: str, low: int, high: int) -> tuple[TakenUp, ...]:
-    """The transactions in (`low`, `high`] whose faults were taken up since, in order."""
+def resolved_faults(
+    spark: Spark, lake: Lake, source: str, low: int, high: int
+) -> tuple[Resolved, ...]:
+    """Return the transactions in (`low`, `high`] whose faults have been resolved, in order."""
     where = (
         equal("source", source)
         & ~missing("resolved_batch")
@@ -56,14 +58,14 @@ def taken_up(spark: Spark, lake: Lake, source: str, low: int, high: int) -> tupl
     )
     rows = tables_of(spark, lake).read(quarantine_table(lake), where, ["__lsn", "tables"])
     found = {
-        TakenUp(row["__lsn"], None if row["tables"] is None else frozenset(row["tables"]))
+        Resolved(row["__lsn"], None if row["tables"] is None else frozenset(row["tables"]))
         for row in rows.to_pylist()
     }
     return tuple(sorted(found, key=lambda one: one.lsn))
 
 
 def _fault(row: Mapping[str, Any]) -> Fault:
-    """A fault outside any transaction stands where its event does."""
+    """Return a row as a fault; outside a transaction, its LSN is that of its event."""
     lsn = row["__lsn"] if row["__lsn"] is not None else row["ordinal"] << OFFSET_BITS | row["__pos"]
     tables = row["tables"]
     named = None if tables is None else tuple(TableName.read(name) for name in tables)

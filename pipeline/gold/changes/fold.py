@@ -1,10 +1,10 @@
-"""Changes in a log to what they come to: one row per key, to be put into the table or deleted.
+"""Fold changes to one row per key, to be upserted or deleted.
 
-Pure DataFrame transformations. In: silver's changes. Out: the table's columns, gold's own, and
-`DELETE`. Keys are compared as they are stored, whatever the collation: the before image always
-holds the stored key.
+Pure DataFrame transformations. Input: silver's changes. Output: the table's columns, gold's own,
+and `DELETE`. Keys are compared as they are stored, whatever the collation: the before image always
+contains the stored key.
 
-The before image of an update counts only for the key, and nothing else of it is read.
+Of an update's before image only the key is used.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from pipeline.gold.table.names import COMMITTED_AT, LSN
 from pipeline.lake.sql_text import quoted
 
 DELETE = "__binlake_delete"
-"""Whether the row of this key is to go."""
+"""True if the row of this key is to be deleted."""
 POSITION = "__binlake_pos"
 ROW = "__binlake_row"
-"""With the LSN, the order of changes."""
+"""Together with the LSN, the order of changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
     """A table's columns in order, which of them are its key, and which of those may be NULL.
 
-    `given` are those of the key that are not of the source's own; `unique`: the source sees to it
+    `given`: key columns that are not part of the source's own key; `unique`: the source guarantees
     that no two rows have the same key.
     """
 
@@ -47,7 +47,7 @@ class Shape:
 
 
 def shape_of(definition: TableDefinition, key: Sequence[str]) -> Shape:
-    """The columns of a definition, and what is known of those of the key."""
+    """Return the shape of a definition with this key."""
     nullable = {column.name for column in definition.columns if column.nullable}
     return Shape(
         tuple(column.name for column in definition.columns),
@@ -59,9 +59,9 @@ def shape_of(definition: TableDefinition, key: Sequence[str]) -> Shape:
 
 
 def fold(changes: DataFrame, shape: Shape, *, key_changes: bool = True) -> DataFrame:
-    """One row per key: what the last change of it says.
+    """Return one row per key, as the last change of the key leaves it.
 
-    `key_changes=False` promises that no update changes a key.
+    `key_changes=False` asserts that no update changes a key.
     """
     found = outcomes(changes, shape)
     if key_changes:
@@ -70,9 +70,9 @@ def fold(changes: DataFrame, shape: Shape, *, key_changes: bool = True) -> DataF
 
 
 def outcomes(changes: DataFrame, shape: Shape) -> DataFrame:
-    """What each change says of the key that it ends with: the after image, or that it is deleted.
+    """Return for each change the after image, or a deletion, of the key that it ends with.
 
-    A deleted row keeps its key, and the other columns are null.
+    A deleted row keeps its key; its other columns are null.
     """
     deleted = sf.col("__op") == "delete"
     columns = [
@@ -83,13 +83,13 @@ def outcomes(changes: DataFrame, shape: Shape) -> DataFrame:
 
 
 def displaced(changes: DataFrame, shape: Shape) -> DataFrame:
-    """Deletions of the keys that updates changed: the other half of such an update."""
+    """Return deletions of the old keys of updates that changed the key."""
     moved = changes.where(key_changed(shape.key))
     return moved.select(*(image("before", name) for name in shape.key), *_own(sf.lit(True)))
 
 
 def last_of_each_key(found: DataFrame, shape: Shape) -> DataFrame:
-    """The last outcome of each key, without the columns that only order them."""
+    """Return the last outcome of each key, without the ordering columns."""
     order = [sf.desc(LSN), sf.desc(POSITION), sf.desc(ROW)]
     latest = Window.partitionBy(*(quoted(name) for name in shape.key)).orderBy(*order)
     age = "__binlake_age"
@@ -98,13 +98,13 @@ def last_of_each_key(found: DataFrame, shape: Shape) -> DataFrame:
 
 
 def key_changed(key: Sequence[str]) -> Column:
-    """Whether a change is an update that moves its row to another key."""
+    """Return a condition: the change is an update that moves its row to another key."""
     same = (image("before", name).eqNullSafe(image("after", name)) for name in key)
     return (sf.col("__op") == "update") & ~reduce(Column.__and__, same)
 
 
 def image(side: str, name: str) -> Column:
-    """A column of the before or after image, under its own name."""
+    """Return a column of the before or after image, under its own name."""
     return sf.col(side).getField(name).alias(name)
 
 

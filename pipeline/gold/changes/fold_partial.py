@@ -1,15 +1,16 @@
-"""Changes whose images leave columns out, to what they come to: one row per key, as `fold` gives.
+"""Fold changes whose images leave columns out to one row per key, like `fold`.
 
-Pure DataFrame transformations. In: silver's changes with `PARTIAL_COLUMNS`. Out: the table's
-columns, gold's own, `DELETE`, and `MISSING`: the columns of which the changes say nothing, so that
-gold's row keeps what it has.
+Pure DataFrame transformations. Input: silver's changes with `PARTIAL_COLUMNS`. Output: the table's
+columns, gold's own, `DELETE`, and `MISSING`: the columns that no change contains, so that gold's
+row keeps its values.
 
-A key's rows over time are *lives*: a life begins with an insert, with an update that moves a row to
-the key, or before the first change; it ends with a delete, or with an update that moves the row
-away. What the changes of a life say last of a column holds for the life; what they leave unsaid was
-there before it: an insert leaves nothing unsaid, for a row that moved in its life at the other key
-tells, and what no change tells is in gold, at the key that the first life of the row has. A row of
-which that is not known ends as deleted, since what gold has at its key is another's.
+The rows that a key has over time are *lives*: a life begins with an insert, with an update that
+moves a row to the key, or before the first change; it ends with a delete, or with an update that
+moves the row away. The last value that a life's changes contain for a column holds for the life.
+Columns that they do not contain keep the value from before the life: after an insert none are
+unknown; for a row that was moved, the value comes from its life at the other key; and if no change
+contains it, from gold, at the key of the row's first life. A row for which gold has no such row
+ends as deleted, since the row that gold has at its key is a different one.
 """
 
 from __future__ import annotations
@@ -26,17 +27,17 @@ from pipeline.gold.table.names import COMMITTED_AT, LSN
 from pipeline.lake.sql_text import quoted
 
 MISSING = "__binlake_missing"
-"""The names of columns that keep gold's value."""
+"""Names of the columns that keep gold's value."""
 _NEEDS, _BASE, _FOUND = "__needs", "__base", "__found"
 
 
 def fold_partial(
     changes: DataFrame, shape: Shape, gold: DataFrame, left_out: LeftOut, *, lives: bool
 ) -> DataFrame:
-    """One row per key: what its changes come to.
+    """Return one row per key.
 
-    `gold` is read for rows that moved, that have diffs, or of which a generated column is computed
-    in the end. `lives=False` promises that no update changes a key, and that no insert is lost.
+    `gold` is read for rows that moved, that have diffs, or that have a generated column to compute.
+    `lives=False` asserts that no update changes a key and that no insert is lost.
     """
     table = Lives(shape, left_out)
     found, based = _found(changes, table, gold, lives=lives)
@@ -46,7 +47,7 @@ def fold_partial(
 def misfits(
     changes: DataFrame, shape: Shape, gold: DataFrame, left_out: LeftOut, *, lives: bool
 ) -> DataFrame:
-    """Columns `lsn` and `reason`: the changes whose JSON diffs do not fit the document."""
+    """Return columns `lsn` and `reason`: the changes whose JSON diffs do not fit the document."""
     table = Lives(shape, left_out)
     found, _ = _found(changes, table, gold, lives=lives)
     each = [
@@ -59,7 +60,7 @@ def misfits(
 def _found(
     changes: DataFrame, table: Lives, gold: DataFrame, *, lives: bool
 ) -> tuple[DataFrame, bool]:
-    """The last life of each key, and whether those that need it have gold's row beside them."""
+    """Return the last life of each key, and whether gold's row is joined where it is needed."""
     events = table.events(changes)
     if lives:
         events = table.in_lives(events)
@@ -67,13 +68,13 @@ def _found(
         found = table.with_ancestors(table.last(all_lives), events, all_lives)
     else:
         found = table.lives(events)
-    found = found.withColumn(GONE, sf.col(GONE) | (sf.col(LOST) & table.unsaid))
+    found = found.withColumn(GONE, sf.col(GONE) | (sf.col(LOST) & table.unknown))
     based = lives or bool(table.diffs) or bool(table.computed)
     return (_with_base(found, table, gold) if based else found), based
 
 
 def _with_base(found: DataFrame, table: Lives, gold: DataFrame) -> DataFrame:
-    """The rows, those that need one with gold's row beside them; without it they are gone."""
+    """Join gold's row to the rows that need one; mark those as gone that have none there."""
     pending = [
         sf.col(table.values[name]).isNull() & (sf.size(diffs) > 0)
         for name, diffs in table.diffs.items()
@@ -81,7 +82,7 @@ def _with_base(found: DataFrame, table: Lives, gold: DataFrame) -> DataFrame:
     moved = reduce(
         Column.__or__, (~sf.col(key).eqNullSafe(sf.col(root)) for key, root in table.roots.items())
     )
-    needs = ~sf.col(GONE) & reduce(Column.__or__, pending, (moved | table.stale) & table.unsaid)
+    needs = ~sf.col(GONE) & reduce(Column.__or__, pending, (moved | table.stale) & table.unknown)
     base = gold.select(
         *(sf.col(quoted(name)).alias(f"__base_{key}") for name, key in table.key.items()),
         sf.struct(*(sf.col(quoted(name)).alias(v) for name, v in table.values.items())).alias(
@@ -93,7 +94,7 @@ def _with_base(found: DataFrame, table: Lives, gold: DataFrame) -> DataFrame:
     rows = found.withColumn(_NEEDS, needs)
     joined = rows.join(base, reduce(Column.__and__, same, sf.col(_NEEDS)), "left")
     gone = sf.col(GONE) | (sf.col(_NEEDS) & sf.col(_FOUND).isNull())
-    # A row that is gone has no document for its diffs.
+    # A row that is gone has no document to apply diffs to.
     diffs = {p: sf.when(~gone, sf.col(p)) for p in table.diffs.values()}
     return joined.withColumns({**diffs, GONE: gone})
 
@@ -122,7 +123,7 @@ def _column(name: str, table: Lives, *, based: bool) -> Column:
 
 
 def _known(name: str, table: Lives, *, based: bool) -> Column:
-    """A column's last value that is said, or gold's."""
+    """Return a column's last value in the changes, or gold's."""
     value = table.values[name]
     found = sf.col(value).getField(VALUE)
     if not based:
@@ -135,7 +136,7 @@ def _known(name: str, table: Lives, *, based: bool) -> Column:
 
 
 def _computed(name: str, table: Lives) -> Column:
-    """A generated column's value, by the row's other columns as they are in the end."""
+    """Return a generated column's value, computed from the row's final other columns."""
     value = table.computed[name].value
     if value is None:
         raise ValueError(f"column {name} cannot be computed")

@@ -1,4 +1,4 @@
-"""Row images that leave columns out: what of a change is known from the change itself."""
+"""Row images that leave columns out: what a change itself determines."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from pyspark.sql import Column, DataFrame, functions as sf
 from pipeline.gold.changes.documents import with_diffs
 
 Doubt = Literal["", "date", "real", "text"]
-"""Why values that are equal in gold may differ in the source: NULL is a zero date too, U+FFFD in
-text is any bytes that are invalid in its charset, and 0.0 is equal to -0.0."""
+"""Why values that are equal in gold may differ in the source: NULL may be a zero date, U+FFFD may
+be any bytes that are invalid in the charset, and 0.0 equals -0.0."""
 _REPLACEMENT = "\ufffd"
 _MARIADB_GTID = r"^[0-9]+-[0-9]+-[0-9]+$"
 
 
 @dataclass(frozen=True, slots=True)
 class Unlogged:
-    """A generated column that images may leave out though an update has changed it.
+    """A generated column that images may leave out although an update has changed it.
 
-    `value` gives what its expression does, by a row's columns, and whether that is certain; None:
-    it is not understood, for `reason`. `reads` are the columns that it names, `sources` those that
-    it comes from in the end (None: any change may change it).
+    `value` evaluates its expression on a row's columns, and returns whether the result is certain;
+    None if the expression is not supported, for `reason`. `reads`: the columns it refers to;
+    `sources`: the base columns it depends on in the end (None: any change may affect it).
     """
 
     name: str
@@ -34,7 +34,7 @@ class Unlogged:
     reason: str = ""
 
     def is_changed(self) -> Column:
-        """Whether an update leaves it out, and may have changed it."""
+        """Condition: an update leaves the column out and may have changed it."""
         update = (sf.col("__op") == "update") & is_left_out("after", self.name)
         if self.sources is None:
             return update
@@ -42,17 +42,17 @@ class Unlogged:
         return update & _any(differ)
 
     def is_stale(self) -> Column:
-        """Whether it can be computed once all columns of the row are known, and not before."""
+        """Condition: it can be computed, but only once all columns of the row are known."""
         if self.value is None:
             return sf.lit(False)
-        unsaid = (
+        absent = (
             is_left_out("before", name) & is_left_out("after", name)
             for name in sorted(self.sources or ())
         )
-        return self.is_changed() & _any(unsaid)
+        return self.is_changed() & _any(absent)
 
     def is_lost(self) -> Column:
-        """Whether it is changed, and cannot be computed."""
+        """Condition: it may have changed and cannot be computed."""
         return self.is_changed() & ~self.is_stale()
 
 
@@ -70,13 +70,12 @@ def _may_differ(name: str, doubt: Doubt) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """What it means that an image leaves a column out.
+    """Meaning of columns that an image leaves out.
 
-    `json` names the columns of which an update may log diffs instead; `defaults` has the value that
-    an insert gives a column which it leaves out, `reasons` why that of another is not known.
-    `unlogged` are the generated columns that images leave out, in the table's order; `undeclared`
-    those of which nothing tells whether they are generated. `lenient`: changes of which not all is
-    known are gone past.
+    `json`: columns for which an update may log diffs instead. `defaults`: the values that an insert
+    gives to columns it leaves out; `reasons`: why another column's default is unknown. `unlogged`:
+    generated columns that images leave out, in table order; `undeclared`: columns that may or may
+    not be generated. `lenient`: changes with unknown values are skipped (`on_fault: mark`).
     """
 
     json: frozenset[str] = frozenset()
@@ -87,19 +86,19 @@ class LeftOut:
     lenient: bool = False
 
     def is_unknown(self) -> Column:
-        """Whether a change leaves out what nothing tells."""
+        """Condition: the change leaves out a value that cannot be derived."""
         return _is(_is_insert() & self._lost(self.defaults)) | self._is_unlogged()
 
     def is_lost(self, names: Iterable[str]) -> Column:
-        """Whether an insert leaves out one of these columns, and its DEFAULT is not known."""
+        """Condition: an insert leaves out one of these columns, whose DEFAULT is unknown."""
         lost = [name for name in names if name not in self.defaults]
         return _is_insert() & _any(is_left_out("after", name) for name in lost)
 
     def unknown(self, changes: DataFrame) -> dict[str, str]:
-        """What `is_unknown` is about: columns that changes leave out, and why that is too much."""
-        unsaid = sf.array_except("__absent_after", _names(self.defaults))
+        """Return the columns to which `is_unknown` applies, and the reason for each."""
+        absent = sf.array_except("__absent_after", _names(self.defaults))
         lost = [
-            sf.when(_is_insert(), unsaid),
+            sf.when(_is_insert(), absent),
             sf.when(self._is_undeclared(), self._undeclared_left_out()),
             *(sf.when(one.is_lost(), _names([one.name])) for one in self.unlogged),
         ]
@@ -109,13 +108,13 @@ class LeftOut:
         return {name: reasons.get(name, "") for name in found}
 
     def not_computed(self, names: Iterable[str] | None = None) -> dict[str, str]:
-        """The generated columns that images leave out, of those named, with reasons."""
+        """Return the generated columns that images leave out, of `names` if given, and reasons."""
         return {
             one.name: one.reason for one in self.unlogged if names is None or one.name in set(names)
         }
 
     def known(self, changes: DataFrame) -> DataFrame:
-        """The changes but for inserts that leave out what has no DEFAULT that is known."""
+        """Return the changes without inserts that leave out columns with unknown DEFAULTs."""
         return changes.where(~_is(_is_insert() & self._lost(self.defaults)))
 
     def _lost(self, known: Iterable[str]) -> Column:
@@ -125,7 +124,7 @@ class LeftOut:
         return _any(one.is_lost() for one in self.unlogged) | self._is_undeclared()
 
     def _is_undeclared(self) -> Column:
-        """Whether an update may have changed columns that MariaDB does not log."""
+        """Condition: an update may have changed columns that MariaDB does not log."""
         if not self.undeclared:
             return sf.lit(False)
         of_mariadb = _is(sf.col("__gtid").rlike(_MARIADB_GTID))
@@ -154,7 +153,7 @@ def _any(conditions: Iterable[Column]) -> Column:
 
 
 def is_left_out(side: str, name: str) -> Column:
-    """Whether an image says nothing of a column; a JSON diff is not its value either."""
+    """Return a condition: the image has no value for the column; a JSON diff is none."""
     left_out = _is(sf.array_contains(f"__absent_{side}", name))
     if side == "before":
         return left_out
@@ -162,8 +161,10 @@ def is_left_out(side: str, name: str) -> Column:
 
 
 def key_of(side: str, name: str, defaults: Mapping[str, Column]) -> Column:
-    """A column of the key: an after image may leave it out where it stays as it was, or where an
-    insert gives it its DEFAULT."""
+    """Return a key column of an image.
+
+    An after image may leave it out if it is unchanged, or if an insert gives it its DEFAULT.
+    """
     before, after = (sf.col(image).getField(name) for image in ("before", "after"))
     if side == "before":
         return before
@@ -174,13 +175,13 @@ def key_of(side: str, name: str, defaults: Mapping[str, Column]) -> Column:
 
 
 def is_moved(key: Sequence[str]) -> Column:
-    """Whether a change is an update that moves its row to another key."""
+    """Return a condition: the change is an update that moves its row to another key."""
     same = (key_of("before", name, {}).eqNullSafe(key_of("after", name, {})) for name in key)
     return (sf.col("__op") == "update") & ~reduce(Column.__and__, same)
 
 
 def whole_after(name: str, left_out: LeftOut) -> Column:
-    """A column of the row after a change of which the before image is whole."""
+    """Return a column of the row after a change whose before image is complete."""
     before, after = (sf.col(image).getField(name) for image in ("before", "after"))
     default = left_out.defaults.get(name, sf.lit(None))
     inserted = sf.when(_is_insert(), default).otherwise(before)
@@ -191,17 +192,17 @@ def whole_after(name: str, left_out: LeftOut) -> Column:
 
 
 def own_diffs(name: str) -> Column:
-    """The diffs of a column that one change has, as `documents` takes them."""
+    """Return a column's diffs in one change, in the form that `documents` takes."""
     return sf.array_compact(sf.array(diffs_of(name)))
 
 
 def diffs_of(name: str) -> Column:
-    """The JSON diffs of a column with the LSN of their change; null where there are none."""
+    """Return a column's JSON diffs with the LSN of their change; null if there are none."""
     text = sf.element_at("__json_diff", name)
     return sf.when(text.isNotNull(), sf.struct(sf.col("__lsn").alias("lsn"), text.alias("diff")))
 
 
 def known(value: Column, is_known: Column, what: str, *, vouched: bool) -> Column:
-    """A value of which it is known only in some rows what the source made of it."""
+    """Return a value known only for some rows: for others null or, if `vouched`, an error."""
     unknown = sf.raise_error(sf.lit(f"{what}: not known of this value"))
     return sf.when(is_known, value).otherwise(unknown if vouched else sf.lit(None))

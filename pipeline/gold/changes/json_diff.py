@@ -1,8 +1,8 @@
-"""JSON diffs, as MySQL logs them in place of a document, applied to a document's text.
+"""Apply JSON diffs, which MySQL logs instead of a document, to a document's text.
 
-Text in, text out, in silver's spelling: compact, members in MySQL's order (by the length of the
-name in UTF-8, then by its bytes), numbers digit for digit as they were, so that a document that
-diffs led to is the text that silver would have had of it.
+Text in, text out, in silver's notation: compact, members in MySQL's order (by the length of the
+name in UTF-8, then by its bytes), numbers digit for digit as they were. So a document built from
+diffs is the text that silver would have for the whole document.
 
 Source: MySQL `sql-common/json_diff.cc` (`apply_json_diffs`), paths `sql-common/json_path.cc`.
 """
@@ -21,17 +21,17 @@ Leg = str | int
 
 
 class JsonDiffError(ValueError):
-    """A diff names a place that the document does not have: it is not the document it is for."""
+    """Raised if a diff does not fit a document: it was made for a different one."""
 
 
 class Number(str):
-    """A number's digits as they were written: MySQL tells 1 from 1.0 and 1.00."""
+    """A number's digits as written: MySQL distinguishes 1, 1.0 and 1.00."""
 
     __slots__ = ()
 
 
 def apply_diffs(document: str, diffs: Iterable[str]) -> str:
-    """The document after some changes, each the text of a JSON array of diffs, in order.
+    """Return the document after some changes, each the text of a JSON array of diffs, in order.
 
     A diff is {"op": "replace" | "insert" | "remove", "path": …, "value": …}. Raises JsonDiffError.
     """
@@ -44,7 +44,7 @@ def apply_diffs(document: str, diffs: Iterable[str]) -> str:
 
 
 def path_legs(path: str) -> list[Leg]:
-    """The members and indexes of a path such as `$.a[0]."b c"`. Raises JsonDiffError."""
+    """Return the members and indexes of a path such as `$.a[0]."b c"`. Raises JsonDiffError."""
     legs: list[Leg] = []
     at = 1
     while at < len(path):
@@ -61,12 +61,12 @@ def path_legs(path: str) -> list[Leg]:
 
 
 def parsed(text: str) -> Any:
-    """JSON with its numbers as `Number`."""
+    """Parse JSON with its numbers as `Number`."""
     return json.loads(text, parse_int=Number, parse_float=Number)
 
 
 def written(value: Any) -> str:
-    """The text of what `parsed` gives."""
+    """Return the text of what `parsed` returns."""
     parts: list[str] = []
     _write(value, parts.append)
     return "".join(parts)
@@ -99,7 +99,7 @@ def _order(name: str) -> tuple[int, bytes]:
 
 
 def _container(holder: list[Any], legs: Sequence[Leg], diff: dict[str, Any]) -> Container:
-    """What holds the place that a diff is about."""
+    """Return the object or array that contains the place of a diff."""
     place: Any = holder
     for leg in legs[:-1]:
         place = place[leg] if _has(place, leg) else None
@@ -121,13 +121,13 @@ def _replace(place: Any, leg: Leg, diff: dict[str, Any]) -> None:
 
 
 def _insert(place: Any, leg: Leg, diff: dict[str, Any]) -> None:
-    """A new member of an object; in an array, what is there and behind it moves on."""
+    """Add a member to an object, or insert an element before the one at this index of an array."""
     if isinstance(place, list) and isinstance(leg, int):
         place.insert(leg, diff["value"])
     elif isinstance(place, dict) and isinstance(leg, str) and leg not in place:
         place[leg] = diff["value"]
     else:
-        raise JsonDiffError(f"there is something at {diff['path']} already")
+        raise JsonDiffError(f"there is already a value at {diff['path']}")
 
 
 def _remove(place: Any, leg: Leg, diff: dict[str, Any]) -> None:

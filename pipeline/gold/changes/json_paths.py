@@ -1,8 +1,8 @@
-"""Values of JSON documents by a path, as MariaDB's functions give them, where that is certain.
+"""Values at paths of JSON documents, as MariaDB's functions return them, where that is certain.
 
-MariaDB keeps JSON as the text that was inserted, and gives what it finds there: digits as they are
-written, and the first of members with one name. Certain are scalars without escapes, of documents
-in which no object repeats a name.
+MariaDB stores JSON as the inserted text and returns what it finds there: digits as written, and the
+first of several members with the same name. Results are certain for scalars without escapes, in
+documents in which no object repeats a name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NOTHING: tuple[str | None, bool] = (None, True)
 
 
 class _UncertainError(ValueError):
-    """A document of which it is not certain what the server finds in it."""
+    """Raised for a document for which the server's result is not certain."""
 
 
 class _Digits(str):
@@ -31,8 +31,10 @@ class _Digits(str):
 
 
 def json_at(function: str) -> Callable[[Column, Column], Column]:
-    """`json_value`, `json_extract` or `json_unquote` (of what json_extract gives), of a document
-    and a path like `$.a.b`: a struct of its `value` and whether that is `certain`."""
+    """Return `json_value`, `json_extract` or `json_unquote` (of json_extract) as a function.
+
+    It takes a document and a path like `$.a.b`, and returns a struct of `value` and `certain`.
+    """
     return _UDFS[function]
 
 
@@ -74,23 +76,23 @@ def _refused(constant: str) -> Any:
 
 
 def _at(value: Any, names: list[str]) -> Any:
-    """The value at a path; KeyError where there is none."""
+    """Return the value at a path. Raises KeyError if there is none."""
     for name in names:
         if not isinstance(value, dict):
-            raise _UncertainError("a path goes on in what is no object")
+            raise _UncertainError("the path continues in a value that is not an object")
         value = value[name]
     return value
 
 
 def _value(value: Any) -> str | None:
     if value is None or isinstance(value, (dict, list)):
-        raise _UncertainError("no scalar")
+        raise _UncertainError("not a scalar")
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 
 def _extract(value: Any) -> str | None:
     if isinstance(value, (dict, list)):
-        raise _UncertainError("no scalar")
+        raise _UncertainError("not a scalar")
     if value is None or isinstance(value, bool):
         return json.dumps(value)
     return str(value) if isinstance(value, _Digits) else f'"{value}"'

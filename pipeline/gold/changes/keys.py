@@ -1,7 +1,7 @@
-"""Keys that the source does not vouch for: such as conf gives, or such as gold cannot keep exactly.
+"""Keys that the source does not guarantee: given by conf, or not exactly represented in gold.
 
-The server's own key is unique, and the decoder refuses values of it that are lossy. Of any other,
-both is looked at here.
+The server's own key is unique, and the decoder refuses lossy values in it. For any other key, both
+are checked here.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from pipeline.gold.table.names import LSN
 from pipeline.lake.sql_text import quoted
 
 REPLACEMENT = "\ufffd"
-"""What stands for bytes that are no character of their charset."""
+"""Replaces bytes that are not a character of their charset."""
 _ORDER, _THERE, _BEFORE = "__order", "__there", "__before"
 
 
 def key_refusal(definition: TableDefinition, key: Sequence[str], types: TypeOptions) -> str | None:
-    """Why rows of this definition cannot be told apart by a key in gold."""
+    """Return why a key cannot identify rows of this definition in gold, or None."""
     columns = {column.name: column for column in definition.columns}
     for name in key:
         if reason := _refusal(columns[name], definition, types):
@@ -38,7 +38,8 @@ def _refusal(
 ) -> str | None:
     if column.type in (ColumnType.ENUM, ColumnType.SET) and "" in column.labels:
         return (
-            "of a type with an empty label, which cannot be told from the error value or no label"
+            "whose type has an empty label, which looks like the error value or the empty set in"
+            " gold"
         )
     own = column.name in definition.key
     may_be_zero = column.type in ZERO_DATE_TYPES and types.zero_dates != "string"
@@ -48,7 +49,7 @@ def _refusal(
 
 
 def is_inexact(shape: Shape, changes: DataFrame) -> Column:
-    """Whether a change's key has a value that stands for others, in columns that conf names."""
+    """Return a condition: a key column given by conf has a value that stands for several."""
     return reduce(Column.__or__, _inexact(shape, changes), sf.lit(False))
 
 
@@ -67,9 +68,9 @@ def _inexact(shape: Shape, changes: DataFrame) -> Iterator[Column]:
 def first_repeated(
     changes: DataFrame, shape: Shape, gold: DataFrame, left_out: LeftOut
 ) -> int | None:
-    """The first transaction that brings a row to a key which has one; None: there is none.
+    """Return the LSN of the first transaction that adds a row to an occupied key, or None.
 
-    Rows that gold has from these changes, where they were applied before, do not count.
+    Rows that gold has from an earlier application of these changes do not count.
     """
     names = {name: f"k{n}" for n, name in enumerate(shape.key)}
     moved = is_moved(shape.key)

@@ -1,11 +1,10 @@
-"""What changes with partial images say of each life of a key (see
-`pipeline.gold.changes.fold_partial`).
+"""Lives of keys, from changes with partial images (see `pipeline.gold.changes.fold_partial`).
 
-One class, since every step is about the same columns: `k0…` the key, `v0…` the other columns, each
-a struct of its value or null where nothing is said of it, `p0…` JSON diffs to be applied to it.
+One class, since every step uses the same columns: `k0…` the key; `v0…` the other columns, each a
+struct of its value, or null if no change contains it; `p0…` JSON diffs to apply to it.
 
-A life is lost that begins with an insert of which not all is known, until its changes have said
-everything.
+A life is lost if it begins with an insert that leaves out unknown values, until its changes have
+set every column.
 """
 
 from __future__ import annotations
@@ -20,12 +19,13 @@ from pipeline.gold.changes.images import LeftOut, diffs_of, is_left_out, is_move
 from pipeline.gold.table.names import COMMITTED_AT
 
 ORDER, GONE, LIFE, LINK, LOST = "__order", "__gone", "__life", "__link", "__lost"
-"""Of a change: where it is in the log. Of a life: whether it ended, the change it began with (null:
-before the first one), the update that moved the row here, if one did, and whether it is lost."""
+"""Of a change: its position in the log. Of a life: whether it ended, the change it began with
+(null: before the first one), the update that moved the row here, if any, and whether the life is
+lost."""
 VALUE = "value"
-"""The field of a value that is said, so that NULL can be said too."""
+"""Struct field of a known value, so that a known NULL can be represented."""
 STALE = "stale"
-"""The field of a generated column's: an image does not say it, and that it is another by now."""
+"""Struct field of a generated column: images leave it out, and its value has changed."""
 _BEGINS, _MOVES, _LAST = "__begins", "__moves", "__last"
 _CHILD, _UP, _HAS = "__child", "__up_", "__has"
 
@@ -36,8 +36,8 @@ class Lives:
     def __init__(self, shape: Shape, left_out: LeftOut) -> None:
         self.left_out = left_out
         self.key = {name: f"k{n}" for n, name in enumerate(shape.key)}
-        told = (name for name in shape.columns if name not in self.key)
-        self.values = {name: f"v{n}" for n, name in enumerate(told)}
+        others = (name for name in shape.columns if name not in self.key)
+        self.values = {name: f"v{n}" for n, name in enumerate(others)}
         self.diffs = {name: f"p{n}" for n, name in enumerate(self.values) if name in left_out.json}
         self.computed = {
             one.name: one
@@ -46,9 +46,9 @@ class Lives:
         }
 
     def events(self, changes: DataFrame) -> DataFrame:
-        """What happens at each key: something is said of its row, or the row is gone from there.
+        """Return an event per change and key: the row has these values, or is gone from the key.
 
-        An insert whose key is not known happens nowhere.
+        An insert whose key is unknown has no event.
         """
         moved = is_moved(tuple(self.key))
         defaults = self.left_out.defaults
@@ -68,13 +68,13 @@ class Lives:
         return arrivals.unionByName(departures, allowMissingColumns=True)
 
     def in_lives(self, events: DataFrame) -> DataFrame:
-        """The events with the life that each is of."""
+        """Return the events with the life that each belongs to."""
         so_far = Window.partitionBy(*self.key.values()).orderBy(ORDER)
         begun = sf.when(sf.col(_BEGINS), sf.col(ORDER))
         return events.withColumn(LIFE, sf.last(begun, ignorenulls=True).over(so_far))
 
     def lives(self, events: DataFrame, by: Sequence[str] = ()) -> DataFrame:
-        """One row for each key (and what else `by` names): what is said last of each column."""
+        """Return one row for each key (and each of `by`) with the last known value per column."""
         found = events.groupBy(*self.key.values(), *by).agg(
             *(
                 sf.max_by(v, sf.when(sf.col(v).isNotNull(), sf.col(ORDER))).alias(v)
@@ -96,34 +96,34 @@ class Lives:
         )
 
     def last(self, lives: DataFrame) -> DataFrame:
-        """The last life of each key."""
+        """Return the last life of each key."""
         latest = Window.partitionBy(*self.key.values()).orderBy(sf.desc_nulls_last(LIFE))
         age = "__age"
         return lives.withColumn(age, sf.row_number().over(latest)).where(sf.col(age) == 1).drop(age)
 
     def with_ancestors(self, last: DataFrame, events: DataFrame, lives: DataFrame) -> DataFrame:
-        """The lives with what is said of their rows in lives at other keys, one behind the other.
+        """Return the lives, completed with values from their rows' earlier lives at other keys.
 
-        Their roots become the key that the first of these lives has. Where a life leaves nothing
-        unsaid, those before it are not looked at.
+        Their roots become the key of the earliest of these lives. Lives before one that has all
+        values are not followed.
         """
         above = self._above(events, lives).localCheckpoint()
-        # Each round looks twice as far back. What it stands on is kept, or it would be computed
-        # twice in each of them.
+        # Each round looks twice as far back. Its input is checkpointed, or it would be computed
+        # twice in each round.
         while not above.where(sf.col(LINK).isNotNull()).isEmpty():
             above = self._with_parents(above, above).localCheckpoint()
         return self._with_parents(last, above)
 
     @property
-    def unsaid(self) -> Column:
-        """Whether anything is not said of a life's row."""
+    def unknown(self) -> Column:
+        """Condition: a column of the life's row is unknown."""
         return reduce(
             Column.__or__, (sf.col(v).isNull() for v in self.values.values()), sf.lit(False)
         )
 
     @property
     def stale(self) -> Column:
-        """Whether a generated column is to be computed from the other columns of a life's row."""
+        """Condition: a generated column of the life's row has to be computed from the others."""
         each = (sf.col(self.values[name]).getField(STALE) for name in self.computed)
         return reduce(
             Column.__or__, (sf.coalesce(one, sf.lit(False)) for one in each), sf.lit(False)
@@ -131,7 +131,7 @@ class Lives:
 
     @property
     def roots(self) -> dict[str, str]:
-        """Where the key is that a life's row has in gold, by the columns of its own key."""
+        """Names of the columns with the key of a life's row in gold, by its own key columns."""
         return {key: f"root_{key}" for key in self.key.values()}
 
     # --- expressions ------------------------------------------------------------------------------
@@ -145,12 +145,12 @@ class Lives:
         ]
 
     def _value(self, name: str) -> Column:
-        """The value that a change says, or had before its JSON diff, as a struct; null: nothing."""
+        """Return the value in a change, or before its JSON diff, as a struct; null if unknown."""
         before, after = (
-            self._said(name, sf.col(side).getField(name)) for side in ("before", "after")
+            self._known_value(name, sf.col(side).getField(name)) for side in ("before", "after")
         )
         defaults = self.left_out.defaults
-        default = self._said(name, defaults[name]) if name in defaults else sf.lit(None)
+        default = self._known_value(name, defaults[name]) if name in defaults else sf.lit(None)
         found = sf.when(~is_left_out("after", name), after)
         if name in self.computed:
             stale = sf.struct(sf.lit(None).alias(VALUE), sf.lit(True).alias(STALE))
@@ -159,7 +159,7 @@ class Lives:
             ~is_left_out("before", name), before
         )
 
-    def _said(self, name: str, value: Column) -> Column:
+    def _known_value(self, name: str, value: Column) -> Column:
         stale = [sf.lit(False).alias(STALE)] if name in self.computed else []
         return sf.struct(value.alias(VALUE), *stale)
 
@@ -173,27 +173,27 @@ class Lives:
     # --- rows that moved --------------------------------------------------------------------------
 
     def _above(self, events: DataFrame, lives: DataFrame) -> DataFrame:
-        """By the update that moved a row away: what is said of it in its life until then."""
+        """Return, by the update that moved a row away, the values of its life until then."""
         at = (*self.key.values(), LIFE)
         ends = events.where(sf.col(GONE) & sf.col(_MOVES)).select(
             *(sf.col(name).alias(f"__end_{name}") for name in at), sf.col(ORDER).alias(_CHILD)
         )
         same = [sf.col(name).eqNullSafe(sf.col(f"__end_{name}")) for name in at]
-        onward = sf.when(self.unsaid, sf.col(LINK)).alias(LINK)
+        onward = sf.when(self.unknown, sf.col(LINK)).alias(LINK)
         joined = ends.join(lives, reduce(Column.__and__, same))
         return joined.select(_CHILD, onward, *self._carried)
 
     @property
     def _carried(self) -> list[str]:
-        """What a life hands on to the next one of its row."""
+        """Columns that a life passes on to the next life of its row."""
         return [*self.roots.values(), *self.values.values(), *self.diffs.values(), LOST]
 
     def _with_parents(self, found: DataFrame, above: DataFrame) -> DataFrame:
-        """Lives with what is said in those before them, whose own links they take over."""
+        """Complete lives with the values of the lives before them, and take over their links."""
         parents = above.select(
             *(sf.col(name).alias(f"{_UP}{name}") for name in (_CHILD, LINK, *self._carried))
         )
-        has = self.unsaid & (sf.col(LINK) == sf.col(f"{_UP}{_CHILD}"))
+        has = self.unknown & (sf.col(LINK) == sf.col(f"{_UP}{_CHILD}"))
         joined = found.join(parents, has, "left").withColumn(
             _HAS, sf.col(f"{_UP}{_CHILD}").isNotNull()
         )
@@ -216,6 +216,6 @@ class Lives:
 
 
 def _pending(diffs: Column, since: Column) -> Column:
-    """The diffs that come after the last whole value, or with it, in order."""
+    """Return the diffs since the last whole value, including its own, in order."""
     later = sf.filter(diffs, lambda one: since.isNull() | (one["order"] >= since))
     return sf.transform(later, lambda one: one["diff"])

@@ -1,7 +1,7 @@
-"""Few changes folded at the driver, in Arrow, to what `extent` and `fold` find in Spark.
+"""Fold few changes at the driver, in Arrow, with the same results as `extent` and `fold` in Spark.
 
-For images that leave nothing out, of keys that the source vouches for and whose values Arrow tells
-apart as Spark does. Spark plans for longer than it folds a few rows.
+For complete images, of keys that the source guarantees and that Arrow compares like Spark. For few
+rows, Spark spends longer on planning than on folding.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from pipeline.gold.changes.fold import DELETE, Shape
 from pipeline.gold.table.names import COMMITTED_AT, LSN
 
 _KEY_TYPES = (*RANGE_TYPES, st.BinaryType, st.TimestampType, st.TimestampNTZType)
-"""Of which equal values are the same bytes: of floating point, 0.0 and -0.0 are not."""
+"""Types whose equal values have equal bytes; not floating point, since 0.0 equals -0.0."""
 _ORDER = ("__lsn", "__pos", "__row")
 _PLACE = "place"
 
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """What changes come to: gold's columns and `DELETE`, one row a key; and what they are."""
+    """Folded changes: gold's columns and `DELETE`, one row per key; and their statistics."""
 
     rows: pa.Table
     schema: st.StructType
@@ -35,7 +35,7 @@ class Folded:
 
 
 def can_fold(rows: pa.Table, schema: st.StructType, shape: Shape) -> bool:
-    """Whether these changes of a table with this key may be folded here."""
+    """Return True if changes of a table with this key may be folded here."""
     image = _image(schema)
     return (
         shape.unique
@@ -46,7 +46,7 @@ def can_fold(rows: pa.Table, schema: st.StructType, shape: Shape) -> bool:
 
 
 def fold_here(rows: pa.Table, schema: st.StructType, shape: Shape) -> Folded:
-    """Fold changes for which `can_fold` holds: one at least, whose schema in Spark is this one."""
+    """Fold at least one change for which `can_fold` holds; `schema` is their schema in Spark."""
     image = _image(schema)
     changes = _Changes(rows.sort_by([(name, "ascending") for name in _ORDER]), image.names)
     columns = changes.outcomes(shape)
@@ -71,7 +71,7 @@ def _image(schema: st.StructType) -> st.StructType:
 
 
 class _Changes:
-    """Changes in their order, the columns of their images by name."""
+    """Changes in order, with access to their images' columns by name."""
 
     def __init__(self, rows: pa.Table, names: Sequence[str]) -> None:
         self.rows = rows
@@ -83,7 +83,7 @@ class _Changes:
         return pc.struct_field(self.rows[side], [self.number[name]])
 
     def moved(self, key: Sequence[str]) -> pa.ChunkedArray:
-        """Which are updates that move their row to another key."""
+        """Return which changes are updates that move their row to another key."""
         same = (_same(self.column("before", name), self.column("after", name)) for name in key)
         update = pc.equal(self.rows["__op"], "update")
         return pc.and_(update, pc.invert(reduce(pc.and_, same)))
@@ -104,7 +104,7 @@ class _Changes:
         )
 
     def outcomes(self, shape: Shape) -> list[pa.ChunkedArray]:
-        """Of each key what its last change says; a deleted row keeps its key alone."""
+        """Return the result of the last change of each key; a deleted row has only its key."""
         last = self._last_places(shape.key)
         chosen = pc.shift_right(last, 1)
         left = pc.equal(pc.bit_wise_and(last, 1), 0)
@@ -119,7 +119,7 @@ class _Changes:
         return [*values, *own, gone]
 
     def _last_places(self, key: Sequence[str]) -> pa.ChunkedArray:
-        """Twice the number of each key's last change; and one more where it ends with that key."""
+        """Return twice the number of each key's last change, plus one if it ends with that key."""
         numbers = pa.array(range(self.rows.num_rows), pa.int64())
         moved = self.moved(key)
         ends = pc.shift_left(numbers, 1)

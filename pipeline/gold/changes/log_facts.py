@@ -1,8 +1,8 @@
-"""What silver's transactions tell about a stretch of the log.
+"""Facts about a range of the log, from silver's transactions.
 
-Which tables have changes, what was rolled back, what is not decided, when the last transaction was
-committed, and which GTIDs there were. There may be millions of transactions, so they are looked at
-slice by slice, and GTIDs are kept as runs of numbers.
+Which tables have changes, what was rolled back, what is undecided, when the last transaction was
+committed, and the GTIDs. There may be millions of transactions, so they are read slice by slice,
+and GTIDs are kept as intervals.
 """
 
 from __future__ import annotations
@@ -25,25 +25,24 @@ from pipeline.lake.delta_log.conditions import compare, missing
 from pipeline.lake.starting import Spark
 
 NUMBERED = r"^(?P<series>.+):(?P<number>\d+)$"
-"""A GTID of MySQL's."""
+"""A MySQL GTID."""
 _DOMAIN = r"^(?P<series>\d+-\d+)-\d+$"
-"""MariaDB's: its domain and server are what is numbered."""
+"""A MariaDB GTID: sequence numbers count per domain and server."""
 _XA_COLUMNS = ("__lsn", "xa", "xa_end", "committed_at", "rows", "rolled_back", "rolled_back_rows")
 _COLUMNS = (*_XA_COLUMNS, "file", "start_pos", "gtid", "bytes", "commit_lsn", "cascades")
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """About the transactions in (`low`, `high`].
+    """Facts about the transactions in (`low`, `high`].
 
-    `changed`: tables (`schema.table`) with rows behind the cut before. `undecided`: transactions of
-    which it is not known whether they were committed. `prepared`: XA transactions that were
-    prepared there, or before and not decided then. `last_lsn`, `committed_at`: of the last one, the
-    latter in microseconds since 1970; None if there is none.
-    `gtids`: (source id, first, last), both included; `server_ends`: of MariaDB's domains and
-    servers the last GTIDs.
-    `changes` and `bytes`: how many rows of tables they have, and what they take in the log.
-    `unlogged`: tables with rows where it is not certain that all is logged that foreign keys did.
+    `changed`: tables (`schema.table`) with rows after the previous cut. `undecided`: transactions
+    of which it is unknown whether they were committed. `prepared`: XA transactions prepared there,
+    or earlier and not yet decided then. `last_lsn`, `committed_at`: of the last transaction, the
+    latter in microseconds since 1970; None if there is none. `gtids`: (source id, first, last),
+    both inclusive; `server_ends`: the last GTID of each MariaDB domain and server. `changes`,
+    `bytes`: number of row changes, and their size in the log. `unlogged`: tables with rows in
+    transactions whose foreign key cascades may not be logged.
     """
 
     low: int
@@ -71,9 +70,9 @@ def gather(
     *,
     cut_before: int = 0,
 ) -> Facts:
-    """Look at silver's transactions in (`low`, `high`], and from `xa_from` on at XA ones.
+    """Collect facts about silver's transactions in (`low`, `high`], and XA ones from `xa_from` on.
 
-    Tables that changed are told behind `cut_before`: one that is held may reach further back.
+    `changed` only counts transactions after `cut_before`: `low` may be earlier for a held table.
     """
     earlier: list[dict[str, Any]] = []
     if 0 < xa_from <= low:
@@ -92,7 +91,7 @@ def facts(
     *,
     cut_before: int = 0,
 ) -> Facts:
-    """What slices of the transactions in (`low`, `high`] tell, and `earlier` ones of XA."""
+    """Return the facts from slices of the transactions in (`low`, `high`] and `earlier` XA ones."""
     found = _Found(cut_before)
     for rows in transactions:
         found.add(rows)
@@ -116,14 +115,14 @@ def facts(
         server_ends=tuple(found.server_ends.values()),
         changes=found.changes,
         bytes=found.bytes,
-        # Those of XA transactions may be decided here and prepared before: all count.
+        # XA transactions may be decided here and prepared earlier, so all of them count.
         unlogged=frozenset(found.unlogged.union(*(row["names"] for row in xa))),
     )
 
 
 @dataclass(slots=True)
 class _Found:
-    """What the slices that were looked at so far tell, as `Facts` has it."""
+    """Facts collected from the slices so far."""
 
     cut_before: int
     changed: set[str] = field(default_factory=set)
@@ -139,7 +138,7 @@ class _Found:
     bytes: int = 0
 
     def add(self, rows: pa.Table) -> None:
-        """Look at the next slice, which has rows."""
+        """Add the next slice, which must not be empty."""
         lsn = rows.column("__lsn")
         self.last_lsn = pc.max(lsn).as_py()
         at = pc.max(rows.filter(pc.equal(lsn, self.last_lsn)).column("committed_at"))
@@ -161,7 +160,7 @@ def _tables(rows: pa.Table) -> set[str]:
 
 
 def _undecided(rows: pa.Table) -> Iterator[Fault]:
-    """Faults for transactions without an end, but for those that another row of theirs decides."""
+    """Yield faults for transactions without an end, unless another row of theirs has one."""
     ended = pc.is_valid(rows.column("commit_lsn"))
     open_ones = pc.and_(pc.invert(ended), pc.is_null(rows.column("xa")))
     waiting = rows.filter(open_ones).select(["__lsn", "file", "start_pos", "rows"]).to_pylist()
@@ -172,14 +171,14 @@ def _undecided(rows: pa.Table) -> Iterator[Fault]:
         if entry["__lsn"] not in decided:
             yield Fault(
                 entry["__lsn"],
-                f"{entry['file']}, position {entry['start_pos']}: whether the transaction was"
-                " committed is not known.",
+                f"{entry['file']}, position {entry['start_pos']}: it is not known whether the"
+                " transaction was committed.",
                 tuple(TableName.read(name) for name, _ in entry["rows"] or ()),
             )
 
 
 def _rolled_back(rows: pa.Table) -> list[dict[str, Any]]:
-    """The transactions of which some rows were rolled back, and where these are."""
+    """Return the transactions with rolled back rows, and the positions of these."""
     columns = ["rolled_back", "rolled_back_rows"]
     some = [
         pc.fill_null(pc.greater(pc.list_value_length(rows.column(name)), 0), False)
@@ -191,7 +190,7 @@ def _rolled_back(rows: pa.Table) -> list[dict[str, Any]]:
 
 
 def _gtids(rows: pa.Table) -> Iterator[tuple[str, int, int]]:
-    """The runs of numbers of each series: (series, first, last)."""
+    """Yield the intervals of each series: (series, first, last)."""
     parts = pc.extract_regex(rows.column("gtid").combine_chunks(), NUMBERED).drop_null()
     series, numbers = (pc.struct_field(parts, name) for name in ("series", "number"))
     numbers = numbers.cast(pa.int64())
@@ -202,7 +201,7 @@ def _gtids(rows: pa.Table) -> Iterator[tuple[str, int, int]]:
 
 
 def _server_ends(rows: pa.Table) -> Iterator[tuple[str, str]]:
-    """The last GTID of each of MariaDB's domains and servers."""
+    """Yield the last GTID of each MariaDB domain and server."""
     parts = pc.extract_regex(rows.column("gtid").combine_chunks(), _DOMAIN)
     series = pc.struct_field(parts, "series")
     for name in pc.unique(series.drop_null()).to_pylist():
@@ -212,7 +211,7 @@ def _server_ends(rows: pa.Table) -> Iterator[tuple[str, str]]:
 
 
 def intervals(numbers: np.typing.NDArray[np.int64]) -> list[tuple[int, int]]:
-    """The runs of numbers, which are in ascending order: (first, last)."""
+    """Return the intervals (first, last) of ascending numbers."""
     if not len(numbers):
         return []
     gaps = np.flatnonzero(np.diff(numbers) > 1)

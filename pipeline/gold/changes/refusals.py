@@ -1,4 +1,4 @@
-"""What of a part's changes cannot be applied, in words, and the writes that find it out."""
+"""Refusals of changes that cannot be applied, and the writes that detect them."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ _MISFITS = (
     "USER_RAISED_EXCEPTION",
 )
 """Spark's error conditions (`error/error-conditions.json`, class 22) for values that do not fit,
-and the one that `convert` raises for those of which it is not known what they became."""
+and the one that `convert` raises for values whose conversion is not known."""
 _OWN_KEY = "name the source's own key under keys in conf"
 
 
 _NOT_COMPUTED = (
-    "MariaDB leaves generated columns out of its images, and computed are those whose expressions"
-    " docs/types.md lists"
+    "MariaDB leaves generated columns out of its row images, and Binlake only computes the"
+    " expressions listed in docs/types.md"
 )
 _WAYS_ON = (
-    "change the expression at the source and load the table again (binlake seed), leave the table"
-    " out (exclude in conf), or go on without these values (on_fault: mark)"
+    "change the expression at the source and seed the table again (binlake seed), leave the table"
+    " out (exclude in conf), or continue without these values (on_fault: mark)"
 )
 
 
 def key_left_out(lsn: int, key: Sequence[str], left_out: LeftOut) -> TableRefusedError:
-    """Before images leave out columns of the key that conf gives."""
+    """Return the error for before images that leave out columns of the key in conf."""
     if generated := left_out.not_computed(key):
         return _refused_key(
             lsn,
-            f"its key in conf has {_named(generated)}. {_NOT_COMPUTED}: name a key of other"
+            f"its key in conf includes {_named(generated)}. {_NOT_COMPUTED}: name a key of other"
             " columns under keys in conf",
         )
     return _refused_key(
         lsn,
-        f"changes leave out columns of its key in conf ({', '.join(key)}), since the source tells"
-        f" its rows apart by others: {_OWN_KEY}, or set binlog_row_image=FULL there",
+        f"changes leave out columns of its key in conf ({', '.join(key)}), since the source uses"
+        f" another key: {_OWN_KEY}, or set binlog_row_image=FULL there",
     )
 
 
 def key_inexact(lsn: int, key: Sequence[str]) -> TableRefusedError:
-    """A key of conf has a zero date, or bytes that are not text, as decoded."""
+    """Return the error for a key in conf whose value is a zero date or invalid text."""
     return _refused_key(
         lsn,
         f"a row's key in conf ({', '.join(key)}) has a zero date or text that is invalid in its"
@@ -60,7 +60,7 @@ def key_inexact(lsn: int, key: Sequence[str]) -> TableRefusedError:
 
 
 def key_repeated(lsn: int, key: Sequence[str]) -> TableRefusedError:
-    """A key of conf is not one."""
+    """Return the error for a key in conf that is not unique."""
     return _refused_key(lsn, f"two rows have the same key in conf ({', '.join(key)}): {_OWN_KEY}")
 
 
@@ -69,49 +69,49 @@ def _refused_key(lsn: int, reason: str) -> TableRefusedError:
 
 
 def row_left_out(lsn: int, left_out: LeftOut) -> TableRefusedError:
-    """Before images of a table without a key do not hold the whole row."""
+    """Return the error for before images of a keyless table that are not complete."""
     if generated := left_out.not_computed():
         reason = (
-            f"the log names no key of the table, and changes do not hold the whole row that they"
-            f" change: {_named(generated)}. {_NOT_COMPUTED}: name the source's key under keys in"
+            f"the log names no key of the table, and its changes do not contain whole rows:"
+            f" {_named(generated)}. {_NOT_COMPUTED}: name the source's key under keys in"
             " conf"
         )
         return TableRefusedError(Refusal(lsn, reason, passable=False))
     return TableRefusedError(
         Refusal(
             lsn,
-            "changes do not hold the whole row that they change, and the log names no key of the"
-            " table: name the source's key under keys in conf, or set binlog_row_image=FULL there",
+            "the log names no key of the table, and its changes do not contain whole rows: name the"
+            " source's key under keys in conf, or set binlog_row_image=FULL there",
             passable=False,
         )
     )
 
 
 def refuse_unknown(changes: DataFrame, left_out: LeftOut, lsn: int) -> None:
-    """Raise for the changes from `lsn` on that leave out what nothing tells, if that counts."""
+    """Raise TableRefusedError if changes at `lsn` leave out unknown values, unless lenient."""
     if left_out.lenient:
         return
     unknown = left_out.unknown(changes.where(sf.col("__lsn") == lsn))
-    reason = f"changes leave columns out whose values are not known: {_named(unknown)}"
+    reason = f"changes leave out columns whose values are not known: {_named(unknown)}"
     if any(one.name in unknown for one in left_out.unlogged):
         reason = f"{reason}. {_NOT_COMPUTED}: {_WAYS_ON}"
     raise TableRefusedError(Refusal(lsn, reason))
 
 
 def _named(columns: Mapping[str, str]) -> str:
-    """Columns, each with what is to be said of it."""
+    """Return the columns, each with its explanation, as text."""
     return ", ".join(f"{name} ({why})" if why else name for name, why in columns.items())
 
 
 def write_computed(write: Callable[[], None], changes: DataFrame, left_out: LeftOut) -> None:
-    """Carry out a write that may compute generated columns; raise for what is not certain."""
+    """Run a write that may compute generated columns; raise TableRefusedError if it cannot."""
     stale = [one for one in left_out.unlogged if one.value is not None]
     if not stale:
         write()
         return
     try:
         write()
-    except Exception as error:  # of which kind it is depends on how many tasks met it
+    except Exception as error:  # its type depends on how many tasks failed
         if "[USER_RAISED_EXCEPTION" not in str(error) or JsonDiffError.__name__ in str(error):
             raise
         condition = reduce(Column.__or__, (one.is_stale() for one in stale))
@@ -119,44 +119,46 @@ def write_computed(write: Callable[[], None], changes: DataFrame, left_out: Left
         if row is None or row[0] is None:
             raise
         reason = (
-            f"changes leave generated columns out ({', '.join(one.name for one in stale)}), and it"
-            f" is not certain what they are in a row: {_WAYS_ON}"
+            f"changes leave out generated columns ({', '.join(one.name for one in stale)}), whose"
+            f" values are not certain in a row: {_WAYS_ON}"
         )
         raise TableRefusedError(Refusal(row[0], reason)) from error
 
 
 def write_values(write: Callable[[], None], lsn: int) -> None:
-    """Carry out a write that converts values, as the statement at `lsn` did; raise for misfits."""
+    """Run a write that converts values as the DDL at `lsn` does; raise TableRefusedError if it
+    fails because a value does not fit.
+    """
     try:
         write()
-    except Exception as error:  # of which kind it is depends on how many tasks met it
+    except Exception as error:  # its type depends on how many tasks failed
         if not any(f"[{name}" in str(error) for name in _MISFITS):
             raise
         raise TableRefusedError(
             Refusal(
                 lsn,
-                "a value in gold does not fit the new type of its column, or it is not known what"
-                " the source made of it: copy the table to a new one there and rename that",
+                "a value in gold does not fit its column's new type, or it is not known how the"
+                " source converted it: copy the table to a new one at the source and rename that",
                 passable=False,
             )
         ) from error
 
 
 def write_documents(write: Callable[[], None], found: Callable[[], DataFrame]) -> None:
-    """Carry out a write that may apply JSON diffs; raise for those that do not fit the document.
+    """Run a write that may apply JSON diffs; raise TableRefusedError if one does not fit.
 
-    `found` gives them: columns `lsn` and `reason`.
+    `found` returns the diffs that do not fit: columns `lsn` and `reason`.
     """
     try:
         write()
-    except Exception as error:  # of which kind it is depends on how many tasks met it
+    except Exception as error:  # its type depends on how many tasks failed
         if JsonDiffError.__name__ not in str(error):
             raise
         _write_again(write, found)
 
 
 def _write_again(write: Callable[[], None], found: Callable[[], DataFrame]) -> None:
-    """Where another run did the step meanwhile, the documents have the diffs: now it is nothing."""
+    """Retry the write, now a no-op if another run did it meanwhile, which applied the diffs."""
     try:
         write()
     except Exception as error:
@@ -164,7 +166,7 @@ def _write_again(write: Callable[[], None], found: Callable[[], DataFrame]) -> N
         if first is None:
             raise
         reason = (
-            "a JSON diff does not fit the document that it changes: either what gold has is not"
-            f" what the source had, or an earlier change is missing ({first['reason']})"
+            "a JSON diff does not fit the document that it changes: either gold's row differs from"
+            f" the source's, or an earlier change is missing ({first['reason']})"
         )
         raise TableRefusedError(Refusal(first["lsn"], reason)) from error

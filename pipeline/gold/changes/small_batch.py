@@ -1,8 +1,8 @@
-"""Few changes: brought to the driver once, so that all that follows is planned on rows at hand.
+"""Small batches: their changes are collected at the driver once, and processed as local rows.
 
-What a small part costs is planning, Spark's and Delta's, and looking at silver again and again: for
-drift, for what the changes come to, by MERGE twice. Local rows cost neither; and where gold is
-small too, one task does all of a step.
+The cost of a small part is planning, by Spark and Delta, and reading silver repeatedly: for drift,
+for the fold, twice for MERGE. Local rows avoid both; and if the gold table is small too, one task
+does each step.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from pipeline.settings.settings import MIB
 from pipeline.silver.decode.silver_tables import changes_table, is_mapped
 
 FEW_BYTES = 4 * MIB
-"""Of the log, where they may be compressed."""
+"""Limit on bytes in the log, where they may be compressed."""
 HELD_BYTES = 16 * MIB
-"""Of a part's images, expanded as the driver holds them."""
+"""Limit on the size of a part's images, uncompressed in the driver's memory."""
 VALUE_BYTES = 32
-"""More than any value takes that is not text or binary."""
+"""Upper limit for a value that is neither text nor binary."""
 LETTER_BYTES = 3
-"""What a byte of text becomes at most, where its charset is another than UTF-8."""
+"""Upper limit for a byte of text once converted from its charset to UTF-8."""
 SMALL_BYTES = 4 * MIB
-"""Of a gold table: rewriting what changes in it costs less than to strike out rows and keep both,
-and one task is enough for all of it."""
+"""Size of a gold table below which rewriting files costs less than deletion vectors, and one task
+is enough for all of it."""
 
 _SHORT = (ColumnType.STRING, ColumnType.VARCHAR, ColumnType.VAR_STRING, ColumnType.BIT)
 
@@ -54,9 +54,9 @@ ON_SMALL_TABLES = {
 
 @dataclass(frozen=True, slots=True)
 class Few:
-    """A batch's or a part's changes are at most so many, as the log counted.
+    """An upper limit for the number of changes of a batch or part, from the counts in the log.
 
-    `looking` is the session to look at them in; `sized`: what they take is small enough, too.
+    `looking` is the session to read them in; `sized`: their size is known to be small, too.
     """
 
     changes: int
@@ -65,30 +65,30 @@ class Few:
 
 
 def are_few(facts: Facts) -> bool:
-    """Whether the changes of a batch that `facts` tell of may be at the driver.
+    """Return True if a batch's changes may be collected at the driver.
 
-    What was prepared before, and may be committed in it, is not counted there.
+    Not if it may commit transactions prepared earlier, since `facts` do not count those.
     """
     counted = all(one.lsn > facts.low for one in facts.prepared)
     return counted and facts.changes <= FEW and facts.bytes <= FEW_BYTES
 
 
 def few_of(few: Few | None, definition: TableDefinition) -> Few | None:
-    """What is few in a batch, of a table's part with these columns."""
+    """Return the limit for a part of a table with this definition."""
     if few is None:
         return None
     return replace(few, sized=can_be_held(definition, few.changes))
 
 
 def can_be_held(definition: TableDefinition, changes: int) -> bool:
-    """Whether the types of a table tell that so many changes of it take few bytes."""
+    """Return True if the table's types guarantee that this many changes fit into memory."""
     sizes = [_most_bytes(column) for column in definition.columns]
     known = [size for size in sizes if size is not None]
     return len(known) == len(sizes) and 2 * changes * sum(known) <= HELD_BYTES
 
 
 def _most_bytes(column: ColumnDefinition) -> int | None:
-    """What a value takes at most; None where its type sets no limit that counts here."""
+    """Return a value's maximum size; None if its type sets no useful limit."""
     if column.type in _SHORT:
         return VALUE_BYTES + LETTER_BYTES * column.length
     if column.type in (ColumnType.ENUM, ColumnType.SET):
@@ -101,17 +101,20 @@ def _most_bytes(column: ColumnDefinition) -> int | None:
 
 
 def rows_here(spark: Spark, lake: Lake, rows: Rows, types: TypeOptions) -> pa.Table | None:
-    """Read silver's rows between a part's bounds without Spark, which takes longer to look at a
-    table than to read few rows of it. None where they are not few, or only Spark reads them."""
+    """Read a part's rows from silver without Spark, which takes longer to open a table than to read
+    few rows.
+
+    None if there are too many, or only Spark can read them.
+    """
     tables = tables_of(spark, lake)
     if not isinstance(tables, NativeTables) or is_mapped(rows.definition):
         return None
     if not can_be_held(rows.definition, 1):
-        return None  # of any number of bytes: they need not be counted
+        return None  # a row may have any size, and counting does not read sizes
     try:
         return _counted(tables, lake, rows, types)
     except AlteredTableError:
-        return None  # delta-rs does not know a feature that it was given
+        return None  # delta-rs does not support a feature of the table
 
 
 def _counted(tables: NativeTables, lake: Lake, rows: Rows, types: TypeOptions) -> pa.Table | None:
@@ -124,13 +127,13 @@ def _counted(tables: NativeTables, lake: Lake, rows: Rows, types: TypeOptions) -
 
 
 def fit(changes: DataFrame, count: int, size: int) -> bool:
-    """Whether so many changes of one part can be held, with texts and binaries of `size` bytes."""
+    """Return True if this many changes, with texts and binaries of `size` bytes, are small."""
     values = sum(len(_fields(changes, side)) for side in ("before", "after"))
     return count <= FEW and size + count * values * VALUE_BYTES <= HELD_BYTES
 
 
 def bytes_of(changes: DataFrame) -> Column:
-    """What a change's texts, binaries and JSON diffs take, in both images."""
+    """Return the size of a change's texts, binaries and JSON diffs, in both images."""
     sizes = [
         size
         for side in ("before", "after")
@@ -139,7 +142,7 @@ def bytes_of(changes: DataFrame) -> Column:
     ]
     sizes += _size(sf.map_values("__json_diff"), st.ArrayType(st.StringType()))
     known = (sf.coalesce(size, sf.lit(0)).cast("bigint") for size in sizes)
-    # Flat: a sum of hundreds of columns is too deep a tree.
+    # A flat sum: nested additions of hundreds of columns make the expression tree too deep.
     return sf.reduce(sf.array(*known), sf.lit(0).cast("bigint"), operator.add)
 
 
@@ -157,18 +160,18 @@ def _fields(changes: DataFrame, side: str) -> list[st.StructField]:
 
 
 def at_driver(changes: DataFrame, most: int) -> pa.Table | None:
-    """The changes; None if they are more than `most`: what `retry` took up was not counted."""
+    """Return the changes; None if more than `most`: rows that `retry` added were not counted."""
     rows = changes.limit(most + 1).toArrow()
     return rows if rows.num_rows <= most else None
 
 
 def session_for(spark: SparkSession, table: str, looking: SparkSession) -> SparkSession:
-    """A session for applying local changes to a gold table: as `spark`, unless that is small.
+    """Return a session for applying local changes to a gold table: `spark`, unless it is small.
 
-    `looking` is the session to find that out in.
+    `looking` is the session in which to read the table's size.
     """
     if is_connected(spark):
-        return spark  # a session more costs more there
+        return spark  # with Spark Connect, another session costs more than it saves
     now = state(looking, table)
     if now is None or now.bytes > SMALL_BYTES:
         return spark
@@ -178,6 +181,6 @@ def session_for(spark: SparkSession, table: str, looking: SparkSession) -> Spark
 def local(
     session: SparkSession, parent: SparkSession, rows: pa.Table, schema: st.StructType
 ) -> DataFrame:
-    """The `rows` as rows at hand, of a session that `parent` stays the active one beside."""
+    """Return a local DataFrame in `session`, keeping `parent` the active session."""
     with staying_active(parent):
         return session.createDataFrame(rows, schema)

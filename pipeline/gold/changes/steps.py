@@ -1,7 +1,7 @@
-"""What carries one table from its mark to where the plan wants it: rows, schema changes, rows, ….
+"""The parts of one table's batch, in order: rows, schema changes, rows, …
 
-One transaction can hold DDL and rows (CREATE TABLE … SELECT), so the parts are split by position.
-Each part has a key and a completeness of its own: both may change in the middle of a batch.
+One transaction can contain DDL and rows (CREATE TABLE … SELECT), so parts are split by position.
+Each part has its own key and completeness: both may change in the middle of a batch.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from pipeline.catalog.ddl.model import TableModel
 from pipeline.gold.table.state import TableState
 
 BEGINNINGS = ("create", "seeded", "truncate")
-"""Items behind which nothing of before counts: the table holds no row, or those of a seed."""
+"""Items before which nothing matters: the table is then empty or has a seed's rows."""
 MOVES = ("renamed", "moved")
-"""Items at which a table's rows go to another name, or another's come to it."""
+"""Items at which a table's rows move to another name, or another table's rows to it."""
 _NOT_OF_GOLD = ("version", "keys", "model", "rows_not_logged")
-"""Items at which gold's table stays what it is."""
+"""Items that do not change gold's table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
     """Changes with `start` <= (LSN, position) < `stop`, in silver's `v<version>`.
 
-    `key` names the columns that tell rows apart; `complete`: no change of before `stop` is missing;
-    `model` is what DDL tells besides, where that is known.
+    `key`: the columns that identify a row; `complete`: no change before `stop` is missing;
+    `model`: further properties from DDL, if known.
     """
 
     definition: TableDefinition
@@ -41,9 +41,9 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Evolve:
-    """A change of the table itself; `before` is its definition until then, if it has any.
+    """A change of the table itself; `before` is its previous definition, if any.
 
-    `key` names the columns that tell its rows apart from then on.
+    `key`: the columns that identify its rows from then on.
     """
 
     item: TimelineItem
@@ -55,11 +55,11 @@ Part = Rows | Evolve
 
 
 def parts(state: TableState, items: Sequence[TimelineItem]) -> list[Part]:
-    """The parts of one table's batch, in order; `items` is the table's whole timeline.
+    """Return the parts of one table's batch, in order; `items` is the table's whole timeline.
 
-    Nothing before the batch's last CREATE or seed needs to be done, since it takes all rows away,
-    and nothing before a DROP or RENAME that the batch begins with; of what is before a TRUNCATE,
-    only changes of the definition. A RENAME in between needs the rows of before.
+    Parts before the batch's last CREATE or seed are left out, since it replaces all rows; so are
+    those before a DROP or RENAME that the batch starts with. Before a TRUNCATE only changes of the
+    definition are kept. A RENAME in between needs the earlier rows.
     """
     reached = [item for item in items if item.position < (state.to_lsn + 1, 0)]
     passed = [item for item in reached if item.lsn <= state.from_lsn]
@@ -74,7 +74,7 @@ def parts(state: TableState, items: Sequence[TimelineItem]) -> list[Part]:
 
 
 def _needed(found: Iterator[Part]) -> list[Part]:
-    """The parts without rows that a TRUNCATE removes before anything has to do with them."""
+    """Return the parts without rows that a TRUNCATE removes before anything reads them."""
     kept: list[Part] = []
     emptied = False
     for part in reversed(list(found)):
@@ -86,7 +86,7 @@ def _needed(found: Iterator[Part]) -> list[Part]:
 
 
 def _reads_rows(item: TimelineItem) -> bool:
-    """Whether a change needs the rows as they are then: values that it converts must be of them."""
+    """Return True if a change needs the rows as they are then, because it converts their values."""
     steps = item.columns or ()
     return item.kind in MOVES or any(step.convert or step.generated for step in steps)
 
@@ -98,14 +98,14 @@ def _begins(item: TimelineItem, state: TableState) -> bool:
 
 
 def is_whole(item: TimelineItem, marked: Iterable[int]) -> bool:
-    """Whether a table has all rows of the source behind a seed; `marked`: faults gone past."""
+    """Return True if a seeded table has all rows of the source; `marked`: skipped faults."""
     seed = item.seed
     lacks = seed is not None and any(seed.lsn < lsn <= item.lsn for lsn in marked)
     return item.reason is None and not lacks
 
 
 def _latest(items: Sequence[TimelineItem]) -> TimelineItem | None:
-    """The item whose definition stands after all of them, or None where there is no table."""
+    """Return the item whose definition is in force after all of them; None without a table."""
     latest = None
     for item in items:
         if item.kind in ("drop", "moved"):
@@ -118,19 +118,19 @@ def _latest(items: Sequence[TimelineItem]) -> TimelineItem | None:
 def model_after(
     items: Iterable[TimelineItem], model: TableModel | None = None
 ) -> TableModel | None:
-    """What DDL tells after all of them; table maps show otherwise what it has begun, no more."""
+    """Return the DDL model after these items; items from table maps leave it unchanged."""
     for item in items:
         begins = item.definition is not None or item.kind == "create"
-        told = item.kind == "model" or (begins and item.statement is not None)
+        declared = item.kind == "model" or (begins and item.statement is not None)
         if item.kind in ("drop", "moved"):
             model = None
-        elif told or item.model is not None:
+        elif declared or item.model is not None:
             model = item.model
     return model
 
 
 class _Batch:
-    """Where a table is between two parts: its definition, and what is missing in it."""
+    """State of a table between two parts: its definition, and whether changes are missing."""
 
     def __init__(
         self, state: TableState, current: TimelineItem | None, model: TableModel | None
@@ -139,12 +139,12 @@ class _Batch:
         self._current = current
         self._model = model
         self._complete = state.complete_from
-        # Faults after this LSN count.
+        # Only faults after this LSN count.
         self._since = state.from_lsn
         self._at: Position = (state.from_lsn + 1, 0)
 
     def parts(self, items: Sequence[TimelineItem]) -> Iterator[Part]:
-        """The parts of `items`, which are those of the batch, and of the rows between them."""
+        """Yield the parts of the batch's `items` and of the rows between them."""
         for item in items:
             yield from self._rows(item.position)
             before = self._current.definition if self._current else None
@@ -158,11 +158,11 @@ class _Batch:
     def _take(self, item: TimelineItem) -> None:
         self._at = item.position
         if item.kind in BEGINNINGS:
-            # The transaction of a CREATE may hold its SELECT's rows, and then its faults count.
+            # The transaction of a CREATE may contain its SELECT's rows: its own faults count.
             self._complete = item.seed is None or is_whole(item, self._state.marked)
             self._since = item.lsn - (item.kind == "create")
         elif item.kind == "renamed":
-            # What the other table lacked is lacking here.
+            # Changes that the other table lacks are missing here too.
             self._complete = dict(self._state.taken_over).get(item.lsn, False)
             self._since = item.lsn
         elif item.kind in ("observed", "drop", "moved"):
@@ -185,6 +185,6 @@ class _Batch:
             )
 
     def _key(self) -> tuple[str, ...]:
-        """Conf's, or else the definition's own."""
+        """Return the key given by conf, or else the definition's own."""
         own = self._current.definition if self._current else None
         return self._state.key or (own.key if own else ())

@@ -1,4 +1,4 @@
-"""Silver's transactions as gold looks at them: of one source, in slices that fit into memory."""
+"""Reads of silver's transactions of one source, in slices that fit into memory."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pipeline.lake.tables.opening import tables_of
 from pipeline.silver.decode.silver_tables import transactions_table
 
 SLICE_ROWS = 500_000
-"""Some 150 MB, with the GTIDs and the tables of each."""
+"""Some 150 MB, including GTIDs and table counts."""
 NEW = missing("seen_before") | equal("seen_before", False)
-"""Of those that the lake had before nothing is applied again, and nothing is waited for."""
+"""Transactions that the lake did not have before: others are not applied again or waited for."""
 
 _ENTRIES = pa.list_(pa.struct([pa.field("key", pa.string(), False), ("value", pa.int64())]))
 
@@ -32,8 +32,9 @@ def slices(
     columns: Sequence[str],
     where: Condition | None = NEW,
 ) -> Iterator[pa.Table]:
-    """The transactions in (`low`, `high`] that `where` means: slices in the order of the log, rows
-    of each in no order. All rows of one LSN are in one slice, and no slice is empty.
+    """Yield the transactions in (`low`, `high`] that match `where`, in slices in log order.
+
+    Rows within a slice are unordered. All rows of one LSN are in one slice; no slice is empty.
     """
     tables, table = tables_of(spark, lake), transactions_table(lake)
     chosen = equal("source", source) if where is None else equal("source", source) & where
@@ -51,18 +52,18 @@ def slices(
 def chosen_rows(
     spark: Spark, lake: Lake, source: str, where: Condition, columns: Sequence[str]
 ) -> pa.Table:
-    """The few transactions that `where` means, in no order."""
+    """Return the transactions that match `where`, expected to be few, unordered."""
     found = equal("source", source) & NEW & where
     return tables_of(spark, lake).read(transactions_table(lake), found, columns)
 
 
 def entries(rows: pa.Table) -> pa.ListArray:
-    """How many rows of which tables each of some transactions has."""
+    """Return, for each transaction, the number of rows by table."""
     return rows.column("rows").combine_chunks().cast(_ENTRIES)
 
 
 def have_rows_of(rows: pa.Table, names: Collection[str]) -> pa.BooleanArray:
-    """Whether transactions have rows of some of these tables (`schema.table`)."""
+    """Return which transactions have rows of any of these tables (`schema.table`)."""
     listed = entries(rows)
     keys = pc.struct_field(listed.flatten(), "key")
     known = pc.is_in(keys, value_set=pa.array(list(names), pa.string()))

@@ -1,7 +1,7 @@
-"""XA transactions: the rows of one that is prepared are applied where it is committed.
+"""XA transactions: the rows of a prepared transaction are applied where it is committed.
 
-Silver has them at the LSN of their XA PREPARE. What decides about them is a transaction of its own,
-maybe in a later file and a later batch, and until then SELECT does not show them.
+Silver has them at the LSN of their XA PREPARE. The XA COMMIT or XA ROLLBACK is a transaction of its
+own, possibly in a later file and a later batch; until then SELECT does not return the rows.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from pipeline.gold.changes.blockers import Fault
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A transaction that was prepared at `lsn`, with rows of `tables` (`schema.table`).
+    """A transaction prepared at `lsn`, with rows of `tables` (`schema.table`).
 
-    `end_lsn`: where it is decided; None as long as it is not. `committed_at`: microseconds since
-    1970, of the commit.
+    `end_lsn`: where it is committed or rolled back; None while it is open. `committed_at`: time of
+    the commit in microseconds since 1970.
     """
 
     lsn: int
@@ -33,17 +33,19 @@ class Prepared:
     committed_at: int | None = None
 
     def decided_after(self, lsn: int) -> bool:
-        """Whether it was still open there."""
+        """Return True if it was still open at that LSN."""
         return self.end_lsn is None or self.end_lsn > lsn
 
     def committed_in(self, low: int, high: int) -> bool:
-        """Whether its rows are applied by what goes from `low` (excluded) to `high`."""
+        """Return True if its rows are applied by a batch over (`low`, `high`]."""
         return self.committed and self.end_lsn is not None and low < self.end_lsn <= high
 
 
 def xa_rows(transactions: pa.Table) -> list[dict[str, Any]]:
-    """The transactions that are of XA ones, in no order; `committed_at`: microseconds since 1970,
-    `names`: of the tables that they have rows of."""
+    """Return the rows of XA transactions, unordered.
+
+    `committed_at` is in microseconds since 1970; `names` are the tables that they have rows of.
+    """
     found = transactions.filter(pc.is_valid(transactions.column("xa")))
     at = found.column("committed_at").cast(pa.int64()).to_pylist()
     columns = ["xa", "xa_end", "rolled_back", "rolled_back_rows", "rows", "__lsn"]
@@ -59,10 +61,10 @@ def xa_rows(transactions: pa.Table) -> list[dict[str, Any]]:
 
 
 def pair(rows: Iterable[Mapping[str, Any]]) -> list[Prepared]:
-    """Each prepared transaction with what decides about it: the next of its name that does.
+    """Return each prepared transaction with its decision: the next one with its XID.
 
-    A decision about none of them is about one from before the first file: what it touched was there
-    before, so that it is not complete anyway.
+    A decision without a PREPARE belongs to a transaction from before the first file. Its tables
+    existed before, too, so they are not complete anyway.
     """
     found: list[Prepared] = []
     waiting: dict[str, int] = {}
@@ -81,19 +83,21 @@ def pair(rows: Iterable[Mapping[str, Any]]) -> list[Prepared]:
     return found
 
 
-def first_open(prepared: Iterable[Prepared], marks: Iterable[int], cut: int) -> int:
-    """The LSN from which on the next batch must know of prepared transactions.
+def first_open(prepared: Iterable[Prepared], reached: Iterable[int], cut: int) -> int:
+    """Return the LSN from which on the next batch must read prepared transactions.
 
-    `marks`: where the tables are. One of them that lags behind the cut still has to take in what
-    was decided since.
+    `reached`: the LSNs that the tables have reached. A table that lags behind the cut still has to
+    apply what was decided since.
     """
-    least = min(marks, default=cut)
+    least = min(reached, default=cut)
     return min((p.lsn for p in prepared if p.decided_after(least)), default=cut + 1)
 
 
 def redefined(prepared: Iterable[Prepared], items: Sequence[TimelineItem]) -> Iterator[Fault]:
-    """Faults where a table changed between PREPARE and COMMIT, which its locks should not allow:
-    under which definition the rows are applied then is not known."""
+    """Yield faults for tables that changed between PREPARE and COMMIT, despite their locks.
+
+    It is then unknown under which definition to apply the rows.
+    """
     by_name: dict[str, list[TimelineItem]] = {}
     for item in items:
         by_name.setdefault(str(item.name), []).append(item)
@@ -104,14 +108,14 @@ def redefined(prepared: Iterable[Prepared], items: Sequence[TimelineItem]) -> It
             own = by_name.get(name, [])
             if changed := _changed(own, one.lsn, one.end_lsn):
                 reason = (
-                    f"{name} changed between XA PREPARE and XA COMMIT: how the rows of the"
-                    " transaction are to be applied is not known."
+                    f"{name} changed between XA PREPARE and XA COMMIT: it is not known how to apply"
+                    " the rows of the transaction."
                 )
                 yield Fault(one.end_lsn, reason, _names(changed))
 
 
 def _names(changed: TimelineItem) -> tuple[TableName, ...]:
-    """The table, and where its rows went."""
+    """Return the table, and the one that its rows were moved to."""
     return (changed.name, changed.other) if changed.other else (changed.name,)
 
 

@@ -1,4 +1,4 @@
-"""What the next batch of gold applies, and how far it may go."""
+"""The next batch of gold: what it applies, and up to which transaction."""
 
 from __future__ import annotations
 

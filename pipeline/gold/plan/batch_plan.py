@@ -1,8 +1,8 @@
-"""Where every table is to be after the next batch: decided from what is known, without Spark.
+"""Planned state of every table after the next batch: decided from what is known, without Spark.
 
-All tables go to one cut, the last transaction that silver has, except those with a block: they go
-to just before it. A block before a table's last CREATE holds nothing, since no row of before is in
-the table that was created.
+All tables go to one cut, the last transaction in silver, except those with a block: they stop just
+before it. A block before a table's last CREATE TABLE holds nothing, since the new table has none of
+the earlier rows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pipeline.gold.changes.blockers import (
     refusal_blocks,
     seed_blocks,
 )
-from pipeline.gold.plan.reach import given_away, standing_after, together, way
+from pipeline.gold.plan.reach import align_renames, moved_away, reach_of, states_after
 from pipeline.gold.table.damage import Damage
 from pipeline.gold.table.state import NO_LSN, GoldState, TableState
 
@@ -32,11 +32,10 @@ LEFT_OUT = "Changes of it were left out by conf (include, exclude)."
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the layers before gold tell: silver's last batch and cut, the timeline, open faults.
+    """Input from the earlier layers: silver's last batch and cut, the timeline, open faults.
 
-    `taken` says of tables that gold is to have for the first time why their place is not free.
-    `files` are the names of the source's files by ordinal. `damaged` are the gold tables that have
-    something wrong with themselves.
+    `taken`: why the place of a new gold table is occupied. `files`: names of the source's files by
+    ordinal. `damaged`: gold tables that are damaged themselves.
     """
 
     silver_batch: int
@@ -51,14 +50,14 @@ class Known:
 def plan_batch(
     previous: GoldState, known: Known, rules: Rules, wanted: Callable[[str, str], bool]
 ) -> GoldState:
-    """The state after the next batch; `touched` is set where a definition changes (see `touch`)."""
+    """Return the state after the next batch; `touched` only covers definitions (see `touch`)."""
     cut, cut_held = _cut(previous, known, rules)
     items: dict[TableName, list[TimelineItem]] = defaultdict(list)
     for item in known.items:
         items[item.name].append(item)
     names = {*previous.tables, *(name for name in items if wanted(*_parts(name)))}
-    tables, ways = {}, {}
-    given = given_away(known.items)
+    tables, reaches = {}, {}
+    given = moved_away(known.items)
     for name in {*names, *_faulty(known.faults, cut, wanted, set(map(str, names)))}:
         before = previous.tables.get(name, TableState(*_parts(name)))
         if not wanted(*_parts(name)):
@@ -76,8 +75,8 @@ def plan_batch(
                 *refusal_blocks(before, rules, known.files),
             ]
             blocks += seed_blocks(items[name], blocks)
-            ways[name] = way(before, cut, items[name], sorted(blocks), rules, given)
-    tables.update(standing_after(together(ways), rules))
+            reaches[name] = reach_of(before, cut, items[name], sorted(blocks), rules, given)
+    tables.update(states_after(align_renames(reaches), rules))
     return GoldState(
         known.silver_batch,
         cut,
@@ -89,10 +88,10 @@ def plan_batch(
 
 
 def touch(state: GoldState, changed: Collection[str], cut_before: int) -> GoldState:
-    """The state with `touched` set too for tables that have rows in what they go over.
+    """Return the state with `touched` also set for tables that have rows to apply.
 
-    `changed` holds the tables (`schema.table`) with rows after `cut_before`. One that lags behind
-    that cut is taken to have some.
+    `changed` are the tables (`schema.table`) with rows after `cut_before`. A table that lags behind
+    that cut is assumed to have some.
     """
     tables = {}
     for name, table in state.tables.items():
@@ -105,7 +104,7 @@ def touch(state: GoldState, changed: Collection[str], cut_before: int) -> GoldSt
 def cascading(
     state: GoldState, changed: Collection[tuple[TableName, int]], name: str | None
 ) -> GoldState:
-    """The state with the `name` of what foreign keys do in it, to these tables."""
+    """Return the state with the cascades stored as `name`, touching these tables."""
     names = {table for table, _ in changed}
     tables = {
         table: replace(one, touched=one.touched or table in names)
@@ -115,27 +114,27 @@ def cascading(
 
 
 def same(previous: GoldState, planned: GoldState) -> bool:
-    """Whether the plan would change nothing."""
+    """Return True if the plan would change nothing."""
 
     def essence(state: GoldState) -> object:
         return (
             state.cut_lsn,
             state.cut_held,
-            {n: _standing(t) for n, t in state.tables.items()},
+            {n: _essentials(t) for n, t in state.tables.items()},
         )
 
     return essence(previous) == essence(planned)
 
 
-def _standing(table: TableState) -> TableState:
-    """Where a table stands, whatever brought it there."""
+def _essentials(table: TableState) -> TableState:
+    """Return the table's state without the details of how it got there."""
     return replace(
         table, from_lsn=NO_LSN, touched=False, complete_from=False, marked=(), taken_over=()
     )
 
 
 def _cut(previous: GoldState, known: Known, rules: Rules) -> tuple[int, str | None]:
-    """The transaction that all tables go to, and what keeps it from being silver's last."""
+    """Return the LSN that all tables go to, and why it is not silver's last, if so."""
     everywhere = [f for f in known.faults if f.tables is None and not rules.marks(f)]
     after = [f for f in everywhere if previous.cut_lsn < f.lsn <= known.cut_lsn]
     first = min(after, key=lambda fault: fault.lsn, default=None)
@@ -150,7 +149,7 @@ def _faulty(
     wanted: Callable[[str, str], bool],
     known: Collection[str],
 ) -> set[TableName]:
-    """Tables that are known by their faults and by nothing else; `known`: the others' texts."""
+    """Return tables known only from their faults; `known`: names of all other tables."""
     named = {name for fault in faults if fault.lsn <= cut for name in fault.tables or ()}
     return {name for name in named if str(name) not in known and wanted(*_parts(name))}
 

@@ -1,7 +1,7 @@
-"""`gold/_cuts`: the states that gold can be read in, one row for each commit it was brought to.
+"""`gold/_cuts`: the published cuts, consistent snapshots of gold, one row for each commit reached.
 
-A row names every table's Delta version: read together, they are the source as it was then, but for
-those that the row says are held or not complete.
+A row lists the Delta version of every table: read together, they are the source as of that commit,
+except for tables that the row marks as held or not complete.
 """
 
 from __future__ import annotations
@@ -60,18 +60,18 @@ CUTS = pa.schema(
 
 
 def cuts_table(lake: Lake) -> LakeTable:
-    """The published cuts of all sources."""
+    """Return the table of all sources' published cuts."""
     return LakeTable(lake.cuts, CUTS, statistics=("source", "batch", "lsn"))
 
 
 def cut_step(source: str, batch: int) -> Step:
-    """The step that publishes the cut of a batch."""
+    """Return the step that publishes the cut of a batch."""
     return Step(f"gold/{source}/_cuts", batch)
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A published cut, as gold's ledger records it: the next one is built on it.
+    """A published cut as gold's ledger records it; the next one builds on it.
 
     `committed_at` is in microseconds since 1970; `tables` are entries of `TABLES`.
     """
@@ -82,14 +82,16 @@ class Cut:
 
     @classmethod
     def of(cls, record: Mapping[str, Any] | None) -> Cut:
-        """The cut in a batch's record; the empty one where there is none yet."""
+        """Return the cut in a batch's record; an empty one without a record."""
         return cls(**record["cut"]) if record else cls()
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A cut, what was written since the one before, by `schema.table`, and where gold stands then:
-    tables that turned out to be damaged do not equal the source's."""
+    """A cut, what was written since the previous one, by `schema.table`, and gold's state after it.
+
+    In that state, tables found damaged do not equal the source's.
+    """
 
     cut: Cut
     written: Mapping[str, Written]
@@ -97,7 +99,7 @@ class Published:
 
 
 def published(record: Mapping[str, Any] | None) -> dict[TableName, int]:
-    """Delta's versions of the tables in the cut that a batch's record has."""
+    """Return the Delta versions of the tables in the cut of a batch's record."""
     return {
         TableName(entry["schema"], entry["table"]): entry["delta_version"]
         for entry in Cut.of(record).tables
@@ -108,10 +110,10 @@ def published(record: Mapping[str, Any] | None) -> dict[TableName, int]:
 def published_at(
     record: Mapping[str, Any] | None, before: int, upto: int, facts: Facts
 ) -> str | None:
-    """When the last commit of a cut was published, which reaches from `before` up to that LSN.
+    """Return when the last commit of a cut was published; it reaches from `before` up to `upto`.
 
-    A cut without a commit that is newer shows what the one before did: it keeps that one's time.
-    Else logs that the lake had already would seem to lag by the time that the source was idle.
+    A cut without a newer commit shows the same state as the previous one and keeps its time.
+    Otherwise, while the source is idle, logs ingested long ago would seem to lag.
     """
     if record is None or (before < upto and facts.last_lsn is not None and before < facts.last_lsn):
         return datetime.now(timezone.utc).isoformat()
@@ -129,12 +131,11 @@ def publish(
     looking: SparkSession,
     moved: Mapping[TableName, int],
 ) -> Published:
-    """Append the cut of a plan whose tables are all applied; none as long as a full refresh goes on
-    behind it.
+    """Append the cut of a plan whose tables are all applied, unless its full refresh continues.
 
-    `facts` reach from the cut before, or further back, up to this one. `looking` is the session in
-    which tables are asked what was written. `moved`: the versions of tables that upkeep has moved
-    on since the cut before.
+    `facts` cover at least the range from the previous cut to this one. `looking` is the session
+    used to read what was written to tables. `moved`: Delta versions of tables on which only
+    maintenance has committed since the previous cut.
     """
     found = _looked(looking, settings, state, before, batch)
     state = state.with_damaged(
@@ -157,9 +158,9 @@ def publish(
 
 
 def gtids_at(before: Cut, facts: Facts) -> GtidSet:
-    """Those of the cut before, and those that `facts` tell of.
+    """Return the GTID set of the previous cut plus the GTIDs in `facts`.
 
-    What MariaDB's numbers came to last counts, also where RESET let them begin anew.
+    For MariaDB the latest sequence numbers count, even if RESET restarted them.
     """
     known = GtidSet.of(before.gtid_set)
     runs = (f"{source}:{first}-{last}" for source, first, last in facts.gtids)
@@ -169,9 +170,9 @@ def gtids_at(before: Cut, facts: Facts) -> GtidSet:
 
 @dataclass(frozen=True, slots=True)
 class _Looked:
-    """A table behind a batch: its Delta id and version, what the batch wrote, and what is wrong.
+    """A table after a batch: its Delta ID and version, what the batch wrote, and any damage.
 
-    `damage` is what is found to be wrong now, or turned out to be less so than it seemed.
+    `damage` is newly found, or known damage that turned out to be less severe.
     """
 
     state: TableState
@@ -184,7 +185,7 @@ class _Looked:
 def _looked(
     spark: SparkSession, settings: Settings, state: GoldState, before: Cut, batch: int
 ) -> list[_Looked]:
-    """Every table; one that the batch did not touch is as it was in the cut before."""
+    """Look at every table; one that the batch did not touch stays as in the previous cut."""
     known = {(entry["schema"], entry["table"]): entry for entry in before.tables}
     judges = state.signed and signs(spark)
 
@@ -193,8 +194,8 @@ def _looked(
         again = batch == table.refresh
         delta_id, since = last.get("delta_id"), last.get("delta_version")
         as_it_was = _Looked(table, delta_id, since if delta_id else None)
-        # Without a version of its own, what is at the path is not the source's table, unless it was
-        # that before: one that begins unknown is emptied.
+        # Without a version, what is at the path is not the source's table, unless it was in the
+        # previous cut: a table that starts without a known definition is emptied.
         if not (table.touched if delta_id else table.version is not None):
             return as_it_was
         path = gold_name(settings, table.schema, table.table)
@@ -219,7 +220,7 @@ def _looked(
         return _Looked(
             table,
             delta_id if delta_id and not again else found.id,
-            # What somebody else has written is no state of the source's.
+            # A version that somebody else wrote is not a state of the source.
             since if kept else commits[0].version,
             written_since(commits, since),
             damage,
@@ -237,7 +238,7 @@ def _damage(
     commits: Sequence[Commit],
     since: int,
 ) -> Damage | None:
-    """What a table's commits since the cut before tell."""
+    """Return the damage that a table's commits since the previous cut show, or None."""
     found = [commit for commit in reversed(commits) if commit.version > since]
     if damage := by_others(spark, path, found, since):
         return damage
@@ -249,7 +250,7 @@ def _damage(
 def _entry(
     settings: Settings, state: GoldState, looked: _Looked, moved: Mapping[TableName, int]
 ) -> dict[str, Any]:
-    """What the cut has of a table."""
+    """Return a table's entry in the cut."""
     table = state.tables[looked.state.name]
     version = looked.delta_version
     if version is not None and table.damage is None:

@@ -1,7 +1,7 @@
-"""Whether gold's tables are what Binlake left them: asked before each batch, and behind it.
+"""Inspection of gold's tables before and after each batch: are they as Binlake left them?
 
-The cut that a batch publishes names each table's Delta version. Where that is still the latest,
-which a file's name tells, nothing more is looked at; else the commits behind it are.
+A published cut records each table's Delta version. If that is still the latest, which the file
+names in the Delta log show, nothing else is read; otherwise the commits after it are.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from pipeline.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Inspected:
-    """Damaged tables, and the versions of others that upkeep has moved on since the last cut."""
+    """Damaged tables, and versions of tables that only maintenance changed since the last cut."""
 
     damaged: Mapping[TableName, Damage] = field(default_factory=dict)
     moved: Mapping[TableName, int] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Inspected:
 
 @contextmanager
 def signing(spark: Spark) -> Iterator[Spark]:
-    """A session beside `spark` whose commits carry gold's mark, if that may be set there.
+    """Yield a session derived from `spark` whose commits carry gold's signature, if it may be set.
 
     It starts with `spark`, when it is first needed.
     """
@@ -55,7 +55,7 @@ def signing(spark: Spark) -> Iterator[Spark]:
     try:
         yield signed
         if running(signed) is not None:
-            # Not after an error, which this might be in the way of: Spark may be gone.
+            # Not after an error, which this could mask: Spark may be gone.
             with staying_active(started(spark)):
                 pass
     finally:
@@ -70,7 +70,7 @@ def inspect(
     state: GoldState,
     record: Mapping[str, Any] | None,
 ) -> Inspected:
-    """Look at every table of the last cut; `record` is of the batch that published it."""
+    """Inspect every table of the last cut; `record` is that of the batch that published it."""
     damaged: dict[TableName, Damage] = {}
     moved: dict[TableName, int] = {}
 
@@ -92,7 +92,7 @@ def inspect(
 
 
 def _counts(settings: Settings, state: GoldState, entry: Mapping[str, Any]) -> bool:
-    """Whether its table is replicated: one that the source dropped is anybody's to remove."""
+    """Return True if the table is replicated; anyone may remove one that the source dropped."""
     name = TableName(entry["schema"], entry["table"])
     table = state.tables.get(name)
     there = entry["delta_id"] is not None and table is not None and not table.dropped
@@ -100,10 +100,10 @@ def _counts(settings: Settings, state: GoldState, entry: Mapping[str, Any]) -> b
 
 
 def _look(spark: Spark, table: str, delta_id: str, before: int) -> Damage | int | None:
-    """What is wrong with a table; or its version, where that is another than before, and no more.
+    """Return a table's damage, its version if only maintenance changed it, or None if unchanged.
 
-    Of one that a catalog has, or that only Spark can see, nothing is asked here: what a batch
-    meets, and the history that is read behind it, tell.
+    Tables in a catalog, and those that only Spark can access, are not inspected here: errors during
+    the batch and the history read after it show their damage.
     """
     if not has_log(spark, table) or _is_as_left(table, before):
         return None
@@ -117,8 +117,10 @@ def _look(spark: Spark, table: str, delta_id: str, before: int) -> Damage | int 
 
 
 def _is_as_left(table: str, before: int) -> bool:
-    """Whether the version is there and the latest; False where this process cannot tell: each
-    store's client has errors of its own, and Spark, which looks then, may know the way."""
+    """Return True if the version exists and is the latest; False if this process cannot see it.
+
+    Each store's client raises its own errors, and Spark, which looks next, may have access.
+    """
     try:
         return _has_commit(table, before) and not _has_commit(table, before + 1)
     except Exception:
@@ -134,13 +136,13 @@ def _looked(spark: Spark, table: str, delta_id: str, before: int) -> Damage | in
     if found is None:
         return gone(table)
     if found.id != delta_id:
-        return Damage(f"another table is at {table}, in the place of its gold table")
+        return Damage(f"another table is at {table}, in place of its gold table")
     history = commits_since(spark, table, before)
     latest: int = history[0].version
     if latest < before:
         return Damage(
-            f"the log of its gold table {table} ends at version {latest}, and Binlake has written"
-            f" version {before}: files of its log are gone"
+            f"the Delta log of its gold table {table} ends at version {latest}, but Binlake has"
+            f" written version {before}: files of the log are missing"
         )
     commits = [commit for commit in reversed(history) if commit.version > before]
     damage = by_others(spark, table, commits, before) if signs(spark) else None

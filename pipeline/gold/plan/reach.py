@@ -1,8 +1,9 @@
-"""How far each table can go in a batch, and where it stands then: its way over items and blocks.
+"""How far each table can go in a batch, over timeline items and blocks.
 
-A table that takes over another's rows in a RENAME goes over it with that one or not at all. So ways
-are first cut to what both can go, and then gone at once, in the order of the log. A table that can
-go no further goes on where it has none of its rows of before, though others then never get these.
+A table that takes over another's rows in a RENAME passes it together with that table or not at all.
+So all reaches are first shortened until that holds, and then followed together in log order. A
+blocked table may still restart from a later point at which it has none of its earlier rows, even if
+other tables then never get those.
 """
 
 from __future__ import annotations
@@ -19,33 +20,34 @@ from pipeline.gold.table.state import NO_LSN, TableState
 
 DROPPED = "The source dropped it."
 LAST = 2**63 - 1
-"""A position behind all others in a transaction."""
+"""A position after all others in a transaction."""
 NOT_FROM_START = (
     "Its CREATE TABLE is not in the log: rows from before the first binlog file are missing."
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """One table's way from `before` to the end of the transaction at `to_lsn`.
+class Reach:
+    """One table's reach, from `before` to the end of the transaction at `to_lsn`.
 
-    It begins behind `from_lsn`, which is further on than `before` where the table has no rows then.
-    `held` says why it ends before `cut`. `anew`: the last LSN, also behind its end, at which the
-    table has none of its rows of before, even if another gets them; `fresh`: it begins at one.
+    It starts after `from_lsn`, which is later than `before` if the table has no rows then. `held`:
+    why it ends before `cut`. `restart`: the last LSN, possibly after its end, at which the table
+    has none of its earlier rows, even if another table gets them; `fresh`: it starts at such an
+    LSN.
     """
 
     before: TableState
     items: Sequence[TimelineItem]
     blocks: Sequence[Block]
     cut: int
-    anew: int
+    restart: int
     from_lsn: int = NO_LSN
     to_lsn: int = NO_LSN
     held: str | None = None
     fresh: bool = False
 
-    def begun_at(self, start: int) -> Way:
-        """The way from there, or from `before` if that is where it is, to the next block."""
+    def starting_at(self, start: int) -> Reach:
+        """Return the reach from `start`, or from `before` if that is there, to the next block."""
         stop = next((b for b in self.blocks if start < b.lsn <= self.cut and not b.marked), None)
         fresh = start != self.before.to_lsn or self._seeded_where_it_is
         return replace(
@@ -58,48 +60,48 @@ class Way:
 
     @property
     def _seeded_where_it_is(self) -> bool:
-        """Whether the table gets a seed's rows right behind what it has."""
+        """True if the table gets a seed's rows right after its current position."""
         here = self.before.to_lsn
         seeds = [item.seed.id for item in self.items if item.seed and item.lsn == here]
         blocked = any(block.lsn == here and not block.marked for block in self.blocks)
         return bool(seeds) and seeds[-1] != self.before.seed and not blocked
 
-    def stopped(self) -> Way:
-        """What is left to a table that can go no further: to begin anew, where it can."""
-        return self.begun_at(self.anew) if self.anew > self.to_lsn else self
+    def or_restarted(self) -> Reach:
+        """Return what a blocked table can still do: restart at `restart`, if that is later."""
+        return self.starting_at(self.restart) if self.restart > self.to_lsn else self
 
-    def has_rows_of_before(self, lsn: int) -> bool:
-        """Whether it comes to that transaction with its rows."""
+    def keeps_rows(self, lsn: int) -> bool:
+        """Return True if the table still has its earlier rows at that transaction."""
         return self.from_lsn < lsn - self.fresh
 
     @property
     def passing(self) -> list[TimelineItem]:
-        """The items on it."""
+        """The items within it."""
         return [item for item in self.items if self.from_lsn < item.lsn <= self.to_lsn]
 
     @property
     def marked(self) -> list[Block]:
-        """The blocks that are gone past, those behind a seed too that are before its item."""
+        """The marked blocks within it, including those between a seed and its item."""
         seeds = (item.seed.lsn for item in self.passing if item.seed)
         start = min([max(self.before.to_lsn, self.from_lsn), *seeds])
         return [b for b in self.blocks if b.marked and start < b.lsn <= self.to_lsn]
 
 
-def way(
+def reach_of(
     before: TableState,
     cut: int,
     items: Sequence[TimelineItem],
     blocks: Sequence[Block],
     rules: Rules,
     given: Collection[tuple[Position, TableName]] = (),
-) -> Way:
-    """How far a table can go by itself; `given`: where a RENAME gives a table's rows to another."""
+) -> Reach:
+    """Return how far a table can go on its own; `given`: RENAMEs that move a table's rows away."""
     blocked = {block.lsn for block in blocks if not block.marked}
     ends = [lsn for lsn in _without_rows(items, blocked, rules, ()) if lsn not in blocked]
-    anew = max((lsn for lsn in ends if lsn <= cut), default=NO_LSN)
-    found = Way(before, items, blocks, cut, anew)
-    found = found.begun_at(_start(before, cut, items, blocks, rules, given))
-    return found.stopped() if found.held else found
+    restart = max((lsn for lsn in ends if lsn <= cut), default=NO_LSN)
+    found = Reach(before, items, blocks, cut, restart)
+    found = found.starting_at(_start(before, cut, items, blocks, rules, given))
+    return found.or_restarted() if found.held else found
 
 
 def _start(
@@ -110,9 +112,9 @@ def _start(
     rules: Rules,
     given: Collection[tuple[Position, TableName]],
 ) -> int:
-    """The LSN that the table can be at whatever went before: its mark, or where it has no rows.
+    """Return the LSN to start at: the table's current one, or a later one where it has no rows.
 
-    Not behind a RENAME, for which the rows of before are needed, nor in one that takes them away.
+    Not after a RENAME that needs the earlier rows, nor at one that moves them away.
     """
     blocked = {block.lsn for block in blocks if not block.marked}
     moves = [i.lsn - (i.kind == "moved") for i in items if i.kind in MOVES]
@@ -127,9 +129,12 @@ def _without_rows(
     rules: Rules,
     given: Collection[tuple[Position, TableName]],
 ) -> Iterator[int]:
-    """Where the table has no rows of before: at its CREATE, where it gets a seed's rows, at a DROP
-    that leaves none in gold, since conf says so, or since gold never had the table that is dropped,
-    and where it gets another's rows, if its own go to none."""
+    """Yield the LSNs at which the table has none of its earlier rows.
+
+    At its CREATE; where it gets a seed's rows; at a DROP that leaves no rows in gold, because of
+    conf or because gold never had the dropped table; and where a RENAME gives it another table's
+    rows while its own go nowhere.
+    """
     exists, refused = False, False
     for item in items:
         if item.kind in ("create", "seeded") or not exists:
@@ -141,8 +146,8 @@ def _without_rows(
             yield item.lsn
 
 
-def given_away(items: Iterable[TimelineItem]) -> set[tuple[Position, TableName]]:
-    """Where a RENAME gives a table's rows to another one."""
+def moved_away(items: Iterable[TimelineItem]) -> set[tuple[Position, TableName]]:
+    """Return where RENAMEs give a table's rows to another table."""
     return {
         (item.position, item.other)
         for item in items
@@ -150,10 +155,10 @@ def given_away(items: Iterable[TimelineItem]) -> set[tuple[Position, TableName]]
     }
 
 
-def together(ways: Mapping[TableName, Way]) -> dict[TableName, Way]:
-    """The ways, so that who gets another's rows in a RENAME goes over it if that one does too."""
-    found = dict(ways)
-    moves = sorted(_moves(ways.values()))
+def align_renames(reaches: Mapping[TableName, Reach]) -> dict[TableName, Reach]:
+    """Shorten reaches until both tables of each RENAME pass it, or neither does."""
+    found = dict(reaches)
+    moves = sorted(_moves(reaches.values()))
     waiting = True
     while waiting:
         waiting = False
@@ -165,51 +170,51 @@ def together(ways: Mapping[TableName, Way]) -> dict[TableName, Way]:
     return found
 
 
-def _moves(ways: Iterable[Way]) -> Iterator[tuple[int, int, TableName, TableName]]:
-    """Where a table gets another's rows: position, its name, the other's."""
-    for one in ways:
+def _moves(reaches: Iterable[Reach]) -> Iterator[tuple[int, int, TableName, TableName]]:
+    """Yield where a table gets another's rows: position, its name, the other's."""
+    for one in reaches:
         for item in one.items:
             if item.kind == "renamed" and item.other is not None:
                 yield *item.position, item.name, item.other
 
 
 def _waits(
-    ways: Mapping[TableName, Way], lsn: int, name: TableName, other: TableName, *, gets: bool
+    reaches: Mapping[TableName, Reach], lsn: int, name: TableName, other: TableName, *, gets: bool
 ) -> bool:
-    """Whether a table goes over a RENAME with rows that `other` does not bring, or not take."""
-    own, its = ways.get(name), ways.get(other)
+    """Return True if the table passes a RENAME with rows that `other` does not bring or take."""
+    own, its = reaches.get(name), reaches.get(other)
     if own is None or own.to_lsn < lsn or own.from_lsn >= lsn:
         return False
     if not gets:
-        return own.has_rows_of_before(lsn) and (its is None or its.to_lsn < lsn)
-    return its is None or its.to_lsn < lsn or not its.has_rows_of_before(lsn)
+        return own.keeps_rows(lsn) and (its is None or its.to_lsn < lsn)
+    return its is None or its.to_lsn < lsn or not its.keeps_rows(lsn)
 
 
-def _waiting(one: Way, lsn: int, other: TableName, its: Way | None) -> Way:
-    """The way to just before a RENAME, or anew from behind it."""
+def _waiting(one: Reach, lsn: int, other: TableName, its: Reach | None) -> Reach:
+    """Return the reach that ends just before a RENAME, or restarts after it."""
     if one.fresh and one.from_lsn == lsn - 1:
-        # It would have begun with it.
-        anew = one.anew if one.anew > lsn else NO_LSN
-        again = replace(one, anew=anew).begun_at(one.before.to_lsn)
-        return again.stopped() if again.held else again
+        # It would have started with it.
+        restart = one.restart if one.restart > lsn else NO_LSN
+        again = replace(one, restart=restart).starting_at(one.before.to_lsn)
+        return again.or_restarted() if again.held else again
     why = f": {its.held}" if its and its.held else ""
-    reason = f"it is renamed together with {other}, which does not come to that{why}"
+    reason = f"it is renamed together with {other}, which stops before the RENAME{why}"
     if its and its.to_lsn >= lsn:
-        reason = f"it gets the rows that {other} had, which went on without them"
-    return replace(one, to_lsn=lsn - 1, held=reason).stopped()
+        reason = f"it gets the rows of {other}, which continued without them"
+    return replace(one, to_lsn=lsn - 1, held=reason).or_restarted()
 
 
-def standing_after(ways: Mapping[TableName, Way], rules: Rules) -> dict[TableName, TableState]:
-    """Where the tables are at the ends of their ways."""
-    states = {name: _setting_out(one, rules) for name, one in ways.items()}
-    for events in _in_order(ways.values()):
+def states_after(reaches: Mapping[TableName, Reach], rules: Rules) -> dict[TableName, TableState]:
+    """Return the tables' states at the ends of their reaches."""
+    states = {name: _initial_state(one, rules) for name, one in reaches.items()}
+    for events in _in_order(reaches.values()):
         before = dict(states)
         for name, event in events:
             states[name] = _after(states[name], event, before)
     return states
 
 
-def _setting_out(one: Way, rules: Rules) -> TableState:
+def _initial_state(one: Reach, rules: Rules) -> TableState:
     return replace(
         one.before,
         from_lsn=one.from_lsn,
@@ -225,8 +230,8 @@ def _setting_out(one: Way, rules: Rules) -> TableState:
     )
 
 
-def _still_refused(one: Way) -> Refusal | None:
-    """What was refused and is not gone past, nor worth another try."""
+def _still_refused(one: Reach) -> Refusal | None:
+    """Return the refusal if it still blocks the table and is not to be retried."""
     refused = one.before.refused
     blocked = refused is not None and any(block.lsn == refused.lsn for block in one.blocks)
     return refused if refused and blocked and refused.lsn > one.to_lsn else None
@@ -235,12 +240,12 @@ def _still_refused(one: Way) -> Refusal | None:
 _Event = TimelineItem | Block
 
 
-def _in_order(ways: Iterable[Way]) -> Iterator[list[tuple[TableName, _Event]]]:
-    """What the tables meet: item by item, but the items of one RENAME at once."""
+def _in_order(reaches: Iterable[Reach]) -> Iterator[list[tuple[TableName, _Event]]]:
+    """Yield what the tables pass: item by item, but all items of one RENAME together."""
     events: list[tuple[Position, TableName, _Event]] = []
-    for one in ways:
+    for one in reaches:
         name = one.before.name
-        # Behind a CREATE in the same transaction, which may hold its SELECT's rows.
+        # After a CREATE in the same transaction, which may contain the rows of its SELECT.
         events += [((block.lsn, LAST), name, block) for block in one.marked]
         events += [(item.position, name, item) for item in one.passing]
     events.sort(key=lambda event: event[0])
@@ -260,7 +265,7 @@ def _in_order(ways: Iterable[Way]) -> Iterator[list[tuple[TableName, _Event]]]:
 
 
 def _after(state: TableState, event: _Event, before: Mapping[TableName, TableState]) -> TableState:
-    """The state once a table has met an item or a block; `before`: all tables until then."""
+    """Return the state after an item or a block; `before`: all tables' states until then."""
     if isinstance(event, Block):
         return replace(state, complete=False, reason=state.reason or event.reason)
     if event.kind == "create":

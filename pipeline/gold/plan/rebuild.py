@@ -1,10 +1,10 @@
-"""A full refresh of gold: every table is built anew from silver, in place.
+"""Full refresh of gold: every table is rebuilt from silver, in place.
 
-It begins with a batch of its own, after which gold stands at nothing; the batches behind that bring
-it to silver's end, and only the last one publishes a cut: until then the one of before stays. Each
-table is emptied in place when its first change is applied, by what `gold_table` keeps in its
-properties: which refresh that is of. An open batch that cannot be carried out any more, or that
-damage keeps from it, is set aside: its record says that a full refresh begins in its place.
+It starts with a batch of its own that resets gold's state; the batches after it catch up with
+silver, and only the last one publishes a cut: until then the previous cut stays. Each table is
+emptied in place when its first change is applied; `gold_table` records in its properties to which
+refresh it belongs. An open batch that can no longer be carried out is set aside: its record says
+that a full refresh begins in its place.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from pipeline.settings import Settings
 from pipeline.silver.full_refresh import RefreshRefusedError, require_no_maintenance
 from pipeline.silver.plan.progress import Standing, silver_standing, silver_to_be
 
-GONE = "The log, as it is decoded since the last full refresh, does not tell of it."
-BEING_BUILT = "A full refresh is under way, and has not come to it."
+GONE = "The log as decoded by the last full refresh does not contain it."
+BEING_BUILT = "A full refresh is under way and has not rebuilt it yet."
 WAITS = (
-    "Silver is being decoded anew (binlake decode): gold stays at its published cut until that is"
-    " done, and is built anew then."
+    "A full refresh of silver is under way (binlake decode): gold keeps its published cut until"
+    " that is finished, and is then rebuilt."
 )
 _ASKED = frozenset(
     {
@@ -45,90 +45,92 @@ _ASKED = frozenset(
 """Settings that gold's rows depend on."""
 
 
-def asked(settings: Settings) -> str:
-    """What tells a full refresh with these settings from one with others."""
-    told = settings.model_dump(mode="json", include=set(_ASKED))
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+def settings_digest(settings: Settings) -> str:
+    """Return a digest of the settings that a full refresh depends on."""
+    values = settings.model_dump(mode="json", include=set(_ASKED))
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 def is_stale(ledger: Ledger) -> bool:
-    """Whether gold was made from what silver had before a full refresh of its own."""
+    """Return True if gold was built from silver as it was before silver's last full refresh."""
     known = ledger.last("gold") is not None
     return known and GoldState.of(ledger).rebuild.silver != silver_to_be(ledger).refresh.batch
 
 
 def is_overtaken(ledger: Ledger, state: GoldState) -> bool:
-    """Whether a plan's rows of silver may be gone: a full refresh of silver has begun since."""
+    """Return True if a full refresh of silver has begun since, so a plan's rows may be gone."""
     return silver_to_be(ledger).refresh.batch != state.rebuild.silver
 
 
-def begins(plan: Plan) -> bool:
-    """Whether a batch of gold is one that begins a full refresh."""
+def begins_refresh(plan: Plan) -> bool:
+    """Return True if the batch begins a full refresh."""
     return GoldState.from_body(plan.body).rebuild.batch == plan.batch
 
 
 def refresh_under_way(ledger: Ledger) -> bool:
-    """Whether silver is being decoded anew, or gold is to be built anew, or is being."""
+    """Return True if a full refresh of silver or gold is under way, or due for gold."""
     plan = ledger.open("gold")
     gold = ledger.last("gold") is not None and GoldState.of(ledger).rebuild.under_way
-    opened = plan is not None and begins(plan)
+    opened = plan is not None and begins_refresh(plan)
     return silver_to_be(ledger).refresh.under_way or gold or opened or is_stale(ledger)
 
 
 def progress(ledger: Ledger) -> str | None:
-    """How far a full refresh is, in words; None where none is under way."""
+    """Return a sentence on the progress of a full refresh; None if none is under way."""
     if not refresh_under_way(ledger):
         return None
-    silver, cut = silver_to_be(ledger), "the cut that was published before it stays until its end."
+    silver, cut = silver_to_be(ledger), "the previously published cut stays until it is finished."
     if silver.refresh.under_way:
         upto = f"up to LSN {silver.plan.cut_lsn}" if silver.plan else "from the start"
-        return f"a full refresh is under way: silver is being decoded anew, {upto} so far; {cut}"
+        return f"a full refresh is under way: silver is being decoded again, {upto} so far; {cut}"
     state = GoldState.of(ledger)
     if not state.rebuild.under_way:
-        return f"a full refresh is under way: silver is decoded anew, gold is not begun yet; {cut}"
-    far = f"is at LSN {state.cut_lsn} of {state.rebuild.upto} and on"
+        return f"a full refresh is under way: silver is finished, gold is not started yet; {cut}"
+    far = f"is at LSN {state.cut_lsn} of {state.rebuild.upto} or more"
     return f"a full refresh is under way: gold {far}; {cut}"
 
 
-def goes_on(ledger: Ledger, settings: Settings) -> bool:
-    """Whether a full refresh of gold with these settings is under way, or is due anyway."""
+def is_resumed(ledger: Ledger, settings: Settings) -> bool:
+    """Return True if a full refresh of gold with these settings is under way or due anyway."""
     if is_stale(ledger):
         return True
     states = [GoldState.of(ledger)]
-    if (plan := ledger.open("gold")) and begins(plan):
+    if (plan := ledger.open("gold")) and begins_refresh(plan):
         states.append(GoldState.from_body(plan.body))
-    return any(one.rebuild.under_way and one.rebuild.asked == asked(settings) for one in states)
+    return any(
+        one.rebuild.under_way and one.rebuild.asked == settings_digest(settings) for one in states
+    )
 
 
 def follows_silver(ledger: Ledger) -> bool:
-    """Whether silver has had a full refresh of which gold has published no cut yet."""
+    """Return True if silver had a full refresh for which gold has published no cut yet."""
     begun = silver_to_be(ledger).refresh.batch
     return begun > 0 and GoldState.of(ledger).rebuild.reached != begun
 
 
 def require_all_of_silver(ledger: Ledger) -> None:
-    """Raise RefreshRefusedError where maintenance has removed changes that gold was made from.
+    """Raise RefreshRefusedError if maintenance has removed changes that gold was built from.
 
-    ConcurrentRunError where it is still at that.
+    Raise ConcurrentRunError if that maintenance is still running.
     """
     gone = removed(ledger)
     if gone.lsn:
         require_no_maintenance(ledger)
         raise RefreshRefusedError(
-            f"{gone.sentence[0].upper()}{gone.sentence[1:]}: gold cannot be built anew from what is"
+            f"{gone.sentence[0].upper()}{gone.sentence[1:]}: gold cannot be rebuilt from what is"
             " left there.",
-            remedy="binlake run --full-refresh decodes everything anew from bronze, as long as"
-            " bronze has everything (retention.bronze); nothing was touched.",
+            remedy="binlake run --full-refresh decodes everything again from bronze, as long as"
+            " bronze is complete (retention.bronze); nothing was changed.",
         )
 
 
 def beginning_state(
     settings: Settings, ledger: Ledger, batch: int, instead: GoldState | None = None
 ) -> GoldState:
-    """Gold at nothing, as it is behind a batch of that number which begins a full refresh.
+    """Return gold's reset state, as it is after batch number `batch`, which begins a full refresh.
 
-    `instead`: what an open batch was to bring, which may have made tables already. Tables that conf
-    leaves out now stay as they are.
+    `instead`: the state that an open batch was to reach; it may already have created tables.
+    Tables that conf now excludes stay as they are.
     """
     previous, silver = GoldState.of(ledger), silver_standing(ledger)
     before = previous.rebuild
@@ -148,22 +150,22 @@ def beginning_state(
             before.reached,
             under_way=True,
             upto=before.upto if before.under_way else previous.cut_lsn,
-            asked=asked(settings),
+            asked=settings_digest(settings),
         ),
     )
 
 
 def name_of(table: TableState) -> tuple[str, str]:
-    """Its schema and its own name."""
+    """Return schema and table name."""
     return table.schema, table.table
 
 
 def beginning_record(record: Mapping[str, Any] | None, state: GoldState) -> dict[str, Any]:
-    """The record of a batch that begins a full refresh; `record` is that of the batch before."""
-    anew = {name_of(table) for table in state.tables.values() if table.reason == GONE}
+    """Return the record of a batch that begins a full refresh; `record` is the previous batch's."""
+    reset = {name_of(table) for table in state.tables.values() if table.reason == GONE}
     entries = [
-        # Its Delta version stays, so that it is told what is written since.
-        {**entry, "delta_id": None} if (entry["schema"], entry["table"]) in anew else entry
+        # Its Delta version stays, so that later commits can be distinguished.
+        {**entry, "delta_id": None} if (entry["schema"], entry["table"]) in reset else entry
         for entry in Cut.of(record).tables
     ]
     return {
@@ -179,7 +181,7 @@ def beginning_record(record: Mapping[str, Any] | None, state: GoldState) -> dict
 
 
 def published_before(record: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """What a record tells of the last published cut."""
+    """Return the part of a record that describes the last published cut."""
     if record is None or record.get("published"):
         return (record or {}).get("published")
     cut = {"committed_at": Cut.of(record).committed_at}
@@ -190,7 +192,7 @@ def published_before(record: Mapping[str, Any] | None) -> dict[str, Any] | None:
 def set_aside(spark: Spark, settings: Settings, ledger: Ledger, plan: Plan) -> None:
     """Finish an open plan by beginning a full refresh in its place.
 
-    A run that is still at it publishes no cut afterwards: its step is taken.
+    A run that is still carrying the plan out can no longer publish its cut: its step is claimed.
     """
     lake = settings.layout
     tables_of(spark, lake).claim(cuts_table(lake), cut_step(settings.source, plan.batch))
@@ -201,17 +203,17 @@ def set_aside(spark: Spark, settings: Settings, ledger: Ledger, plan: Plan) -> N
 
 
 def begin(settings: Settings, ledger: Ledger) -> Plan:
-    """Begin a full refresh with the next batch, unless another run has planned that one first."""
+    """Begin a full refresh with the next batch, unless another run has already planned that one."""
     last = ledger.last("gold")
     state = beginning_state(settings, ledger, last.batch + 1 if last else 1)
     return ledger.propose("gold", state.to_body())
 
 
 def carry_out(ledger: Ledger, plan: Plan) -> None:
-    """Finish a batch that begins a full refresh: nothing is written yet.
+    """Finish a batch that begins a full refresh; no table is written yet.
 
-    Raises what `require_all_of_silver` does if maintenance came first since the batch was planned:
-    then gold stays as it was. One that comes later sees the plan, and removes nothing.
+    Raise what `require_all_of_silver` raises if maintenance ran since the batch was planned: gold
+    then stays as it was. Maintenance that runs later sees the plan and removes nothing.
     """
     if ledger.finished_by_another(plan):
         return
@@ -225,28 +227,28 @@ def carry_out(ledger: Ledger, plan: Plan) -> None:
 
 
 def abandoned(ledger: Ledger, reason: str) -> dict[str, Any]:
-    """The record of a batch that was to begin a full refresh, and does not: all stays as it was."""
+    """Return the record of a batch that was to begin a full refresh but leaves all as it was."""
     before = ledger.record("gold") or {}
     nothing: dict[str, Any] = {"changes": {}, "written": {}}
     return {**before, **nothing, "standing": GoldState.of(ledger).to_body(), ABANDONED: reason}
 
 
-def following(rebuild: Rebuild, *, ends: bool) -> Rebuild:
-    """What the next batch is of; `ends`: it publishes a cut."""
+def after_batch(rebuild: Rebuild, *, ends: bool) -> Rebuild:
+    """Return the refresh that the next batch belongs to; `ends`: the batch publishes a cut."""
     if not (rebuild.under_way and ends):
         return rebuild
     return replace(rebuild, under_way=False, reached=rebuild.silver)
 
 
 def first(silver: Standing) -> Rebuild:
-    """Of gold that has nothing yet."""
+    """Return the refresh state of a gold layer that is still empty."""
     return Rebuild(silver=silver.refresh.batch, reached=silver.refresh.batch)
 
 
-def has_place_of_gone(settings: Settings, state: GoldState, name: TableName) -> bool:
-    """Whether a table comes to the place of one that was ours, and is told of no more.
+def replaces_gone_table(settings: Settings, state: GoldState, name: TableName) -> bool:
+    """Return True if a new table takes the place of one of ours that the log no longer contains.
 
-    So with a catalog, which knows no capitals, where `lower_case_table_names` is another now.
+    This happens in a catalog, which ignores case, after a change of `lower_case_table_names`.
     """
     there = [
         table
@@ -256,15 +258,15 @@ def has_place_of_gone(settings: Settings, state: GoldState, name: TableName) -> 
     return bool(there) and all(one.reason == GONE and one.version is None for one in there)
 
 
-def told(settings: Settings, state: GoldState) -> list[str]:
-    """Sentences about tables that a full refresh did not build, once it is done."""
+def not_rebuilt(settings: Settings, state: GoldState) -> list[str]:
+    """Return sentences about tables that a finished full refresh did not rebuild."""
     built = [table.name for table in state.tables.values() if table.reason != GONE]
     return [
-        f"{table.name} was not built anew: {table.reason} Its gold table stays as it was; remove it"
-        " by hand if nobody needs it."
+        f"{table.name} was not rebuilt: {table.reason} Its gold table was left as it was; delete it"
+        " if nobody needs it."
         for _, table in sorted(state.tables.items())
         if table.reason in (GONE, LEFT_OUT)
         and not table.held
-        # Else what is at its place is another's now.
+        # Otherwise its place now belongs to another table.
         and not any(one != table.name and is_same_place(settings, one, table.name) for one in built)
     ]

@@ -1,7 +1,7 @@
-"""Tables that a batch leaves behind, since some of their changes cannot be applied.
+"""Tables that stop during a batch because some of their changes cannot be applied.
 
-A plan stays what it is. Where the tables are that did not come to where it wants them is in the
-batch's record, and counts instead.
+The plan stays as it is. The states of tables that did not reach it are in the batch's record, which
+takes precedence.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from pipeline.gold.table.state import GoldState, TableState
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """One table's parts that are `done`, and the one that is not, `left`, for `reason`.
+    """One table's `done` parts and the first one `left`, which cannot be applied for `reason`.
 
-    `refusal` or `damage` says so of the table itself; a table that a RENAME ties to that one has
-    neither.
+    `refusal` or `damage` is set for the table that caused the stop, not for tables connected to it
+    by a RENAME.
     """
 
     name: TableName
@@ -35,10 +35,10 @@ class Stop:
 
     @property
     def lsn(self) -> int:
-        """The last transaction of which all is done.
+        """LSN of the last transaction that is completely applied.
 
-        One that changed the definition counts as done only where it cannot hold rows too: to go
-        over that change once more is nothing.
+        A transaction that changed the definition counts only if it cannot contain rows too;
+        applying the change again is a no-op.
         """
         if isinstance(self.left, Evolve):
             return self.left.item.lsn - 1
@@ -48,11 +48,11 @@ class Stop:
 
     @property
     def evolved(self) -> bool:
-        """Whether the table was changed."""
+        """True if the table's definition was changed."""
         return any(isinstance(part, Evolve) for part in self.done)
 
     def complete(self, state: TableState) -> bool:
-        """Whether no change of before is missing; `state`: the table's in the plan."""
+        """Return True if no earlier change is missing; `state` is the table's state in the plan."""
         for part in (self.left, *reversed(self.done)):
             if isinstance(part, Rows):
                 return part.complete
@@ -64,7 +64,7 @@ class Stop:
 def stops(
     done: Sequence[Step], left: Sequence[Step], at_fault: TableName, why: Refusal | Damage
 ) -> list[Stop]:
-    """Where the tables of one group stop; the first step of `left` is the one that failed."""
+    """Return where the tables of a group stop; the first step of `left` is the one that failed."""
     found = {}
     refusal = why if isinstance(why, Refusal) else None
     damage = why if isinstance(why, Damage) else None
@@ -80,25 +80,25 @@ def stops(
     return list(found.values())
 
 
-def stand(
+def state_after_stops(
     planned: GoldState, before: GoldState, stops: Iterable[Stop], prepared: Iterable[Prepared]
 ) -> GoldState:
-    """The state of gold after a batch with these stops; `before` is that after the last one."""
+    """Return gold's state after a batch with these stops; `before` is the previous batch's."""
     tables = dict(planned.tables)
     for stop in stops:
         name = stop.name
         last = before.tables.get(name, TableState(name.schema, name.table))
-        tables[name] = _standing(stop, planned.tables[name], last)
-    marks = [table.to_lsn for table in tables.values()]
-    return replace(planned, tables=tables, xa_from=first_open(prepared, marks, planned.cut_lsn))
+        tables[name] = _stopped_state(stop, planned.tables[name], last)
+    reached = [table.to_lsn for table in tables.values()]
+    return replace(planned, tables=tables, xa_from=first_open(prepared, reached, planned.cut_lsn))
 
 
-def _standing(stop: Stop, planned: TableState, last: TableState) -> TableState:
-    found = _behind(stop, planned, last)
+def _stopped_state(stop: Stop, planned: TableState, last: TableState) -> TableState:
+    found = _state_at_stop(stop, planned, last)
     return replace(found.damaged(stop.damage), touched=True) if stop.damage else found
 
 
-def _behind(stop: Stop, planned: TableState, last: TableState) -> TableState:
+def _state_at_stop(stop: Stop, planned: TableState, last: TableState) -> TableState:
     last = last.recovered()
     if not stop.done:
         return replace(

@@ -1,8 +1,8 @@
-"""A full refresh of some tables: each is made again from silver, in one batch with whatever is new.
+"""Full refresh of single tables: each is rebuilt from silver in one batch, along with new changes.
 
-Where Delta lets it, in place: the table is emptied by a commit and filled as in any full refresh,
-and published cuts stay readable. A table whose log is damaged, or that is another's, is moved to
-`LAKE/gold/_damaged` as it is, and a new one takes its place.
+Where Delta allows it, in place: a commit empties the table, it is filled as in any full refresh,
+and published cuts stay readable. A table whose Delta log is damaged, or that is somebody else's, is
+moved to `LAKE/gold/_damaged` unchanged, and a new one takes its place.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import TimelineItem
 from pipeline.errors import BinlakeError, SettingsError
 from pipeline.gold.plan.inspection import Inspected
-from pipeline.gold.schema.renames import tied
+from pipeline.gold.schema.renames import connected_groups
 from pipeline.gold.table.damage import Damage, met_in
-from pipeline.gold.table.gold_table import GoldTable, properties_in_sql, standing
+from pipeline.gold.table.gold_table import GoldTable, properties_in_sql, table_progress
 from pipeline.gold.table.state import NO_LSN, GoldState, TableState
 from pipeline.lake import Ledger, delta, stores
 from pipeline.lake.ledger.history_removed import Removed, removed
@@ -33,18 +33,18 @@ from pipeline.silver.plan.seeds import read_seed
 
 T = TypeVar("T")
 
-BEING_MADE = "It is being made again from silver."
+BEING_REBUILT = "It is being rebuilt from silver."
 _BEGINNINGS = ("create", "seeded", "renamed")
-"""Items behind which nothing of before counts but, of a RENAME, what the other table had."""
-_HINDERING = "delta.appendOnly"
+"""Items before which nothing matters, except, for a RENAME, the rows of the other table."""
+_APPEND_ONLY = "delta.appendOnly"
 _CONSTRAINT = "delta.constraints."
-"""What the property of a CHECK constraint begins with."""
+"""Prefix of the property of a CHECK constraint."""
 
 
 def named(settings: Settings, state: GoldState) -> set[TableName]:
-    """Gold's tables that the patterns of `--table` name.
+    """Return gold's tables that match the patterns of `--table`.
 
-    Raises SettingsError for a pattern that names none.
+    Raise SettingsError for a pattern that matches none.
     """
     wanted = [name for name in state.tables if settings.wanted(name.schema, name.table)]
     found: set[TableName] = set()
@@ -52,7 +52,7 @@ def named(settings: Settings, state: GoldState) -> set[TableName]:
         own = {name for name in wanted if fnmatchcase(str(name), pattern)}
         if not own:
             raise SettingsError(
-                f"{pattern} names no table that gold has of source {settings.source}.",
+                f"{pattern} matches no gold table of source {settings.source}.",
                 key="--table",
                 remedy="binlake status lists them.",
             )
@@ -60,7 +60,7 @@ def named(settings: Settings, state: GoldState) -> set[TableName]:
     return found
 
 
-def to_be_made(
+def tables_to_refresh(
     settings: Settings,
     ledger: Ledger,
     state: GoldState,
@@ -69,23 +69,23 @@ def to_be_made(
     items: Sequence[TimelineItem],
     cut: int,
 ) -> set[TableName]:
-    """The tables that a batch up to `cut` makes again: those that are asked for, and damaged ones
-    that have got a seed since.
+    """Return the tables that a batch up to `cut` rebuilds: those requested, and damaged ones that
+    were seeded since.
 
-    Raises RefreshRefusedError for one that is asked for and of which silver does not have all.
+    Raise RefreshRefusedError if silver no longer has all changes of a requested table.
     """
     gone = removed(ledger)
     if asked and gone.lsn:
         require_no_maintenance(ledger)
-    found = _together_with(asked, state, items)
+    found = _with_connected(asked, state, items)
     for name, why in _lacking(settings, found, items, gone):
         raise RefreshRefusedError(
-            f"{name} cannot be made again from silver: {why}.",
-            remedy=f"Seed it again: binlake seed --table {name}, and then binlake run. Nothing was"
-            " touched.",
+            f"{name} cannot be rebuilt from silver: {why}.",
+            remedy=f"Seed it again (binlake seed --table {name}), then run binlake run. Nothing was"
+            " changed.",
         )
     for name in _seeded_since(state, inspected.damaged, items, cut) - found:
-        group = _together_with([name], state, items)
+        group = _with_connected([name], state, items)
         if not any(_lacking(settings, group, items, gone)):
             found |= group
     return found
@@ -98,19 +98,19 @@ def _seeded_since(
     return {name for name in damaged if seeds.get(name, "") not in ("", state.tables[name].seed)}
 
 
-def _together_with(
+def _with_connected(
     names: Collection[TableName], state: GoldState, items: Iterable[TimelineItem]
 ) -> set[TableName]:
-    """These tables, and those that had their rows, or got them, in a RENAME."""
+    """Return these tables and all that exchanged rows with them in a RENAME."""
     pairs = [(item.name, item.other) for item in items if item.other is not None]
-    groups = tied(list(state.tables), pairs)
+    groups = connected_groups(list(state.tables), pairs)
     return {name for group in groups if not set(names).isdisjoint(group) for name in group}
 
 
 def _lacking(
     settings: Settings, names: Collection[TableName], items: Iterable[TimelineItem], gone: Removed
 ) -> Iterator[tuple[TableName, str]]:
-    """Tables of which silver does not have all any more, and what is missing."""
+    """Yield the tables that silver no longer has completely, and what is missing."""
     begins: dict[TableName, TimelineItem | None] = {}
     for item in items:
         begins.setdefault(item.name, None)
@@ -118,13 +118,13 @@ def _lacking(
             begins[item.name] = item
     for name in sorted(names):
         if name not in begins:
-            yield name, "silver tells nothing of it"
+            yield name, "silver has nothing about it"
         elif why := _lacks(settings, begins[name], gone):
             yield name, why
 
 
 def _lacks(settings: Settings, begin: TimelineItem | None, gone: Removed) -> str | None:
-    """What is missing of a table's history, which begins with that item as far as it counts."""
+    """Return what is missing of a table's history from `begin` on, or None."""
     seed = begin.seed if begin else None
     if seed and read_seed(settings.layout, settings.source, seed.id) is None:
         return f"the rows of its seed {seed.id} are gone from the lake"
@@ -132,11 +132,11 @@ def _lacks(settings: Settings, begin: TimelineItem | None, gone: Removed) -> str
     return gone.sentence if first < gone.lsn else None
 
 
-def begun_again(state: GoldState, names: Collection[TableName], batch: int) -> GoldState:
-    """Gold with these tables at nothing, to be made by that batch."""
+def with_reset(state: GoldState, names: Collection[TableName], batch: int) -> GoldState:
+    """Return gold's state with these tables reset, to be rebuilt by that batch."""
     tables = {
         name: TableState(
-            table.schema, table.table, held=BEING_MADE, reason=BEING_MADE, refresh=batch
+            table.schema, table.table, held=BEING_REBUILT, reason=BEING_REBUILT, refresh=batch
         )
         if name in names
         else table
@@ -146,21 +146,21 @@ def begun_again(state: GoldState, names: Collection[TableName], batch: int) -> G
 
 
 def refreshed_in(state: GoldState, batch: int) -> set[TableName]:
-    """The tables that a batch makes again."""
+    """Return the tables that a batch rebuilds."""
     return {name for name, table in state.tables.items() if batch and table.refresh == batch}
 
 
 def without(found: Mapping[TableName, T], names: Collection[TableName]) -> dict[TableName, T]:
-    """What there is of all other tables."""
+    """Return the entries of all other tables."""
     return {name: one for name, one in found.items() if name not in names}
 
 
-def make_ready(
+def prepare_place(
     spark: SparkSession, settings: Settings, table: GoldTable, name: TableName, batch: int
 ) -> None:
-    """Have an empty table of the source at the place, which can be written, or none.
+    """Leave at the table's place either nothing or an empty, writable table of the source.
 
-    Raises BinlakeError where that takes a hand.
+    Raise BinlakeError if that needs manual action.
     """
     try:
         if _is_ready(spark, table) or _emptied(spark, table, batch):
@@ -173,31 +173,33 @@ def make_ready(
     if is_name(table.reference):
         raise BinlakeError(
             f"{table.reference} cannot be emptied{f': {why.reason}' if why else ''}.",
-            remedy=f"Remove it with DROP TABLE, and make {name} again.",
+            remedy=f"Remove it with DROP TABLE, then refresh {name} again.",
         )
     _move_away(spark, settings, table, name, batch)
 
 
 def _is_ready(spark: SparkSession, table: GoldTable) -> bool:
-    """Whether there is nothing, or another run has begun to fill what is there."""
-    now = standing(spark, table.reference, table.refresh)
+    """Return True if there is no table, or another run has already started to fill it."""
+    now = table_progress(spark, table.reference, table.refresh)
     if now is None:
-        return not _something_at(table.reference)
+        return not _path_exists(table.reference)
     return now.is_of(table.source) and now.begun > (0, 0)
 
 
-def _something_at(reference: str) -> bool:
-    """Whether anything is at a path, as far as this process can see it."""
+def _path_exists(reference: str) -> bool:
+    """Return True if a path exists, as far as this process can see it."""
     try:
         return not is_name(reference) and stores.exists(reference)
-    except Exception:  # each store's client has errors of its own, and Spark may know the way
+    except Exception:  # each store's client raises its own errors, and Spark may have access
         return False
 
 
 def _emptied(spark: SparkSession, table: GoldTable, batch: int) -> bool:
-    """Empty the table in place, and take away what keeps rows from being written; False if it is
-    no table of the source's."""
-    now = standing(spark, table.reference, table.refresh)
+    """Empty the table in place and remove what prevents writes.
+
+    Return False if it is not a table of the source.
+    """
+    now = table_progress(spark, table.reference, table.refresh)
     if now is None or not now.is_of(table.source):
         return False
     reference = in_sql(table.reference)
@@ -206,8 +208,8 @@ def _emptied(spark: SparkSession, table: GoldTable, batch: int) -> bool:
         f"ALTER TABLE {reference} DROP CONSTRAINT IF EXISTS {quoted(prop[len(_CONSTRAINT) :])}"
         for prop in hindering
     ]
-    if now.properties.get(_HINDERING, "false").lower() != "false":
-        unset = properties_in_sql({_HINDERING: "false"})
+    if now.properties.get(_APPEND_ONLY, "false").lower() != "false":
+        unset = properties_in_sql({_APPEND_ONLY: "false"})
         statements.append(f"ALTER TABLE {reference} SET TBLPROPERTIES ({unset})")
     app = f"{table.app}/refresh"
     for statement in statements:
@@ -220,7 +222,7 @@ def _emptied(spark: SparkSession, table: GoldTable, batch: int) -> bool:
 def _move_away(
     spark: SparkSession, settings: Settings, table: GoldTable, name: TableName, batch: int
 ) -> None:
-    """Move what is at the place aside, unless another run has made a new table there meanwhile."""
+    """Move the table aside, unless another run has created a new one there meanwhile."""
     place = settings.layout.damaged(name.schema, name.table, f"{batch}-{uuid.uuid4().hex[:8]}")
 
     def move() -> None:

@@ -1,5 +1,4 @@
-"""The transaction that a run stops behind, where it is told where to stop
-(`pipeline.settings.until`)."""
+"""The last transaction of a run that has a place to stop at (`pipeline.settings.until`)."""
 
 from __future__ import annotations
 
@@ -25,17 +24,17 @@ from pipeline.source import GtidSet
 
 KEY = "until"
 _OF_DOMAIN = r"^(?P<series>\d+)-\d+-(?P<number>\d+)$"
-"""A GTID of MariaDB's."""
+"""A MariaDB GTID."""
 
 IsLater: TypeAlias = Callable[[pa.Table], pa.ChunkedArray]
-"""Which of these transactions come after the one that is to be the last."""
+"""Returns which of the transactions come after the last wanted one."""
 
 
 def last_wanted(spark: Spark, settings: Settings, low: int, high: int) -> int:
-    """The LSN of the last transaction that the settings want, no less than `low`, where gold is.
+    """Return the LSN of the last transaction to apply, at least `low`, where gold is.
 
-    `high` is silver's last one. In the order of the log: nothing behind a transaction that is too
-    late is taken. Raises SettingsError for a GTID or a file that the lake does not have.
+    `high` is silver's last one. The log's order counts: nothing after the first transaction that is
+    too late is applied. Raise SettingsError for a GTID or a file that the lake does not have.
     """
     if settings.until is None:
         return high
@@ -45,7 +44,7 @@ def last_wanted(spark: Spark, settings: Settings, low: int, high: int) -> int:
     if until.gtid is not None:
         return max(_of_gtid(spark, lake, source, until.gtid, high), low)
     if until.place is not None:
-        is_later = _behind(spark, lake, source, *until.place)
+        is_later = _ends_after(spark, lake, source, *until.place)
         rows = slices(spark, lake, source, low, high, ["__lsn", "end_pos"], where=None)
         return _before(rows, is_later, low, high)
     latest = pa.scalar(until.time, pa.timestamp("us", "UTC"))
@@ -54,12 +53,14 @@ def last_wanted(spark: Spark, settings: Settings, low: int, high: int) -> int:
 
 
 def last_of(spark: Spark, settings: Settings, gtids: GtidSet, low: int, high: int) -> int:
-    """The LSN of the last transaction before the first one that is not in the set, between `low`
-    and `high` as in `last_wanted`. Of a log that was begun anew only what came since is meant, as
-    the numbers of before come again."""
+    """Return the LSN of the last transaction before the first one outside the GTID set.
+
+    `low` and `high` as in `last_wanted`. If the log was restarted (RESET), only the transactions
+    after that count, since GTIDs are then used again.
+    """
     lake, source = settings.layout, settings.source
-    anew = last_begun_anew(read_files(spark, lake, source), high >> OFFSET_BITS)
-    begin = max(low, anew.ordinal << OFFSET_BITS if anew else low)
+    restart = last_begun_anew(read_files(spark, lake, source), high >> OFFSET_BITS)
+    begin = max(low, restart.ordinal << OFFSET_BITS if restart else low)
     numbered = NEW & ~missing("gtid")
     rows = slices(spark, lake, source, begin, high, ["__lsn", "gtid"], numbered)
     found = _before(rows, lambda part: pc.invert(_among(part.column("gtid"), gtids)), begin, high)
@@ -67,7 +68,7 @@ def last_of(spark: Spark, settings: Settings, gtids: GtidSet, low: int, high: in
 
 
 def _among(written: pa.ChunkedArray, gtids: GtidSet) -> pa.ChunkedArray:
-    """Whether GTIDs are in the set, MariaDB's by how far their domains have come."""
+    """Return which GTIDs are in the set; MariaDB's by the last number of their domain."""
     runs = [
         (source, first, end) for source, found in gtids.intervals.items() for first, end in found
     ]
@@ -79,7 +80,7 @@ def _among(written: pa.ChunkedArray, gtids: GtidSet) -> pa.ChunkedArray:
 def _are_of(
     written: pa.ChunkedArray, pattern: str, runs: Iterable[tuple[str, int, int]]
 ) -> pa.ChunkedArray:
-    """Whether GTIDs' numbers are in one of the runs of their series (series, first, last)."""
+    """Return which GTIDs have a number within a run (series, first, last) of their series."""
     parts = pc.extract_regex(written, pattern)
     series, number = pc.struct_field(parts, "series"), pc.struct_field(parts, "number")
     number = number.cast(pa.uint64())
@@ -92,16 +93,19 @@ def _are_of(
 
 
 def require_in_log(files: Sequence[FileRow], settings: Settings) -> None:
-    """Raise SettingsError for a GTID or a file that bronze does not have, as far as it can tell:
-    before silver is decoded anew, what silver has does not count. `files` are the source's."""
+    """Raise SettingsError for a GTID or file that bronze does not have, as far as it records that.
+
+    Used before a full refresh of silver, when silver's content does not count. `files` are the
+    source's.
+    """
     if settings.until is None:
         return
     until = Until.read(settings.until)
     if until.place is not None and until.place[0] not in {row.file for row in files}:
         raise _no_file(settings.source, until.place[0])
-    # Of a relay log's files bronze has not kept them.
-    told = all(row.gtids is not None for row in files)
-    if until.gtid is not None and told and not any(_has(row, until.gtid) for row in files):
+    # Bronze records no GTIDs of a relay log's files.
+    recorded = all(row.gtids is not None for row in files)
+    if until.gtid is not None and recorded and not any(_has(row, until.gtid) for row in files):
         raise _no_gtid(until.gtid, "bronze")
 
 
@@ -113,21 +117,21 @@ def _no_gtid(gtid: str, layer: str) -> SettingsError:
     return SettingsError(
         f"{gtid} is not in {layer}.",
         key=KEY,
-        remedy="Ingest and decode the log that has it, or name another transaction. It is also"
-        " missing if maintenance has removed it: then gold is past it.",
+        remedy="Ingest and decode the log that has it, or name another transaction. If maintenance"
+        " has removed it, gold is already past it.",
     )
 
 
 def _no_file(source: str, file: str) -> SettingsError:
     return SettingsError(
-        f"{file} is no file of {source} in this lake.",
+        f"Source {source} has no file {file} in this lake.",
         key=KEY,
-        remedy="binlake status tells which source has which files.",
+        remedy="binlake status lists the files of each source.",
     )
 
 
 def _of_gtid(spark: Spark, lake: Lake, source: str, gtid: str, high: int) -> int:
-    """Where the transaction is, or, if it came again (after RESET), where it was last."""
+    """Return the LSN of the transaction; of the last one if its GTID was reused (after RESET)."""
     lsn = None
     for rows in slices(spark, lake, source, 0, high, ["__lsn", "gtid"]):
         same = pc.equal(pc.utf8_lower(rows.column("gtid")), gtid)
@@ -137,8 +141,8 @@ def _of_gtid(spark: Spark, lake: Lake, source: str, gtid: str, high: int) -> int
     return int(lsn)
 
 
-def _behind(spark: Spark, lake: Lake, source: str, file: str, position: int) -> IsLater:
-    """Whether transactions end after a place in the log."""
+def _ends_after(spark: Spark, lake: Lake, source: str, file: str, position: int) -> IsLater:
+    """Return a test for transactions that end after a position in a log file."""
     ordinals = [row.ordinal for row in read_files(spark, lake, source) if row.file == file]
     if not ordinals:
         raise _no_file(source, file)
@@ -146,7 +150,7 @@ def _behind(spark: Spark, lake: Lake, source: str, file: str, position: int) -> 
 
     def is_later(rows: pa.Table) -> pa.ChunkedArray:
         offset = pc.subtract(rows.column("__lsn"), begin)
-        # One whose end is not known ends after its beginning.
+        # If the end is not known, it is at least one byte after the beginning.
         ends = pc.coalesce(rows.column("end_pos"), pc.add(offset, 1))
         within = pc.and_(pc.greater_equal(offset, 0), pc.greater(ends, position))
         return pc.or_(within, pc.greater_equal(offset, 1 << OFFSET_BITS))
@@ -155,7 +159,7 @@ def _behind(spark: Spark, lake: Lake, source: str, file: str, position: int) -> 
 
 
 def _before(transactions: Iterable[pa.Table], is_later: IsLater, low: int, high: int) -> int:
-    """The last transaction before the first, behind `low`, that is too late."""
+    """Return the last transaction before the first one, after `low`, that is too late."""
     last = low
     for rows in transactions:
         lsn = rows.column("__lsn")

@@ -1,11 +1,10 @@
-"""Places in the log at which gold publishes a cut on its way, for who wants to compare it there.
+"""Verification points: log positions at which gold publishes a cut for a comparison with a server.
 
-Whoever has a snapshot of a server asks for the place that it is of, as a small file in
-`LAKE/gold/_halts/<source>`: a position in the log that the lake takes, or the GTIDs that a server
-had executed, whichever of those that have the lake's transactions. A run of gold that comes over
-it ends a batch there, publishes the cut, and goes on; so there is a cut of that very state whatever
-is written meanwhile. A file whose place gold has passed is of no use any more, nor is one that
-nobody has come to within a day.
+Whoever has a snapshot of a server requests its position, as a small JSON file in
+`LAKE/gold/_halts/<source>`: a position in the log, or the GTID set that the server had executed (of
+which only the transactions that the lake has count). A gold run that reaches it ends a batch there,
+publishes the cut and continues; so that exact state is published, whatever is written meanwhile.
+Files for positions that gold has passed, and those not reached within a day, are removed.
 """
 
 from __future__ import annotations
@@ -25,38 +24,38 @@ from pipeline.settings import Settings
 from pipeline.source import GtidSet
 
 PATIENCE = 24 * 60 * 60
-"""Seconds after which nobody waits for a place any more."""
+"""Seconds after which a request is considered abandoned."""
 
 
 @dataclass(frozen=True, slots=True)
 class AtPosition:
-    """Behind all transactions before a position in a file of the log."""
+    """The state after all transactions before a position in a log file."""
 
     file: str
     position: int
 
-    def told(self) -> dict[str, str | int]:
-        """As JSON has it."""
+    def to_json(self) -> dict[str, str | int]:
+        """Return the position as JSON fields."""
         return {"file": self.file, "position": self.position}
 
     def last(self, spark: Spark, settings: Settings, low: int, high: int) -> int:
-        """The last transaction before it, as `last_wanted` tells it."""
+        """Return the LSN of the last transaction before it, as `last_wanted` does."""
         wanted = settings.model_copy(update={"until": f"{self.file}:{self.position}"})
         return last_wanted(spark, wanted, low, high)
 
 
 @dataclass(frozen=True, slots=True)
 class WithGtids:
-    """Behind all transactions of a set of GTIDs, and before all others."""
+    """The state after all transactions of a GTID set and before all others."""
 
     gtid_set: str
 
-    def told(self) -> dict[str, str]:
-        """As JSON has it."""
+    def to_json(self) -> dict[str, str]:
+        """Return the set as a JSON field."""
         return {"gtid_set": self.gtid_set}
 
     def last(self, spark: Spark, settings: Settings, low: int, high: int) -> int:
-        """The last transaction before the first one that is not in the set."""
+        """Return the LSN of the last transaction before the first one outside the set."""
         return last_of(spark, settings, GtidSet.of(self.gtid_set), low, high)
 
 
@@ -64,8 +63,8 @@ Wanted = AtPosition | WithGtids
 
 
 @dataclass(frozen=True, slots=True)
-class Halt:
-    """A place that is asked for in the file `path`, and when that was (seconds since 1970)."""
+class RequestedPoint:
+    """A verification point requested in the file `path` at `asked` (seconds since 1970)."""
 
     path: str
     asked: float
@@ -74,24 +73,25 @@ class Halt:
 
 @contextmanager
 def halt(lake: Lake, source: str, wanted: Wanted) -> Iterator[None]:
-    """Ask for a cut at a place, for as long as the block takes."""
+    """Request a cut at a position for the duration of the block."""
     path = f"{lake.halts(source)}/{uuid.uuid4().hex}.json"
-    told = {**wanted.told(), "asked": time.time()}
-    stores.write(path, json.dumps(told).encode())
+    request = {**wanted.to_json(), "asked": time.time()}
+    stores.write(path, json.dumps(request).encode())
     try:
         yield
     finally:
         stores.remove(path)
 
 
-def next_halt(spark: Spark, settings: Settings, low: int, high: int) -> int:
-    """The LSN of the last transaction before the first place behind `low`; `high` if there is none.
+def next_verification_point(spark: Spark, settings: Settings, low: int, high: int) -> int:
+    """Return the LSN of the last transaction before the first verification point after `low`.
 
-    `low` is where gold is, `high` where the run would bring it. A place that the lake has not got
-    to yet is passed over; the file of one that is behind gold, or out of date, is removed.
+    `low` is gold's LSN, `high` the one that the run would reach, returned if there is no
+    verification point. Positions not in the lake yet are skipped; files for positions that gold has
+    passed, and expired files, are removed.
     """
     if low >= high:
-        return high  # nothing would tell a place that is reached from one that is to come
+        return high  # a position that was reached cannot be distinguished from a future one
     found = high
     for one in _asked(settings.layout, settings.source):
         lsn = None if one.asked + PATIENCE < time.time() else _lsn(spark, settings, one, low, high)
@@ -102,8 +102,8 @@ def next_halt(spark: Spark, settings: Settings, low: int, high: int) -> int:
     return found
 
 
-def _lsn(spark: Spark, settings: Settings, one: Halt, low: int, high: int) -> int | None:
-    """The last transaction before the place; None for one that no log can have."""
+def _lsn(spark: Spark, settings: Settings, one: RequestedPoint, low: int, high: int) -> int | None:
+    """Return the last transaction before the position; None if no log can contain it."""
     try:
         return one.wanted.last(spark, settings, low, high)
     except SettingsError:
@@ -112,24 +112,25 @@ def _lsn(spark: Spark, settings: Settings, one: Halt, low: int, high: int) -> in
         return None
 
 
-def _asked(lake: Lake, source: str) -> Iterator[Halt]:
+def _asked(lake: Lake, source: str) -> Iterator[RequestedPoint]:
     folder = lake.halts(source)
     for name in stores.names_in(folder):
         path = f"{folder}/{name}"
-        # None where whoever asked has gone meanwhile.
+        # None if whoever requested it has removed it meanwhile.
         text = stores.content(path) if name.endswith(".json") else None
         if text is not None and (found := _read(path, text)):
             yield found
 
 
-def _read(path: str, text: bytes) -> Halt | None:
-    """What a file asks for; None for one that cannot be read, after a power cut or of another
-    release: for the sake of a comparison nothing stops."""
+def _read(path: str, text: bytes) -> RequestedPoint | None:
+    """Read a request; None if it is malformed, since a comparison must not stop gold."""
     try:
-        told = json.loads(text)
-        if "gtid_set" in told:
-            return Halt(path, float(told["asked"]), WithGtids(str(told["gtid_set"])))
-        place = AtPosition(str(told["file"]), int(told["position"]))
-        return Halt(path, float(told["asked"]), place)
+        request = json.loads(text)
+        if "gtid_set" in request:
+            return RequestedPoint(
+                path, float(request["asked"]), WithGtids(str(request["gtid_set"]))
+            )
+        place = AtPosition(str(request["file"]), int(request["position"]))
+        return RequestedPoint(path, float(request["asked"]), place)
     except (ValueError, KeyError, TypeError):
         return None

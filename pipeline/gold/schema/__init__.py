@@ -1,4 +1,4 @@
-"""Changes of a table's schema, applied to gold."""
+"""Schema changes of gold's tables."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""ALTER TABLE on a gold table: by its metadata alone where no value changes, else by rewriting it.
+"""ALTER TABLE on a gold table: by metadata only if no values change, otherwise by rewriting it.
 
-By metadata, every commit is the next step from the columns that the table has to those that it is
-to have, so it does not matter who made the one before. That needs names which mean one column
-throughout; where a statement frees a name and gives it to another column, the table is rewritten.
-A rewrite reads the version that the table had before, which is kept in its properties first.
+For metadata, each commit is the next step from the columns that the table has to those that it
+should have, so it does not matter which run made the previous one. This requires that a name means
+the same column throughout; if a statement frees a name and gives it to another column, the table is
+rewritten. A rewrite reads the table's previous version, which is first stored in its properties.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pipeline.gold.table.gold_table import (
     clustering,
     gold_schema,
     keep_base,
-    standing,
+    table_progress,
 )
 from pipeline.gold.table.names import COMMITTED_AT, LSN, OWN_COLUMNS
 from pipeline.lake import delta
@@ -37,10 +37,10 @@ from pipeline.lake.sql_text import in_sql, literal, quoted
 def alter_table(
     spark: SparkSession, table: GoldTable, part: Evolve, version: int, *, vouched: bool
 ) -> None:
-    """Bring the table's columns and key over one change; its position is set by the caller.
+    """Apply one change to the table's columns and key; the caller sets the table's position.
 
-    `vouched`: its rows are those that the source had then. Raises TableRefusedError where a value
-    of theirs does not fit nevertheless; of others, NULL is in its place.
+    `vouched`: gold has exactly the rows that the source had. Raise TableRefusedError if one of
+    their values does not fit nevertheless; without `vouched`, such values become NULL.
     """
     if part.item.definition is None:
         return
@@ -48,7 +48,7 @@ def alter_table(
     steps = part.item.columns
     base = keep_base(spark, table, part.item, version)
     if base is None:
-        return  # another run is past it
+        return  # another run has passed it
     if steps is not None:
         if _values_stay(part, steps):
             _by_metadata(spark, table, part, steps, schema, version)
@@ -64,7 +64,7 @@ def alter_table(
 
 
 def add_columns(spark: SparkSession, table: GoldTable, part: Evolve, version: int) -> None:
-    """New columns in their places; rows that are there get the DEFAULT."""
+    """Add columns in their places; existing rows get the DEFAULT."""
     item = part.item
     if item.definition is None:
         return
@@ -80,7 +80,7 @@ def add_columns(spark: SparkSession, table: GoldTable, part: Evolve, version: in
 
 
 def _values_stay(part: Evolve, steps: Sequence[ColumnStep]) -> bool:
-    """Whether metadata alone can say what changed."""
+    """Return True if the change needs metadata only."""
     before = [column.name for column in part.before.columns] if part.before else []
     kept = {step.old: step.name for step in steps if step.old is not None}
     freed = {name.casefold() for name in before if kept.get(name) != name}
@@ -120,7 +120,7 @@ def _step(
     steps: Sequence[ColumnStep],
     schema: st.StructType,
 ) -> None:
-    """One commit, or none where another run has made it just now."""
+    """Make one commit, or none if another run has just made it."""
     change = _next(spark, table, item, steps, schema)
     if change is None:
         return
@@ -138,8 +138,8 @@ def _next(
     steps: Sequence[ColumnStep],
     schema: st.StructType,
 ) -> str | None:
-    """The next change of the table's metadata; None where there is no more to do."""
-    now = standing(spark, table.reference, table.refresh)
+    """Return the next change of the table's metadata; None if it is complete."""
+    now = table_progress(spark, table.reference, table.refresh)
     if now is None or now.reached >= item.position:
         return None
     present = [n for n in delta.read(spark, table.reference).columns if n not in OWN_COLUMNS]
@@ -152,12 +152,12 @@ def next_change(
     steps: Sequence[ColumnStep],
     schema: st.StructType,
 ) -> str | None:
-    """What ALTER TABLE is to do next to a table of columns `present` (without gold's own)."""
+    """Return the next ALTER TABLE clause for a table of columns `present` (without gold's own)."""
     targets = [step.name for step in steps]
     renamed = {step.old: step.name for step in steps if step.old not in (None, step.name)}
     gone = [name for name in present if name not in targets and name not in renamed]
     if gone and set(gone) & set(clustered):
-        return "CLUSTER BY NONE"  # no column of theirs can be dropped
+        return "CLUSTER BY NONE"  # Delta drops no clustering column
     if gone:
         return f"DROP COLUMNS ({', '.join(map(quoted, gone))})"
     for name in present:
@@ -169,23 +169,23 @@ def next_change(
     place = first_out_of_place(present, targets)
     if place is None:
         return None
-    return f"ALTER COLUMN {quoted(targets[place])} {_behind(targets, place)}"
+    return f"ALTER COLUMN {quoted(targets[place])} {_position_clause(targets, place)}"
 
 
 def _added(schema: st.StructType, place: int) -> str:
     field = schema.fields[place]
-    where = _behind([other.name for other in schema.fields], place)
+    where = _position_clause([other.name for other in schema.fields], place)
     return f"{quoted(field.name)} {field.dataType.simpleString()} {where}"
 
 
-def _behind(names: Sequence[str], place: int) -> str:
+def _position_clause(names: Sequence[str], place: int) -> str:
     return f"AFTER {quoted(names[place - 1])}" if place else "FIRST"
 
 
 def first_out_of_place(present: Sequence[str], targets: Sequence[str]) -> int | None:
-    """The place in `targets` of the first column that must move, if as few as can be do.
+    """Return the place in `targets` of the first column to move; as few as possible are moved.
 
-    Those that stay are a longest run of columns that are in order already.
+    The columns that stay form a longest subsequence that is already in order.
     """
     places = [targets.index(name) for name in present]
     longest: list[list[int]] = []
@@ -200,9 +200,9 @@ def _longest(runs: Iterable[list[int]]) -> list[int]:
 
 
 def typed(text: str | None, kind: st.DataType) -> str:
-    """A default's text as a value of its column, in SQL.
+    """Return a default's text as a value of its column, in SQL.
 
-    `pipeline.catalog.ddl.defaults` says which text.
+    `pipeline.catalog.ddl.defaults` defines the text.
     """
     value = "NULL" if text is None else literal(text)
     if isinstance(kind, st.BinaryType):

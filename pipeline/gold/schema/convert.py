@@ -18,10 +18,10 @@ from pipeline.gold.changes.images import known
 
 
 def converted(value: Column, how: str | None, kind: st.DataType, *, vouched: bool) -> Column:
-    """A column's values as an ALTER TABLE leaves them, of the Delta type that they then have.
+    """Return a column's values after an ALTER TABLE, with their new Delta type.
 
-    `vouched`: they are the source's, where the statement failed if one did not fit, so here it
-    fails too; else NULL is in the place of such a value.
+    `vouched`: they are exactly the source's, where the statement would have failed for a value that
+    does not fit, so this fails too; otherwise such values become NULL.
     """
     if how is None:
         return value
@@ -36,7 +36,7 @@ def converted(value: Column, how: str | None, kind: st.DataType, *, vouched: boo
 
 
 def certainly_converted(value: Column, how: str, kind: st.DataType) -> tuple[Column, Column]:
-    """As `converted`, NULL where that is not certain, and whether it is."""
+    """Return the same as `converted`, with NULL for uncertain values, and whether it is certain."""
     name, _, number = how.partition(":")
     is_known = _CERTAIN[name](value, number)[1] if name in _CERTAIN else sf.lit(True)
     return converted(value, how, kind, vouched=False), sf.coalesce(is_known, sf.lit(True))
@@ -75,7 +75,7 @@ def _logical(value: Column, kind: str) -> tuple[Column, Column]:
 
 
 def _address(value: str | bytearray | None, name: str) -> str | None:
-    """Text or bytes as the server prints them; None for what is no such address."""
+    """Return text or bytes as the server prints them; None if they are not an address."""
     kind = LogicalType(name)
     if value is None:
         return None
@@ -84,7 +84,7 @@ def _address(value: str | bytearray | None, name: str) -> str | None:
 
 
 def _numbers(value: bytearray | None) -> list[float] | None:
-    """A VECTOR's; None for bytes that are none."""
+    """Return a VECTOR's numbers; None if the bytes are not a VECTOR."""
     if value is None or len(value) % FLOAT_SIZE:
         return None
     return list(struct.unpack(f"<{len(value) // FLOAT_SIZE}f", value))
@@ -133,7 +133,7 @@ def _pad(value: Column, number: int, _kind: st.DataType) -> Column:
 
 
 def _fraction(value: Column, number: int, kind: st.DataType) -> Column:
-    """To n digits after the second, halves up; an instant of before 1970 counts from below too."""
+    """Round to `number` fractional digits, halves up, also before 1970 (negative microseconds)."""
     unit = 10 ** (6 - number)
     raised = _micros(value) + unit // 2
     return _of_micros(raised - sf.pmod(raised, sf.lit(unit)), kind)
@@ -153,7 +153,7 @@ def _of_micros(value: Column, kind: st.DataType) -> Column:
 
 
 def _digits(value: Column, number: int, _kind: st.DataType) -> Column:
-    """A TIME's text with zeros up to n digits behind its point."""
+    """Pad a TIME's text with zeros to `number` digits after the point."""
     point = sf.when(sf.contains(value, sf.lit(".")), value).otherwise(sf.concat(value, sf.lit(".")))
     length = sf.instr(point, ".") + number
     return sf.rpad(point, length, sf.lit("0"))
@@ -177,7 +177,7 @@ def _clamp_unsigned(value: Column, number: int, _kind: st.DataType) -> Column:
 
 def _nearest(value: Column, _number: int, kind: st.DataType) -> Column:
     if not isinstance(kind, st.DecimalType):
-        raise TypeError(f"a decimal is to become {kind.simpleString()}")
+        raise TypeError(f"a decimal cannot become {kind.simpleString()}")
     most = Decimal((0, (9,) * kind.precision, -kind.scale))
     return _between(sf.round(value, kind.scale), most.copy_negate(), most)
 
@@ -200,9 +200,9 @@ _CERTAIN: dict[str, Callable[[Column, str], tuple[Column, Column]]] = {
     conversion_mode.FITTING: _fitting,
     conversion_mode.LOGICAL: _logical,
 }
-"""What values become, and of which ones that is known."""
+"""Converted values, and a condition for which of them the conversion is known."""
 _BY_WAY_OF: dict[str, st.DataType] = {conversion_mode.NUMBER: st.DecimalType(38, 0)}
-"""The type that values have on the way."""
+"""Intermediate types."""
 _CONVERSIONS: dict[str, Callable[[Column, int, st.DataType], Column]] = {
     conversion_mode.CAST: _as_it_is,
     conversion_mode.ROUNDED: _as_it_is,

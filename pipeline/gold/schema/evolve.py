@@ -1,8 +1,8 @@
-"""Changing a gold table as its source was changed: created, altered, emptied, renamed, dropped.
+"""Evolution of a gold table with its source: create, alter, truncate, rename, drop.
 
-Each of these is several commits, and a run may die between any two. So a table's property
-`POSITION` says which change it has reached, set last; and until then every commit on the way is
-either a step that Delta skips when it is done, or is not made when the table shows that it is.
+Each change takes several commits, and a run may crash between any two. So the table property
+`POSITION` records the last change that is done, and is set last; every commit before it is either a
+step that Delta skips when repeated, or is not made if the table shows that it is done.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from pipeline.gold.table.damage import met_in
 from pipeline.gold.table.gold_table import (
     SOURCE,
     GoldTable,
-    Standing,
+    TableProgress,
     cluster,
     clustering,
     gold_schema,
     keep_base,
-    marks,
+    progress_properties,
     properties_in_sql,
     set_position,
-    standing,
+    table_progress,
 )
 from pipeline.lake import delta
 from pipeline.lake.sql_text import in_sql, is_name, quoted
@@ -36,13 +36,13 @@ from pipeline.lake.starting import Spark
 
 ENDS = ("drop", "moved")
 EMPTYING = (*ENDS, "truncate", "truncate_partitions")
-"""Items at which rows go."""
+"""Items that remove rows."""
 TABLE_PROPERTIES = {
-    # MySQL's names may hold spaces and signs that Parquet's may not.
+    # MySQL's names may contain spaces and characters that Parquet's may not.
     "delta.columnMapping.mode": "name",
-    # An added DATETIME needs it, and no ALTER of the columns enables it by itself.
+    # Required for an added DATETIME, and not enabled by ALTER of the columns.
     "delta.feature.timestampNtz": "supported",
-    # Measured: MERGE of 1 % of a million rows takes 2.2 s with them, 4.1 s without.
+    # Measured: a MERGE of 1 % of a million rows takes 2.2 s with them, 4.1 s without.
     "delta.enableDeletionVectors": "true",
 }
 
@@ -56,17 +56,17 @@ def evolve(
     drop_rows: bool,
     vouched: bool,
 ) -> None:
-    """Bring the table over one change of its definition; `version` is the step's first number.
+    """Apply one change of its definition to the table; `version` is the step's first version.
 
-    `vouched`: its rows are those that the source had then.
+    `vouched`: gold has exactly the rows that the source had.
     """
     item = part.item
-    now = standing(spark, table.reference, table.refresh)
+    now = table_progress(spark, table.reference, table.refresh)
     ours = now is not None and now.is_of(table.source)
     if now is not None and ours and now.reached >= item.position:
         return
     if _empties(item):
-        # There is none where a table began empty, and no row has shown yet what it is.
+        # Missing if the table started empty, and no row has shown its columns yet.
         if not ours or (item.kind in ENDS and not drop_rows):
             return
         _delete_rows(spark, table, version, held_in(item.rows) if item.rows else "")
@@ -87,35 +87,35 @@ def evolve(
 
 
 def _empties(item: TimelineItem) -> bool:
-    """Whether the table is the same but for its rows: what begins unknown is shown by a row."""
+    """Return True if only rows are removed, including by a CREATE whose columns are not known."""
     return item.kind in EMPTYING or (item.kind == "create" and item.definition is None)
 
 
 def taken(spark: Spark, reference: str, source: str, *, known: bool) -> str | None:
-    """What is wrong with the place of a gold table to come: a table is there, and not ours.
+    """Return why the place of a new gold table is occupied: by a table that is not ours; or None.
 
-    `known`: the lake had a table of that source there before. Otherwise what is there is another
-    lake's, however it came here, whose steps Delta would take for ours.
+    `known`: the lake had a table of that source there before. Otherwise the table there belongs to
+    another lake, however it got here, and Delta would mistake that lake's steps for ours.
     """
     remedy = "Move it away, or leave the source's table out with exclude in conf."
     try:
-        now = standing(spark, reference)
+        now = table_progress(spark, reference)
     except AnalysisException:
-        return f"{reference} is there already, and no table of Delta's. {remedy}"
+        return f"{reference} already exists and is not a Delta table. {remedy}"
     except Exception as error:
         damage = met_in(error, reference, None)
         if damage is None:
             raise
-        return f"{reference} is there already, and cannot be read: {damage.reason}. {remedy}"
+        return f"{reference} already exists and cannot be read: {damage.reason}. {remedy}"
     if now is None or (known and now.is_of(source)):
         return None
     if now.is_of(source):
-        return f"{reference} is a table already, of another lake of source {source}. {remedy}"
+        return f"{reference} already exists, as a table of another lake of {source}. {remedy}"
     return f"{_not_ours(reference, source)} {remedy}"
 
 
 def _not_ours(reference: str, source: str) -> str:
-    return f"{reference} is a table already, and not one of source {source}."
+    return f"{reference} already exists and is not a table of source {source}."
 
 
 def begun_in_place(
@@ -125,9 +125,11 @@ def begun_in_place(
     definition: TableDefinition,
     version: int,
 ) -> int | None:
-    """The table's version before the change, where that is still to be made; the table is there
-    then, if only empty. None where it has been made."""
-    now = standing(spark, table.reference, table.refresh)
+    """Return the table's version before the change, creating an empty table if there is none.
+
+    None if the change is already done.
+    """
+    now = table_progress(spark, table.reference, table.refresh)
     if now is None:
         create(spark, table, part, definition, {SOURCE: table.source}, version)
     elif not now.is_of(table.source):
@@ -142,18 +144,18 @@ def _begin(
     table: GoldTable,
     part: Evolve,
     definition: TableDefinition,
-    now: Standing | None,
+    now: TableProgress | None,
     version: int,
 ) -> None:
-    """An empty table of these columns."""
+    """Create the table with these columns, or empty it and replace its columns."""
     if now is None:
-        create(spark, table, part, definition, marks(table, part.item), version)
-        # A run that a full refresh has overtaken may have made it just before, as it was.
-        now = standing(spark, table.reference, table.refresh) if table.refresh else None
+        create(spark, table, part, definition, progress_properties(table, part.item), version)
+        # A run overtaken by a full refresh may have created it just before, with its position.
+        now = table_progress(spark, table.reference, table.refresh) if table.refresh else None
         if now is None or now.reached >= part.item.position:
             return
     if keep_base(spark, table, part.item, version) is None:
-        return  # another run is past it
+        return  # another run has passed it
     _create_again(spark, table, part, definition, version)
     set_position(spark, table, part.item, version)
 
@@ -166,7 +168,7 @@ def create(
     properties: dict[str, str],
     version: int,
 ) -> None:
-    """An empty table, in one commit."""
+    """Create an empty table in one commit."""
     schema = gold_schema(definition, table.types)
     columns = [f"{quoted(field.name)} {field.dataType.simpleString()}" for field in schema.fields]
     by = ", ".join(map(quoted, clustering(schema, part.key)))
@@ -189,7 +191,7 @@ def _create_again(
     definition: TableDefinition,
     version: int,
 ) -> None:
-    """Empty the table and give it new columns, in place, so that published cuts stay readable."""
+    """Empty the table and replace its columns, in place, so that published cuts stay readable."""
     schema = gold_schema(definition, table.types)
     empty = spark.createDataFrame([], schema)
     delta.overwrite_once(empty, table.reference, app=table.app, version=version)
@@ -197,6 +199,6 @@ def _create_again(
 
 
 def _delete_rows(spark: SparkSession, table: GoldTable, version: int, which: str = "") -> None:
-    """Delete all rows, or those of which a condition holds."""
+    """Delete all rows, or those that satisfy the condition `which`."""
     delete = f"DELETE FROM {in_sql(table.reference)}{f' WHERE {which}' if which else ''}"
     delta.execute_once(spark, delete, table.reference, app=table.app, version=version)

@@ -1,7 +1,7 @@
-"""Expressions of generated columns (`pipeline.catalog.ddl.expressions`) over columns of Spark.
+"""Expressions of generated columns (`pipeline.catalog.ddl.expressions`) as Spark columns.
 
-A value comes with a condition: whether it is certain for the row at hand. LOWER is, of ASCII; and
-nothing is of text with bytes that are invalid in its charset, which gold does not have.
+Each value comes with a condition: whether it is certain for the row. LOWER, for example, is certain
+for ASCII; nothing is for text with invalid bytes, which gold does not have.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pipeline.gold.changes.json_paths import json_at
 from pipeline.lake.sql_text import quoted
 
 Source = Callable[[str], Column]
-"""Gives a column of the row by its name."""
+"""Returns a column of the row by its name."""
 _REPLACEMENT = "\ufffd"
 _ASCII = r"\A[\x00-\x7f]*\z"
 _NUMERIC = r"\A-?[0-9]{1,18}(\.[0-9]{1,17})?\z"
@@ -80,14 +80,14 @@ _FUNCTIONS: dict[str, Callable[..., Column]] = {
 
 
 def generated_value(expression: str, source: Source | None = None) -> tuple[Column, Column]:
-    """What the expression gives, before it is stored in its column, and whether that is certain."""
+    """Return the expression's value before it is stored in its column, and if it is certain."""
     row = _Row(source or (lambda name: sf.col(quoted(name))))
     value = row.value(json.loads(expression))
     return value, reduce(Column.__and__, row.certain, sf.lit(True))
 
 
 class _Row:
-    """Evaluates trees over one row's columns, and gathers on what it is that they are certain."""
+    """Evaluates trees over one row's columns and collects the conditions for certainty."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -109,10 +109,10 @@ class _Row:
         return _FUNCTIONS[kind](*values)
 
     def _require(self, condition: Column) -> None:
-        """What a value is certain on, unless it is NULL."""
+        """Add a condition for certainty; NULL counts as satisfied."""
         self.certain.append(sf.coalesce(condition, sf.lit(True)))
 
-    # --- leaves, and what is not a function of values alone ---------------------------------------
+    # --- leaves, and functions that also set conditions -------------------------------------------
 
     def column(self, name: str, digits: int, scale: int) -> Column:
         found = self.source(name)

@@ -1,4 +1,4 @@
-"""The rows of partitions, as a condition on gold's columns in SQL."""
+"""Rows of partitions, as an SQL condition on gold's columns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _DAYS_TO_1970 = 719528
 
 
 def held_in(rows: PartitionRows) -> str:
-    """Whether a row of gold is one of these; never NULL but for rows that are not."""
+    """Return an SQL condition for rows in these partitions; it is NULL only for rows outside."""
     column = quoted(rows.column)
     value = column
     if rows.function == "YEAR":
@@ -24,7 +24,7 @@ def held_in(rows: PartitionRows) -> str:
 
 
 def _between(value: str, low: int | None, high: int | None) -> str:
-    """From `low` on, and below `high`, where they are given."""
+    """Return an SQL condition: `low` (inclusive) to `high` (exclusive), if they are given."""
     found = f"({value}) IS NOT NULL"
     if low is not None:
         found += f" AND {value} >= {low}"

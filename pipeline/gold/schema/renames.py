@@ -1,8 +1,8 @@
-"""RENAME TABLE on gold: every table gets the rows that another had, in place, all at once.
+"""RENAME TABLE in gold: each table gets another table's rows, in place, all at once.
 
-Paths are permanent, so rows are copied. What each table held before is the version that is kept in
-its properties first (`gold_table.keep_base`): a table is read as it was, whatever has come into it
-meanwhile, also by a run that goes on where another one died.
+Paths are permanent, so rows are copied. The version of each table before the RENAME is first stored
+in its properties (`gold_table.keep_base`), and its rows are read at that version, whatever has been
+written since, also by a run that resumes after a crash.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pipeline.gold.table.gold_table import (
     gold_schema,
     keep_base,
     set_position,
-    standing,
+    table_progress,
 )
 from pipeline.lake import delta
 from pipeline.lake.sql_text import quoted
@@ -32,9 +32,9 @@ from pipeline.lake.sql_text import quoted
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One part of one table's batch; `version` is the first of its numbers.
+    """One part of one table's batch; `version` is its first transaction version.
 
-    `vouched`: it meets the rows that the source had then.
+    `vouched`: at this point gold has exactly the rows that the source had.
     """
 
     table: GoldTable
@@ -45,7 +45,7 @@ class Step:
 
 
 def in_order(steps: Sequence[Step]) -> list[list[Step]]:
-    """The steps of several tables in the log's order; those of one RENAME stand together."""
+    """Return the steps of several tables in log order; those of one RENAME form a group."""
     found: list[list[Step]] = []
     for step in sorted(steps, key=_place):
         if found and _is_move(step) and _is_move(found[-1][0]) and _at(step) == _at(found[-1][0]):
@@ -60,7 +60,7 @@ def _at(step: Step) -> tuple[int, int]:
 
 
 def _place(step: Step) -> tuple[tuple[int, int], int]:
-    """One statement may alter a table and rename it; rows come behind."""
+    """One statement may alter a table and rename it; rows follow both."""
     return _at(step), 2 if isinstance(step.part, Rows) else int(_is_move(step))
 
 
@@ -68,10 +68,10 @@ def _is_move(step: Step) -> bool:
     return isinstance(step.part, Evolve) and step.part.item.kind in MOVES
 
 
-def tied(
+def connected_groups(
     names: Sequence[TableName], pairs: Sequence[tuple[TableName, TableName]]
 ) -> list[list[TableName]]:
-    """The names in groups, so that no pair is in two of them."""
+    """Return the names in groups, such that both names of each pair are in the same group."""
     group = {name: [name] for name in names}
     for one, other in pairs:
         if one in group and other in group and group[one] is not group[other]:
@@ -81,7 +81,7 @@ def tied(
 
 
 def change(spark: SparkSession, steps: Sequence[Step], *, drop_rows: bool) -> None:
-    """Bring a table over one change of its definition, or all tables of one RENAME over that."""
+    """Apply one change of a definition to a table, or one RENAME to all of its tables."""
     for step in steps:
         if isinstance(step.part, Evolve) and not _is_move(step):
             evolve(
@@ -98,7 +98,7 @@ def change(spark: SparkSession, steps: Sequence[Step], *, drop_rows: bool) -> No
 def _rename(spark: SparkSession, steps: Sequence[Step], *, drop_rows: bool) -> None:
     tables = {step.name: step.table for step in steps}
     moves = [(step, step.part) for step in steps if isinstance(step.part, Evolve)]
-    # Of all of them: one whose own rows go to none is overwritten, too.
+    # For all of them: a table whose own rows go nowhere is overwritten, too.
     for step, part in moves:
         keep_base(spark, step.table, part.item, step.version)
     for step, part in moves:
@@ -113,17 +113,17 @@ def _take_rows(
 ) -> None:
     item, definition, table = part.item, part.item.definition, step.table
     source = tables.get(item.other) if item.other else None
-    now = standing(spark, table.reference, table.refresh)
+    now = table_progress(spark, table.reference, table.refresh)
     if definition is None or (now is not None and now.reached >= item.position):
         return
     if now is None:
         create(spark, table, part, definition, {SOURCE: table.source}, step.version)
-    was = standing(spark, source.reference, source.refresh) if source else None
+    was = table_progress(spark, source.reference, source.refresh) if source else None
     base = was.base(item) if was else None
     if source is None or base is None:
         raise BinlakeError(
-            f"{item.name} has the rows of {item.other}, whose gold is not as it was before.",
-            remedy="Nothing else may write to gold: report it if nothing did.",
+            f"{item.name} gets the rows of {item.other}, whose gold table was changed meanwhile.",
+            remedy="Nothing else may write to gold. Report this if nothing did.",
         )
     rows = delta.read(spark, source.reference, version=base)
     schema = gold_schema(definition, table.types)
@@ -137,6 +137,6 @@ def _finish(spark: SparkSession, step: Step, part: Evolve, *, drop_rows: bool) -
         return
     by = clustering(gold_schema(part.item.definition, step.table.types), part.key)
     cluster(spark, step.table, part.item, by, step.version)
-    now = standing(spark, step.table.reference, step.table.refresh)
+    now = table_progress(spark, step.table.reference, step.table.refresh)
     if now is None or now.reached < part.item.position:
         set_position(spark, step.table, part.item, step.version)

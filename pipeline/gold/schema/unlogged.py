@@ -1,9 +1,9 @@
-"""Generated columns that images leave out, computed from the columns that images have.
+"""Generated columns that row images leave out, computed from the columns that they contain.
 
 MariaDB 11.8 leaves all generated columns out of updates and deletes, whatever binlog_row_image is;
-earlier releases, and inserts, lack VIRTUAL ones in MINIMAL images. A change of which all is
-computed is as if it had been logged so. Where it is not certain what an expression gives, the
-column stays left out: it is what it was if none of the columns that it is of has changed.
+earlier releases, and inserts, lack VIRTUAL ones in MINIMAL images. A change with all of them
+computed is treated as if it had been logged that way. If the result of an expression is not
+certain, the column stays left out: it keeps its value if none of the columns it depends on changed.
 """
 
 from __future__ import annotations
@@ -31,13 +31,16 @@ from pipeline.gold.schema.generated import Source, generated_value
 
 def unlogged_columns(
     definition: TableDefinition,
-    told: Mapping[str, ColumnDefault],
+    declared: Mapping[str, ColumnDefault],
     schema: st.StructType,
     types: TypeOptions,
 ) -> tuple[Unlogged, ...]:
-    """Those of a table, in its order: each is of columns before it. `told` is what DDL tells."""
-    declared = [told[column.name] for column in definition.columns if column.name in told]
-    generated = [default for default in declared if default.unlogged]
+    """Return a table's generated columns, in order; each depends on columns before it.
+
+    `declared`: the defaults in DDL, by column name.
+    """
+    known_defaults = [declared[c.name] for c in definition.columns if c.name in declared]
+    generated = [default for default in known_defaults if default.unlogged]
     found: dict[str, Unlogged] = {}
     for n, default in enumerate(generated):
         later = {other.name for other in generated[n:]}
@@ -74,14 +77,14 @@ def _unlogged(
         return Unlogged(default.name, sources=sources, reason=reason)
     reads = frozenset(columns_of(json.loads(tree)))
     sources = {name: doubts[name] for name in reads}
-    reason = f"{printed}: not certain of the values in a row{_about_dates(sources)}"
+    reason = f"{printed}: not certain for the values in a row{_about_dates(sources)}"
     return Unlogged(default.name, reads, partial(_computed, tree, how, kind), sources, reason)
 
 
 def _about_dates(sources: Mapping[str, Doubt]) -> str:
     if "date" not in sources.values():
         return ""
-    return "; where a date is NULL, zero_dates: string, in a new lake, tells it from a zero date"
+    return "; in a new lake, zero_dates: string distinguishes NULL dates from zero dates"
 
 
 def _computed(
@@ -93,7 +96,7 @@ def _computed(
 
 
 def _doubt(column: ColumnDefinition, types: TypeOptions) -> Doubt:
-    """What gold's value of a column may stand for besides itself."""
+    """Return what else gold's value of a column may stand for."""
     if column.type in ZERO_DATE_TYPES:
         return "text" if types.zero_dates == "string" else "date"
     if column.type in (ColumnType.FLOAT, ColumnType.DOUBLE):
@@ -103,7 +106,7 @@ def _doubt(column: ColumnDefinition, types: TypeOptions) -> Doubt:
 
 
 def _bases(one: Unlogged, earlier: Mapping[str, Unlogged]) -> Mapping[str, Doubt] | None:
-    """The columns that a value comes from in the end: those that no other is computed from."""
+    """Return the columns that a value depends on in the end: those that are not computed."""
     bases: dict[str, Doubt] = {}
     for name, doubt in (one.sources or {}).items():
         below = earlier[name].sources if name in earlier else {name: doubt}
@@ -114,8 +117,8 @@ def _bases(one: Unlogged, earlier: Mapping[str, Unlogged]) -> Mapping[str, Doubt
 
 
 def completed(changes: DataFrame, left_out: LeftOut) -> DataFrame:
-    """The changes with the generated columns that can be computed from their own images."""
-    if left_out.undeclared and "__gtid" not in changes.columns:  # of foreign keys alone
+    """Return the changes with the generated columns that can be computed from their own images."""
+    if left_out.undeclared and "__gtid" not in changes.columns:  # only changes by foreign keys
         changes = changes.withColumn("__gtid", sf.lit(None).cast("string"))
     if not left_out.unlogged:
         return changes
@@ -129,7 +132,7 @@ def completed(changes: DataFrame, left_out: LeftOut) -> DataFrame:
 
 
 class _Images:
-    """Both images of a change, with what can be computed of what they leave out."""
+    """Both images of a change, with the columns they leave out if these can be computed."""
 
     def __init__(self, left_out: LeftOut) -> None:
         self.left_out = left_out
@@ -165,7 +168,7 @@ class _Images:
         return logged if one.value is None else logged.when(*self._computed(side, one)[::-1])
 
     def _computed(self, side: str, one: Unlogged) -> tuple[Column, Column]:
-        """The value, and whether that is certain."""
+        """Return the value, and whether it is certain."""
         if one.value is None:
             return sf.lit(None), sf.lit(False)
         if (side, one.name) not in self.found:

@@ -1,4 +1,4 @@
-"""What a gold table is: names, state, damage, refusals."""
+"""Gold tables: names, state, damage, refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a batch's commits took from a gold table's files and put there, as Delta's log tells it."""
+"""Figures of a batch's commits to a gold table, from Delta's `operationMetrics`."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ _NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "rows_copied": ("numTargetRowsCopied", "numCopiedRows"),
     }
 )
-"""Each figure, and what MERGE, DELETE and writes call it: one commit has one of them."""
+"""Each figure, and its names in the metrics of MERGE, DELETE and writes; a commit has one."""
 
-UPKEEP = ("OPTIMIZE", "REORG", "VACUUM START", "VACUUM END")
-"""Operations of Delta's that write no row of a batch."""
+MAINTENANCE = ("OPTIMIZE", "REORG", "VACUUM START", "VACUUM END")
+"""Delta operations that change no rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Sums over commits: files that were taken away and added, rows copied from one to the other
-    unchanged; `deletion_vectors`: files of which rows were struck out instead."""
+    """Sums over commits: files removed and added, and rows copied unchanged between them.
+
+    `deletion_vectors`: files of which rows were deleted by a deletion vector instead.
+    """
 
     commits: int = 0
     files_removed: int = 0
@@ -42,7 +44,7 @@ class Written:
 
 
 def written(commits: Iterable[Mapping[str, str]]) -> Written:
-    """The sums of the `operationMetrics` of commits."""
+    """Return the sums of the `operationMetrics` of commits."""
     metrics = list(commits)
     sums = {
         figure: sum(int(next((m[n] for n in names if n in m), 0)) for m in metrics)
@@ -52,13 +54,13 @@ def written(commits: Iterable[Mapping[str, str]]) -> Written:
 
 
 def written_since(commits: Sequence[Commit], before: int | None) -> Written | None:
-    """What was written in those commits that are behind version `before`, or ever.
+    """Return the sums over the commits after version `before` (None: over all commits).
 
-    None where the table was only looked after.
+    None if all of them are maintenance.
     """
     own = [
         commit.metrics
         for commit in commits
-        if (before is None or commit.version > before) and commit.operation not in UPKEEP
+        if (before is None or commit.version > before) and commit.operation not in MAINTENANCE
     ]
     return written(own) if own else None

@@ -1,10 +1,10 @@
-"""What is wrong with a gold table itself, whatever its changes are: that table alone is held.
+"""Damage to a gold table itself, whatever its changes are: only that table is held.
 
-Somebody deleted it, wrote into it, restored it, set a property that keeps rows from being changed,
-or its files are gone. What its own log tells is looked up in every run
-(`pipeline.gold.plan.inspection`), so that a table goes on once it is as Binlake left it. What an
-error of reading or writing it told is remembered, until the table has another version,
-`binlake retry`, or a full refresh of it.
+Somebody deleted it, wrote to it, restored it, or set a property that prevents changes, or its
+files are missing. Damage seen in the table's Delta log is checked in every run
+(`pipeline.gold.plan.inspection`), so that the table continues once it is as Binlake left it. Damage
+seen in a read or write error is remembered until the table has another version, until
+`binlake retry`, or until a full refresh of the table.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ _OF_ALL_TABLES = re.compile(
         )
     )
 )
-"""In errors that are not a table's own: the store, the machine, the driver or the cluster."""
+"""Found in errors that are not about one table: of the store, machine, driver or cluster."""
 _LASTING = re.compile(
     r"\[DELTA_|FAILED_READ_FILE|File[A-Z]\w*Exception|NoSuchFile|PATH_NOT_FOUND"
     r"|InvariantViolation|UNRESOLVED_COLUMN|CAST_INVALID_INPUT"
 )
-"""In errors that the same table gives until somebody does something about it."""
+"""Found in errors that recur for the table until somebody fixes it."""
 REFUSED = re.compile("AccessDenied|Permission denied|PermissionError")
-"""In errors of who may not read or write: access may come back by itself."""
+"""Found in access errors: access may be restored without a change to the table."""
 _OF_SILVER = re.compile(r"/silver/\S+\.parquet")
-"""In errors about the changes, from which no gold table can be made again."""
+"""Found in errors about silver's files, which rebuilding the gold table would not fix."""
 _NEVER = -1
-"""No version: the table is tried again in the next run."""
+"""Not a version: the table is retried in the next run."""
 _MESSAGES = {
-    "DELTA_CANNOT_MODIFY_APPEND_ONLY": "its property delta.appendOnly keeps rows from being changed"
+    "DELTA_CANNOT_MODIFY_APPEND_ONLY": "its property delta.appendOnly prevents changes of rows"
 }
 _CONDITION = re.compile(
     r"\[(DELTA_[A-Z_]+|FAILED_READ_FILE[A-Z_.]*|(?:PATH|TABLE_OR_VIEW)_NOT_FOUND)[\w.]*\] [^\n]*"
@@ -60,12 +60,12 @@ _CONDITION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Why a gold table cannot be gone on with.
+    """Why a gold table cannot be updated.
 
-    `met`: an error told it, when the table was at `version` (None: not known). Else its log does,
-    which is asked in every run. `final`: only a full refresh helps, since it is not known how much
-    of the table's changes was applied. `whole`, `lacked`: whether the table equalled the source's
-    before, and why not.
+    `met`: seen in an error when the table was at `version` (None: unknown); otherwise in its Delta
+    log, which every run checks. `final`: only a full refresh helps, since it is unknown how many of
+    the table's changes were applied. `whole`, `lacked`: whether the table equalled the source's
+    before, and if not, why.
     """
 
     reason: str
@@ -76,29 +76,31 @@ class Damage:
     lacked: str | None = None
 
     def lasts(self, version: int | None) -> bool:
-        """Whether the table, which is at that version now, need not be tried again."""
+        """Return True if the table, now at `version`, need not be retried."""
         return self.final or (self.met and self.version == version)
 
     @property
     def passes(self) -> bool:
-        """Whether the next run may find the table well without anybody's doing."""
+        """True if the damage may be gone in the next run without any action."""
         return self.met and self.version == _NEVER
 
     def held(self, name: TableName) -> str:
-        """Why the table is held, with the way back."""
-        undo = "" if self.final else "Undo that and run binlake retry, or make"
-        again = f"it again from silver: binlake apply --full-refresh --table {name}"
-        return f"{self.reason}. {undo or 'Make'} {again}"
+        """Return why the table is held, and how to repair it."""
+        undo = "" if self.final else "Undo that and run binlake retry, or rebuild"
+        again = f"it from silver: binlake apply --full-refresh --table {name}"
+        return f"{self.reason}. {undo or 'Rebuild'} {again}"
 
 
 def gone(table: str) -> Damage:
-    """The damage of a table that is not there."""
+    """Return the damage of a table that does not exist."""
     return Damage(f"its gold table {table} is gone (deleted, or renamed)")
 
 
 def met_in(error: Exception, table: str, version: int | None) -> Damage | None:
-    """The damage of a table that reading or writing it ended in; None where the error is not the
-    table's: it ends the run."""
+    """Return the damage that an error of reading or writing a table shows.
+
+    None if the error is not about this table: it fails the run.
+    """
     if isinstance(error, SettingsError | MissingRequirementError):
         return None
     if isinstance(error, BinlakeError):
@@ -111,17 +113,17 @@ def met_in(error: Exception, table: str, version: int | None) -> Damage | None:
     lasting = isinstance(error, AnalysisException) or _LASTING.search(
         f"{type(error).__name__}: {text}"
     )
-    reason = f"its gold table {table} cannot be read or written: {_said(error, text)}"
+    reason = f"its gold table {table} cannot be read or written: {_delta_message(error, text)}"
     return Damage(reason, True, version if lasting else _NEVER)
 
 
 def _is_of_java(error: Exception) -> bool:
-    """Whether Java raised it: a client of Spark Connect has no Py4J whose class to name here."""
+    """Return True if Java raised it; Py4J is not imported, as Spark Connect clients have none."""
     return any(kind.__module__ == "py4j.protocol" for kind in type(error).__mro__)
 
 
-def _said(error: Exception, text: str) -> str:
-    """What Delta says, without Java's stack trace."""
+def _delta_message(error: Exception, text: str) -> str:
+    """Return Delta's message without Java's stack trace."""
     found = _CONDITION.search(text)
     if found is None:
         return sentence_of(error).rstrip(".")

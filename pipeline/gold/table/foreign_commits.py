@@ -1,6 +1,6 @@
-"""Commits of gold tables that Binlake did not make: which of them change what a table holds.
+"""Commits to gold tables by others: which of them change what a table contains.
 
-OPTIMIZE, VACUUM, properties and the like are anybody's to make; rows and columns are Binlake's.
+Anyone may run OPTIMIZE or VACUUM or set properties; only Binlake may change rows and columns.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipeline.gold.table.commit_stats import UPKEEP
+from pipeline.gold.table.commit_stats import MAINTENANCE
 from pipeline.gold.table.damage import Damage
 from pipeline.lake import delta
 from pipeline.lake.child_sessions import setting
@@ -17,11 +17,11 @@ from pipeline.lake.sql_text import in_sql
 from pipeline.lake.starting import Spark, running, started
 
 MARK = "binlake gold"
-"""What gold's own commits carry as their user metadata: what does not is somebody else's."""
+"""User metadata of gold's own commits; a commit without it is somebody else's."""
 
 _WITHOUT_ROWS = frozenset(
     {
-        *UPKEEP,
+        *MAINTENANCE,
         *("SET TBLPROPERTIES", "UNSET TBLPROPERTIES", "CLUSTER BY", "COMPUTE STATS"),
         *("ADD CONSTRAINT", "DROP CONSTRAINT", "UPGRADE PROTOCOL", "ADD FEATURE", "DROP FEATURE"),
         *("ROW TRACKING BACKFILL", "ROW TRACKING UNBACKFILL", "DOMAIN METADATA CLEANUP"),
@@ -36,22 +36,22 @@ _OF_ROWS = frozenset(
         *("REPLACE TABLE AS SELECT", "CREATE OR REPLACE TABLE AS SELECT"),
     }
 )
-"""Those that change rows, also where Delta is told to keep no figures of them."""
+"""Operations that change rows, even if Delta is set to collect no metrics of them."""
 _OF_COLUMNS = frozenset(
     {
         *("ADD COLUMNS", "DROP COLUMNS", "RENAME COLUMN", "REPLACE COLUMNS", "CHANGE COLUMN"),
         *("CHANGE COLUMNS", "UPDATE COLUMN METADATA", "UPDATE SCHEMA"),
     }
 )
-"""Those that may change columns, or only what is said of them (a comment)."""
+"""Operations that may change columns, or only their comments."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What commits behind the version that gold left tell.
+    """Findings about the commits after the version that gold wrote last.
 
-    `foreign`: the first one that changed rows, which nothing has undone. `columns`: one that may
-    have changed columns. `sound`: the version to which a RESTORE undoes them (None: none does).
+    `foreign`: the first one that changed rows and was not undone. `columns`: one that may have
+    changed columns. `sound`: the version that a RESTORE can go back to (None: there is none).
     """
 
     sound: int | None
@@ -60,10 +60,10 @@ class Judged:
 
 
 def judge(commits: Sequence[Commit], before: int) -> Judged:
-    """Look at the commits behind version `before`, oldest first.
+    """Judge the commits after version `before`, oldest first.
 
-    A RESTORE to what Binlake left last undoes what came between; one over commits of Binlake's own
-    does not, since Delta skips these from then on.
+    A RESTORE to the last state that Binlake left undoes what came between. A RESTORE to before
+    Binlake's own later commits does not, since Delta would skip those commits from then on.
     """
     sound, foreign, columns = [before], None, None
     for commit in commits:
@@ -81,7 +81,7 @@ def judge(commits: Sequence[Commit], before: int) -> Judged:
 
 
 def changed_by_hand(table: str, commit: Commit, sound: int | None) -> Damage:
-    """The damage that a commit of somebody else is."""
+    """Return the damage done by somebody else's commit."""
     undo = f"RESTORE TABLE {in_sql(table)} TO VERSION AS OF {sound} undoes it"
     return Damage(
         f"its gold table {table} was changed by somebody else: {commit.operation}, version"
@@ -90,7 +90,7 @@ def changed_by_hand(table: str, commit: Commit, sound: int | None) -> Damage:
 
 
 def by_others(spark: Spark, table: str, commits: Sequence[Commit], before: int) -> Damage | None:
-    """What commits of others behind version `before` have done to a table."""
+    """Return the damage that others' commits after version `before` did to a table, or None."""
     judged = judge(commits, before)
     foreign = judged.foreign
     if (
@@ -108,26 +108,26 @@ def _columns(spark: Spark, table: str, version: int | None = None) -> list[tuple
 
 
 def is_own(commit: Commit) -> bool:
-    """Whether gold's job made it."""
+    """Return True if gold's job made the commit."""
     return MARK in (commit.note or "")
 
 
 def _is_unknown(commit: Commit) -> bool:
-    """Whether it is of an operation of another release, or of Databricks' own, that tells of no
+    """Return True if the operation is unknown (another Delta release, Databricks) and reports no
     rows."""
     return not commit.metrics and commit.operation not in (*_WITHOUT_ROWS, *_OF_ROWS)
 
 
 def _restored(commit: Commit) -> int | None:
-    """The version that a RESTORE names, if it is one and names any."""
+    """Return the version that a RESTORE goes back to; None for another operation or a timestamp."""
     version = str(commit.parameters.get("version"))
     return int(version) if commit.operation == "RESTORE" and version.isdecimal() else None
 
 
 def signs(spark: Spark) -> bool:
-    """Whether the session's commits carry gold's mark, so that others' can be told from them.
+    """Return True if the session's commits carry gold's signature, which others' commits lack.
 
-    A Spark of our own, which has not started yet, will let that be set.
+    A Spark session that has not been started yet will be given it.
     """
     session = running(spark)
     return session is None or setting(session, delta.USER_METADATA) == MARK

@@ -1,4 +1,4 @@
-"""A gold table as a batch changes it: its schema, and the properties that say how far it came."""
+"""A gold table during a batch: its schema, and the properties that record its progress."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from pipeline.lake.starting import Spark
 SOURCE = "binlake.source"
 DEFINITION = "binlake.definition"
 POSITION = "binlake.position"
-"""Of the last change of the table's definition that is done: `LSN:position`, and `#batch` of the
-full refresh that it is of, if there was one. A place of an earlier refresh counts for nothing: the
-table begins anew; to a run that is late, all is done in one of a later refresh."""
+"""Last change of the table's definition that is done: `LSN:position`, followed by `#batch` of the
+full refresh it belongs to, if any. A position of an earlier refresh is ignored: the table starts
+from scratch. One of a later refresh means that the run is outdated and has nothing left to do."""
 BASE = "binlake.base"
-"""`LSN:position@version`: the change that began last to rewrite the table or to take its rows, and
-the table's version before it. Whoever goes on with it reads that, whatever was written since, and
-applies no rows of before it, whose columns the table may have no more."""
+"""`LSN:position@version`: the last change that started to rewrite the table or move its rows, and
+the table's version before it. A run that resumes it reads that version, whatever was written since,
+and applies no rows from before the change, since their columns may no longer exist."""
 
-_BEHIND_ALL = (1 << 63, 0)
+_AFTER_ALL = (1 << 63, 0)
 
 CLUSTERING_TYPES = (
     st.NumericType,
@@ -39,14 +39,14 @@ CLUSTERING_TYPES = (
 )
 CLUSTERING_COLUMNS = 4
 INDEXED_COLUMNS = 32
-"""Delta keeps statistics of the first 32 columns, and clusters only by those that have some."""
+"""Delta has statistics for the first 32 columns, and clusters only by columns that have them."""
 
 
 @dataclass(frozen=True, slots=True)
 class GoldTable:
-    """One gold table as its batch changes it: reference, source, the name of its steps.
+    """One gold table in a batch: reference, source, and the `app` of its write steps.
 
-    `refresh`: the batch that began the full refresh which the batch is of (0: none did).
+    `refresh`: the batch that began the full refresh to which this batch belongs (0: none).
     """
 
     reference: str
@@ -57,62 +57,62 @@ class GoldTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """Where a gold table is, by its properties.
+class TableProgress:
+    """Progress of a gold table, from its properties.
 
-    `refresh`: the full refresh that it is looked at in, as `GoldTable` has it.
+    `refresh`: the full refresh for which it is read, as in `GoldTable`.
     """
 
     properties: Mapping[str, str]
     refresh: int = 0
 
     def is_of(self, source: str) -> bool:
-        """Whether it is a table of that source's."""
+        """Return True if the table belongs to that source."""
         return self.properties.get(SOURCE) == source
 
     @property
     def reached(self) -> Position:
-        """The last change of its definition that is done."""
+        """Position of the last change of its definition that is done."""
         return self._position(self.properties.get(POSITION, ""))
 
     @property
     def begun(self) -> Position:
-        """The last change of its definition that has begun: all rows of before it are applied."""
+        """Position of the last change of its definition that was started: earlier rows are done."""
         return max(self.reached, self._position(self.properties.get(BASE, "").partition("@")[0]))
 
     def base(self, item: TimelineItem) -> int | None:
-        """The table's version before `item`, if that has begun to rewrite it."""
+        """Return the table's version before `item`, if `item` has started to rewrite it."""
         place, _, version = self.properties.get(BASE, "").partition("@")
-        return int(version) if place == place_of(item, self.refresh) else None
+        return int(version) if place == position_text(item, self.refresh) else None
 
     def _position(self, place: str) -> Position:
-        marks = (POSITION, BASE)
-        found = [_refresh_of(self.properties.get(mark, "").partition("@")[0]) for mark in marks]
+        names = (POSITION, BASE)
+        found = [_refresh_of(self.properties.get(name, "").partition("@")[0]) for name in names]
         if max(found) > self.refresh:
-            return _BEHIND_ALL
+            return _AFTER_ALL
         if not place or _refresh_of(place) < self.refresh:
             return 0, 0
         lsn, _, pos = place.partition("#")[0].partition(":")
         return int(lsn), int(pos)
 
 
-def standing(spark: Spark, reference: str, refresh: int = 0) -> Standing | None:
-    """Where the table is in a full refresh, or None where there is none."""
+def table_progress(spark: Spark, reference: str, refresh: int = 0) -> TableProgress | None:
+    """Return the table's progress in a full refresh; None if there is no table."""
     found = properties(spark, reference)
-    return None if found is None else Standing(found, refresh)
+    return None if found is None else TableProgress(found, refresh)
 
 
 def _refresh_of(place: str) -> int:
     return int(place.partition("#")[2] or 0)
 
 
-def place_of(item: TimelineItem, refresh: int) -> str:
-    """A change's position as properties have it."""
+def position_text(item: TimelineItem, refresh: int) -> str:
+    """Return a change's position in the form that the properties use."""
     return f"{item.lsn}:{item.pos}{f'#{refresh}' if refresh else ''}"
 
 
 def gold_schema(definition: TableDefinition, options: TypeOptions) -> st.StructType:
-    """The source's columns, all nullable, and gold's own."""
+    """Return the schema of a gold table: the source's columns, all nullable, and gold's own."""
     return st.StructType(
         [
             *spark_schema(row_type(definition, options)).fields,
@@ -123,7 +123,7 @@ def gold_schema(definition: TableDefinition, options: TypeOptions) -> st.StructT
 
 
 def clustering(schema: st.StructType, key: tuple[str, ...]) -> list[str]:
-    """The columns of the key that Delta can cluster by."""
+    """Return the key's columns that Delta can cluster by, at most four."""
     leaves = 0
     found = []
     for field in schema.fields:
@@ -134,24 +134,24 @@ def clustering(schema: st.StructType, key: tuple[str, ...]) -> list[str]:
     return [name for name in key if name in found][:CLUSTERING_COLUMNS]
 
 
-def marks(table: GoldTable, item: TimelineItem) -> dict[str, str]:
-    """The properties of a table that has come over a change."""
+def progress_properties(table: GoldTable, item: TimelineItem) -> dict[str, str]:
+    """Return the properties of a table to which a change of its definition has been applied."""
     reached = {} if item.version is None else {DEFINITION: str(item.version)}
-    return {SOURCE: table.source, **reached, POSITION: place_of(item, table.refresh)}
+    return {SOURCE: table.source, **reached, POSITION: position_text(item, table.refresh)}
 
 
 def properties_in_sql(properties: Mapping[str, str]) -> str:
-    """Properties as SQL text reads them."""
+    """Return properties as SQL text."""
     return ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
 
 
 def alter(
     spark: SparkSession, table: GoldTable, item: TimelineItem, change: str, version: int
 ) -> None:
-    """One commit, or none where another run has brought the table past the item meanwhile."""
+    """Run an ALTER TABLE in one commit; do nothing if another run has already passed the item."""
 
     def act() -> None:
-        now = standing(spark, table.reference, table.refresh)
+        now = table_progress(spark, table.reference, table.refresh)
         if now is None or now.reached < item.position:
             spark.sql(f"ALTER TABLE {in_sql(table.reference)} {change}")
 
@@ -159,8 +159,8 @@ def alter(
 
 
 def set_position(spark: SparkSession, table: GoldTable, item: TimelineItem, version: int) -> None:
-    """Say that the change is done."""
-    properties = properties_in_sql(marks(table, item))
+    """Record that the change is done."""
+    properties = properties_in_sql(progress_properties(table, item))
     alter(spark, table, item, f"SET TBLPROPERTIES ({properties})", version)
 
 
@@ -171,7 +171,7 @@ def cluster(
     columns: list[str],
     version: int,
 ) -> None:
-    """Cluster by these columns, if the table is not yet."""
+    """Cluster the table by these columns, unless it already is."""
     if clustered_by(spark, table.reference) != tuple(columns):
         by = f"({', '.join(map(quoted, columns))})" if columns else "NONE"
         alter(spark, table, item, f"CLUSTER BY {by}", version)
@@ -180,20 +180,20 @@ def cluster(
 def keep_base(
     spark: SparkSession, table: GoldTable, item: TimelineItem, version: int
 ) -> int | None:
-    """The table's version before the change, kept in its properties in one commit at first.
+    """Return the table's version before the change, storing it in its properties the first time.
 
-    None where another run has brought the table past it, and on to the next.
+    None if another run has already passed the change and started the next one.
     """
 
     def keep() -> None:
-        now = standing(spark, table.reference, table.refresh)
+        now = table_progress(spark, table.reference, table.refresh)
         if now is None or now.reached >= item.position or now.base(item) is not None:
             return
         latest = latest_version(spark, table.reference)
-        place = f"{place_of(item, table.refresh)}@{latest}"
+        place = f"{position_text(item, table.refresh)}@{latest}"
         base = properties_in_sql({BASE: place})
         spark.sql(f"ALTER TABLE {in_sql(table.reference)} SET TBLPROPERTIES ({base})")
 
     delta.commit(keep, app=table.app, version=version, table=table.reference)
-    now = standing(spark, table.reference, table.refresh)
+    now = table_progress(spark, table.reference, table.refresh)
     return now.base(item) if now else None

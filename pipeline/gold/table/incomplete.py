@@ -1,4 +1,4 @@
-"""Tables that are not complete although they were seeded: each run, and the status, report them."""
+"""Tables that are not complete although they were seeded: reported by each run and the status."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pipeline.silver.plan.take_seeds import NEEDLESS, not_taken
 def incomplete_after_seed(
     lake: Lake, source: str, state: GoldState, wanted: Callable[[str, str], bool]
 ) -> Iterator[str]:
-    """Give a sentence for each of the wanted tables whose seed was refused, or did not make it
-    complete, with what to do. One that is held is reported as that.
+    """Yield a sentence with the remedy for each wanted table whose seed was refused or left it
+    incomplete. Held tables are reported elsewhere.
 
     Raises SeedUnreadableError.
     """

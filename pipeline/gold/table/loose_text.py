@@ -1,8 +1,8 @@
-"""Which texts a collation may take for the same: wider than any of MySQL's, on purpose.
+"""Texts that a collation may consider equal: deliberately broader than any collation of MySQL.
 
-MySQL compares the two sides of a foreign key by their collation, and Binlake does not have the
-tables of its 300 collations. Texts that are the same here may be the same there; those that are not
-are other texts in every collation but for rare contractions.
+MySQL compares both sides of a foreign key by their collation, and Binlake does not include the
+weight tables of its 300 collations. Texts with the same `loose` form may be equal in MySQL; texts
+with different ones differ in every collation, except for rare contractions.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from itertools import groupby
 from decoder.model.definition import ColumnDefinition
 
 BINARY_COLLATIONS = frozenset({46, 47, 55, 61, 62, 63, 65, 83, 90, 309})
-"""utf8mb4_bin, latin1_bin, utf16_bin, utf32_bin, utf16le_bin, binary, ascii_bin, utf8mb3_bin,
-ucs2_bin, utf8mb4_0900_bin. Of others it is not known: then too much is taken for the same."""
+"""IDs of utf8mb4_bin, latin1_bin, utf16_bin, utf32_bin, utf16le_bin, binary, ascii_bin,
+utf8mb3_bin, ucs2_bin, utf8mb4_0900_bin. All others are treated as not binary."""
 _LETTERS = str.maketrans("øđðłħıŋœæþy[\\]{|}", "oddlhinoatuaaoaoa")
-"""latin1_swedish_ci has Ü for Y and Å, Ä, Ö for the signs that stood for them in ISO 646."""
+"""latin1_swedish_ci sorts Ü as Y, and Å, Ä, Ö as the ISO 646 characters at their code points."""
 _PAIRS = (("ae", "a"), ("oe", "o"), ("ue", "u"), ("th", "t"))
 _LAST_OF_BMP = "\uffff"
 
 
 def is_binary(column: ColumnDefinition) -> bool:
-    """Whether the column's texts are the same only if they have the same characters."""
+    """Return True if two texts of the column are equal only if their characters are."""
     return column.collation in BINARY_COLLATIONS
 
 
 def loose(text: str) -> str:
-    """The same for all texts that a collation may take for the same.
+    """Return a form that is the same for all texts that a collation may consider equal.
 
-    Case, accents, width, kinds of kana, spaces at the end, and what has no weight are left out;
-    doubled letters are one (`ß` is `ss` or `s`); all behind the basic plane are one character, as
-    utf8mb4_general_ci has it.
+    Drops case, accents, width, kana type, trailing spaces and characters without weight; collapses
+    repeated letters (`ß` equals `ss` and `s`); maps all characters outside the BMP to one, as
+    utf8mb4_general_ci does.
     """
     decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
     kept = (_base(c) for c in decomposed if unicodedata.category(c)[0] not in "MC")

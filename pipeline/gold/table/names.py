@@ -1,4 +1,4 @@
-"""What gold's tables are called: the one place that turns a source's table into a reference.
+"""Names of gold's tables: the only place that turns a source table into a table reference.
 
 A reference is a path or, with a catalog, a quoted name; `pipeline.lake.delta` takes either.
 """
@@ -15,35 +15,35 @@ from pipeline.settings import Settings
 LSN = "__lsn"
 COMMITTED_AT = "__committed_at"
 OWN_COLUMNS = (LSN, COMMITTED_AT)
-"""What gold adds behind a source's columns: the transaction that a row was last changed in."""
+"""Columns that gold adds after the source's: the transaction that last changed the row."""
 
 
 _FORBIDDEN = re.compile(r"[./\s\x00-\x1f\x7f]")
-"""What Unity Catalog takes in no name."""
+"""Characters that Unity Catalog allows in no name."""
 _SPARK_CATALOG = "spark_catalog"
 _WORD = re.compile("[A-Za-z0-9_]+")
-"""What a name in Spark's own catalog is."""
+"""What a name in Spark's own catalog consists of."""
 
 
 def why_no_name(settings: Settings, name: TableName, others: Iterable[TableName]) -> str | None:
-    """Why a source's table cannot have a gold table of its name in the catalog, if it cannot.
+    """Return why a source table cannot have a gold table of its name in the catalog, or None.
 
-    `others`: the tables that have theirs. Catalogs know no capitals.
+    `others`: the tables that already have one. Catalogs are case-insensitive.
     """
     if settings.catalog is None:
         return None
-    remedy = "Leave it out with exclude in conf, or have gold as paths, without a catalog."
+    remedy = "Leave it out with exclude in conf, or store gold in paths, without a catalog."
     if not all(_fits(part, settings.catalog) for part in (name.schema, name.table)):
-        return f"{name} is no name for a table in the catalog {settings.catalog}. {remedy}"
+        return f"{name} is not a valid table name in the catalog {settings.catalog}. {remedy}"
     for other in others:
         if other != name and is_same_place(settings, name, other):
-            told = f"The catalog {settings.catalog} does not tell {name} from {other}"
-            return f"{told}, which has the place. {remedy}"
+            same = f"{name} and {other} are the same name in the catalog {settings.catalog}"
+            return f"{same}, and {other} already has a table. {remedy}"
     return None
 
 
 def is_same_place(settings: Settings, name: TableName, other: TableName) -> bool:
-    """Whether two tables have one place in gold: in a catalog, names that differ in case alone."""
+    """Return True if two tables share one place in gold: in a catalog, names ignore case."""
     if settings.catalog is None:
         return name == other
     return str(name).lower() == str(other).lower()
@@ -56,7 +56,7 @@ def _fits(part: str, catalog: str) -> bool:
 
 
 def gold_name(settings: Settings, schema: str, table: str) -> str:
-    """The reference of a source's table in gold."""
+    """Return the reference of a source table in gold: a path, or a quoted name in the catalog."""
     if settings.catalog is None:
         return settings.layout.gold(schema, table)
     return ".".join(quoted(part) for part in (settings.catalog, schema, table))

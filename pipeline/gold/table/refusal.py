@@ -1,7 +1,7 @@
-"""Changes that cannot be put into their table: it is held before the first of them.
+"""Changes that cannot be applied to their table: it is held before the first of them.
 
-What they say is known only when they are applied, after the batch is planned: the plan goes on
-without the table (see `pipeline.gold.plan.stopped_tables`), and the next one holds it.
+This is only found while a batch is applied, after it was planned: the batch continues without the
+table (`pipeline.gold.plan.stopped_tables`), and the next plan holds it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from pipeline.errors import BinlakeError
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The transaction at `lsn` has changes that cannot be put into a table, for `reason`.
+    """The transaction at `lsn` has changes that cannot be applied to a table, for `reason`.
 
-    `passable`: gold may go on without them, and then does not equal the source's table.
+    `passable`: gold may skip them (`on_fault: mark`); the table then differs from the source's.
     """
 
     lsn: int
@@ -24,7 +24,7 @@ class Refusal:
 
 
 class TableRefusedError(BinlakeError):
-    """A part of a table's batch is not applied, and nothing of it is."""
+    """Raised if a part of a table's batch cannot be applied; nothing of the part is written."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.reason)

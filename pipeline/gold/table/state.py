@@ -1,7 +1,7 @@
-"""Where every gold table stands: the body of gold's plans.
+"""State of every gold table: the body of gold's plans.
 
-A plan says where each table is to be when it is carried out. So the last finished plan is gold's
-state, and the next plan starts from it.
+A plan holds the state that each table has once it is carried out. So the last finished plan is
+gold's current state, and the next plan starts from it.
 """
 
 from __future__ import annotations
@@ -20,23 +20,22 @@ from pipeline.lake.ledger.ledger import Plan
 from pipeline.observe.report import one_for_each_cause
 
 NO_LSN = 0
-"""Before every transaction: an LSN is never 0, since a file begins with its magic number."""
+"""Before every transaction: an LSN is never 0, since a binary log starts with a magic number."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """One table: the changes in (`from_lsn`, `to_lsn`] are applied by the plan that holds it.
+    """State of one table: its plan applies the changes in (`from_lsn`, `to_lsn`].
 
-    `held` says why it goes no further than that although the cut does. `complete` tells whether
-    gold then equals the source's table; if not, `reason` says why. `version` is the silver table
-    `v<N>` whose columns gold has, None while there is no gold table. `key` names the columns that
-    tell its rows apart if conf says so; else each part of a batch has its definition's own.
-    `touched` tells whether there is anything to apply. `complete_from`: whether none of its changes
-    is missing at `from_lsn`; `marked` are the faults after it that gold goes on without. `refused`
-    is what could not be applied when it was tried, under this `key`. `taken_over`: where it takes
-    over another table's rows (LSN), and whether none of these is missing. `seed`: the id of the
-    last seed whose rows it got. `damage`: what is wrong with the gold table itself. `refresh`: the
-    batch that made this table again from silver (0: none did, but for a full refresh of all).
+    `complete`: gold equals the source's table at `to_lsn`; if not, `reason` says why. `held`: why
+    the table stops there although the cut goes further. `version`: the silver table `v<N>` whose
+    columns gold has, None while there is no gold table. `key`: the key columns given by conf; if
+    empty, each part of a batch uses its definition's own key. `touched`: there is something to
+    apply. `complete_from`: no change is missing at `from_lsn`; `marked`: LSNs of later faults that
+    gold skips. `refused`: the changes that could not be applied under this `key`. `taken_over`:
+    RENAMEs at which it gets another table's rows (LSN), and whether those are complete. `seed`: ID
+    of the last seed whose rows were loaded. `damage`: what is wrong with the gold table itself.
+    `refresh`: the batch that rebuilt this table alone from silver (0: none).
     """
 
     schema: str
@@ -64,8 +63,7 @@ class TableState:
         return TableName(self.schema, self.table)
 
     def damaged(self, damage: Damage) -> TableState:
-        """Where a table stands that is not what Binlake left: it is not said to equal the
-        source's."""
+        """Return the state as a damaged table: held, and not equal to the source's table."""
         held, before = damage.held(self.name), self.recovered()
         return replace(
             self,
@@ -81,7 +79,7 @@ class TableState:
         )
 
     def recovered(self) -> TableState:
-        """Where it stands if nothing is wrong with it any more."""
+        """Return the state without its damage."""
         if self.damage is None:
             return self
         return replace(
@@ -95,11 +93,11 @@ class TableState:
 
 @dataclass(frozen=True, slots=True)
 class Rebuild:
-    """The full refresh that gold's tables are of; `batch` is the one that began it (0: none was).
+    """The full refresh that gold's tables come from; `batch` began it (0: there was none).
 
-    `silver`: the batch that began silver's refresh which they are made from; `reached`: the same of
-    the last published cut. `under_way`: no cut of it is published yet. `upto`: the LSN of the cut
-    of before. `asked`: the settings that it is done with, as `rebuild.asked` gives them.
+    `silver`: the batch that began the refresh of silver from which they are built; `reached`: the
+    same for the last published cut. `under_way`: none of its cuts is published yet. `upto`: LSN of
+    the previous cut. `asked`: digest of the settings in effect (`rebuild.settings_digest`).
     """
 
     batch: int = 0
@@ -112,14 +110,14 @@ class Rebuild:
 
 @dataclass(frozen=True, slots=True)
 class GoldState:
-    """All tables at a cut: each is applied up to `cut_lsn`, or held before it.
+    """State of all tables at a cut: each is applied up to `cut_lsn`, or held before it.
 
-    `cut_held` says why the cut is not silver's last transaction. `drop_rows`: a table that the
-    source drops loses its rows in gold. `xa_from`: no XA transaction that was prepared before it
-    is of interest to any table (0: that was not looked at). `mark_faults`: tables go on without
-    changes of which not all is known. `cascades` names what foreign keys do in the plan beside what
-    is logged (`pipeline.gold.cascades.store`). `rebuild`: the full refresh that all is of.
-    `signed`: all commits of the plan carry gold's mark (`pipeline.gold.table.foreign_commits`).
+    `cut_held`: why the cut is not silver's last transaction. `drop_rows`: a DROP in the source
+    deletes the rows in gold. `xa_from`: XA transactions prepared before this LSN no longer affect
+    any table (0: not determined). `mark_faults`: tables continue without changes that cannot be
+    decoded. `cascades`: ID of the plan's foreign key cascades, which the log does not have
+    (`pipeline.gold.cascades.store`). `rebuild`: the full refresh that all tables come from.
+    `signed`: all commits of the plan carry gold's signature (`gold.table.foreign_commits`).
     """
 
     silver_batch: int = 0
@@ -134,34 +132,34 @@ class GoldState:
     signed: bool = False
 
     def to_body(self) -> dict[str, Any]:
-        """As a plan's body, which is JSON."""
+        """Return the state as the JSON body of a plan."""
         tables = [asdict(self.tables[name]) for name in sorted(self.tables)]
         return {**asdict(replace(self, tables={})), "tables": tables}
 
-    def standing(self) -> dict[str, Any]:
-        """What a record has of tables that are not where the plan wants them."""
+    def overrides(self) -> dict[str, Any]:
+        """Return the part that a record overrides if tables do not end where the plan says."""
         body = self.to_body()
         return {"xa_from": body["xa_from"], "tables": body["tables"]}
 
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> GoldState:
-        """What `to_body` wrote."""
+        """Read what `to_body` wrote."""
         tables = {table.name: table for table in _TABLES.validate_python(body["tables"])}
         return replace(_STATE.validate_python({**body, "tables": {}}), tables=tables)
 
     @classmethod
     def of(cls, ledger: Ledger) -> GoldState:
-        """Where gold stands after the last finished batch."""
+        """Return gold's state after the last finished batch."""
         last = ledger.last("gold")
         return cls() if last is None else cls.after(last, ledger.record("gold") or {})
 
     @classmethod
     def after(cls, plan: Plan, record: Mapping[str, Any]) -> GoldState:
-        """Where gold stood after a batch."""
+        """Return gold's state after a batch."""
         return cls.from_body({**plan.body, **(record.get("standing") or {})})
 
     def without_refusals(self) -> GoldState:
-        """The state in which nothing was refused, and no error told of a damaged table."""
+        """Return the state without refusals and without damage that a retry may find repaired."""
         tables = {
             name: replace(table if _is_final(table) else table.recovered(), refused=None)
             for name, table in self.tables.items()
@@ -169,16 +167,16 @@ class GoldState:
         return replace(self, tables=tables)
 
     def with_damaged(self, damages: Mapping[TableName, Damage]) -> GoldState:
-        """The state in which these tables turned out to be damaged."""
+        """Return the state with these tables damaged."""
         found = {name: self.tables[name].damaged(damage) for name, damage in damages.items()}
         return replace(self, tables={**self.tables, **found}) if found else self
 
     def holds(self, table: TableState) -> str | None:
-        """Why one of the tables goes no further: for its own sake, or because the cut does not."""
+        """Return why the table is held: because of itself or of the cut; None if it is not."""
         return table.held or self.cut_held
 
     def held(self) -> list[str]:
-        """Sentences about what goes no further, and why: those last that wait for another table."""
+        """Return a sentence for each held table, those that wait for another table last."""
         held = [(str(table.name), table.held) for table in self.tables.values() if table.held]
         held.sort(key=lambda one: one[1].startswith("it waits for "))
         reasons = one_for_each_cause(held, "{} is held: {}".format)

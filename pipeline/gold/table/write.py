@@ -1,4 +1,4 @@
-"""The name of one write to a gold table."""
+"""Identity of one write to a gold table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """The write `version` of `app` to a gold table: done once, however often it is run."""
+    """Transaction `version` of `app` on a gold table: committed once, however often it is run."""
 
     table: str
     app: str

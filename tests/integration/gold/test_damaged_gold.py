@@ -99,11 +99,11 @@ HELD: Mapping[str, tuple[Callable[[SparkSession, str], object], str]] = {
     "renamed": (lambda _, path: shutil.move(path, f"{path}_old"), "is gone (deleted, or renamed)"),
     "append_only": (
         _sql("ALTER TABLE TABLE_ SET TBLPROPERTIES ('delta.appendOnly' = 'true')"),
-        "delta.appendOnly keeps rows from being changed",
+        "delta.appendOnly prevents changes of rows",
     ),
     "keyless": (
         _sql("ALTER TABLE TABLE_ SET TBLPROPERTIES ('delta.appendOnly' = 'true')"),
-        "delta.appendOnly keeps rows from being changed",
+        "delta.appendOnly prevents changes of rows",
     ),
     "checked": (
         _sql("ALTER TABLE TABLE_ ADD CONSTRAINT small CHECK (n < 50)"),
@@ -117,7 +117,7 @@ HELD: Mapping[str, tuple[Callable[[SparkSession, str], object], str]] = {
     "another": (_another, "another table is at"),
     "no_files": (_data_files, "FAILED_READ_FILE"),
     "corrupt_log": (_corrupt, "FAILED_READ_FILE"),
-    "no_last_commit": (_no_last, "files of its log are gone"),
+    "no_last_commit": (_no_last, "files of the log are missing"),
     "unknown_feature": (_unknown_feature, "DELTA_UNSUPPORTED_FEATURES_FOR_READ"),
 }
 """What is done to a table, and what the run says of it."""
@@ -263,7 +263,7 @@ def test_what_is_undone_goes_on_by_itself(damaged: DamagedLake) -> None:
 
 
 def test_a_pattern_that_names_no_table_is_refused(damaged: DamagedLake) -> None:
-    with pytest.raises(SettingsError, match="names no table"):
+    with pytest.raises(SettingsError, match="matches no gold table"):
         damaged.run("apply --full-refresh", refresh_tables=["damage.nothing"])
 
 

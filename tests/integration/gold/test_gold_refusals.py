@@ -119,7 +119,7 @@ def test_tables_are_held_just_before_what_cannot_be_applied_and_others_go_on(
     told = "\n".join(refusals.first.faults)
     for sentence in (
         "shop.conf_key is held: file number 1, position 7000: changes leave out columns of its key",
-        "shop.default is held: file number 1, position 8000: changes leave columns out whose",
+        "shop.default is held: file number 1, position 8000: changes leave out columns whose",
         "shop.bag is held: file number 1, position 5000: a JSON diff does not fit",
         WRONG,
         "shop.moved is held: it is renamed together with shop.bag",

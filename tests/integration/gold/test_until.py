@@ -103,7 +103,7 @@ def test_of_a_log_that_was_begun_anew_the_last_one_since_is_found(
 
 @pytest.mark.parametrize(
     ("until", "told"),
-    [(f"{OTHER}:3", "is not in silver"), ("binlog.000009:4", "is no file of made in this lake")],
+    [(f"{OTHER}:3", "is not in silver"), ("binlog.000009:4", "made has no file binlog.000009")],
 )
 def test_what_the_lake_does_not_have_is_no_place_to_stop_at(
     lake: MadeLake, until: str, told: str
@@ -120,7 +120,7 @@ def test_a_later_run_goes_on_from_where_an_earlier_one_stopped(lake: MadeLake) -
 
     first = lake.run(until=f"{SERVER}:3")
     assert (ids(), first.batches) == ([2, 3], (1,))
-    assert "goes no further than" in "".join(first.notes)
+    assert "Gold stops at" in "".join(first.notes)
     assert Ledger(lake.spark, Lake(lake.root), SOURCE).last("gold").body["cut_lsn"] == lsn(3)
     assert lake.run(until="2024-01-01T00:00:01Z").batches == ()
     assert (lake.run().batches, ids()) == ((2,), [2, 3, 5])

@@ -162,7 +162,7 @@ def test_layer_by_layer_and_refused_where_something_is_missing(lake: LakeUnderTe
     assert any("full refresh has begun" in note for note in decoded.notes)
     (applied,) = lake.run("apply")  # a task of its own
     (told,) = applied.notes
-    assert told.startswith("shop.payments was not built anew: ")
+    assert told.startswith("shop.payments was not rebuilt: ")
     assert lake.begun() == {"silver": 1, "gold": 1}
     last = lake.cuts()[-1]
     assert lake.at(last) == both

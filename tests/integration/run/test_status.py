@@ -77,7 +77,7 @@ def test_a_table_that_gold_cannot_have_counts_as_a_fault(lake: StatusLake) -> No
     assert (going_on.complete, going_on.lsn) == (True, lsn(3))
     assert (refused.table, refused.held) == ("refused", True)
     assert json.dumps(refused.faults) == "1"
-    assert "has the name of one" in (refused.reason or "")
+    assert "has the name of a column that Binlake adds" in (refused.reason or "")
     assert (whole.held, whole.faults, whole.complete) == (False, 0, True)
     # what is not whole says how it gets its rows
     assert (incomplete.complete, incomplete.held) == (False, False)

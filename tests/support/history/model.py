@@ -47,7 +47,7 @@ class Feature(Enum):
 
 HELD: Mapping[Feature, str] = {
     Feature.UNCERTAIN: "not certain|not in the log",
-    Feature.STATEMENTS: "logged as a statement|what foreign keys do",
+    Feature.STATEMENTS: "logged as a statement|foreign key actions",
 }
 """Features that gold does not apply (yet), and what the reason of a table held for one matches.
 

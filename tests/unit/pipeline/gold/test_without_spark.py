@@ -1,4 +1,4 @@
-"""What gold does without Spark in a lake that delta-rs reaches: all but carrying out a batch."""
+"""Gold without Spark in a lake that delta-rs can read: everything but carrying out a batch."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ T, HELD = definition("t"), definition("held")
 
 
 class SparkStartedError(Exception):
-    """Something asked for a session."""
+    """Raised if a Spark session is requested."""
 
 
 def _refused() -> SparkSession:
@@ -56,7 +56,7 @@ def small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
-    """Silver has five transactions, of which one has a fault in the second table."""
+    """Return a lake with five transactions in silver, one with a fault in the second table."""
     silver = MadeSilver(SPARK, str(tmp_path / "lake"))
     rows = [Tx(n).insert(T, n, "a").insert(HELD, n, "b") for n in range(2, 7)]
     silver.batch(rows, [item("create", 2, T), item("create", 2, HELD)], [(4, ["shop.held"])])
@@ -71,7 +71,7 @@ def run_gold(lake: Lake, until: str | None = None) -> LayerReport:
     return run(SPARK, settings_of(lake, until), QuietProgress())
 
 
-def test_slices_tell_the_same_of_transactions_as_all_at_once(
+def test_slices_yield_the_same_facts_as_one_read(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def look() -> Facts:
@@ -94,17 +94,17 @@ def test_slices_tell_the_same_of_transactions_as_all_at_once(
     ("until", "last"),
     [("2024-01-01T00:00:04Z", 4), (f"{SERVER}:3", 3), (f"{SERVER.upper()}:6", 6), (None, 6)],
 )
-def test_where_to_stop_is_found_across_slices(lake: Lake, until: str | None, last: int) -> None:
+def test_the_stop_position_is_found_across_slices(lake: Lake, until: str | None, last: int) -> None:
     assert last_wanted(SPARK, settings_of(lake, until), 0, lsn(6)) == lsn(last)
 
 
 @pytest.mark.parametrize(("gtids", "last"), [("1-5", 5), ("1-3:5-6", 3), ("1-9", 6)])
-def test_the_end_of_a_set_is_found_across_slices(lake: Lake, gtids: str, last: int) -> None:
+def test_the_end_of_a_gtid_set_is_found_across_slices(lake: Lake, gtids: str, last: int) -> None:
     wanted = GtidSet.of(f"{SERVER}:{gtids}")
     assert last_of(SPARK, settings_of(lake), wanted, 0, lsn(6)) == lsn(last)
 
 
-def test_spark_starts_where_a_batch_is_carried_out_and_not_where_nothing_is_new(lake: Lake) -> None:
+def test_spark_only_starts_to_carry_out_a_batch(lake: Lake) -> None:
     settings, ledger = settings_of(lake), Ledger(SPARK, lake, SOURCE)
     following = plan_next(SPARK, settings, ledger).following
     assert following is not None
@@ -121,7 +121,7 @@ def test_spark_starts_where_a_batch_is_carried_out_and_not_where_nothing_is_new(
         assert "shop.held" in "".join(report.faults)
 
 
-def test_a_cut_that_is_claimed_is_not_published(lake: Lake) -> None:
+def test_a_claimed_cut_is_not_published(lake: Lake) -> None:
     tables, cuts = tables_of(SPARK, lake), cuts_table(lake)
     row = {
         "source": SOURCE,
@@ -136,7 +136,7 @@ def test_a_cut_that_is_claimed_is_not_published(lake: Lake) -> None:
     assert [found["batch"] for found in tables.read(cuts).to_pylist()] == [2]
 
 
-def test_what_foreign_keys_did_is_found_by_its_name(lake: Lake) -> None:
+def test_stored_cascades_are_found_by_name(lake: Lake) -> None:
     changes = {(TableName("shop", "t"), 1): pa.table({"id": [1, 2, 3]})}
     name = keep(SPARK, lake, SOURCE, 1, changes)
     assert name == keep(SPARK, lake, SOURCE, 1, changes)

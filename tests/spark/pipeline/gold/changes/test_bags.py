@@ -1,4 +1,4 @@
-"""Tables without a key, against a Counter: how many copies of each row there are."""
+"""Keyless tables, compared with a Counter: the number of copies of each row."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ ROWS: list[tuple[Any, ...]] = [
 Change = tuple[str, tuple[Any, ...] | None, tuple[Any, ...] | None]
 
 
-def told(row: tuple[Any, ...]) -> str:
-    """A row as text, in which all that is not equal differs."""
+def as_text(row: tuple[Any, ...]) -> str:
+    """Return a row as text that differs for all rows that are not equal."""
     return repr((*row[:4], None if row[4] is None else list(row[4])))
 
 
 class Bag:
-    """A gold table without a key, and what it should hold."""
+    """A keyless gold table, and its expected content."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         self.spark, self.path, self.steps = spark, path, 0
@@ -58,14 +58,14 @@ class Bag:
         spark.sql(f"CREATE TABLE delta.`{path}` ({GOLD}) USING delta")
 
     def put(self, changes: list[Change], again: bool = False) -> None:
-        """Apply changes as a step, or the same step once more."""
+        """Apply changes as a step, or repeat the previous step."""
         if not again:
             self.steps += 1
             for _, before, after in changes:
                 if before is not None:
-                    self.expected[told(before)] -= 1
+                    self.expected[as_text(before)] -= 1
                 if after is not None:
-                    self.expected[told(after)] += 1
+                    self.expected[as_text(after)] += 1
         rows = [
             (op, 100 * self.steps + n, 4, 0, AT, None, None, None, before, after)
             for n, (op, before, after) in enumerate(changes)
@@ -77,11 +77,13 @@ class Bag:
         return delta.read(self.spark, self.path).collect()
 
     def lsns(self, row: tuple[Any, ...]) -> list[int]:
-        """Of a row's copies."""
-        return sorted(one["__lsn"] for one in self.rows() if told(tuple(one)[:5]) == told(row))
+        """Return the LSNs of a row's copies."""
+        return sorted(
+            one["__lsn"] for one in self.rows() if as_text(tuple(one)[:5]) == as_text(row)
+        )
 
     def check(self) -> None:
-        assert Counter(told(tuple(row)[:5]) for row in self.rows()) == +self.expected
+        assert Counter(as_text(tuple(row)[:5]) for row in self.rows()) == +self.expected
 
 
 @pytest.fixture
@@ -89,8 +91,8 @@ def bag(spark: SparkSession, tmp_path: Any) -> Bag:
     return Bag(spark, str(tmp_path / "bag"))
 
 
-def test_copies_are_counted_exactly_though_steps_are_repeated(bag: Bag) -> None:
-    """Of copies that go, the newest do."""
+def test_repeated_steps_do_not_change_copy_counts(bag: Bag) -> None:
+    """Of deleted copies, the newest go first."""
     first: list[Change] = [("insert", None, row) for row in (ONE, ONE, ONE, *ROWS[2:4], ROWS[2])]
     second: list[Change] = [
         ("delete", ONE, None),

@@ -1,4 +1,4 @@
-"""What a part's changes are, on which the way to apply them depends."""
+"""Statistics of a part's changes, which decide how they are applied."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def silver(spark: SparkSession, rows: list[tuple[Any, ...]]) -> DataFrame:
     return spark.createDataFrame(changes, SILVER)
 
 
-def test_keys_are_ranged_over_both_images(spark: SparkSession) -> None:
+def test_key_ranges_cover_both_images(spark: SparkSession) -> None:
     changes = silver(
         spark,
         [
@@ -51,7 +51,7 @@ def test_a_key_that_may_be_null_has_no_range(spark: SparkSession) -> None:
     assert found.only_inserts
 
 
-def test_limits_hold_exactly_the_keys_in_range(spark: SparkSession) -> None:
+def test_range_conditions_match_exactly_the_keys_in_range(spark: SparkSession) -> None:
     rows = spark.createDataFrame(
         [(Decimal(n), DAY, name) for n in range(5) for name in ("a", "b'`c", "é")],
         "id decimal(20,0), day date, `x.y` string",

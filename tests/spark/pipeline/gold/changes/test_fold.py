@@ -108,7 +108,7 @@ CASES: dict[str, tuple[list[Change], list[tuple[Any, ...]]]] = {
 
 @pytest.fixture(scope="module")
 def folded(spark: SparkSession) -> dict[str, list[tuple[Any, ...]]]:
-    """All cases, folded in one job: the name of the case is a part of the key."""
+    """Fold all cases in one job: the case's name is part of the key."""
     cased = f"struct<case: string, {IMAGE.removeprefix('struct<')}"
     rows = [
         (op, lsn, pos, row, AT, b and (name, *b), a and (name, *a))
@@ -124,14 +124,14 @@ def folded(spark: SparkSession) -> dict[str, list[tuple[Any, ...]]]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_fold_gives_the_last_state_of_each_key(
+def test_fold_returns_the_last_state_of_each_key(
     folded: dict[str, list[tuple[Any, ...]]], name: str
 ) -> None:
     _changes, wanted = CASES[name]
     assert folded[name] == wanted
 
 
-def test_fold_gives_golds_columns(spark: SparkSession) -> None:
+def test_fold_returns_golds_columns(spark: SparkSession) -> None:
     changes = [insert(1, *A), update(2, B, (5, "b", 0.25)), delete(3, *C)]
     wanted = [
         (*A, 1, False),
@@ -146,7 +146,7 @@ TEXT_KEY = "__op string, __lsn bigint, __pos bigint, __row int, __committed_at t
 before struct<k: string, n: int>, after struct<k: string, n: int>"
 
 
-def test_keys_are_told_apart_by_their_bytes_not_by_a_collation(spark: SparkSession) -> None:
+def test_keys_are_compared_by_bytes_not_by_collation(spark: SparkSession) -> None:
     changes = spark.createDataFrame(
         [("update", 1, 0, 0, AT, ("abc", 1), ("ABC", 1)), ("insert", 2, 0, 0, AT, None, ("é", 2))],
         TEXT_KEY,
@@ -184,14 +184,14 @@ def test_without_key_changes_nothing_is_displaced(spark: SparkSession) -> None:
     )
 
 
-def test_outcomes_read_no_more_of_the_before_image_than_the_key(spark: SparkSession) -> None:
+def test_outcomes_only_read_the_key_of_the_before_image(spark: SparkSession) -> None:
     changes = silver(spark, [delete(1, *A)])
     found = outcomes(changes, SHAPE).select("id", "name", "`a.b`", DELETE).first()
     assert found is not None
     assert tuple(found) == (1, None, None, True)
 
 
-def test_what_was_rolled_back_is_left_out(spark: SparkSession) -> None:
+def test_rolled_back_changes_are_left_out(spark: SparkSession) -> None:
     changes = silver(
         spark,
         [

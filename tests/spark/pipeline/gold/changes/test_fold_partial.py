@@ -1,4 +1,4 @@
-"""Folding changes with partial images: equal to a dictionary that takes them over one by one."""
+"""Folding changes with partial images, compared with applying them one by one to a dictionary."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ DEFAULTS: dict[str, Any] = {"a": 7, "b": "none", "j": None}
 
 
 def left_out() -> LeftOut:
-    """What the table of these tests has: a column of JSON, and a DEFAULT for each but the key."""
+    """Return the meaning for these tests' table: a JSON column, DEFAULTs for all but the key."""
     defaults = {"a": sf.lit(7), "b": sf.lit("none"), "j": sf.lit(None).cast("string")}
     return LeftOut(frozenset({"j"}), defaults)
 
 
 @dataclass
 class Log:
-    """Changes with partial images, and the rows that they lead to."""
+    """Changes with partial images, and the resulting rows."""
 
     start: dict[int, dict[str, Any]]
     changes: list[dict[str, Any]] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Log:
         after: dict[str, Any] | None,
         diffs: dict[str, list[dict[str, Any]]] | None = None,
     ) -> None:
-        """A change whose images hold only the columns that are given."""
+        """Add a change whose images contain only the given columns."""
         texts = {name: json.dumps(found) for name, found in (diffs or {}).items()}
         change = {
             "__op": op,
@@ -70,7 +70,7 @@ class Log:
             "after": _image(after),
         }
         self.changes.append(change)
-        # A key that stays is left out of an after image.
+        # A key that does not change is left out of an after image.
         taken = dict(change, after=change["after"] and {**change["after"]})
         if after is not None and "id" not in after and before is not None:
             taken["after"]["id"] = before["id"]
@@ -93,7 +93,7 @@ def _image(image: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 def frames(spark: SparkSession, log: Log) -> tuple[DataFrame, DataFrame]:
-    """Gold before the changes, and the changes."""
+    """Return gold before the changes, and the changes."""
     rows = [(key, row["a"], row["b"], row["j"], 1, AT) for key, row in log.start.items()]
     changes = [tuple(change.values()) for change in log.changes]
     return spark.createDataFrame(rows, GOLD), spark.createDataFrame(changes, SILVER)
@@ -102,7 +102,7 @@ def frames(spark: SparkSession, log: Log) -> tuple[DataFrame, DataFrame]:
 def applied(
     spark: SparkSession, log: Log, *, moves: bool, known: LeftOut | None = None
 ) -> dict[int, dict[str, Any]]:
-    """Gold's rows once the folded changes are put into it as MERGE does."""
+    """Return gold's rows after applying the folded changes as MERGE does."""
     gold, changes = frames(spark, log)
     rows = {key: dict(row) for key, row in log.start.items()}
     folded = fold_partial(changes, SHAPE, gold, known or left_out(), lives=moves)
@@ -129,7 +129,7 @@ REPLACE = [{"op": "replace", "path": "$.n", "value": 2}]
 INSERT = [{"op": "insert", "path": "$.m", "value": [1.5]}]
 Step = tuple[Any, ...]
 Outcomes = dict[str, tuple[dict[int, dict[str, Any]], ...]]
-"""By case the rows that there are, and those that there should be."""
+"""The actual and the expected rows by case."""
 CASES: dict[str, list[Step]] = {
     "an update keeps what it leaves out": [("update", {"id": 1}, {"a": 11})],
     "updates of several columns": [
@@ -137,7 +137,7 @@ CASES: dict[str, list[Step]] = {
         ("update", {"id": 1}, {"b": None}),
         ("update", {"id": 1}, {"a": 12}),
     ],
-    "the before image tells too": [("update", ONE, {"a": 11})],
+    "the before image has values too": [("update", ONE, {"a": 11})],
     "an insert that leaves out columns has their defaults": [("insert", None, {"id": 3, "b": "z"})],
     "nothing of a deleted row comes back": [
         ("update", {"id": 1}, {"b": "old"}),
@@ -201,7 +201,7 @@ CASES: dict[str, list[Step]] = {
 
 @pytest.fixture(scope="module", params=[True, False], ids=["rows may move", "no row moves"])
 def outcomes(spark: SparkSession, request: pytest.FixtureRequest) -> Outcomes:
-    """All cases at once, each at keys of its own; where no row moves, those in which none does."""
+    """Run all cases at once, at separate keys; or only those in which no row moves."""
     may_move = request.param
     names = [name for name, steps in CASES.items() if may_move or not any(map(_moves, steps))]
     start = {
@@ -235,7 +235,7 @@ def _at(number: int, image: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_changes_come_to(outcomes: Outcomes, case: str) -> None:
+def test_changes_fold_to_the_expected_rows(outcomes: Outcomes, case: str) -> None:
     if case in outcomes:
         found, wanted = outcomes[case]
         assert found == wanted
@@ -244,7 +244,7 @@ def test_what_changes_come_to(outcomes: Outcomes, case: str) -> None:
 
 
 def random_log(chance: random.Random, changes: int) -> Log:
-    """Changes of all kinds over a few keys; what images hold beside the key is left to chance."""
+    """Return changes of all kinds over a few keys, with random columns in their images."""
     start = {key: {"id": key, "a": key, "b": f"b{key}", "j": '{"n": 0}'} for key in range(1, 6)}
     log = Log(start)
     for _ in range(changes):
@@ -286,14 +286,14 @@ def test_random_changes(spark: SparkSession, seed: int) -> None:
     assert applied(spark, log, moves=True) == expected(log)
 
 
-def test_a_row_that_gold_lacks_is_left_out_not_made_up(spark: SparkSession) -> None:
+def test_a_row_missing_in_gold_is_not_made_up(spark: SparkSession) -> None:
     log = Log({1: ONE})
     log.replica.rows[3] = {"id": 3, "a": 0, "b": "", "j": {}}
     log.add("update", {"id": 3}, {"id": 4})
     assert applied(spark, log, moves=True) == {1: {**ONE, "j": {"n": 1}}}
 
 
-def test_a_row_that_moved_and_gold_lacks_takes_the_place_of_the_row_that_was_there(
+def test_a_moved_row_missing_in_gold_still_removes_the_row_at_its_new_key(
     spark: SparkSession,
 ) -> None:
     log = Log({1: ONE, 2: TWO})
@@ -303,7 +303,7 @@ def test_a_row_that_moved_and_gold_lacks_takes_the_place_of_the_row_that_was_the
     assert applied(spark, log, moves=True) == {2: {**TWO, "j": None}}
 
 
-def test_of_an_insert_of_which_not_all_is_known_no_row_comes_and_no_value_of_before(
+def test_an_insert_with_unknown_values_adds_no_row_and_no_earlier_value(
     spark: SparkSession,
 ) -> None:
     log = Log({1: ONE, 2: TWO, 3: {**ONE, "id": 3}, 4: {**ONE, "id": 4}})
@@ -330,7 +330,7 @@ def test_of_an_insert_of_which_not_all_is_known_no_row_comes_and_no_value_of_bef
     }
 
 
-def test_an_insert_that_leaves_out_its_key_has_the_key_of_its_default(spark: SparkSession) -> None:
+def test_an_insert_without_its_key_gets_the_keys_default(spark: SparkSession) -> None:
     log = Log({1: ONE})
     log.add("insert", None, {"id": 5, "a": 1, "b": "", "j": None})
     del log.changes[0]["after"]["id"]
@@ -341,8 +341,8 @@ def test_an_insert_that_leaves_out_its_key_has_the_key_of_its_default(spark: Spa
     assert applied(spark, log, moves=False, known=known) == expected(log)
 
 
-def test_a_row_that_moves_often_costs_a_few_jobs(spark: SparkSession) -> None:
-    """As a table of tickets, where each REPLACE moves the one row to a new number."""
+def test_a_row_that_moves_often_takes_few_spark_jobs(spark: SparkSession) -> None:
+    """Like a table of tickets, where each REPLACE moves the only row to a new number."""
     log = Log({1: ONE})
     for key in range(1, 100):
         log.add("update", {"id": key}, {"id": key + 1, "a": key} if key % 2 else {"id": key + 1})
@@ -358,7 +358,7 @@ def test_a_row_that_moves_often_costs_a_few_jobs(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize("lenient", [False, True])
-def test_diffs_that_do_not_fit_are_told(spark: SparkSession, *, lenient: bool) -> None:
+def test_diffs_that_do_not_fit_are_reported(spark: SparkSession, *, lenient: bool) -> None:
     log = Log({1: {**ONE, "j": '{"m": 1}'}, 2: {**ONE, "id": 2}, 3: {**ONE, "id": 3, "j": None}})
     for key in (2, 3, 1):
         log.replica.rows[key]["j"] = {"n": 1}

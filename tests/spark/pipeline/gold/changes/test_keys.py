@@ -1,4 +1,4 @@
-"""Keys that the source does not vouch for: a second row of one is found."""
+"""Keys that the source does not guarantee: a second row with the same key is found."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Change = tuple[str, Any, Any]
 
 
 def repeated(spark: SparkSession, changes: list[Change], gold: list[tuple[Any, ...]]) -> int | None:
-    """Of changes at the LSNs 100, 101, …, the first that brings a row where one is."""
+    """Return the first of changes at LSNs 100, 101, … that adds a row to an occupied key."""
     rows = [
         (op, 100 + n, 4, 0, AT, None, None, None, before, after)
         for n, (op, before, after) in enumerate(changes)
@@ -43,7 +43,7 @@ def test_a_second_row_of_a_key_is_found(spark: SparkSession) -> None:
         ("insert", None, b),
     ]
     assert repeated(spark, once, [(*c, 9)]) is None
-    # Rows that gold has from these changes themselves, in a run that died.
+    # Rows that gold has from these same changes, after a run that crashed.
     assert repeated(spark, once, [(5, "b", 102), (*b, 105), (*c, 9)]) is None
     assert repeated(spark, [*once, ("insert", None, a)], []) == 106
     assert repeated(spark, [*once, ("update", b, c)], [(*c, 9)]) == 106

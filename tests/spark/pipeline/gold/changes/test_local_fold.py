@@ -1,4 +1,4 @@
-"""Few changes are folded at the driver to what Spark folds them to."""
+"""Few changes are folded at the driver with the same result as in Spark."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Image = tuple[Any, ...]
 
 
 def image(random: Random) -> Image:
-    """Of so few values that keys meet again."""
+    """Return an image with so few distinct values that keys repeat."""
     day = date(1969 + random.randrange(3), 12, 31)
     second = datetime(1970, 1, 1, 0, 0, random.randrange(3), 1)
     return (
@@ -60,7 +60,7 @@ def image(random: Random) -> Image:
 
 
 def history(shape: Shape, seed: int) -> list[tuple[Any, ...]]:
-    """Changes of rows that are there, in an order of their own."""
+    """Return changes of existing rows, in a random order of their own."""
     random = Random(seed)
     there: dict[Image, Image] = {}
 
@@ -100,7 +100,7 @@ def brought(changes: DataFrame) -> pa.Table:
     ("row", "parts"), [("int", 1), ("bigint", 4)], ids=["logged", "cascaded, in parts"]
 )
 @pytest.mark.parametrize("name", SHAPES)
-def test_spark_folds_and_finds_the_same(
+def test_folding_at_the_driver_equals_folding_in_spark(
     spark: SparkSession, name: str, row: str, parts: int
 ) -> None:
     shape = SHAPES[name]
@@ -136,7 +136,7 @@ WHOLE = Shape(COLUMNS, ("id",))
     ],
     ids=["float", "boolean", "given", "not unique", "before", "after", "diff"],
 )
-def test_what_takes_more_is_left_to_spark(
+def test_cases_that_cannot_be_folded_here_are_left_to_spark(
     spark: SparkSession, shape: Shape, left_out: tuple[Any, ...]
 ) -> None:
     changes = spark.createDataFrame([(*CHANGE, *left_out)], SILVER)

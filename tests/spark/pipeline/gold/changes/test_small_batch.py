@@ -1,4 +1,4 @@
-"""Few changes that are brought to the driver stay what they are, and what they take is counted."""
+"""Few changes collected at the driver: they stay unchanged, and their size is counted."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ROW = (
 )
 
 
-def test_more_than_were_counted_do_not_come(spark: SparkSession) -> None:
+def test_more_changes_than_counted_are_not_collected(spark: SparkSession) -> None:
     changes = spark.range(3)
     assert at_driver(changes, 2) is None
     rows = at_driver(changes, 3)
@@ -41,7 +41,7 @@ def test_more_than_were_counted_do_not_come(spark: SparkSession) -> None:
     assert rows.num_rows == 3
 
 
-def test_every_value_is_the_same_at_the_driver(spark: SparkSession) -> None:
+def test_values_are_unchanged_at_the_driver(spark: SparkSession) -> None:
     rows = [
         ("insert", 1, None, None, ROW),
         ("update", 2, ["s", "of `day"], {"s": "[]"}, (*[None] * len(ROW),)),
@@ -60,7 +60,7 @@ def test_every_value_is_the_same_at_the_driver(spark: SparkSession) -> None:
     assert SparkSession.getActiveSession() is spark
 
 
-def test_what_is_held_is_counted(spark: SparkSession) -> None:
+def test_sizes_of_collected_values_are_counted(spark: SparkSession) -> None:
     rows = [
         ("update", 1, None, {"s": "12345"}, ROW),  # 6 bytes of text, 2 binary, "a," and the diff
         ("delete", 2, None, None, None),

@@ -1,4 +1,4 @@
-"""The values of DEFAULTs in the columns that gold gets for them."""
+"""Values of DEFAULTs in gold's columns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DEFAULTS: list[tuple[str, st.DataType, str]] = [
 ]
 
 
-def test_defaults_are_values_of_their_columns(spark: SparkSession) -> None:
+def test_defaults_have_their_columns_types(spark: SparkSession) -> None:
     one = spark.range(1)
     values = [sf.expr(typed(text, kind)) for text, kind, _ in DEFAULTS]
     row = one.select(*(value.cast("string") for value in values)).first()
@@ -33,7 +33,7 @@ def test_defaults_are_values_of_their_columns(spark: SparkSession) -> None:
     assert kinds == [kind for _, kind, _ in DEFAULTS]
 
 
-def test_a_binary_default_is_given_in_hex(spark: SparkSession) -> None:
+def test_a_binary_default_is_written_in_hex(spark: SparkSession) -> None:
     values = [sf.expr(typed(text, st.BinaryType())) for text in ("00ff61", "")]
     row = spark.range(1).select(*values).first()
     assert row is not None

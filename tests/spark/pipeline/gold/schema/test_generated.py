@@ -1,4 +1,4 @@
-"""Expressions of generated columns over Spark's columns: what they give, and of which rows."""
+"""Expressions of generated columns over Spark's columns: values, and whether they are certain."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ CASES: list[tuple[str, str, dict[str, Any], Any]] = [
 
 
 def test_values_and_whether_they_are_certain(spark: SparkSession) -> None:
-    """All at once: Spark plans each query for long."""
+    """All in one query, since Spark takes long to plan each."""
     columns = []
     rows = [{**ROW, **changed} for _, _, changed, _ in CASES]
     for n, (declared, expression, _, _) in enumerate(CASES):

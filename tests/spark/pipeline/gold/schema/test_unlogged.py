@@ -1,4 +1,4 @@
-"""Generated columns that images leave out: computed in a change, in the end, or not at all."""
+"""Generated columns that images leave out: computed from the change, the row, or not at all."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def rows_of(*statements: str) -> Rows:
 
 
 def changes(spark: SparkSession, *logged: tuple[str, Image | None, Image | None]) -> DataFrame:
-    """A change for each operation and what its images have."""
+    """Return a change for each operation with the given images."""
     found = []
     for n, (op, before, after) in enumerate(logged):
         sides = (before, after)
@@ -101,7 +101,7 @@ def test_changes_are_completed_from_their_own_images(spark: SparkSession) -> Non
     assert [row["__absent_after"] for row in found[:2]] == [["r"], ["id", "a", "t", "r"]]
 
 
-def test_what_images_do_not_have_is_computed_once_the_row_is_whole(spark: SparkSession) -> None:
+def test_columns_missing_in_images_are_computed_from_the_complete_row(spark: SparkSession) -> None:
     logged = changes(
         spark,
         ("update", {"id": 1}, {"a": 5}),
@@ -114,9 +114,9 @@ def test_what_images_do_not_have_is_computed_once_the_row_is_whole(spark: SparkS
     )
     held = [(n, 1, 2, "xy", 3, 6, "yx", 0) for n in (1, 2, 4, 6)]
     gold = spark.createDataFrame(held, GOLD)
-    rows, told = rows_of(CREATE), meaning()
+    rows, meant = rows_of(CREATE), meaning()
     shape = shape_of(rows.definition, rows.key)
-    folded = fold_partial(completed(logged, told), shape, gold, told, lives=True).collect()
+    folded = fold_partial(completed(logged, meant), shape, gold, meant, lives=True).collect()
     values = {row["id"]: [row[name] for name in NAMES[1:]] for row in folded}
     missing = {row["id"]: set(row[MISSING]) for row in folded}
     assert values[1] == [5, 2, "zz", 7, 14, "zz"]
@@ -125,7 +125,7 @@ def test_what_images_do_not_have_is_computed_once_the_row_is_whole(spark: SparkS
     assert not any(missing.values())
 
 
-def test_a_table_is_held_where_a_column_may_be_another_and_is_not_understood(
+def test_a_table_is_held_if_an_unsupported_generated_column_may_have_changed(
     spark: SparkSession,
 ) -> None:
     known = {"id": 1, "t": "a"}
@@ -148,26 +148,28 @@ def test_a_table_is_held_where_a_column_may_be_another_and_is_not_understood(
     _require_unknown(update, volatile, {1: r"r \(generated as CONNECTION_ID"})
 
 
-def _require_unknown(updates: DataFrame, told: LeftOut, reasons: Mapping[int, str]) -> None:
-    """Those changes, by number, are unknown for these reasons, and no others."""
-    logged = completed(updates, told)
-    assert {row["__lsn"] for row in logged.where(told.is_unknown()).collect()} == set(reasons)
+def _require_unknown(updates: DataFrame, meant: LeftOut, reasons: Mapping[int, str]) -> None:
+    """Require exactly these changes, by number, to be unknown, for these reasons."""
+    logged = completed(updates, meant)
+    assert {row["__lsn"] for row in logged.where(meant.is_unknown()).collect()} == set(reasons)
     for lsn, reason in reasons.items():
         with pytest.raises(TableRefusedError, match=reason):
-            refuse_unknown(logged, told, lsn)
+            refuse_unknown(logged, meant, lsn)
 
 
 @pytest.mark.usefixtures("spark")
-def test_a_key_that_cannot_be_computed_is_named() -> None:
-    told, logged = meaning(), "set binlog_row_image=FULL there"
-    assert "its key in conf has r (generated as REVERSE(t)" in str(key_left_out(1, ["r"], told))
-    assert logged in str(key_left_out(1, ["id"], told))
-    assert "whole row that they change: v (generated as a + b" in str(row_left_out(1, told))
+def test_the_refusal_names_a_key_that_cannot_be_computed() -> None:
+    meant, logged = meaning(), "set binlog_row_image=FULL there"
+    assert "its key in conf includes r (generated as REVERSE(t)" in str(
+        key_left_out(1, ["r"], meant)
+    )
+    assert logged in str(key_left_out(1, ["id"], meant))
+    assert "do not contain whole rows: v (generated as a + b" in str(row_left_out(1, meant))
     assert logged in str(row_left_out(1, LeftOut()))
 
 
 @pytest.mark.usefixtures("spark")
-def test_a_column_named_as_a_function_is_not_computed_from_itself() -> None:
+def test_a_column_named_like_a_function_does_not_depend_on_itself() -> None:
     create = (
         "CREATE TABLE t (id int PRIMARY KEY, a text, lower text AS (LOWER(a)),"
         " `end` int AS (CASE WHEN id THEN 1 END))"
@@ -179,7 +181,7 @@ def test_a_column_named_as_a_function_is_not_computed_from_itself() -> None:
     assert found == expected
 
 
-def test_a_column_of_which_no_ddl_was_seen_may_be_generated(spark: SparkSession) -> None:
+def test_a_column_without_ddl_may_be_generated(spark: SparkSession) -> None:
     known = LeftOut(undeclared=frozenset({"v"}))
     whole = {name: 1 for name in NAMES if name not in ("v", "t", "r")}
     logged = changes(spark, ("update", whole, {**whole, "a": 2}), ("update", {**whole, "v": 1}, {}))

@@ -1,4 +1,4 @@
-"""What Spark's commits after a version wrote, from the `operationMetrics` in the table's log."""
+"""Figures of Spark's commits after a version, from the `operationMetrics` in the Delta log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ APPENDS = 5
 
 
 def appended(spark: SparkSession, path: Path, commits: int) -> str:
-    """A table with so many commits of a file each."""
+    """Return a table with this many commits of one file each."""
     for version in range(commits):
         rows = spark.range(version, version + 1).coalesce(1)
         delta.append_once(rows, str(path), app="test", version=version, options=CHECKPOINT)
@@ -37,7 +37,7 @@ def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
     [(None, APPENDS), (0, APPENDS - 1), (APPENDS - 4, 3), (APPENDS - 2, 1), (APPENDS - 1, 0)],
     ids=["ever", "all but the first", "the last three", "the last one", "nothing"],
 )
-def test_only_what_was_written_behind_a_version_counts(
+def test_only_commits_after_the_version_count(
     spark: SparkSession, table: str, before: int | None, commits: int
 ) -> None:
     found = written_since(history := commits_since(spark, table, before), before)
@@ -45,7 +45,7 @@ def test_only_what_was_written_behind_a_version_counts(
     assert (found.commits, found.files_added) == (commits, commits) if found else commits == 0
 
 
-def test_what_looks_after_a_table_moves_its_version_and_writes_nothing(
+def test_maintenance_raises_the_version_without_counting_as_written(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path = appended(spark, tmp_path / "table", 2)

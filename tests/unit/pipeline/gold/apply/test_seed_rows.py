@@ -1,4 +1,4 @@
-"""Where a seed stands on a table's way, and which changes are applied to its rows."""
+"""A seed's place in a table's timeline, and the changes applied to its rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import ItemKind, SeededFrom, TimelineItem
 from pipeline.catalog.timeline.seeded import BEHIND_ALL
 from pipeline.gold import GoldState
-from pipeline.gold.apply.seed_rows import behind, first_seed
+from pipeline.gold.apply.seed_rows import changes_since, first_seed
 from pipeline.gold.changes.blockers import Fault, Rules
 from pipeline.gold.changes.steps import Evolve, Rows, parts
 from pipeline.gold.plan.batch_plan import Known, plan_batch, same
@@ -47,7 +47,7 @@ def fault(lsn: int) -> Fault:
 
 
 def table(*items: TimelineItem, faults: tuple[Fault, ...] = (), rules: Rules = RULES) -> TableState:
-    """Where the table is after a batch up to 300, before which gold was at 120."""
+    """Return the table's state after a batch up to 300, with gold at 120 before."""
     before = GoldState(
         1,
         120,
@@ -57,7 +57,7 @@ def table(*items: TimelineItem, faults: tuple[Fault, ...] = (), rules: Rules = R
     return plan_batch(before, known, rules, lambda *_: True).tables[NAME]
 
 
-def test_a_table_without_a_beginning_is_complete_from_its_seed_on() -> None:
+def test_a_table_without_create_is_complete_from_its_seed_on() -> None:
     found = table(item("observed", 50), seeded())
     assert (found.from_lsn, found.to_lsn, found.complete, found.reason) == (199, 300, True, None)
     evolve, rows = parts(found, [item("observed", 50), seeded()])
@@ -68,21 +68,21 @@ def test_a_table_without_a_beginning_is_complete_from_its_seed_on() -> None:
 
 
 @pytest.mark.parametrize("lsn", [50, SEED])
-def test_what_held_it_before_the_seed_counts_no_more(lsn: int) -> None:
+def test_faults_before_the_seed_no_longer_hold_the_table(lsn: int) -> None:
     found = table(item("observed", 10), seeded(), faults=(fault(lsn),))
     assert (found.held, found.complete, found.to_lsn) == (None, True, 300)
 
 
 @pytest.mark.parametrize("lsn", [SEED + 1, 150, END])
-def test_what_is_wrong_behind_the_seed_holds_the_table_where_it_was(lsn: int) -> None:
+def test_faults_after_the_seed_hold_the_table(lsn: int) -> None:
     found = table(item("observed", 10), seeded(), faults=(fault(lsn),))
     assert found.held == f"fault at {lsn}"
-    # gold may have gone past it, where conf let it then
+    # gold may have skipped it earlier, if conf allowed that then
     assert found.to_lsn == (lsn if lsn > 120 else END) - 1
     assert not found.complete
 
 
-def test_another_seed_at_the_same_place_takes_the_first_ones() -> None:
+def test_another_seed_at_the_same_position_replaces_the_first() -> None:
     items = [item("observed", 10), seeded(), seeded(since=160)]
     found = table(*items, faults=(fault(150),))
     assert (found.held, found.complete) == (None, True)
@@ -91,8 +91,8 @@ def test_another_seed_at_the_same_place_takes_the_first_ones() -> None:
     assert evolve.item == items[-1]
 
 
-def test_a_seed_right_behind_what_gold_has_is_taken_once() -> None:
-    """A server to which nobody writes: the seed's item stands where the table is."""
+def test_a_seed_at_golds_position_is_loaded_once() -> None:
+    """For a server without writes, the seed's item is at the table's current position."""
     items = [item("observed", 10), seeded(120, 20)]
     found = table(*items)
     assert (found.from_lsn, found.to_lsn, found.complete) == (119, 300, True)
@@ -105,7 +105,7 @@ def test_a_seed_right_behind_what_gold_has_is_taken_once() -> None:
 
 
 @pytest.mark.parametrize(("lsn", "complete"), [(SEED, True), (150, False), (END, False)])
-def test_a_fault_that_conf_goes_past_behind_the_seed_is_told(lsn: int, complete: bool) -> None:
+def test_a_marked_fault_after_the_seed_is_reported(lsn: int, complete: bool) -> None:
     found = table(item("observed", 10), seeded(), faults=(fault(lsn),), rules=MARKING)
     assert (found.held, found.complete) == (None, complete)
     last = parts(found, [item("observed", 10), seeded()])[-1]
@@ -113,12 +113,12 @@ def test_a_fault_that_conf_goes_past_behind_the_seed_is_told(lsn: int, complete:
     assert last.complete == complete
 
 
-def test_what_was_doubted_is_told() -> None:
+def test_the_seeds_own_reason_is_reported() -> None:
     found = table(item("observed", 10), seeded(reason="foreign keys"))
     assert (found.complete, found.reason, found.held) == (False, "foreign keys", None)
 
 
-def test_a_table_of_which_nothing_is_known_begins_with_its_seed() -> None:
+def test_an_unknown_table_starts_with_its_seed() -> None:
     known = Known(2, 300, [seeded()], ())
     found = plan_batch(GoldState(), known, RULES, lambda *_: True).tables[NAME]
     assert (found.complete, found.version, found.touched) == (True, 1, True)
@@ -130,7 +130,7 @@ def test_a_table_of_which_nothing_is_known_begins_with_its_seed() -> None:
         ([seeded()], []),
         ([item("observed", 50), seeded()], [(1, (101, 0), (201, 0))]),
         ([item("observed", 150), seeded()], [(1, (150, 1), (201, 0))]),
-        # told once more that there are rows
+        # table maps seen again
         (
             [item("observed", 50), item("version", 150), seeded()],
             [(1, (101, 0), (201, 0))],
@@ -140,20 +140,20 @@ def test_a_table_of_which_nothing_is_known_begins_with_its_seed() -> None:
             [item("observed", 50), item("version", 150, version=2), seeded()],
             [(1, (101, 0), (150, 1)), (2, (150, 1), (201, 0))],
         ),
-        # an earlier seed's rows do not count, but what it says of the table does
+        # an earlier seed's rows do not count, but its definition does
         ([seeded(120, 20), seeded()], [(1, (120, BEHIND_ALL), (201, 0))]),
         ([item("observed", 50), seeded(120, 20), seeded()], [(1, (101, 0), (201, 0))]),
     ],
 )
-def test_which_changes_are_behind_a_seed(
+def test_changes_since_a_seed(
     items: list[TimelineItem], expected: list[tuple[int, tuple[int, int], tuple[int, int]]]
 ) -> None:
     last = items[-1]
     assert last.seed is not None
-    found = behind(TableState("s", "t"), items, last, last.seed)
+    found = changes_since(TableState("s", "t"), items, last, last.seed)
     assert [(rows.version, rows.start, rows.stop) for rows in found] == expected
 
 
 @pytest.mark.parametrize(("low", "expected"), [(0, 150), (150, 200), (200, 300)])
-def test_a_batch_ends_with_the_first_seed_in_it(low: int, expected: int) -> None:
+def test_a_batch_ends_at_its_first_seed(low: int, expected: int) -> None:
     assert first_seed([item("observed", 10), seeded(150), seeded(200)], low, 300) == expected

@@ -1,4 +1,4 @@
-"""Which foreign keys are in force over a batch, without Spark."""
+"""Foreign keys in force over a batch, without Spark."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def declared(kind: ItemKind, n: int, *keys: ForeignKey) -> TimelineItem:
 
 
 def shown(kind: ItemKind, n: int) -> TimelineItem:
-    """An item of a table map."""
+    """Return an item from a table map."""
     return replace(item(kind, n, C), statement=None)
 
 
@@ -50,7 +50,7 @@ def shown(kind: ItemKind, n: int) -> TimelineItem:
         ([declared("create", 1), declared("model", 22, OTHER)], []),
     ],
 )
-def test_the_keys_of_a_batch_are_those_at_its_beginning_and_those_that_come(
+def test_foreign_keys_of_a_batch_include_those_added_in_it(
     items: list[TimelineItem], expected: list[ForeignKey]
 ) -> None:
     state = TableState("shop", "c", lsn(10), lsn(20))
@@ -62,12 +62,12 @@ def test_the_keys_of_a_batch_are_those_at_its_beginning_and_those_that_come(
     ("parent", "doubt"),
     [
         (P, ""),
-        (definition("P", replace(NUMBER, unsigned=True)), "of different types"),
+        (definition("P", replace(NUMBER, unsigned=True)), "have different types"),
         (definition("P", NUMBER, UP, key=(0, 1)), "are not known"),
         (None, "are not known"),
     ],
 )
-def test_a_link_names_columns_as_gold_does_or_is_in_doubt(
+def test_a_link_uses_golds_column_names_or_has_a_doubt(
     parent: TableDefinition | None, doubt: str
 ) -> None:
     items = {CHILD: [declared("create", 1, KEY)]}
@@ -81,7 +81,7 @@ def test_a_link_names_columns_as_gold_does_or_is_in_doubt(
     assert (found.parent == PARENT) == (parent is not None)
 
 
-def test_rows_change_over_any_number_of_tables() -> None:
+def test_cascades_reach_over_any_number_of_tables() -> None:
     tables = [TableName("s", name) for name in "abcd"]
     keys = {
         child: [ForeignKey(("up",), (parent.schema, parent.table), ("id",), "CASCADE")]
@@ -97,15 +97,15 @@ def test_rows_change_over_any_number_of_tables() -> None:
 @pytest.mark.parametrize(
     ("low", "high", "expected"), [(lsn(0), lsn(9), [1, 3]), (lsn(1) - 1, lsn(9), [3]), (1, 2, [])]
 )
-def test_what_parts_batches_are_changes_of_columns_and_foreign_keys(
+def test_changes_of_columns_and_foreign_keys_split_batches(
     low: int, high: int, expected: list[int]
 ) -> None:
-    """The CREATE that a table begins with parts nothing."""
+    """The CREATE that a table starts with does not."""
     items = [declared("create", 1), shown("version", 2), declared("model", 3), item("keys", 4, C)]
     assert changes_of(TableState("shop", "c", low, high), items) == [lsn(n) for n in expected]
 
 
-def test_a_table_that_begins_has_none_of_the_keys_of_before() -> None:
+def test_a_created_table_has_none_of_the_earlier_foreign_keys() -> None:
     items = [declared("create", 1, KEY), declared("create", 5, OTHER)]
     states = {CHILD: TableState("shop", "c", lsn(5) - 1, lsn(9))}
     assert cascading(states, {CHILD: items}) == {CHILD: [OTHER]}
@@ -128,21 +128,19 @@ BIT = ColumnDefinition("id", ColumnType.BIT, length=1)
         (NUMBER, replace(NUMBER, nullable=True), True),
     ],
 )
-def test_columns_are_compared_whose_values_are_the_same_in_gold(
+def test_columns_are_alike_if_equal_values_are_equal_in_gold(
     one: ColumnDefinition, other: ColumnDefinition, *, same: bool
 ) -> None:
     child = definition("c", NUMBER, replace(other, name="up"))
-    told = item("create", 1, child, model=TableModel(foreign_keys=(KEY,)))
-    items = {CHILD: [told], PARENT: [item("create", 1, definition("P", one))]}
+    declared = item("create", 1, child, model=TableModel(foreign_keys=(KEY,)))
+    items = {CHILD: [declared], PARENT: [item("create", 1, definition("P", one))]}
     states = {CHILD: TableState("shop", "c", lsn(1), lsn(2))}
     (found,) = links({CHILD: [KEY]}, states, items)
     assert (found.doubt == "") == same
 
 
 @pytest.mark.parametrize(("source", "computed"), [("up", True), ("id", False)])
-def test_columns_that_are_generated_from_a_foreign_key_are_told(
-    source: str, *, computed: bool
-) -> None:
+def test_columns_generated_from_a_foreign_key_are_flagged(source: str, *, computed: bool) -> None:
     model = TableModel(generated=("g",), foreign_keys=(KEY,), sources=(source,))
     items = {CHILD: [item("create", 1, C, model=model)], PARENT: [item("create", 1, P)]}
     states = {CHILD: TableState("shop", "c", lsn(1), lsn(2))}

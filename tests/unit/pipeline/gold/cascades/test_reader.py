@@ -1,4 +1,4 @@
-"""What is looked up about foreign keys is looked up once, however often a plan is made."""
+"""Reads about foreign keys are cached, however often a plan is made."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pipeline.errors import ConcurrentRunError
 from pipeline.gold.cascades import reader as cascade_reader
 from pipeline.gold.cascades.reader import DamagedTableError, Reader
 from pipeline.gold.cascades.replay import Event, Link
-from pipeline.gold.cascades.rows import TooManyRowsError, Wish
-from pipeline.gold.changes.faults import TakenUp
+from pipeline.gold.cascades.rows import ChangeRequest, TooManyRowsError
+from pipeline.gold.changes.faults import Resolved
 from pipeline.gold.changes.log_facts import Facts
 from pipeline.gold.changes.xa import Prepared
 from pipeline.settings import Settings
 
 PARENT = TableName("shop", "parent")
-WISH = Wish(PARENT, ("id",), 10, 20, frozenset(("id",)))
+WISH = ChangeRequest(PARENT, ("id",), 10, 20, frozenset(("id",)))
 
 
 def event(lsn: int) -> Event:
@@ -31,7 +31,7 @@ def event(lsn: int) -> Event:
 
 @pytest.fixture
 def reader() -> Reader:
-    """One that has no Spark to ask."""
+    """Return a reader without Spark."""
     settings = Settings(source="made", lake="nowhere", parallel_tables=2)
     return Reader(cast(SparkSession, None), settings, {}, Facts(0, 40), {})
 
@@ -49,14 +49,14 @@ def reader() -> Reader:
     ],
     ids=["the same", "less", "later", "earlier", "other columns", "other changes", "other table"],
 )
-def test_a_plan_that_ends_earlier_reads_no_changes_again(
-    reader: Reader, monkeypatch: pytest.MonkeyPatch, asked: Wish, looks: int
+def test_a_plan_that_ends_earlier_does_not_read_changes_again(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch, asked: ChangeRequest, looks: int
 ) -> None:
-    made: list[Wish] = []
+    made: list[ChangeRequest] = []
 
-    def events(_spark: object, _lake: object, wish: Wish, *_: object) -> list[Event]:
-        made.append(wish)
-        return [event(lsn) for lsn in range(wish.low + 1, wish.high + 1)]
+    def events(_spark: object, _lake: object, request: ChangeRequest, *_: object) -> list[Event]:
+        made.append(request)
+        return [event(lsn) for lsn in range(request.low + 1, request.high + 1)]
 
     monkeypatch.setattr(cascade_reader, "events", events)
     reader.events([WISH])
@@ -65,7 +65,7 @@ def test_a_plan_that_ends_earlier_reads_no_changes_again(
     assert len(made) == looks
 
 
-def test_what_is_logged_is_asked_of_new_transactions_only(
+def test_only_new_transactions_are_checked_for_logged_cascades(
     reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[set[int]] = []
@@ -80,7 +80,7 @@ def test_what_is_logged_is_asked_of_new_transactions_only(
     assert made == [{1, 2, 3}, {3, 4}]
 
 
-NAMED, OF_ANY = TakenUp(7, frozenset(("shop.taken_up",))), TakenUp(8, None)
+NAMED, OF_ANY = Resolved(7, frozenset(("shop.taken_up",))), Resolved(8, None)
 
 
 @pytest.mark.parametrize(
@@ -92,22 +92,22 @@ NAMED, OF_ANY = TakenUp(7, frozenset(("shop.taken_up",))), TakenUp(8, None)
     ],
     ids=["nothing", "one table", "any table"],
 )
-def test_rows_that_were_taken_up_late_count_as_not_logged(
+def test_rows_decoded_late_count_as_not_logged(
     monkeypatch: pytest.MonkeyPatch,
-    late: tuple[TakenUp, ...],
+    late: tuple[Resolved, ...],
     parents: list[str],
     lsns: tuple[int, ...],
 ) -> None:
     asked: list[tuple[int, int]] = []
 
-    def taken_up(_spark: object, _lake: object, _source: str, low: int, high: int) -> Any:
+    def resolved_faults(_spark: object, _lake: object, _source: str, low: int, high: int) -> Any:
         asked.append((low, high))
         return late
 
     def unlogged(_reader: Reader, names: Collection[str], found: Collection[int]) -> Any:
         return [*sorted(names), *sorted(found)]
 
-    monkeypatch.setattr(cascade_reader, "taken_up", taken_up)
+    monkeypatch.setattr(cascade_reader, "resolved_faults", resolved_faults)
     monkeypatch.setattr(Reader, "_unlogged", unlogged)
     settings = Settings(source="made", lake="nowhere")
     facts = Facts(5, 40, prepared=(Prepared(4, 9),), unlogged=frozenset(("shop.unlogged",)))
@@ -124,14 +124,14 @@ def test_rows_that_were_taken_up_late_count_as_not_logged(
     ("unlogged", "late", "logged"),
     [((), (), True), (("shop.unlogged",), (), False), ((), (NAMED,), False)],
 )
-def test_all_is_logged_where_nothing_says_otherwise(
+def test_all_is_logged_unless_stated_otherwise(
     monkeypatch: pytest.MonkeyPatch,
     unlogged: tuple[str, ...],
-    late: tuple[TakenUp, ...],
+    late: tuple[Resolved, ...],
     *,
     logged: bool,
 ) -> None:
-    monkeypatch.setattr(cascade_reader, "taken_up", lambda *_: late)
+    monkeypatch.setattr(cascade_reader, "resolved_faults", lambda *_: late)
     settings = Settings(source="made", lake="nowhere")
     facts = Facts(3, 40, unlogged=frozenset(unlogged))
     assert Reader(cast(SparkSession, None), settings, {}, facts, {}).all_logged() is logged
@@ -151,7 +151,7 @@ LINK = Link(CHILD, ("parent_id",), PARENT, ("id",), on_delete="CASCADE")
     ],
     ids=["of the table", "too many rows", "another run", "a full disk"],
 )
-def test_a_child_that_cannot_be_read_is_told_from_what_ends_the_run(
+def test_a_damaged_child_table_does_not_fail_the_run(
     monkeypatch: pytest.MonkeyPatch, error: Exception, raised: type[Exception]
 ) -> None:
     def gold(*_: object, **__: object) -> DataFrame:

@@ -1,4 +1,4 @@
-"""What foreign keys do to child rows, change by change, without Spark."""
+"""Foreign key actions on child rows, change by change, without Spark."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def replayed(
     key: tuple[str, ...] = ("id",),
     complete: bool = True,
 ) -> tuple[Replay, dict[TableName, list[Values]]]:
-    """Everything that is asked for is loaded, as gold's planning does it; the rows at the end."""
+    """Replay with all requested values loaded, as gold's planning does; also return the rows."""
     loaded: dict[Link, set[Identity]] = defaultdict(set)
     while True:
         children = {}
@@ -127,14 +127,14 @@ CASES: dict[str, tuple[list[Link], dict[TableName, list[Values]], list[Event], A
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_rows_are_what_innodb_leaves(name: str) -> None:
+def test_rows_equal_those_of_innodb(name: str) -> None:
     links, base, events, expected = CASES[name]
     replay, rows = replayed(links, base, events)
     assert not replay.doubts
     assert rows == expected
 
 
-def test_each_change_stands_behind_what_brought_it_about() -> None:
+def test_each_cascade_follows_its_cause() -> None:
     links, base, events, _ = CASES["two levels"]
     replay, _ = replayed(links, base, [*events, event(2, P, row(8))])
     assert [(one.place, one.number, one.table, one.before) for one in replay.cascaded] == [
@@ -145,7 +145,7 @@ def test_each_change_stands_behind_what_brought_it_about() -> None:
     ]
 
 
-def test_rows_without_a_key_go_as_often_as_they_are_there() -> None:
+def test_every_copy_of_a_keyless_row_is_deleted() -> None:
     base = {C: [row(1, 7), row(1, 7), row(1, 8)]}
     replay, rows = replayed([link(on_delete=NULL)], base, [event(1, P, row(7))], key=())
     assert [one.after for one in replay.cascaded] == [row(1), row(1)]
@@ -157,12 +157,12 @@ def test_rows_without_a_key_go_as_often_as_they_are_there() -> None:
     [
         ([link()], {C: [row(1, "a")]}, [event(1, P, row("A"))], "depends on their collation"),
         ([link()], {}, [event(1, P, {"up": 3})], "leave out id"),
-        ([link()], {}, [event(1, P, row("\ufffd"))], "cannot tell from others"),
-        ([link(zero_dates=frozenset({"id"}))], {}, [event(1, P, row(None))], "cannot tell"),
+        ([link()], {}, [event(1, P, row("\ufffd"))], "cannot distinguish"),
+        ([link(zero_dates=frozenset({"id"}))], {}, [event(1, P, row(None))], "cannot distinguish"),
         ([link(doubt="of other types")], {}, [event(1, P, row(1))], "of other types"),
     ],
 )
-def test_what_cannot_be_told_is_not_guessed(
+def test_nothing_is_guessed_in_doubt(
     links: list[Link], base: dict[TableName, list[Values]], events: list[Event], reason: str
 ) -> None:
     replay, _ = replayed(links, base, events)
@@ -172,14 +172,14 @@ def test_what_cannot_be_told_is_not_guessed(
     assert not replay.cascaded
 
 
-def test_texts_of_a_binary_collation_are_told_apart() -> None:
+def test_texts_of_a_binary_collation_are_compared_exactly() -> None:
     base = {C: [row(1, "a"), row(2, "A")]}
     exact = link(exact=frozenset({"up"}))
     replay, rows = replayed([exact], base, [event(1, P, row("A"))])
     assert (replay.doubts, rows) == ({}, {C: [row(1, "a")]})
 
 
-def test_rows_that_gold_lacks_leave_what_depends_on_them_in_doubt() -> None:
+def test_rows_missing_in_gold_leave_dependent_tables_incomplete() -> None:
     replay, _ = replayed([link(), link(G, C)], {}, [event(1, P, row(7))], complete=False)
     assert (list(replay.lacks), replay.doubts) == ([(G, 1)], {})
 
@@ -192,11 +192,11 @@ LATE, DONE = (0, 3), (5, 9)
     [
         (LATE, 3, {}),
         (LATE, 4, {(G, 4): "changes of s.c are not applied"}),
-        (DONE, 5, {(G, 5): "rows of s.c have changed meanwhile"}),
+        (DONE, 5, {(G, 5): "rows of s.c have already changed further"}),
         (DONE, 6, {}),
     ],
 )
-def test_a_table_in_between_that_is_elsewhere_leaves_those_below_in_doubt(
+def test_a_table_at_another_position_leaves_tables_below_it_in_doubt(
     between: tuple[int, int], lsn: int, doubted: dict[tuple[TableName, int], str]
 ) -> None:
     links = [link(), link(G, C)]
@@ -219,7 +219,7 @@ def test_a_table_in_between_that_is_elsewhere_leaves_those_below_in_doubt(
         (link(computed=True, on_delete=NULL), None, True),
     ],
 )
-def test_what_is_generated_from_a_foreign_key_that_changes_is_not_known(
+def test_columns_generated_from_a_changed_foreign_key_are_in_doubt(
     one: Link, after: Values | None, *, doubted: bool
 ) -> None:
     replay, _ = replayed([one], {C: [row(1, 7)]}, [event(1, P, row(7), after)])
@@ -227,15 +227,13 @@ def test_what_is_generated_from_a_foreign_key_that_changes_is_not_known(
 
 
 @pytest.mark.parametrize(("up", "doubted"), [(7, True), (8, False)])
-def test_where_it_is_not_known_whether_it_is_logged_counts_only_with_rows_that_refer(
-    up: int, *, doubted: bool
-) -> None:
-    told = replace(event(1, P, row(7)), doubt="not known")
-    replay, _ = replayed([link()], {C: [row(1, up)]}, [told])
+def test_unknown_logging_only_matters_if_rows_refer(up: int, *, doubted: bool) -> None:
+    uncertain = replace(event(1, P, row(7)), doubt="not known")
+    replay, _ = replayed([link()], {C: [row(1, up)]}, [uncertain])
     assert bool(replay.doubts) == doubted
 
 
-def test_columns_that_no_image_may_leave_out_are_told_with_what_changes() -> None:
+def test_carried_columns_are_part_of_every_cascade() -> None:
     one = link(on_update=NULL)
     children = {C: Rows(("id",), ("id", "up", "g"), 0, 9, (one,), carried=("g",))}
     children[C].put({"id": 1, "up": 7, "g": "same"})
@@ -244,7 +242,7 @@ def test_columns_that_no_image_may_leave_out_are_told_with_what_changes() -> Non
     assert [change.after for change in replay.cascaded] == [{"up": None, "g": "same"}]
 
 
-def test_a_row_of_which_not_all_is_known_when_it_begins_is_in_doubt() -> None:
+def test_an_insert_with_unknown_columns_is_in_doubt() -> None:
     replay, _ = replayed([link()], {}, [event(1, C, None, {"id": 1}), event(2, P, row(7))])
     assert list(replay.doubts) == [(C, 1)]
 
@@ -257,7 +255,7 @@ def test_a_row_of_which_not_all_is_known_when_it_begins_is_in_doubt() -> None:
         ("😀", "😺"),
     ],
 )
-def test_what_a_collation_may_take_for_the_same_is_loosely_the_same(one: str, other: str) -> None:
+def test_texts_that_a_collation_may_equate_have_one_loose_form(one: str, other: str) -> None:
     assert loose(one) == loose(other)
 
 
@@ -273,7 +271,7 @@ Steps = st.lists(
 
 
 @given(Steps)
-def test_any_history_ends_as_in_a_database(steps: list[tuple[str, int, int, bool]]) -> None:
+def test_any_history_ends_like_in_a_database(steps: list[tuple[str, int, int, bool]]) -> None:
     """A database of three levels: p, c refers to p (ON DELETE CASCADE), g to c (SET NULL)."""
     tables: dict[TableName, dict[int, int | None]] = {P: {}, C: {}, G: {}}
     events: list[Event] = []

@@ -1,4 +1,4 @@
-"""A part's bounds, as a condition on silver's rows."""
+"""A part's bounds as a condition on silver's rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LOGGED = st.tuples(st.integers(1, 4), st.integers(1, 4))
 
 
 @given(PLACE, PLACE, st.lists(LOGGED))
-def test_rows_from_the_start_and_before_the_stop_are_the_parts(
+def test_a_part_includes_its_start_and_excludes_its_stop(
     start: tuple[int, int], stop: tuple[int, int], places: list[tuple[int, int]]
 ) -> None:
     part = Rows(definition(), 1, start, stop, ("id",))

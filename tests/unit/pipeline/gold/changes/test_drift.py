@@ -1,4 +1,4 @@
-"""When drift is looked for, and what is told of it."""
+"""When drift is checked, and how it is reported."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 
 from pipeline.gold.changes import drift as module
-from pipeline.gold.changes.drift import ALL_OF, CHEAP, TURNS, Drift, Look, in_all, sentences, watch
+from pipeline.gold.changes.drift import (
+    MAX_CHANGES,
+    SMALL_BATCH_TABLES,
+    TURNS,
+    Drift,
+    Look,
+    in_all,
+    sentences,
+    watch,
+)
 
 FOUND = Drift(10, 1, 2, 3)
 
@@ -15,19 +24,19 @@ FOUND = Drift(10, 1, 2, 3)
 @pytest.mark.parametrize(
     ("chosen", "fresh", "count", "looked"),
     [
-        (True, True, CHEAP, True),
-        (True, True, CHEAP + 1, False),
-        ("full", True, CHEAP + 1, True),
+        (True, True, MAX_CHANGES, True),
+        (True, True, MAX_CHANGES + 1, False),
+        ("full", True, MAX_CHANGES + 1, True),
         (False, True, 1, False),
-        # What a run that died has applied would seem to have drifted.
+        # Changes already applied by a crashed run would look like drift.
         ("full", False, 1, False),
     ],
 )
-def test_drift_is_looked_for_as_conf_wants_it(
+def test_drift_is_checked_as_conf_says(
     monkeypatch: pytest.MonkeyPatch, *, chosen: bool | str, fresh: bool, count: int, looked: bool
 ) -> None:
     monkeypatch.setattr(module, "drift", lambda *_: FOUND)
-    watching = watch(chosen, 1, ALL_OF, fresh=fresh)
+    watching = watch(chosen, 1, SMALL_BATCH_TABLES, fresh=fresh)
     nothing: Any = None
     if watching is not None:
         look = Look(watching, "shop.t")
@@ -40,13 +49,13 @@ def test_drift_is_looked_for_as_conf_wants_it(
 @pytest.mark.parametrize(
     ("chosen", "tables", "small", "some"),
     [
-        (True, ALL_OF, True, False),
-        (True, ALL_OF, False, True),
-        (True, ALL_OF + 1, True, True),
+        (True, SMALL_BATCH_TABLES, True, False),
+        (True, SMALL_BATCH_TABLES, False, True),
+        (True, SMALL_BATCH_TABLES + 1, True, True),
         ("full", 99, False, False),
     ],
 )
-def test_of_large_or_many_tables_some_sixth_is_looked_at_whatever_their_rhythm(
+def test_about_a_sixth_of_large_or_many_tables_is_checked_per_batch(
     chosen: bool | str, tables: int, *, small: bool, some: bool
 ) -> None:
     for every in (1, TURNS, 24):
@@ -60,12 +69,12 @@ def test_of_large_or_many_tables_some_sixth_is_looked_at_whatever_their_rhythm(
         assert all(low <= times <= high for times in looks.values()), looks
 
 
-def test_records_add_up_and_sentences_tell_what_is_new() -> None:
+def test_records_add_up_and_sentences_report_new_drift() -> None:
     first = in_all(None, {"shop.t": FOUND, "shop.u": Drift(5)})
     second = in_all(first, {"shop.t": Drift(4, 0, 0, 1)})
     assert Drift.of(second["shop.t"]) == Drift(14, 1, 2, 4)
     assert second["shop.u"] == first["shop.u"]
-    (told,) = sentences(first, second)
-    assert told.startswith("shop.t: 1 of 4 changes")
+    (sentence,) = sentences(first, second)
+    assert sentence.startswith("shop.t: 1 of 4 changes")
     assert sentences(second, second) == []
     assert [line.split(":")[0] for line in sentences(None, second)] == ["shop.t"]

@@ -1,4 +1,4 @@
-"""What quarantine tells gold of faults that were taken up."""
+"""Resolved faults, read from the quarantine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from pipeline.gold.changes.faults import taken_up
+from pipeline.gold.changes.faults import resolved_faults
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.table import Step
 from pipeline.lake.tables.native import NativeTables
@@ -40,18 +40,18 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     [(5, 8, [6, 7]), (4, 5, [5]), (7, 8, []), (8, 9, [9])],
     ids=["some", "both ends", "none", "one that names none"],
 )
-def test_transactions_that_were_taken_up_are_told(
+def test_transactions_with_resolved_faults_are_listed(
     lake: Lake, low: int, high: int, lsns: list[int]
 ) -> None:
-    assert [one.lsn for one in taken_up(NO_SPARK, lake, "shop", low, high)] == lsns
+    assert [one.lsn for one in resolved_faults(NO_SPARK, lake, "shop", low, high)] == lsns
 
 
-def test_their_tables_are_told(lake: Lake) -> None:
-    several, one, any_table = taken_up(NO_SPARK, lake, "shop", 5, 9)
+def test_resolved_faults_list_their_tables(lake: Lake) -> None:
+    several, one, any_table = resolved_faults(NO_SPARK, lake, "shop", 5, 9)
     assert several.has({"s.b", "s.c"})
     assert not one.has({"s.a", "s.c"})
     assert any_table.has({"s.c"})
 
 
-def test_a_lake_without_faults_has_taken_up_none(tmp_path: Path) -> None:
-    assert taken_up(NO_SPARK, Lake(str(tmp_path)), "shop", 0, 9) == ()
+def test_a_lake_without_faults_has_no_resolved_ones(tmp_path: Path) -> None:
+    assert resolved_faults(NO_SPARK, Lake(str(tmp_path)), "shop", 0, 9) == ()

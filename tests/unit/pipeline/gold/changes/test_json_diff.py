@@ -1,4 +1,4 @@
-"""JSON diffs on a document's text: what comes out is the text that silver would have had of it."""
+"""JSON diffs applied to text: the result is the text that silver would have for the document."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ CASES: dict[str, tuple[str, list[Diff], str]] = {
     ),
     "a member is removed": ('{"a":1,"b":2}', [("remove", "$.a", None)], '{"b":2}'),
     "the last member": ('{"a":1}', [("remove", "$.a", None)], "{}"),
-    "in an array what is behind moves on": (
+    "in an array later elements move on": (
         "[1,2]",
         [("insert", "$[1]", '"x"'), ("remove", "$[0]", None)],
         '["x",2]',
     ),
-    "behind the end of an array": ("[]", [("insert", "$[0]", "true")], "[true]"),
+    "after the end of an array": ("[]", [("insert", "$[0]", "true")], "[true]"),
     "deep down": (
         '{"a":[{"b c":null}]}',
         [("replace", '$.a[0]."b c"', "[]")],
@@ -52,8 +52,8 @@ CASES: dict[str, tuple[str, list[Diff], str]] = {
 def text_of(diffs: list[Diff]) -> str:
     objects = []
     for op, path, value in diffs:
-        told = f',"value":{value}' if value is not None else ""
-        objects.append(f'{{"op":"{op}","path":{json.dumps(path)}{told}}}')
+        value_text = f',"value":{value}' if value is not None else ""
+        objects.append(f'{{"op":"{op}","path":{json.dumps(path)}{value_text}}}')
     return f"[{','.join(objects)}]"
 
 
@@ -76,7 +76,7 @@ def test_diffs(document: str, diffs: list[Diff], expected: str) -> None:
         ("{}", ("replace", "$..", "2")),
     ],
 )
-def test_a_document_that_a_diff_is_not_for(document: str, diff: Diff) -> None:
+def test_a_diff_for_another_document_is_refused(document: str, diff: Diff) -> None:
     with pytest.raises(JsonDiffError):
         apply_diffs(document, [text_of([diff])])
 
@@ -88,7 +88,7 @@ VALUES = st.recursive(
 
 
 @given(value=VALUES)
-def test_text_is_read_and_written_without_a_change_of_its_value(value: object) -> None:
+def test_parsing_and_writing_keeps_the_text(value: object) -> None:
     assert json.loads(written(parsed(json.dumps(value)))) == value
 
 

@@ -1,4 +1,4 @@
-"""Keys that the source does not vouch for: what is refused of them."""
+"""Keys that the source does not guarantee, and which of them are refused."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ NULLS, TEXT = TypeOptions(), TypeOptions(zero_dates="string")
     [
         (("id",), (0,), NULLS, None),
         (("id", "kind"), (0,), NULLS, None),
-        (("id", "empty"), (0, 4), NULLS, "its key has empty, of a type with an empty label"),
-        (("id", "none"), (0, 5), NULLS, "its key has none, of a type with an empty label"),
+        (("id", "empty"), (0, 4), NULLS, "its key has empty, whose type has an empty label"),
+        (("id", "none"), (0, 5), NULLS, "its key has none, whose type has an empty label"),
         (("day",), (0,), NULLS, "its key has day, which may be NULL, and a zero date is NULL too"),
         (("day",), (0,), TEXT, None),
-        # A zero date in a key of the source's own is a fault of its row.
+        # A zero date in the source's own key is a fault of the row.
         (("day",), (1,), NULLS, None),
-        # Where no NULL can be, one is told when it comes.
+        # If NULL is not allowed, a zero date is found when it occurs.
         (("at",), (0,), NULLS, None),
     ],
 )
-def test_keys_in_which_two_values_look_alike(
+def test_keys_with_ambiguous_values_are_refused(
     key: tuple[str, ...], own: tuple[int, ...], types: TypeOptions, refused: str | None
 ) -> None:
     definition = TableDefinition("s", "t", COLUMNS, own, (0,) * len(own))

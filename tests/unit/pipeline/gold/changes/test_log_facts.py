@@ -1,4 +1,4 @@
-"""What transactions tell about a stretch of the log."""
+"""Facts about a range of the log, from silver's transactions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def transaction(lsn: int, gtid: str | None = None, **values: Any) -> dict[str, A
 
 
 def look(rows: list[dict[str, Any]], cut_before: int = 0) -> Facts:
-    """What rows tell, in slices of at least two."""
+    """Return the facts of rows, in slices of at least two."""
     size = max(2, len(rows) // 40)
     slices = [
         pa.Table.from_pylist(rows[n : n + size], schema=TRANSACTIONS)
@@ -60,20 +60,20 @@ def test_many_gtids_become_intervals_whatever_their_order() -> None:
     assert (found.last_lsn, found.committed_at) == (80_001, 80_001 * 1_000_000)
 
 
-def test_a_domain_tells_the_last_gtid_of_each_server() -> None:
+def test_a_domain_has_the_last_gtid_of_each_server() -> None:
     gtids = ("7-1-1", "0-1-7", "0-1-8", "0-2-9")
     rows = [transaction(number, gtid) for number, gtid in enumerate(gtids, 1)]
     assert sorted(look(rows).server_ends) == ["0-1-8", "0-2-9", "7-1-1"]
 
 
-def test_tables_that_changed_are_those_behind_the_cut_before() -> None:
-    """A table that is held has facts reach back: others have come over these already."""
+def test_changed_tables_are_those_with_rows_after_the_previous_cut() -> None:
+    """Facts reach further back for a held table; other tables have already applied these."""
     rows = [transaction(n, rows={name: 1}) for n, name in enumerate(("s.a", "s.b", "s.c"), 1)]
     found = look(rows, cut_before=2)
     assert (found.changed, found.changes) == ({"s.c"}, 3)
 
 
-def test_tables_rollbacks_and_what_is_not_decided() -> None:
+def test_tables_rollbacks_and_undecided_transactions() -> None:
     rows = [
         transaction(1, rows={"s.a": 1, "s.b": 2}),
         transaction(2, rows={"s.a": 1}, rolled_back=[(10, 20), (30, 40)], cascades=None),
@@ -96,7 +96,7 @@ def test_tables_rollbacks_and_what_is_not_decided() -> None:
     assert found.unlogged == {"s.a"}
 
 
-def test_tables_where_foreign_keys_may_have_done_what_is_not_logged() -> None:
+def test_tables_with_possibly_unlogged_cascades() -> None:
     rows = [
         transaction(1, rows={"s.a": 1}, cascades="logged"),
         transaction(2, rows={"s.b": 1}, cascades="unlogged"),
@@ -106,7 +106,7 @@ def test_tables_where_foreign_keys_may_have_done_what_is_not_logged() -> None:
     assert look(rows).unlogged == {"s.b", "s.c", "s.d"}
 
 
-def test_no_transactions_tell_nothing() -> None:
+def test_no_transactions_have_no_facts() -> None:
     assert look([]) == Facts(0, 10_000_000)
 
 
@@ -119,5 +119,7 @@ def test_no_transactions_tell_nothing() -> None:
         ([], []),
     ],
 )
-def test_numbers_are_put_together_in_runs(numbers: list[int], runs: list[tuple[int, int]]) -> None:
+def test_consecutive_numbers_form_intervals(
+    numbers: list[int], runs: list[tuple[int, int]]
+) -> None:
     assert intervals(np.array(numbers, np.int64)) == runs

@@ -1,4 +1,4 @@
-"""Few changes that gold reads from silver without Spark."""
+"""Reading few changes from silver without Spark."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BOUNDS = {"all": (1, 4), "first": (1, 1), "between": (2, 2), "after": (5, 9)}
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    """Changes in the first and third transaction, a batch each."""
+    """Return a lake with changes in the first and third transaction, a batch each."""
     root = str(tmp_path_factory.mktemp("lake"))
     silver = MadeSilver(NO_SPARK, root)
     for number in (1, 3):
@@ -46,7 +46,7 @@ def test_rows_between_a_parts_bounds_are_read(lake: Lake, bounds: str, ids: list
     assert all(column.num_chunks for column in found.columns), "PySpark reads no other"
 
 
-def test_a_table_that_is_not_there_has_no_rows(lake: Lake) -> None:
+def test_a_missing_table_has_no_rows(lake: Lake) -> None:
     found = rows_here(NO_SPARK, lake, replace(part(1, 4), version=7), TypeOptions())
     assert found is not None
     assert (found.num_rows, found.column("after").num_chunks) == (0, 1)
@@ -65,14 +65,14 @@ def test_more_than_few_rows_are_left_to_spark(lake: Lake, monkeypatch: pytest.Mo
     ],
     ids=["of any size", "mapped"],
 )
-def test_what_may_be_large_or_only_spark_reads_is_left_to_it(
+def test_rows_of_any_size_and_mapped_tables_are_left_to_spark(
     lake: Lake, column: ColumnDefinition
 ) -> None:
     rows = replace(part(1, 4), definition=replace(T, columns=(T.columns[0], column)))
     assert rows_here(NO_SPARK, lake, rows, TypeOptions()) is None
 
 
-def test_a_table_with_a_feature_that_delta_rs_does_not_know_is_left_to_spark(
+def test_a_table_with_a_feature_unknown_to_delta_rs_is_left_to_spark(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> int:

@@ -1,4 +1,4 @@
-"""Few changes are folded from the driver: when that is."""
+"""When changes count as few and are folded at the driver."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ NUMBER = ColumnDefinition("id", ColumnType.LONG)
         (Facts(0, 9, changes=FEW, bytes=FEW_BYTES), True),
         (Facts(0, 9, changes=FEW + 1), False),
         (Facts(0, 9, changes=1, bytes=FEW_BYTES + 1), False),
-        # how much there was in it is not counted
+        # the transaction's size is not counted
         (Facts(1, 9, changes=1, prepared=(Prepared(1), Prepared(2))), False),
         (Facts(1, 9, changes=1, prepared=(Prepared(2),)), True),
     ],
     ids=["nothing", "just few", "too many", "too large", "prepared before", "prepared in it"],
 )
-def test_few_is_told_by_what_the_log_counted(facts: Facts, few: bool) -> None:
+def test_few_depends_on_the_counts_in_the_log(facts: Facts, few: bool) -> None:
     assert are_few(facts) is few
 
 
@@ -55,7 +55,7 @@ def columns(*kinds: ColumnDefinition) -> TableDefinition:
     ],
     ids=["a number", "digits", "short text", "labels", "text"],
 )
-def test_what_rows_take_at_most_is_told_by_their_columns(
+def test_the_maximum_row_size_follows_from_the_columns(
     kinds: tuple[ColumnDefinition, ...], size: int
 ) -> None:
     most = HELD_BYTES // (2 * (VALUE_BYTES + size))
@@ -63,7 +63,7 @@ def test_what_rows_take_at_most_is_told_by_their_columns(
         assert few_of(Few(count, NO_SPARK), columns(*kinds)) == Few(count, NO_SPARK, sized)
 
 
-def test_what_has_no_limit_is_sized_first() -> None:
+def test_unlimited_values_are_measured_first() -> None:
     document = ColumnDefinition("j", ColumnType.JSON, length_bytes=4)
     assert few_of(Few(1, NO_SPARK), columns(document)) == Few(1, NO_SPARK, sized=False)
     assert few_of(None, columns()) is None

@@ -1,4 +1,4 @@
-"""Splitting one table's batch at the changes of its definition."""
+"""Splitting one table's batch at changes of its definition."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ def test_each_part_has_the_defaults_that_are_in_force_in_it() -> None:
     assert [part.model for part in found if isinstance(part, Rows)] == [first, second, None]
 
 
-def test_a_table_map_that_shows_the_key_does_not_end_what_ddl_has_told() -> None:
-    told = TableModel(defaults=(ColumnDefault("a"),))
-    begun = replace(CREATE, statement="CREATE …", model=told)
+def test_a_table_map_with_the_key_keeps_the_ddl_model() -> None:
+    declared = TableModel(defaults=(ColumnDefault("a"),))
+    begun = replace(CREATE, statement="CREATE …", model=declared)
     shown = item("create", 20, 25, 2)
     found = parts(state(0, 40), [begun, shown, item("truncate", 30, 33)])
-    assert [part.model for part in found if isinstance(part, Rows)] == [told]
+    assert [part.model for part in found if isinstance(part, Rows)] == [declared]
     dropped = parts(state(0, 40), [begun, item("drop", 15, 16), shown])
     assert [part.model for part in dropped if isinstance(part, Rows)] == [None]
 
 
-def test_a_definition_that_changes_splits_the_rows_by_position() -> None:
+def test_definition_changes_split_rows_by_position() -> None:
     assert parts(state(10, 30), [CREATE, ADD]) == [
         Rows(ONE, 1, (11, 0), (20, 25)),
         Evolve(ADD, ONE),
@@ -62,12 +62,12 @@ def test_a_definition_that_changes_splits_the_rows_by_position() -> None:
     ]
 
 
-def test_a_table_begins_with_its_create_and_may_have_rows_in_the_same_transaction() -> None:
+def test_a_create_may_have_rows_in_its_transaction() -> None:
     rows = Rows(ONE, 1, (10, 14), (11, 0), complete=True)
     assert parts(state(0, 10), [CREATE]) == [Evolve(CREATE, None), rows]
 
 
-def test_nothing_before_the_last_create_is_done() -> None:
+def test_parts_before_the_last_create_are_left_out() -> None:
     again = item("create", 40, 44, 2)
     items = [CREATE, ADD, item("unsupported", 30, 33), item("drop", 35, 36), again]
     rows = Rows(TWO, 2, (40, 44), (51, 0), complete=True)
@@ -83,7 +83,7 @@ def test_a_dropped_table_has_no_rows() -> None:
     assert parts(state(30, 40), [CREATE, drop]) == []
 
 
-def test_another_version_changes_only_where_rows_are_read() -> None:
+def test_a_new_version_only_changes_where_rows_are_read() -> None:
     other = item("version", 20, 21, 2)
     assert parts(state(10, 30), [CREATE, other]) == [
         Rows(ONE, 1, (11, 0), (20, 21)),
@@ -103,7 +103,7 @@ def keyed(*key: int) -> TableDefinition:
 @pytest.mark.parametrize(
     ("given", "expected"), [((), [("a",), ("b",), ("b",)]), (("a", "b"), [("a", "b")] * 3)]
 )
-def test_each_part_is_folded_by_the_key_of_its_own_time(
+def test_each_part_has_the_key_in_force_in_it(
     given: tuple[str, ...], expected: list[tuple[str, ...]]
 ) -> None:
     items = [
@@ -122,7 +122,7 @@ OBSERVED = item("observed", 20, 25, 1)
     [
         (True, [CREATE], (), [True]),
         (False, [CREATE], (), [False]),
-        # a fault that gold goes on without counts from there on, and only until the table is empty
+        # a marked fault counts from its LSN on, until the table is emptied
         (True, [CREATE, ADD], (22,), [True, False]),
         (True, [CREATE, ADD], (15,), [False, False]),
         (True, [CREATE, item("truncate", 20, 25)], (15,), [True]),
@@ -131,7 +131,7 @@ OBSERVED = item("observed", 20, 25, 1)
         (True, [CREATE, item("drop", 15, 17), OBSERVED], (), [True, False]),
     ],
 )
-def test_each_part_is_as_complete_as_the_table_was_then(
+def test_each_part_has_the_completeness_in_force_in_it(
     before: bool, items: list[TimelineItem], marked: tuple[int, ...], expected: list[bool]
 ) -> None:
     found = parts(replace(state(10, 30), complete_from=before, marked=marked), items)
@@ -153,14 +153,18 @@ def test_rows_that_a_truncate_removes_are_applied_where_their_values_are_convert
     assert names == [*kinds.split(), "ADD", "rows"]
 
 
-def test_a_create_whose_definition_is_not_known_ends_what_was_told_of_the_table_before() -> None:
-    told = replace(CREATE, statement="CREATE …", model=TableModel(defaults=(ColumnDefault("a"),)))
+def test_a_create_of_unknown_columns_discards_the_earlier_model() -> None:
+    declared = replace(
+        CREATE, statement="CREATE …", model=TableModel(defaults=(ColumnDefault("a"),))
+    )
     again = replace(item("create", 20, 25), statement="CREATE TABLE t LIKE …")
-    found = parts(state(10, 40), [told, item("moved", 20, 24), again, item("create", 30, 33, 2)])
-    assert [part.model for part in found if isinstance(part, Rows)] == [told.model, None]
+    found = parts(
+        state(10, 40), [declared, item("moved", 20, 24), again, item("create", 30, 33, 2)]
+    )
+    assert [part.model for part in found if isinstance(part, Rows)] == [declared.model, None]
 
 
-def test_rows_of_another_table_are_as_complete_as_that_was() -> None:
+def test_renamed_rows_are_as_complete_as_their_table_was() -> None:
     items = [CREATE, item("renamed", 20, 25, 2), item("moved", 30, 35)]
     for whole in (True, False):
         at_the_end = replace(state(10, 40), complete_from=not whole, taken_over=((20, whole),))

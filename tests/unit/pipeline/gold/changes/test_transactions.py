@@ -1,4 +1,4 @@
-"""Silver's transactions, as gold looks at them."""
+"""Reads of silver's transactions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROWS = [[("s.a", 1)], None, [("s.b", 2), ("s.a", 3)], [], [("s.c", 1)]]
     ("names", "found"),
     [({"s.a"}, [0, 2]), ({"s.b", "s.c"}, [2, 4]), ({"s.d"}, []), ((), [])],
 )
-def test_transactions_with_rows_of_some_tables_are_found(
+def test_transactions_with_rows_of_given_tables_are_found(
     names: Collection[str], found: list[int]
 ) -> None:
     kind = TRANSACTIONS.field("rows").type

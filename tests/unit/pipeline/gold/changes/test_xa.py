@@ -1,4 +1,4 @@
-"""Which rows of XA transactions are applied where."""
+"""Where rows of XA transactions are applied."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def row(lsn: int, xa: str, end: str, *names: str) -> dict[str, Any]:
     return {"lsn": lsn, "xa": xa, "xa_end": end, "committed_at": lsn * 10, "names": list(names)}
 
 
-def test_a_name_that_comes_again_is_decided_each_time() -> None:
+def test_a_reused_xid_is_decided_each_time() -> None:
     rows = [
         row(1, "a", "prepare", "s.t"),
         row(2, "b", "prepare"),
@@ -32,17 +32,17 @@ def test_a_name_that_comes_again_is_decided_each_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("marks", "first"),
+    ("reached", "first"),
     [([100], 20), ([100, 49], 10), ([50, 100], 20), ([], 20)],
 )
-def test_the_next_batch_looks_back_to_what_some_table_still_needs(
-    marks: list[int], first: int
+def test_the_next_batch_reads_back_to_what_a_table_still_needs(
+    reached: list[int], first: int
 ) -> None:
     prepared = [Prepared(10, end_lsn=50, committed=True), Prepared(20)]
-    assert first_open(prepared, marks, 100) == first
+    assert first_open(prepared, reached, 100) == first
 
 
-def test_where_nothing_is_open_it_does_not_look_back() -> None:
+def test_without_open_transactions_nothing_earlier_is_read() -> None:
     assert first_open([Prepared(10, end_lsn=50)], [100, 90], 100) == 101
 
 
@@ -62,7 +62,7 @@ def item(lsn: int, kind: Any, version: int | None = 1) -> TimelineItem:
         ([item(1, "create"), item(21, "add_columns", 2)], 0),
     ],
 )
-def test_a_table_that_changed_in_between_is_held_at_the_commit(
+def test_a_table_that_changed_since_its_prepare_is_held_at_the_commit(
     items: list[TimelineItem], count: int
 ) -> None:
     prepared = [Prepared(10, frozenset({"s.t"}), 20, committed=True)]

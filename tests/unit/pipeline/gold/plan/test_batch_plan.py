@@ -1,4 +1,4 @@
-"""Where each table is to be after a batch, and what holds it."""
+"""Planned states of tables after a batch, and what holds them."""
 
 from __future__ import annotations
 
@@ -73,13 +73,13 @@ def test_a_created_table_goes_to_the_cut_and_is_complete() -> None:
     assert table == TableState("shop", "t", 9, 100, complete=True, version=1, touched=True)
 
 
-def test_a_table_whose_beginning_was_not_seen_is_applied_but_not_complete() -> None:
+def test_a_table_without_create_is_applied_but_not_complete() -> None:
     table = plan(100, [item("observed", 10)]).tables[T]
     assert (table.to_lsn, table.complete, table.held) == (100, False, None)
     assert table.reason == NOT_FROM_START
 
 
-def test_a_table_without_a_key_is_a_table_like_others() -> None:
+def test_a_keyless_table_is_planned_like_others() -> None:
     table = plan(100, [item("create", 10, of=definition(primary_key=()))]).tables[T]
     assert (table.to_lsn, table.complete, table.held, table.key) == (100, True, None, ())
 
@@ -95,7 +95,7 @@ REFRESHED = GoldState(
 )
 
 
-def test_a_table_that_a_refresh_left_out_is_not_begun_anew_where_its_changes_go_on() -> None:
+def test_a_table_excluded_from_a_refresh_is_not_recreated_by_later_changes() -> None:
     items = [item("model", 105), item("observed", 110), item("observed", 110, U)]
     state = plan(150, items, previous=REFRESHED)
     assert (state.tables[T].to_lsn, state.tables[T].held) == (109, REFRESH_AGAIN)
@@ -108,7 +108,7 @@ def test_a_table_that_a_refresh_left_out_is_not_begun_anew_where_its_changes_go_
     assert (created.to_lsn, created.held, created.complete) == (150, None, True)
 
 
-def test_other_tables_whose_rows_come_unexpected_go_on_as_before() -> None:
+def test_other_tables_first_seen_by_rows_continue() -> None:
     shown = item("observed", 110)
     for previous, items in (
         (replace(REFRESHED, rebuild=Rebuild()), [shown]),
@@ -118,7 +118,7 @@ def test_other_tables_whose_rows_come_unexpected_go_on_as_before() -> None:
         assert plan(150, items, previous=previous).tables[T].held is None
 
 
-def test_what_comes_after_the_cut_does_not_count() -> None:
+def test_items_after_the_cut_do_not_count() -> None:
     state = plan(100, [item("create", 10), item("drop", 101)], [Fault(101, "bad", (T,))])
     assert not state.tables[T].dropped
     assert state.tables[T].held is None
@@ -126,7 +126,7 @@ def test_what_comes_after_the_cut_does_not_count() -> None:
 
 REFUSED = {
     "binlog_row_metadata": definition(complete_metadata=False, named=False),
-    "has the name of one": definition(
+    "has the name of a column": definition(
         columns=(*definition().columns, ColumnDefinition("__LSN", ColumnType.LONG))
     ),
     "not decoded": definition(
@@ -136,7 +136,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("reason", REFUSED)
-def test_a_table_that_gold_cannot_have_is_held_before_it_begins(reason: str) -> None:
+def test_a_table_that_gold_cannot_have_is_held_before_its_create(reason: str) -> None:
     items = [item("create", 10, of=REFUSED[reason]), item("create", 20, U)]
     state = plan(100, items)
     held = state.tables[T]
@@ -147,7 +147,7 @@ def test_a_table_that_gold_cannot_have_is_held_before_it_begins(reason: str) -> 
     assert len(state.held()) == 1
 
 
-def test_a_table_whose_place_in_gold_is_taken_is_held_alone() -> None:
+def test_only_the_table_whose_place_is_occupied_is_held() -> None:
     items = [item("create", 10), item("create", 20, U), item("create", 30)]
     state = plan(100, items, taken={T: "it is another's."})
     assert (state.tables[T].to_lsn, state.tables[T].version) == (9, None)
@@ -158,18 +158,18 @@ def test_a_table_whose_place_in_gold_is_taken_is_held_alone() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["shop.t", "shop.*"])
-def test_a_key_given_in_conf_is_taken(pattern: str) -> None:
+def test_a_key_in_conf_is_used(pattern: str) -> None:
     rules = replace(RULES, keys={pattern: ("v", "id")})
     table = plan(100, [item("create", 10, of=definition(primary_key=()))], rules=rules).tables[T]
     assert (table.held, table.key) == (None, ("v", "id"))
 
 
-def test_a_key_in_conf_of_columns_that_are_not_there_holds() -> None:
+def test_a_key_in_conf_with_missing_columns_holds_the_table() -> None:
     rules = replace(RULES, keys={"shop.t": ("nope",)})
     assert "nope" in (plan(100, [item("create", 10)], rules=rules).tables[T].held or "")
 
 
-def test_a_change_that_is_not_supported_holds_until_the_table_is_created_again() -> None:
+def test_an_unsupported_change_holds_until_the_table_is_recreated() -> None:
     items = [item("create", 10), item("unsupported", 50, reason="TRUNCATE")]
     held = plan(100, items)
     assert held.tables[T].to_lsn == 49
@@ -208,7 +208,7 @@ def test_a_fault_of_unknown_tables_holds_the_cut() -> None:
     assert state.held() == ["Every table is held: incident"]
 
 
-def test_marked_faults_are_gone_past_and_remembered() -> None:
+def test_marked_faults_are_skipped_and_recorded() -> None:
     rules = replace(RULES, mark_faults=True)
     items = [item("create", 10), item("create", 20, U)]
     faults = [Fault(60, "bad row", (T,)), Fault(150, "incident", None)]
@@ -231,13 +231,13 @@ def test_a_marked_fault_in_the_transaction_that_creates_its_table_counts() -> No
     assert (table.complete, table.reason) == (True, None), "its rows went with the first table"
 
 
-def test_a_table_known_by_its_fault_alone_is_told() -> None:
+def test_a_table_known_only_by_its_fault_is_reported() -> None:
     state = plan(100, [], [Fault(60, "bad table map", (T,))])
     assert state.tables[T].held == "bad table map"
     assert state.tables[T].version is None
 
 
-def test_names_with_dots_that_a_fault_cannot_tell_apart_are_all_held() -> None:
+def test_all_tables_spelled_like_the_faulty_one_are_held() -> None:
     name, other = TableName("a.b", "c"), TableName("a", "b.c")
     unclear = Fault(20, "damaged", (other,))
     state = plan(30, [item("create", 10, name)], [unclear])
@@ -250,7 +250,7 @@ def test_an_earlier_fault_holds_nothing_once_the_table_was_created_after_it() ->
     assert (state.tables[T].to_lsn, state.tables[T].held) == (100, None)
 
 
-def test_what_was_given_up_holds_nothing_but_tables_of_before_are_not_complete() -> None:
+def test_an_accepted_gap_holds_nothing_but_leaves_earlier_tables_incomplete() -> None:
     items = [item("create", 10), item("create", 70, U)]
     gap = Fault(60, "binlog.000003: a file is missing", None, given_up=True)
     state = plan(100, items, [gap])
@@ -260,9 +260,9 @@ def test_what_was_given_up_holds_nothing_but_tables_of_before_are_not_complete()
     assert state.tables[U].complete
     later = plan(200, [*items, item("drop", 150), item("create", 160)], [gap], state)
     assert later.tables[T].complete
-    # it hides no fault behind it
-    behind = Fault(90, "incident", None)
-    assert plan(100, items, [gap, behind]).cut_held == "incident"
+    # it does not hide later faults
+    incident = Fault(90, "incident", None)
+    assert plan(100, items, [gap, incident]).cut_held == "incident"
 
 
 def test_a_table_that_gold_cannot_have_is_held_until_the_source_drops_it() -> None:
@@ -279,7 +279,7 @@ def test_a_table_that_gold_cannot_have_is_held_until_the_source_drops_it() -> No
 
 
 @pytest.mark.parametrize("drop_rows", [False, True])
-def test_rows_that_are_kept_wait_for_what_is_held_before_the_drop(drop_rows: bool) -> None:
+def test_kept_rows_wait_for_blocks_before_the_drop(drop_rows: bool) -> None:
     items = [item("create", 10), item("drop", 150)]
     fault = Fault(60, "bad row", (T,))
     rules = replace(RULES, drop_rows=drop_rows)
@@ -298,7 +298,7 @@ def test_dropped_tables_are_marked() -> None:
     assert not later.tables[T].touched
 
 
-def test_excluded_tables_are_left_alone_and_no_longer_claimed() -> None:
+def test_excluded_tables_are_left_alone_and_not_complete() -> None:
     def only_u(_schema: str, table: str) -> bool:
         return table == "u"
 
@@ -321,14 +321,14 @@ def test_tables_are_touched_by_rows_definitions_and_lagging() -> None:
     assert [lagging.tables[name].touched for name in (T, U)] == [False, True]
 
 
-def test_nothing_new_is_the_same_state() -> None:
+def test_without_news_the_state_is_the_same() -> None:
     items = [item("create", 10)]
     state = plan(100, items)
     assert same(state, plan(100, items, previous=state))
     assert not same(state, plan(101, items, previous=state))
 
 
-def test_the_state_is_a_plans_body() -> None:
+def test_the_state_round_trips_through_a_plans_body() -> None:
     state = plan(100, [item("create", 10), item("create", 20, U, of=definition(U, primary_key=()))])
     assert GoldState.from_body(state.to_body()) == state
 
@@ -341,7 +341,7 @@ def damaged(state: GoldState, *names: TableName, cut: int = 150, **options: Any)
     return plan_batch(state, known, RULES, lambda _schema, _table: True)
 
 
-def test_a_damaged_table_stays_where_it_is_and_equals_nothing() -> None:
+def test_a_damaged_table_is_held_and_not_complete() -> None:
     items = [item("create", 10), item("create", 10, U), item("create", 120)]
     before = plan(100, items)
     state = damaged(before, T, items=items)
@@ -355,7 +355,7 @@ def test_a_damaged_table_stays_where_it_is_and_equals_nothing() -> None:
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_a_table_that_is_well_again_goes_on_and_is_what_it_was(whole: bool) -> None:
+def test_a_repaired_table_continues_with_its_earlier_completeness(whole: bool) -> None:
     items = [item("create" if whole else "observed", 10)]
     state = damaged(damaged(plan(100, items), T, items=items), T, items=items, cut=160)
     table = plan(200, items, previous=state).tables[T]
@@ -364,7 +364,7 @@ def test_a_table_that_is_well_again_goes_on_and_is_what_it_was(whole: bool) -> N
     assert state.without_refusals().tables[T].complete is whole
 
 
-def test_what_only_a_full_refresh_mends_is_not_tried_again() -> None:
+def test_damage_that_only_a_refresh_repairs_is_not_retried() -> None:
     state = plan(100, [item("create", 10)])
     known = Known(1, 150, [], (), damaged={T: replace(GONE, final=True)})
     state = plan_batch(state, known, RULES, lambda _schema, _table: True).without_refusals()
@@ -384,7 +384,7 @@ def test_a_table_that_is_renamed_together_with_a_damaged_one_waits() -> None:
     assert "shop.t" in (state.tables[U].held or "")
 
 
-def test_the_table_of_a_fault_is_told_before_those_that_wait_for_it() -> None:
+def test_the_faulty_table_is_reported_before_those_that_wait_for_it() -> None:
     items = [item("create", 10), item("create", 10, U)]
     fault = Fault(50, "its key is no date", (U, T), cause=U)
     state = plan(100, items, [fault])

@@ -1,4 +1,4 @@
-"""A look at gold before a batch: what the files of a table's log do not tell, Spark does."""
+"""Inspection of gold's tables before a batch: Spark is used if the log's files cannot be read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.lake import stores
 NO_SPARK = cast(SparkSession, type("Local", (), {"_jsparkSession": None})())
 
 
-def test_a_store_that_this_process_cannot_read_is_looked_at_by_spark(
+def test_a_store_that_this_process_cannot_read_is_read_by_spark(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def refuses(path: str) -> bool:

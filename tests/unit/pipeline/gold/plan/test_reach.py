@@ -1,4 +1,4 @@
-"""Tables that a RENAME ties together go over it together, and take each other's standing along."""
+"""Tables connected by a RENAME pass it together, and exchange their completeness."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ MOVED_TO_B = [item("moved", 50, A, B), item("renamed", 50, B, A)]
 MOVE = [item("moved", 50, A, C), item("renamed", 50, C, A)]
 
 
-def test_what_is_known_of_rows_goes_with_them() -> None:
+def test_completeness_moves_with_the_rows() -> None:
     tables = plan(100, [*BEGUN, *SWAP]).tables
     assert [tables[name].complete for name in (A, B)] == [False, True]
     assert [tables[name].reason for name in (A, B)] == [NOT_FROM_START, None]
@@ -59,7 +59,7 @@ def test_what_is_known_of_rows_goes_with_them() -> None:
     assert "s.c" in (moved[A].reason or "")
 
 
-def test_a_fault_that_is_gone_past_goes_with_the_rows_too() -> None:
+def test_a_marked_fault_moves_with_the_rows() -> None:
     rules = replace(RULES, mark_faults=True)
     fault, later = Fault(30, "bad row", (A,)), Fault(60, "another", (A,))
     tables = plan(100, [item("create", 10, A), item("create", 20, B), *SWAP], fault, rules=rules)
@@ -68,7 +68,7 @@ def test_a_fault_that_is_gone_past_goes_with_the_rows_too() -> None:
     assert [tables.tables[n].complete for n in (A, B)] == [False, True]
 
 
-def test_a_table_that_is_held_before_holds_the_one_that_gets_its_rows() -> None:
+def test_a_held_table_holds_the_one_that_gets_its_rows() -> None:
     state = plan(100, [*BEGUN, *MOVE], Fault(30, "bad row", (A,)))
     assert [state.tables[n].to_lsn for n in (A, C)] == [29, 49]
     assert "s.a" in (state.tables[C].held or "")
@@ -77,8 +77,8 @@ def test_a_table_that_is_held_before_holds_the_one_that_gets_its_rows() -> None:
     assert {table.to_lsn for table in free.tables.values()} == {100}
 
 
-def test_a_held_table_goes_on_with_the_rows_of_another() -> None:
-    """RENAME TABLE a TO c, b TO a: its own rows go to none then; who was to get them is held."""
+def test_a_held_table_continues_with_another_tables_rows() -> None:
+    """RENAME TABLE a TO c, b TO a: `a`'s rows then go nowhere, and `c`, their target, is held."""
     items = [
         *BEGUN,
         *(item("renamed", 50, C, A), item("renamed", 50, A, B), item("moved", 50, B, A)),
@@ -93,7 +93,7 @@ def test_a_held_table_goes_on_with_the_rows_of_another() -> None:
     assert "s.a" in (state.tables[C].held or "")
     later = plan(200, items, previous=state)
     assert [later.tables[n].to_lsn for n in (A, B, C)] == [200, 200, 49]
-    assert "went on" in (later.tables[C].held or "")
+    assert "continued without them" in (later.tables[C].held or "")
 
 
 def test_a_swap_with_a_held_table_holds_both() -> None:
@@ -103,8 +103,8 @@ def test_a_swap_with_a_held_table_holds_both() -> None:
     assert [free.tables[n].to_lsn for n in (A, B)] == [100, 100]
 
 
-def test_a_held_table_goes_on_where_it_is_created_anew() -> None:
-    """RENAME TABLE a TO c, and a new one: the way back that status tells."""
+def test_a_held_table_continues_where_it_is_recreated() -> None:
+    """RENAME TABLE a TO c and a new `a`: the remedy that the status suggests."""
     items = [*BEGUN, *MOVE, item("create", 60, A), item("create", 70, C)]
     fault = Fault(30, "bad row", (A,))
     state = plan(65, items[:5], fault)
@@ -119,7 +119,7 @@ def test_a_held_table_goes_on_where_it_is_created_anew() -> None:
     ]
 
 
-def test_two_held_tables_stay_where_they_are_although_they_change_places() -> None:
+def test_two_held_tables_that_swap_names_stay_held() -> None:
     state = plan(100, [*BEGUN, *SWAP], Fault(30, "bad row", (A,)), Fault(40, "another", (B,)))
     assert [(state.tables[n].to_lsn, state.tables[n].held) for n in (A, B)] == [
         (29, "bad row"),
@@ -127,7 +127,7 @@ def test_two_held_tables_stay_where_they_are_although_they_change_places() -> No
     ]
 
 
-def test_a_rename_holds_what_is_tied_to_it_by_others() -> None:
+def test_a_rename_holds_tables_connected_by_other_renames() -> None:
     again = [item("renamed", 70, B, C), item("moved", 70, C, B)]
     items = [*BEGUN, item("create", 25, C), item("moved", 50, A, B), item("renamed", 50, B, A)]
     state = plan(100, [*items, item("renamed", 70, C, B)], Fault(30, "bad row", (A,)))
@@ -136,13 +136,13 @@ def test_a_rename_holds_what_is_tied_to_it_by_others() -> None:
     assert [state.tables[n].to_lsn for n in (A, B, C)] == [29, 100, 100]
 
 
-def test_a_table_that_conf_leaves_out_by_now_holds_the_rename() -> None:
+def test_a_table_excluded_meanwhile_holds_the_rename() -> None:
     state = plan(100, [*BEGUN, *SWAP], without=B)
     assert state.tables[A].to_lsn == 49
     assert "s.b" in (state.tables[A].held or "")
 
 
-def test_rows_of_before_are_applied_although_the_table_is_created_again() -> None:
+def test_earlier_rows_are_applied_if_a_rename_needs_them() -> None:
     items = [*BEGUN, *MOVE, item("create", 60, A)]
     table = plan(100, items).tables[A]
     assert (table.from_lsn, table.complete) == (9, True)
@@ -160,8 +160,8 @@ def test_rows_that_a_truncate_removes_are_not_applied_but_those_a_rename_took_ar
     assert plan(100, items).tables[A].complete
 
 
-def test_a_copy_that_takes_the_place_of_a_held_table_is_applied_from_there_on() -> None:
-    """RENAME TABLE a TO old, b TO a: the rows of `a` itself go to none that is replicated."""
+def test_a_copy_that_replaces_a_held_table_is_applied() -> None:
+    """RENAME TABLE a TO old, b TO a: `a`'s own rows go to a table that is not replicated."""
     items = [
         *(item("create", 10, A), item("unsupported", 30, A), item("create", 40, B)),
         *(item("renamed", 50, A, B), item("moved", 50, B, A)),
@@ -176,21 +176,21 @@ def test_a_copy_that_takes_the_place_of_a_held_table_is_applied_from_there_on() 
         assert [part.start for part in found if isinstance(part, Rows)] == [(50, 51)]
 
 
-def test_a_table_that_waits_for_a_rename_begins_anew_behind_it() -> None:
-    """`b` would begin with the RENAME, `a` does not come to it, and `b` has a fault before it."""
+def test_a_table_that_waits_for_a_rename_restarts_after_it() -> None:
+    """`b` would start at the RENAME, `a` does not reach it, and `b` has an earlier fault."""
     items = [*BEGUN, *MOVED_TO_B, item("create", 60, B)]
     state = plan(100, items, Fault(30, "bad row", (A,)), Fault(40, "another", (B,)))
     assert [state.tables[n].to_lsn for n in (A, B)] == [29, 100]
 
 
-def test_where_rows_were_taken_over_and_how_complete_they_were_is_kept() -> None:
+def test_the_state_records_taken_over_rows_and_their_completeness() -> None:
     state = plan(100, [*BEGUN, *SWAP])
     assert [state.tables[n].taken_over for n in (A, B)] == [((50, False),), ((50, True),)]
     assert GoldState.from_body(json.loads(json.dumps(state.to_body()))) == state
 
 
-def test_an_empty_table_that_takes_a_place_lets_its_rows_go() -> None:
-    """RENAME TABLE a TO c, b TO a, where nothing is known of `b` but that it is empty."""
+def test_an_empty_table_replaces_the_rows_of_another() -> None:
+    """RENAME TABLE a TO c, b TO a, where `b` is only known to be empty."""
     nothing = replace(item("create", 50, A), pos=52, definition=None, version=None)
     items = [item("create", 10, A), item("moved", 50, A, C), item("renamed", 50, C, A), nothing]
     tables = plan(100, items).tables

@@ -1,4 +1,4 @@
-"""When gold is built anew, goes on with it, and what its batches say of it; without Spark."""
+"""When gold is rebuilt, how that is resumed, and what its batches record; without Spark."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from pipeline.gold.plan.batch_plan import LEFT_OUT
 from pipeline.gold.plan.cut import published
 from pipeline.gold.plan.rebuild import (
     GONE,
+    after_batch,
     beginning_record,
     beginning_state,
-    begins,
-    following,
+    begins_refresh,
     follows_silver,
-    goes_on,
-    has_place_of_gone,
     is_overtaken,
+    is_resumed,
     is_stale,
+    not_rebuilt,
     progress,
     refresh_under_way,
+    replaces_gone_table,
     require_all_of_silver,
-    told,
 )
-from pipeline.gold.table.gold_table import BASE, POSITION, Standing, place_of
+from pipeline.gold.table.gold_table import BASE, POSITION, TableProgress, position_text
 from pipeline.gold.table.state import TableState
 from pipeline.lake.ledger.history_removed import ABANDONED, SPARED, spared
 from pipeline.maintenance.limits import FROM_START, limit
@@ -66,14 +66,14 @@ APPLIED = GoldState(
 
 @pytest.fixture
 def ledger() -> MemoryLedger:
-    """Silver and gold have done a batch each."""
+    """Return a ledger in which silver and gold have done a batch each."""
     made = MemoryLedger()
     made.did("silver", DECODED.to_body())
     made.did("gold", APPLIED.to_body(), PUBLISHED)
     return made
 
 
-def decoded_anew(ledger: MemoryLedger, *, under_way: bool = False) -> None:
+def decode_again(ledger: MemoryLedger, *, under_way: bool = False) -> None:
     begins = Begins("asked", 0, (), SETTINGS.decoding)
     last = ledger.did("silver", replace(DECODED, begins=begins).to_body())
     if not under_way:
@@ -88,44 +88,44 @@ def begin(ledger: MemoryLedger) -> GoldState:
     return state
 
 
-def test_tables_begin_at_nothing_but_those_that_are_left_out(ledger: MemoryLedger) -> None:
+def test_all_but_excluded_tables_are_reset(ledger: MemoryLedger) -> None:
     state = begin(ledger)
     last = ledger.last("gold")
     assert last is not None
-    assert begins(last)
+    assert begins_refresh(last)
     assert state.tables[T] == TableState("shop", "t", reason=GONE)
     assert state.tables[U] == APPLIED.tables[U]
     assert (state.cut_lsn, state.rebuild.upto, state.rebuild.under_way) == (0, 3 << 40, True)
-    (sentence_of_t, sentence_of_u) = told(SETTINGS, state)
+    (sentence_of_t, sentence_of_u) = not_rebuilt(SETTINGS, state)
     assert ("shop.t" in sentence_of_t, "shop.u" in sentence_of_u) == (True, True)
     record = ledger.record("gold") or {}
     assert published(record) == {U: 5}
     assert Cut.of(record).gtid_set is None
     assert record["drift"] == {}
-    # Until a cut is published, the lag is that of the one before.
+    # Until a cut is published, the previous one's lag counts.
     assert cut_of(record) == cut_of(PUBLISHED)
     again = beginning_record(record, state)
     assert again["published"] == record["published"]
 
 
-def test_a_table_under_another_case_has_the_place_of_its_own_in_a_catalog() -> None:
+def test_in_a_catalog_a_table_in_another_case_keeps_its_place() -> None:
     old, new = TableName("shop", "Orders"), TableName("shop", "orders")
     state = GoldState(tables={old: TableState("shop", "Orders", reason=GONE), T: APPLIED.tables[T]})
     catalog = Settings(source="shop", catalog="main")
-    assert has_place_of_gone(catalog, state, new)
-    assert not has_place_of_gone(SETTINGS, state, new)
-    assert not has_place_of_gone(catalog, state, old)
-    assert not has_place_of_gone(catalog, state, TableName("shop", "T"))
+    assert replaces_gone_table(catalog, state, new)
+    assert not replaces_gone_table(SETTINGS, state, new)
+    assert not replaces_gone_table(catalog, state, old)
+    assert not replaces_gone_table(catalog, state, TableName("shop", "T"))
     other = TableState("shop", "ORDERS", version=1)
-    assert not has_place_of_gone(
+    assert not replaces_gone_table(
         catalog, replace(state, tables={**state.tables, other.name: other}), new
     )
     built = replace(state, tables={**state.tables, new: TableState("shop", "orders", version=1)})
-    assert told(catalog, built) == []  # nobody is to remove it
-    assert len(told(catalog, state)) == len(told(SETTINGS, built)) == 1
+    assert not_rebuilt(catalog, built) == []  # nobody should remove it
+    assert len(not_rebuilt(catalog, state)) == len(not_rebuilt(SETTINGS, built)) == 1
 
 
-def test_gold_asks_for_the_place_as_one_that_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_place_of_a_reset_table_counts_as_known(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = {}
 
     def taken(_spark: object, reference: str, _source: str, *, known: bool) -> None:
@@ -135,70 +135,72 @@ def test_gold_asks_for_the_place_as_one_that_is_known(monkeypatch: pytest.Monkey
     gone = TableState("shop", "T", reason=GONE)
     items = [item("create", n, definition(name)) for n, name in ((1, "t"), (2, "new"))]
     catalog = Settings(source="shop", catalog="main")
-    assert planning._taken(None, catalog, GoldState(tables={gone.name: gone}), items) == {}
+    assert planning._occupied(None, catalog, GoldState(tables={gone.name: gone}), items) == {}
     assert asked == {"`main`.`shop`.`t`": True, "`main`.`shop`.`new`": False}
 
 
-def test_it_goes_on_until_a_cut_is_published(ledger: MemoryLedger) -> None:
-    assert not goes_on(ledger, SETTINGS)
+def test_a_refresh_is_resumed_until_a_cut_is_published(ledger: MemoryLedger) -> None:
+    assert not is_resumed(ledger, SETTINGS)
     state = begin(ledger)
-    assert goes_on(ledger, SETTINGS)
+    assert is_resumed(ledger, SETTINGS)
     assert refresh_under_way(ledger)
-    assert not goes_on(ledger, Settings(source="shop", exclude=["shop.u"], keys={"shop.t": ["a"]}))
-    part = replace(state, cut_lsn=1 << 40, rebuild=following(state.rebuild, ends=False))
+    assert not is_resumed(
+        ledger, Settings(source="shop", exclude=["shop.u"], keys={"shop.t": ["a"]})
+    )
+    part = replace(state, cut_lsn=1 << 40, rebuild=after_batch(state.rebuild, ends=False))
     ledger.did("gold", part.to_body(), PUBLISHED)
-    assert goes_on(ledger, SETTINGS)
+    assert is_resumed(ledger, SETTINGS)
     assert f"{1 << 40} of {3 << 40}" in (progress(ledger) or "")
-    last = replace(APPLIED, rebuild=following(part.rebuild, ends=True))
+    last = replace(APPLIED, rebuild=after_batch(part.rebuild, ends=True))
     plan = ledger.propose("gold", last.to_body())
-    assert goes_on(ledger, SETTINGS)  # killed before its end, it is carried out by the next run
+    assert is_resumed(ledger, SETTINGS)  # killed before its end, it is carried out by the next run
     ledger.finish(plan, PUBLISHED)
-    assert not goes_on(ledger, SETTINGS)
+    assert not is_resumed(ledger, SETTINGS)
     assert (refresh_under_way(ledger), progress(ledger)) == (False, None)
-    assert following(last.rebuild, ends=True) == last.rebuild
+    assert after_batch(last.rebuild, ends=True) == last.rebuild
 
 
-def test_a_plan_to_begin_that_is_open_is_under_way(ledger: MemoryLedger) -> None:
+def test_an_open_plan_to_begin_a_refresh_counts_as_under_way(ledger: MemoryLedger) -> None:
     ledger.propose("gold", beginning_state(SETTINGS, ledger, 2).to_body())
-    assert (goes_on(ledger, SETTINGS), refresh_under_way(ledger)) == (True, True)
+    assert (is_resumed(ledger, SETTINGS), refresh_under_way(ledger)) == (True, True)
 
 
-def test_gold_is_stale_from_when_silver_is_to_be_emptied(ledger: MemoryLedger) -> None:
+def test_gold_is_stale_once_a_refresh_of_silver_is_planned(ledger: MemoryLedger) -> None:
     assert [is_stale(ledger), is_overtaken(ledger, APPLIED), follows_silver(ledger)] == [False] * 3
-    decoded_anew(ledger, under_way=True)
+    decode_again(ledger, under_way=True)
     assert is_stale(ledger)
     assert is_overtaken(ledger, APPLIED)
-    assert "decoded anew, from the start" in (progress(ledger) or "")
-    decoded_anew(ledger)
-    assert goes_on(ledger, SETTINGS)  # it is due, whoever asks
-    assert "gold is not begun yet" in (progress(ledger) or "")
+    assert "decoded again, from the start" in (progress(ledger) or "")
+    decode_again(ledger)
+    assert is_resumed(ledger, SETTINGS)  # it is due, whoever asks
+    assert "gold is not started yet" in (progress(ledger) or "")
     state = begin(ledger)
     assert not is_stale(ledger)
     assert follows_silver(ledger)
     assert not is_overtaken(ledger, state)
-    done = replace(APPLIED, rebuild=following(state.rebuild, ends=True))
+    done = replace(APPLIED, rebuild=after_batch(state.rebuild, ends=True))
     ledger.did("gold", done.to_body(), PUBLISHED)
     assert not follows_silver(ledger)
     begin(ledger)
-    assert not follows_silver(ledger)  # of gold alone: `run --full-refresh` asks for more
+    assert not follows_silver(ledger)  # gold alone; `run --full-refresh` requires more
 
 
-def test_a_lake_without_gold_has_none_to_build_anew() -> None:
+def test_a_lake_without_gold_has_nothing_to_rebuild() -> None:
     ledger = MemoryLedger()
     ledger.did("silver", DECODED.to_body())
-    decoded_anew(ledger)
+    decode_again(ledger)
     assert not is_stale(ledger)
     assert follows_silver(ledger)
 
 
-def test_maintenance_removes_nothing_while_one_is_under_way(ledger: MemoryLedger) -> None:
+def test_maintenance_removes_nothing_during_a_refresh(ledger: MemoryLedger) -> None:
     assert limit([*gold_needs(ledger), *decoding_needs(ledger)]).lsn > FROM_START
-    decoded_anew(ledger)
+    decode_again(ledger)
     for needs in (gold_needs, decoding_needs):
         assert limit(needs(ledger)).lsn == FROM_START
 
 
-def test_gold_is_not_built_from_less_than_it_was(ledger: MemoryLedger) -> None:
+def test_gold_is_not_rebuilt_from_less_than_it_was_built_from(ledger: MemoryLedger) -> None:
     require_all_of_silver(ledger)
     ledger.did("maintenance", {"removed": {"lsn": 5, "committed_at": 7}})
     with pytest.raises(RefreshRefusedError, match="LSN 5 were removed from silver") as raised:
@@ -210,11 +212,9 @@ REMOVED = {"removed": {"lsn": 5, "committed_at": 7}}
 
 
 @pytest.mark.parametrize("done", [True, False])
-def test_what_maintenance_removes_before_a_refresh_is_planned_keeps_it_from_beginning(
-    ledger: MemoryLedger, done: bool
-) -> None:
+def test_maintenance_before_the_plan_prevents_a_refresh(ledger: MemoryLedger, done: bool) -> None:
     held = replace(APPLIED, xa_from=7)
-    ledger.did("gold", APPLIED.to_body(), {**PUBLISHED, "standing": held.standing()})
+    ledger.did("gold", APPLIED.to_body(), {**PUBLISHED, "standing": held.overrides()})
     require_all_of_silver(ledger)
     maintenance = MemoryLedger(ledger.shared).propose("maintenance", REMOVED)
     plan = rebuild.begin(SETTINGS, ledger)
@@ -232,7 +232,7 @@ def test_what_maintenance_removes_before_a_refresh_is_planned_keeps_it_from_begi
     rebuild.carry_out(ledger, plan)  # by another run, late: it is done
 
 
-def test_maintenance_that_comes_once_it_is_planned_is_spared(ledger: MemoryLedger) -> None:
+def test_maintenance_after_the_plan_removes_nothing(ledger: MemoryLedger) -> None:
     plan = rebuild.begin(SETTINGS, ledger)
     maintenance = ledger.propose("maintenance", {"removed": {"lsn": 0, "committed_at": 0}})
     assert refresh_under_way(ledger)
@@ -244,18 +244,18 @@ def test_maintenance_that_comes_once_it_is_planned_is_spared(ledger: MemoryLedge
         planning.plan_next(None, SETTINGS, ledger)
 
 
-def test_places_of_an_earlier_refresh_are_none_and_of_a_later_one_behind_all() -> None:
+def test_positions_of_an_earlier_refresh_are_ignored_and_of_a_later_one_final() -> None:
     made, later = item("create", 3, definition()), item("alter", 9, definition())
-    was = {POSITION: place_of(later, 0), BASE: f"{place_of(made, 0)}@4"}
-    assert Standing(was).reached == later.position
-    assert Standing(was).base(made) == 4
-    assert Standing(was, refresh=7).reached == (0, 0)
-    assert Standing(was, refresh=7).base(made) is None
-    begun = {**was, BASE: f"{place_of(made, 7)}@12"}
-    assert Standing(begun, refresh=7).reached == (0, 0)
-    assert Standing(begun, refresh=7).begun == made.position
-    assert Standing(begun, refresh=7).base(made) == 12
-    assert Standing(begun).reached > later.position
-    done = {**begun, POSITION: place_of(made, 7)}
-    assert Standing(done, refresh=7).reached == made.position
-    assert Standing(done, refresh=9).begun == (0, 0)
+    was = {POSITION: position_text(later, 0), BASE: f"{position_text(made, 0)}@4"}
+    assert TableProgress(was).reached == later.position
+    assert TableProgress(was).base(made) == 4
+    assert TableProgress(was, refresh=7).reached == (0, 0)
+    assert TableProgress(was, refresh=7).base(made) is None
+    begun = {**was, BASE: f"{position_text(made, 7)}@12"}
+    assert TableProgress(begun, refresh=7).reached == (0, 0)
+    assert TableProgress(begun, refresh=7).begun == made.position
+    assert TableProgress(begun, refresh=7).base(made) == 12
+    assert TableProgress(begun).reached > later.position
+    done = {**begun, POSITION: position_text(made, 7)}
+    assert TableProgress(done, refresh=7).reached == made.position
+    assert TableProgress(done, refresh=9).begun == (0, 0)

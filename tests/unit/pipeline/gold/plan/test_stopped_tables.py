@@ -1,4 +1,4 @@
-"""Where a table stands after a batch that could not apply all of its changes."""
+"""State of a table after a batch that could not apply all of its changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import ItemKind, TimelineItem
 from pipeline.gold import GoldState
 from pipeline.gold.changes.steps import Evolve, Part, Rows
-from pipeline.gold.plan.stopped_tables import Stop, stand
+from pipeline.gold.plan.stopped_tables import Stop, state_after_stops
 from pipeline.gold.table.refusal import Refusal
 from pipeline.gold.table.state import TableState
 
@@ -31,7 +31,7 @@ def rows(start: tuple[int, int], stop: tuple[int, int], *, complete: bool = True
 
 def stopped(done: list[Part], left: Part) -> TableState:
     stop = Stop(T, tuple(done), left, "no", Refusal(20, "no", True))
-    return stand(
+    return state_after_stops(
         GoldState(1, 50, tables={T: PLANNED}), GoldState(tables={T: BEFORE}), [stop], ()
     ).tables[T]
 
@@ -39,26 +39,28 @@ def stopped(done: list[Part], left: Part) -> TableState:
 @pytest.mark.parametrize(
     ("done", "left", "lsn"),
     [
-        # nothing was done: it is where it was
+        # nothing was done: unchanged
         ([], rows((11, 0), (20, 3)), 10),
         ([], change("truncate", 20), 10),
         ([rows((11, 0), (20, 3))], change("alter", 20), 19),
-        # a statement's change is done with its transaction
+        # a DDL statement is done with its transaction
         ([rows((11, 0), (20, 3)), change("truncate", 20)], rows((20, 3), (51, 0)), 20),
         ([change("alter", 20)], rows((20, 3), (51, 0)), 20),
-        # which may hold rows of a CREATE, or go on behind what a table map showed
+        # unless that may contain rows, of a CREATE or after a table map
         ([change("create", 20)], rows((20, 3), (51, 0)), 19),
         ([change("observed", 20, None)], rows((20, 3), (51, 0)), 19),
     ],
 )
-def test_a_table_stands_where_all_is_done(done: list[Part], left: Part, lsn: int) -> None:
+def test_a_table_stops_after_its_last_complete_transaction(
+    done: list[Part], left: Part, lsn: int
+) -> None:
     state = stopped(done, left)
     assert (state.from_lsn, state.to_lsn, state.held) == (lsn, lsn, "no")
     assert state.refused == Refusal(20, "no", True)
     assert state.complete
 
 
-def test_what_is_missing_is_missing_where_it_stands() -> None:
+def test_a_stopped_table_keeps_its_completeness() -> None:
     assert not stopped([rows((11, 0), (20, 3), complete=False)], change("alter", 20)).complete
     emptied = [rows((11, 0), (20, 3), complete=False), change("truncate", 20)]
     assert stopped([*emptied], rows((20, 3), (51, 0))).complete

@@ -1,4 +1,4 @@
-"""Which tables a full refresh of some of them makes again, and when it is refused."""
+"""Which tables a refresh of single tables rebuilds, and when it is refused."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.errors import SettingsError
 from pipeline.gold import GoldState
 from pipeline.gold.plan import table_refresh
 from pipeline.gold.plan.inspection import Inspected
-from pipeline.gold.plan.table_refresh import begun_again, named, refreshed_in, to_be_made
+from pipeline.gold.plan.table_refresh import named, refreshed_in, tables_to_refresh, with_reset
 from pipeline.gold.table.damage import Damage
 from pipeline.gold.table.state import NO_LSN, TableState
 from pipeline.settings import Settings
@@ -50,7 +50,7 @@ TIMELINE = [
 
 @pytest.fixture(autouse=True)
 def seeds(monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """The seeds whose rows are in the lake."""
+    """IDs of the seeds whose rows are in the lake."""
     there = {"first", "second"}
     monkeypatch.setattr(
         table_refresh, "read_seed", lambda _lake, _source, seed: seed in there or None
@@ -69,22 +69,22 @@ def made(
     *asked: TableName, gone: int = 0, damaged: tuple[TableName, ...] = (), cut: int = 900
 ) -> set[TableName]:
     inspected = Inspected(dict.fromkeys(damaged, Damage("it is gone")))
-    return to_be_made(SETTINGS, ledger(gone), STATE, asked, inspected, TIMELINE, cut)
+    return tables_to_refresh(SETTINGS, ledger(gone), STATE, asked, inspected, TIMELINE, cut)
 
 
-def test_patterns_name_tables_that_gold_has() -> None:
+def test_patterns_match_golds_tables() -> None:
     patterns = SETTINGS.model_copy(update={"refresh_tables": ("shop.*items", "shop.orders")})
     assert named(patterns, STATE) == {ORDERS, ITEMS, OLD_ITEMS}
     assert named(SETTINGS, STATE) == set()
 
 
 @pytest.mark.parametrize("pattern", ["shop.nothing", "shop.left_out"])
-def test_a_pattern_that_names_none_is_refused(pattern: str) -> None:
-    with pytest.raises(SettingsError, match=rf"--table: {pattern} names no table"):
+def test_a_pattern_that_matches_nothing_is_refused(pattern: str) -> None:
+    with pytest.raises(SettingsError, match=rf"--table: {pattern} matches no gold table"):
         named(SETTINGS.model_copy(update={"refresh_tables": ("shop.orders", pattern)}), STATE)
 
 
-def test_tables_that_a_rename_ties_together_are_made_together() -> None:
+def test_tables_connected_by_a_rename_are_refreshed_together() -> None:
     assert made() == set()
     assert made(ORDERS) == {ORDERS}
     assert made(ITEMS) == made(OLD_ITEMS) == {ITEMS, OLD_ITEMS}
@@ -97,9 +97,9 @@ def test_tables_that_a_rename_ties_together_are_made_together() -> None:
         (ITEMS, 21, "changes of before LSN 21 were removed"),
         (SEEDED, 402, "changes of before LSN 402 were removed"),
     ],
-    ids=["created before", "its other name too", "changes behind its seed"],
+    ids=["created before", "its other name too", "changes since its seed"],
 )
-def test_it_is_refused_where_silver_lacks_something(name: TableName, gone: int, why: str) -> None:
+def test_a_refresh_is_refused_if_silver_lacks_changes(name: TableName, gone: int, why: str) -> None:
     assert name in made(name, gone=gone - 1)
     with pytest.raises(RefreshRefusedError, match=why) as refused:
         made(name, gone=gone)
@@ -107,30 +107,30 @@ def test_it_is_refused_where_silver_lacks_something(name: TableName, gone: int, 
     assert refused.value.exit_code == 2
 
 
-def test_it_is_refused_where_a_seed_s_rows_are_gone(seeds: set[str]) -> None:
+def test_a_refresh_is_refused_if_a_seeds_rows_are_gone(seeds: set[str]) -> None:
     seeds.clear()
     with pytest.raises(RefreshRefusedError, match="the rows of its seed first are gone"):
         made(SEEDED)
 
 
-def test_it_is_refused_for_a_table_of_which_silver_tells_nothing() -> None:
+def test_a_refresh_is_refused_for_a_table_unknown_to_silver() -> None:
     gone = TableName("shop", "gone")
     state = replace(STATE, tables={**STATE.tables, gone: TableState("shop", "gone")})
-    with pytest.raises(RefreshRefusedError, match=r"shop\.gone .* silver tells nothing of it"):
-        to_be_made(SETTINGS, ledger(), state, [gone], Inspected(), TIMELINE, 900)
+    with pytest.raises(RefreshRefusedError, match=r"shop\.gone .* silver has nothing about it"):
+        tables_to_refresh(SETTINGS, ledger(), state, [gone], Inspected(), TIMELINE, 900)
 
 
-def test_a_damaged_table_is_made_again_from_a_seed_that_it_got_since() -> None:
+def test_a_damaged_table_seeded_since_is_refreshed() -> None:
     assert made(damaged=(ORDERS, SEEDED)) == {SEEDED}
     assert made(damaged=(SEEDED,), cut=599) == set()
     taken = replace(STATE.tables[SEEDED], seed="first")
     state = replace(STATE, tables={**STATE.tables, SEEDED: taken})
     inspected = Inspected({SEEDED: Damage("it is gone")})
-    assert to_be_made(SETTINGS, ledger(), state, (), inspected, TIMELINE, 900) == set()
+    assert tables_to_refresh(SETTINGS, ledger(), state, (), inspected, TIMELINE, 900) == set()
 
 
-def test_they_begin_at_nothing() -> None:
-    state = begun_again(STATE, {ORDERS}, 7)
+def test_refreshed_tables_are_reset() -> None:
+    state = with_reset(STATE, {ORDERS}, 7)
     assert (state.tables[ORDERS].to_lsn, state.tables[ORDERS].version) == (NO_LSN, None)
     assert state.tables[ITEMS] == STATE.tables[ITEMS]
     assert refreshed_in(state, 7) == {ORDERS}

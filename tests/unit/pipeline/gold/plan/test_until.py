@@ -1,4 +1,4 @@
-"""Where gold is to stop, looked up before a full refresh begins; without Spark."""
+"""Checks of the stop position before a full refresh begins; without Spark."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def until(place: str) -> Settings:
         ("log.000009:4", [MYSQL, RELAY]),
     ],
 )
-def test_what_bronze_does_not_have_is_told(place: str, files: list[FileRow]) -> None:
+def test_positions_missing_in_bronze_are_refused(place: str, files: list[FileRow]) -> None:
     with pytest.raises(SettingsError, match="until: ") as raised:
         require_in_log(files, until(place))
     assert raised.value.exit_code == 2
@@ -52,19 +52,19 @@ def test_what_bronze_does_not_have_is_told(place: str, files: list[FileRow]) -> 
         (f"{UUID}:5", [MYSQL]),
         (f"{UUID.upper()}:tag:2", [MYSQL]),
         ("0-1-5", [MYSQL, MARIADB]),
-        (f"{UUID}:6", [MYSQL, RELAY]),  # nothing tells what a relay log has
+        (f"{UUID}:6", [MYSQL, RELAY]),  # a relay log's GTIDs are not known
         ("log.000001:9999", [MYSQL]),
         ("77", [MYSQL]),
         ("2026-11-22T10:00:00Z", [MYSQL]),
     ],
 )
-def test_what_it_has_or_may_have_is_not(place: str, files: list[FileRow]) -> None:
+def test_positions_that_bronze_may_have_are_accepted(place: str, files: list[FileRow]) -> None:
     require_in_log(files, until(place))
     require_in_log(files, Settings(source="shop"))
 
 
 @pytest.mark.parametrize("due", [False, True])
-def test_gold_is_not_begun_anew_for_a_place_that_is_not_there(
+def test_gold_is_not_rebuilt_for_a_position_that_does_not_exist(
     monkeypatch: pytest.MonkeyPatch, due: bool
 ) -> None:
     settings, ledger = until(f"{UUID}:6"), MemoryLedger()
@@ -74,10 +74,10 @@ def test_gold_is_not_begun_anew_for_a_place_that_is_not_there(
     if due:
         begins = Begins("asked", 0, (), settings.decoding)
         ledger.did("silver", SilverPlan((3, 900), (3, 900), 0, begins=begins).to_body())
-        anew = SilverPlan(
+        restarted = SilverPlan(
             (1, 0), (3, 900), 3 << 40, conf=settings.decoding, refresh=Refresh(batch=2)
         )
-        ledger.did("silver", anew.to_body())
+        ledger.did("silver", restarted.to_body())
     asked: list[Any] = []
 
     def nowhere(*place: Any) -> int:
@@ -96,8 +96,8 @@ def test_gold_is_not_begun_anew_for_a_place_that_is_not_there(
     assert (last.batch, ledger.open("gold")) == (1, None)
 
 
-def test_numbers_of_64_bits_are_compared_as_they_are() -> None:
-    """A sequence number of MariaDB's may be that large."""
+def test_64_bit_numbers_are_compared_exactly() -> None:
+    """MariaDB's sequence numbers may be that large."""
     written = pa.chunked_array([["0-1-18446744073709551615", "0-1-9", "1-1-3", None]])
     gtids = GtidSet.of("0-1-18446744073709551614,1-1-3")
     assert until_module._among(written, gtids).to_pylist() == [False, True, True, True]

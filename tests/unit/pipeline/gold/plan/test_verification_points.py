@@ -1,4 +1,4 @@
-"""Which place gold stops at on its way, and what becomes of places that are of no use any more."""
+"""Verification points at which gold stops, and the removal of obsolete ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from pyspark.sql import SparkSession
 
 from pipeline.errors import SettingsError
 from pipeline.gold.plan import verification_points as halts
-from pipeline.gold.plan.verification_points import PATIENCE, AtPosition, WithGtids, halt, next_halt
+from pipeline.gold.plan.verification_points import (
+    PATIENCE,
+    AtPosition,
+    WithGtids,
+    halt,
+    next_verification_point,
+)
 from pipeline.lake import stores
 from pipeline.settings import Settings
 from pipeline.source import GtidSet
@@ -24,7 +30,7 @@ LOW, HIGH = 100, 900
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """Of a lake in which the transaction before position n of the only file has the LSN n."""
+    """Return settings of a lake in which position n of the only file has the LSN n."""
 
     def last_wanted(spark: object, wanted: Settings, low: int, high: int) -> int:
         file, position = str(wanted.until).split(":")
@@ -49,44 +55,46 @@ def asked(settings: Settings) -> list[str]:
         ([1000], HIGH),
         ([50, 400], 400),
     ],
-    ids=["none", "one", "the first of several", "behind all there is", "one that is passed"],
+    ids=["none", "one", "the first of several", "after everything", "one that is passed"],
 )
-def test_gold_stops_at_the_first_place_behind_it(
+def test_gold_stops_at_the_first_point_after_it(
     settings: Settings, places: list[int], expected: int
 ) -> None:
     with ExitStack() as waiting:
         for place in places:
             waiting.enter_context(halt(settings.layout, "shop", AtPosition("binlog.000001", place)))
-        assert next_halt(NO_SPARK, settings, LOW, HIGH) == expected
+        assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == expected
         assert len(asked(settings)) == sum(place > LOW for place in places)
 
 
-def test_a_place_is_asked_for_as_long_as_somebody_waits(settings: Settings) -> None:
+def test_a_point_is_requested_as_long_as_somebody_waits(settings: Settings) -> None:
     with halt(settings.layout, "shop", AtPosition("binlog.000001", 500)):
-        assert next_halt(NO_SPARK, settings, LOW, HIGH) == 500
-        assert next_halt(NO_SPARK, settings, 400, HIGH) == 500
+        assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == 500
+        assert next_verification_point(NO_SPARK, settings, 400, HIGH) == 500
     assert asked(settings) == []
 
 
-def test_another_sources_places_are_its_own(settings: Settings) -> None:
+def test_points_of_another_source_are_ignored(settings: Settings) -> None:
     with halt(settings.layout, "blog", AtPosition("binlog.000001", 500)):
-        assert next_halt(NO_SPARK, settings, LOW, HIGH) == HIGH
+        assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == HIGH
 
 
-def test_a_file_that_the_lake_does_not_have_yet_is_waited_for(settings: Settings) -> None:
+def test_a_log_file_not_in_the_lake_yet_is_waited_for(settings: Settings) -> None:
     with halt(settings.layout, "shop", AtPosition("binlog.000002", 500)):
-        assert next_halt(NO_SPARK, settings, LOW, HIGH) == HIGH
+        assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == HIGH
         assert len(asked(settings)) == 1
 
 
-def test_where_nothing_is_new_a_place_to_come_is_kept(settings: Settings) -> None:
+def test_a_future_point_is_kept_if_nothing_is_new(settings: Settings) -> None:
     with halt(settings.layout, "shop", AtPosition("binlog.000001", 1000)):
-        assert next_halt(NO_SPARK, settings, HIGH, HIGH) == HIGH
+        assert next_verification_point(NO_SPARK, settings, HIGH, HIGH) == HIGH
         assert len(asked(settings)) == 1
 
 
-def test_a_set_of_gtids_is_a_place_too(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a log whose n-th transaction has the number n, and the LSN n."""
+def test_a_gtid_set_is_a_verification_point(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a log whose n-th transaction has number n and LSN n."""
 
     def last_of(spark: object, settings: Settings, gtids: GtidSet, low: int, high: int) -> int:
         return next((n for n in range(low, high) if f"u:{n + 1}" not in gtids), high)
@@ -96,22 +104,22 @@ def test_a_set_of_gtids_is_a_place_too(settings: Settings, monkeypatch: pytest.M
         halt(settings.layout, "shop", WithGtids("u:1-700")),
         halt(settings.layout, "shop", AtPosition("binlog.000001", 500)),
     ):
-        assert next_halt(NO_SPARK, settings, LOW, HIGH) == 500
-        assert next_halt(NO_SPARK, settings, 500, HIGH) == 700
-        assert next_halt(NO_SPARK, settings, 700, HIGH) == HIGH
+        assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == 500
+        assert next_verification_point(NO_SPARK, settings, 500, HIGH) == 700
+        assert next_verification_point(NO_SPARK, settings, 700, HIGH) == HIGH
         assert asked(settings) == []
 
 
-def test_what_was_left_behind_long_ago_counts_no_more(settings: Settings) -> None:
+def test_expired_requests_are_removed(settings: Settings) -> None:
     old = {"file": "binlog.000001", "position": 500, "asked": time.time() - PATIENCE - 1}
     stores.write(f"{settings.layout.halts('shop')}/old.json", json.dumps(old).encode())
-    assert next_halt(NO_SPARK, settings, LOW, HIGH) == HIGH
+    assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == HIGH
     assert asked(settings) == []
 
 
-def test_a_file_that_is_being_written_is_not_read(settings: Settings) -> None:
+def test_a_request_being_written_is_not_read(settings: Settings) -> None:
     stores.write(f"{settings.layout.halts('shop')}/half.json{stores.ASIDE}", b"{")
-    assert next_halt(NO_SPARK, settings, LOW, HIGH) == HIGH
+    assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == HIGH
     assert len(asked(settings)) == 1
 
 
@@ -126,19 +134,19 @@ def test_a_file_that_is_being_written_is_not_read(settings: Settings) -> None:
         '{"file": 1, "position": "x", "asked": 0}',
     ],
 )
-def test_a_file_that_cannot_be_read_stops_nothing(settings: Settings, text: str) -> None:
+def test_a_malformed_request_stops_nothing(settings: Settings, text: str) -> None:
     stores.write(f"{settings.layout.halts('shop')}/odd.json", text.encode())
     with halt(settings.layout, "shop", AtPosition("binlog.000001", 500)):
-        assert next_halt(NO_SPARK, settings, LOW, HIGH) == 500
+        assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == 500
 
 
-def test_a_newer_releases_place_is_understood(settings: Settings) -> None:
-    told = {"file": "binlog.000001", "position": 500, "asked": time.time(), "more": 1}
-    stores.write(f"{settings.layout.halts('shop')}/new.json", json.dumps(told).encode())
-    assert next_halt(NO_SPARK, settings, LOW, HIGH) == 500
+def test_a_newer_releases_request_is_understood(settings: Settings) -> None:
+    request = {"file": "binlog.000001", "position": 500, "asked": time.time(), "more": 1}
+    stores.write(f"{settings.layout.halts('shop')}/new.json", json.dumps(request).encode())
+    assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == 500
 
 
-def test_a_place_that_no_log_can_have_is_removed(
+def test_an_impossible_position_is_removed(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def unreadable(*_: object) -> int:
@@ -146,5 +154,5 @@ def test_a_place_that_no_log_can_have_is_removed(
 
     monkeypatch.setattr(halts, "last_wanted", unreadable)
     with halt(settings.layout, "shop", AtPosition("binlog", 500)):
-        assert next_halt(NO_SPARK, settings, LOW, HIGH) == HIGH
+        assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == HIGH
         assert asked(settings) == []

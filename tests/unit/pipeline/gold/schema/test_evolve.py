@@ -1,4 +1,4 @@
-"""Gold's schema from a definition, what Delta clusters by, and how columns are changed."""
+"""Gold's schema from a definition, its clustering columns, and changes of columns."""
 
 from __future__ import annotations
 
@@ -72,7 +72,9 @@ def test_gold_is_clustered(name: str) -> None:
         ("", "", None),
     ],
 )
-def test_as_few_columns_as_can_be_are_moved(present: str, targets: str, place: int | None) -> None:
+def test_as_few_columns_as_possible_are_moved(
+    present: str, targets: str, place: int | None
+) -> None:
     assert first_out_of_place(present, targets) == place
 
 
@@ -81,14 +83,14 @@ def step(name: str, old: str | None = "") -> ColumnStep:
 
 
 @given(st_.permutations("abcdef"), st_.sets(st_.sampled_from("abcdef")), st_.permutations("abcxyz"))
-def test_every_change_of_metadata_ends_with_the_columns_there_are_to_be(
+def test_metadata_changes_end_with_the_wanted_columns(
     present: list[str], renamed: set[str], targets: list[str]
 ) -> None:
     free = [name for name in "def" if name in renamed]
     old = dict(zip("xyz", free, strict=False))
     steps = [step(name, old.get(name, None if name in "xyz" else name)) for name in targets]
     schema = schema_of(*((name, st.LongType()) for name in targets))
-    columns = [(name, name) for name in present]  # name now, name at first
+    columns = [(name, name) for name in present]  # current name, original name
     clustered = [present[0]]
     for _ in range(30):
         names = [name for name, _ in columns]
@@ -104,7 +106,7 @@ def test_every_change_of_metadata_ends_with_the_columns_there_are_to_be(
 def changed(
     columns: list[tuple[str, str]], change: str, clustered: list[str]
 ) -> list[tuple[str, str]]:
-    """What Delta makes of its columns."""
+    """Return the columns after Delta's change."""
     words = change.replace("`", "").replace("(", "").replace(")", "").replace(",", "").split()
     if words[:2] == ["DROP", "COLUMNS"]:
         assert not set(words[2:]) & set(clustered)

@@ -1,4 +1,4 @@
-"""What commits wrote, summed over their `operationMetrics`, whatever the operation calls it."""
+"""Sums over commits' `operationMetrics`, whatever the operation calls the figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose an error is: one table's, which is held, or everybody's, which ends the run."""
+"""Errors of a single table, which hold it, and others, which fail the run."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ TRACE = "\n\tat org.apache.spark.sql.delta.DeltaErrorsBase.notFound(DeltaErrors.
     ],
     ids=lambda error: str(error)[:40],
 )
-def test_what_is_everybody_s_ends_the_run(error: Exception) -> None:
+def test_errors_that_are_not_a_tables_fail_the_run(error: Exception) -> None:
     assert met_in(error, TABLE, 3) is None
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "message"),
     [
         (
             AnalysisException("[DELTA_CANNOT_MODIFY_APPEND_ONLY] This table is configured …"),
-            "its property delta.appendOnly keeps rows from being changed",
+            "its property delta.appendOnly prevents changes of rows",
         ),
         (
             Py4JError(f"called o1.merge.\n: E: [DELTA_VERSIONS_NOT_CONTIGUOUS] A gap.{TRACE}"),
@@ -69,9 +69,9 @@ def test_what_is_everybody_s_ends_the_run(error: Exception) -> None:
     ],
     ids=["append only", "a commit is missing", "a file is gone", "a catalog has it no more"],
 )
-def test_what_is_the_table_s_is_said_without_java_s_stack(error: Exception, told: str) -> None:
+def test_a_tables_error_is_reported_without_javas_stack(error: Exception, message: str) -> None:
     found = met_in(error, TABLE, 3)
-    assert found == Damage(f"its gold table {TABLE} cannot be read or written: {told}", True, 3)
+    assert found == Damage(f"its gold table {TABLE} cannot be read or written: {message}", True, 3)
     assert found.lasts(3)
     assert not found.lasts(4)
     assert not found.passes
@@ -82,20 +82,20 @@ def test_what_is_the_table_s_is_said_without_java_s_stack(error: Exception, told
     [Py4JError("something that nobody has met"), PermissionError(13, "Permission denied")],
     ids=["unknown", "no right to it"],
 )
-def test_what_may_pass_is_tried_again_in_the_next_run(error: Exception) -> None:
+def test_damage_that_may_pass_is_retried_in_the_next_run(error: Exception) -> None:
     found = met_in(error, TABLE, 3)
     assert found is not None
     assert found.passes
     assert not found.lasts(3)
 
 
-def test_an_error_of_ours_says_what_it_says() -> None:
+def test_binlakes_own_errors_keep_their_message() -> None:
     found = met_in(BinlakeError("its seed is gone.", remedy="Seed it."), TABLE, None)
     assert found == Damage("its seed is gone", True, None)
 
 
 @pytest.mark.parametrize("final", [False, True])
-def test_the_way_back_is_said(final: bool) -> None:
+def test_the_message_has_the_remedy(final: bool) -> None:
     held = Damage("it is gone", final=final).held(TableName("shop", "orders"))
-    assert held.endswith("again from silver: binlake apply --full-refresh --table shop.orders")
+    assert held.endswith("it from silver: binlake apply --full-refresh --table shop.orders")
     assert ("binlake retry" in held) is not final

@@ -1,4 +1,4 @@
-"""Which commits of others change what a gold table holds, and which RESTORE undoes them."""
+"""Others' commits that change what a gold table contains, and RESTOREs that undo them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_commits_are_judged(commits: list[Commit], at_fault: int | None, sound: 
     assert found.sound == sound
 
 
-def test_columns_may_have_changed() -> None:
+def test_a_commit_that_may_change_columns_is_reported() -> None:
     found = judge([commit(5, "CHANGE COLUMN"), commit(6, "DROP COLUMNS")], 4)
     assert (found.columns.operation if found.columns else None) == "CHANGE COLUMN"
     assert (found.foreign, found.sound) == (None, 4)

@@ -1,4 +1,4 @@
-"""Which tables are reported because their seed did not make them complete."""
+"""Tables reported because their seed did not make them complete."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ PLACE = "binlog.000001", 4
 
 
 def seeded(lake: Lake, table: str, refused: str | None = None) -> str:
-    told = Seed("", "shop", table, "CREATE", PLACE, PLACE, exact=True, rows=1)
-    one = Seed.from_json(told.to_json().replace('"id": ""', f'"id": "{new_id(told.name)}"'))
+    seed = Seed("", "shop", table, "CREATE", PLACE, PLACE, exact=True, rows=1)
+    one = Seed.from_json(seed.to_json().replace('"id": ""', f'"id": "{new_id(seed.name)}"'))
     put_seed(lake, "live", one)
     if refused is not None:
         refuse_seed(lake, "live", one.id, refused)
@@ -32,7 +32,7 @@ def sentences(lake: Lake, *tables: TableState) -> list[str]:
 
 
 @pytest.mark.parametrize("in_gold", [True, False])
-def test_a_refused_seed_is_reported_until_another_is_there(tmp_path: Path, in_gold: bool) -> None:
+def test_a_refused_seed_is_reported_until_it_is_replaced(tmp_path: Path, in_gold: bool) -> None:
     lake = Lake(str(tmp_path))
     tables = [TableState("shop", "item")] if in_gold else []
     assert sentences(lake, *tables) == []
@@ -40,24 +40,24 @@ def test_a_refused_seed_is_reported_until_another_is_there(tmp_path: Path, in_go
     (found,) = sentences(lake, *tables)
     assert "shop.item is not taken: a statement has changed" in found
     assert "binlake seed --table shop.item" in found
-    # complete by other means, not replicated, or seeded again
+    # complete by other means, not replicated, or seeded again since
     assert sentences(lake, TableState("shop", "item", complete=True)) == []
     seeded(lake, "left_out", "as it is")
     seeded(lake, "item")
     assert sentences(lake, *tables) == []
 
 
-def test_a_seed_that_was_not_needed_is_no_fault(tmp_path: Path) -> None:
+def test_a_needless_seed_is_not_reported(tmp_path: Path) -> None:
     lake = Lake(str(tmp_path))
     seeded(lake, "item", NEEDLESS)
     assert sentences(lake, TableState("shop", "item")) == []
 
 
-def test_a_table_that_its_seed_did_not_make_complete_is_reported(tmp_path: Path) -> None:
+def test_a_table_left_incomplete_by_its_seed_is_reported(tmp_path: Path) -> None:
     lake = Lake(str(tmp_path))
     child = TableState("shop", "child", seed=seeded(lake, "child"), reason=CASCADES)
     (found,) = sentences(lake, child)
     assert found == f"shop.child is not complete after its seed: {CASCADES}"
-    # reported as held, or as dropped, already
+    # already reported as held or dropped
     held = TableState("shop", "held", seed="s", held="f, position 4: bad bytes")
     assert sentences(lake, held, TableState("shop", "gone", seed="s", dropped=True)) == []

@@ -1,4 +1,4 @@
-"""Gold tables' names in a catalog."""
+"""Names of gold's tables in a catalog."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ def test_a_table_is_a_path_or_a_name_in_the_catalog() -> None:
 
 
 @pytest.mark.parametrize(
-    ("catalog", "table", "told"),
+    ("catalog", "table", "reason_part"),
     [
         (None, "a.b/c d", None),
         ("main", "orders", None),
         ("main", "old-orders", None),
-        ("main", "orders 2", "is no name"),
-        ("main", "orders.2", "is no name"),
-        ("main", "Orders", "does not tell shop.Orders from shop.orders"),
+        ("main", "orders 2", "is not a valid table name"),
+        ("main", "orders.2", "is not a valid table name"),
+        ("main", "Orders", "shop.Orders and shop.orders are the same name"),
         ("spark_catalog", "old_Orders", None),
-        ("spark_catalog", "old-orders", "is no name"),
+        ("spark_catalog", "old-orders", "is not a valid table name"),
     ],
 )
-def test_a_table_that_a_catalog_cannot_have_is_told(
-    catalog: str | None, table: str, told: str | None
+def test_names_that_a_catalog_cannot_have_are_refused(
+    catalog: str | None, table: str, reason_part: str | None
 ) -> None:
     reason = why_no_name(Settings(catalog=catalog), TableName("shop", table), [ORDERS])
-    assert (reason is None) == (told is None)
-    assert told is None or told in (reason or "")
+    assert (reason is None) == (reason_part is None)
+    assert reason_part is None or reason_part in (reason or "")
     assert why_no_name(Settings(catalog=catalog), ORDERS, [ORDERS]) is None
