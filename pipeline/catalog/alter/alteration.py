@@ -232,7 +232,7 @@ def _change(
         how = conversion(old, new, replace(mode, charset=declared.charset))
     except UnknownConversionError as error:
         raise NotAppliedError(
-            f"column {old.name} is changed, with unknown values: {error}"
+            f"column {old.name} is changed, and its new values are not certain: {error}"
         ) from error
     _check_computed(columns, old, declared, mode)
     _check_nulls(old, new, declared, mode)
@@ -280,7 +280,7 @@ def _check_computed(
         if not was and (old.nullable or not zeros_stay):
             raise NotAppliedError(
                 f"column {old.name} becomes AUTO_INCREMENT, and its zeros and NULLs become numbers"
-                " that are not logged"
+                " that are not in the log"
             )
     elif declared.computed:
         raise NotAppliedError(f"column {old.name} becomes {declared.computed}")

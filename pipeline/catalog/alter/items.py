@@ -143,7 +143,8 @@ class TimelineItem:
         return self.lsn, self.pos
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a row of `ledger/definitions`, also the form in plans: definitions as JSON text."""
+        """Return a row of `ledger/definitions`, also the form in plans; definitions are JSON
+        text."""
         return {
             "lsn": self.lsn,
             "pos": self.pos,

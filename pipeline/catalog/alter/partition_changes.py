@@ -65,7 +65,8 @@ def _rows(
                 return {}
         return {"gone": model.partitioning.rows(names, table, types)}
     except UnknownPartitionRowsError as error:
-        reason = f"{verb} PARTITION removes rows without logging them: {error}{WAY_BACK}"
+        which = f"which rows {verb} PARTITION removes is not in the log"
+        reason = f"{which}: {error}{WAY_BACK}"
         return {"not_logged": reason}
 
 

@@ -23,7 +23,7 @@ _LARGEST_VALUE = (1 << 30) - 1
 
 
 def characters(column: ColumnDefinition) -> int:
-    """Return how many characters certainly fit: a declared length counts four bytes per character."""
+    """Return how many characters certainly fit: a declared length counts four bytes for each."""
     if column.length_bytes and column.type not in (T.VARCHAR, T.VAR_STRING, T.STRING):
         if column.type is T.VARCHAR_COMPRESSED:
             return column.length // widest(column.collation)

@@ -23,7 +23,7 @@ def layout(definition: TableDefinition) -> TableDefinition:
 
 
 def fits(one: TableDefinition, other: TableDefinition, options: TypeOptions) -> bool:
-    """Return True if both have the same columns (names and Delta types, in order) and the same key."""
+    """Return True if both have the same columns (names and Delta types, in order) and key."""
     if one.primary_key != other.primary_key or len(one.columns) != len(other.columns):
         return False
     try:

@@ -33,7 +33,7 @@ def default_in_bytes(kind: LogicalType, default: Sequence[Token]) -> tuple[Token
 
 
 def changed_default(column: ColumnDefinition, default: Sequence[Token]) -> tuple[Token, ...]:
-    """Return a DEFAULT set by ALTER COLUMN, which does not show whether the column has such a type."""
+    """Return a DEFAULT set by ALTER COLUMN, which does not show the column's type."""
     if column.logical is not None and column.logical in BYTES:
         return default_in_bytes(column.logical, default)
     if not may_be_address(column):

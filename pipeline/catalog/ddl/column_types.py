@@ -315,7 +315,7 @@ def with_collation(column: ColumnDefinition, collation: str) -> ColumnDefinition
 
 
 def with_charset(column: ColumnDefinition, charset: str | None) -> ColumnDefinition:
-    """Return a text column in that charset (None: only the server knows); `binary` makes it bytes."""
+    """Return a text column in a charset (None: only the server knows it; `binary`: as bytes)."""
     if column.type not in _TEXT or column.collation == BINARY_COLLATION:
         return column
     collation = collation_of(charset)

@@ -59,7 +59,7 @@ def _body(
     if reason := _left_out(elements, options):
         return Unsupported(name, reason, creates=True, left_out=True)
     if not elements or elements[0].is_word(*_SELECTS) or _selects(options):
-        reason = f"CREATE TABLE … SELECT is logged as a statement, without its rows{WAY_BACK}"
+        reason = f"CREATE TABLE … SELECT in statement format: its rows are not in the log{WAY_BACK}"
         return Unsupported(name, reason, creates=True)
     charset = _options(options)[0]
     parts = split(elements)
@@ -117,7 +117,7 @@ def _selects(options: Sequence[Token]) -> bool:
 
 
 def _options(options: Sequence[Token]) -> tuple[str | None, str]:
-    """Return the default charset (None: not named) and the engine in capitals (empty: not named)."""
+    """Return the default charset (None: not named) and the engine in capitals (or empty)."""
     cursor = Cursor(options)
     charset: str | None = None
     engine = ""

@@ -203,7 +203,7 @@ def _create_or_replace(cursor: Cursor, session: Session) -> list[Effect]:
 
 
 def _create_sequence(cursor: Cursor, session: Session) -> list[Effect]:
-    """Read MariaDB's CREATE SEQUENCE: a one-row table that changes with every number taken from it."""
+    """Read MariaDB's CREATE SEQUENCE: a one-row table that changes with every number taken."""
     cursor.accept("IF", "NOT", "EXISTS")
     name = read_name(cursor, session.schema)
     return [Unsupported(name, SEQUENCE, creates=True, left_out=True)]

@@ -1,4 +1,4 @@
-"""Tell columns from other table elements in CREATE TABLE and in ALTER TABLE's ADD and DROP.
+"""Distinguish columns from other table elements in CREATE TABLE and in ALTER TABLE's ADD and DROP.
 
 Sources: `table_element` of MySQL's `sql/sql_yacc.yy`; `field_list_item`, `key_def`,
 `constraint_def` and `alter_list_item` of MariaDB's.
@@ -23,7 +23,7 @@ _NAMES = (Kind.WORD, Kind.NAME)
 
 
 def is_column(element: Sequence[Token]) -> bool:
-    """Return True if a table element, or the rest of an ADD or DROP, begins with a column's name."""
+    """Return True if a table element, or the rest of an ADD or DROP, begins with a column name."""
     cursor = Cursor(element)
     if cursor.peek().is_word(*_RESERVED) or _is_vector_index(cursor):
         return False

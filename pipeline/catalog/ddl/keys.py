@@ -118,7 +118,8 @@ def of_column(name: str, *, primary: bool) -> Key:
 
 
 def row_key(keys: Iterable[Key], not_null: Collection[str]) -> Key | None:
-    """Return the key that identifies rows, or None; `not_null` has the names of NOT NULL columns."""
+    """Return the key that identifies rows, or None; `not_null` are the names of NOT NULL
+    columns."""
     found = list(keys)
     primary = next((key for key in found if key.primary), None)
     names = {name.casefold() for name in not_null}
@@ -152,7 +153,7 @@ def renamed(keys: Keys, old: str, new: str) -> Keys:
 
 
 def with_columns(keys: Keys, names: Mapping[str, str | None]) -> Keys:
-    """Return the keys after columns were renamed or (None) dropped, which removes them from keys."""
+    """Return the keys after columns were renamed or (None) dropped, which shortens their keys."""
     if keys is None:
         return None
     new = {old.casefold(): name for old, name in names.items()}

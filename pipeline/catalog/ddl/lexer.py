@@ -118,7 +118,7 @@ def first_tokens(
     *,
     mariadb: bool = False,
 ) -> list[Token]:
-    """Return the first `count` tokens of a statement, without reading the rest. Raises `LexError`."""
+    """Return the first `count` tokens of a statement; the rest is not read. Raises `LexError`."""
     return list(islice(_Lexer(text, sql_mode, server_version, mariadb=mariadb).run(), count))
 
 

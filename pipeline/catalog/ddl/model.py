@@ -108,7 +108,7 @@ class TableModel:
     def _sources(
         self, names: Mapping[str, str | None], declared: Iterable[NewColumn]
     ) -> tuple[str, ...]:
-        """Keep the sources of dropped generated columns as well: too many are safer than too few."""
+        """Keep the sources of dropped generated columns: too many are safer than too few."""
         folded = {old.casefold(): new and new.casefold() for old, new in names.items()}
         kept = {folded.get(name, name) for name in self.sources} - {None}
         return tuple(sorted({name for name in kept if name}.union(*(c.sources for c in declared))))

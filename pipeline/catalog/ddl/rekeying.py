@@ -10,7 +10,7 @@ from pipeline.catalog.ddl.keys import Key, Keys, dropped, of_column, renamed, wi
 
 
 def altered_keys(keys: Keys, names: Mapping[str, str | None], actions: Iterable[Action]) -> Keys:
-    """Return the keys after the actions; `names` maps old column names to new ones (None: dropped)."""
+    """Return the keys after the actions; `names` maps old column names to new ones or None."""
     actions = list(actions)
     added: list[Key] = []
     keys = _without_dropped(keys, actions)

@@ -56,8 +56,8 @@ class Consequences:
             name = read_name(Cursor(_skip_if_exists(found[kind + 1 :])), session.schema)
             self.routines[name.table.casefold()] |= _names(found)
         elif "TABLE" in words[:4] and "REFERENCES" in words:
-            name = _skip_if_exists(found[words.index("TABLE") + 1 :])
-            child = read_name(Cursor(name), session.schema)
+            start = _skip_if_exists(found[words.index("TABLE") + 1 :])
+            child = read_name(Cursor(start), session.schema)
             for at, word in enumerate(words):
                 if word == "REFERENCES":
                     parent = read_name(Cursor(found[at + 1 :]), child.schema)

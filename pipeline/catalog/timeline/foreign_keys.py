@@ -70,7 +70,7 @@ def _with_engine(model: TableModel, actions: Iterable[Action]) -> TableModel:
 
 
 def unknown(actions: Iterable[Action]) -> str:
-    """Return why these actions cannot be applied to a table without known DDL, or an empty string."""
+    """Return why these actions cannot be applied to a table without known DDL, or ""."""
     if not any(key.cascades for key, _ in _added(actions)):
         return ""
     return "a cascading foreign key is added to a table whose CREATE TABLE is not in the log"

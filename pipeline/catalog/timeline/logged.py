@@ -74,7 +74,7 @@ class LoggedStatement:
         return self.lsn, self.pos
 
     def later(self, steps: int) -> LoggedStatement:
-        """Return it some positions later: gold applies each of its changes at a separate position."""
+        """Return it some positions later: gold applies each of its changes at its own position."""
         return replace(self, pos=self.pos + steps)
 
     @property

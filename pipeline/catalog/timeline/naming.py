@@ -93,7 +93,7 @@ def _with_logical(shown: ColumnDefinition, known: ColumnDefinition | None) -> Co
 
 
 def _as_stored(known: ColumnDefinition, shown: ColumnDefinition) -> ColumnDefinition:
-    """Return a column declared by DDL as MariaDB logs it, if `shown` may be of a type of MariaDB's."""
+    """Return a column of DDL as MariaDB logs it, if `shown` may be of one of MariaDB's types."""
     if known.type is T.JSON and _kind(shown) is T.BLOB:
         return replace(_JSON_TEXT, name=known.name, visible=known.visible)
     if known.type is T.VECTOR and shown.type is T.VARCHAR:

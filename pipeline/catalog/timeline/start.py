@@ -74,7 +74,7 @@ def text_of(path: str) -> str:
 
 
 def created_tables(statements: Iterable[DumpedStatement]) -> dict[TableName, StartTable]:
-    """Return the tables that exist after all statements: dumps drop the stand-ins of views again."""
+    """Return the tables that exist after all statements: dumps drop stand-ins of views again."""
     found: dict[TableName, StartTable] = {}
     for statement in statements:
         session = Session(statement.schema, statement.sql_mode)

@@ -298,7 +298,7 @@ class Statements(TableItems):
     # --- tables are renamed -----------------------------------------------------------------------
 
     def _temporary(self, statement: LoggedStatement, name: TableName) -> None:
-        """Record the name of a temporary table, because a RENAME TABLE of it looks like any other."""
+        """Record a temporary table's name, because a RENAME TABLE of it looks like any other."""
         if statement.mariadb and self._wanted(name) and not self._tables[name].temporary:
             self._log(statement, name, "temporary")
 
@@ -306,7 +306,7 @@ class Statements(TableItems):
         """Rename all tables of the statement at once."""
         hidden = [pair for pair in effect.pairs if self._tables[pair[0]].temporary]
         if statement.mariadb and hidden:
-            self._hold_renamed(statement, effect, hidden[0][0])
+            self._hold_all(statement, effect, hidden[0][0])
             return
         for old, _ in effect.pairs:
             if self._wanted(old):
@@ -363,16 +363,13 @@ class Statements(TableItems):
         else:
             self._mentioned(statement, name)
 
-    def _hold_renamed(
-        self, statement: LoggedStatement, effect: RenameTables, hidden: TableName
-    ) -> None:
-        """Hold the tables of a RENAME that may be of a temporary table."""
-        reason = f"it or a temporary table named {hidden} is renamed: the log does not record which"
-        for old, new in effect.pairs:
-            for name in (old, new):
-                if self._wanted(name):
-                    self._unsupported(statement, name, reason)
-            self._temporary(statement, new)
+    def _hold_all(self, statement: LoggedStatement, effect: RenameTables, name: TableName) -> None:
+        """Hold the tables of a RENAME that may be of the temporary table of this name."""
+        reason = f"it or a temporary table named {name} is renamed: the log does not record which"
+        for pair in effect.pairs:
+            for renamed in filter(self._wanted, pair):
+                self._unsupported(statement, renamed, reason)
+            self._temporary(statement, pair[1])
 
 
 def _rekeyed(change: Alteration) -> TableDefinition:
@@ -396,7 +393,7 @@ def _unknown_rows(source: TableName, was: TableState) -> str:
     if was.held:
         return f"renamed from {source}, which is held"
     if not was.rows_known:
-        return f"renamed from {source}, whose rows are not all in the log{WAY_BACK}"
+        return f"renamed from {source}, some of whose rows are not in the log{WAY_BACK}"
     return (
         f"renamed from {source}, whose rows are not replicated: if conf excludes that name,"
         " include it, in a new lake"

@@ -14,7 +14,7 @@ from pipeline.catalog.timeline.tables import Tables
 
 
 class TableItems:
-    """Adds items to `tables`, depending on the state of each table; `options` selects the tables."""
+    """Adds items to `tables` by the state of each table; `options` selects the tables."""
 
     def __init__(self, tables: Tables, options: CatalogOptions) -> None:
         self._tables = tables

@@ -68,7 +68,7 @@ class Timeline:
         return self._statements.unreadable
 
     def known(self, shown: TableDefinition) -> Shown | None:
-        """Return the definition and version for rows under this table map, if it was seen before."""
+        """Return the definition and version for rows under this table map, if seen before."""
         table = self._tables[_name(shown)]
         definition, _ = self._named(table, shown)
         version = table.versions.shown(definition)
