@@ -163,8 +163,8 @@ def _waiting_for_log(refresh: Refresh, last: SilverPlan | None) -> tuple[str, ..
     return (f"{ends}: the full refresh waits for the missing part of the log.",)
 
 
-def _described(mark: Mark) -> str:
-    return f"byte {mark[1]} of file number {mark[0]}"
+def _described(position: Mark) -> str:
+    return f"byte {position[1]} of file number {position[0]}"
 
 
 def what_is_new(
@@ -176,18 +176,17 @@ def what_is_new(
 ) -> AvailableSegments:
     """Return bronze's segments after silver's last plan, up to the first gap, and all gaps."""
     files = {row.ordinal: row for row in read_files(spark, lake, source)}
-    mark = before.end if before else None
+    position = before.end if before else None
     executed = before.executed if before else Executed()
-    found = segments.pending(spark, lake, source, files, mark, executed, given_up)
+    found = segments.pending(spark, lake, source, files, position, executed, given_up)
     new = available_segments(found, files, given_up)
-    return replace(new, gaps=(*new.gaps, *late_transactions(files, mark, executed)))
+    return replace(new, gaps=(*new.gaps, *late_transactions(files, position, executed)))
 
 
 def retry_plan(
     spark: Spark, settings: Settings, ledger: Ledger, progress: Progress
 ) -> tuple[SilverPlan | None, tuple[str, ...]]:
-    """Plan a batch that retries quarantined transactions, or return None if there are none to
-    retry.
+    """Plan a batch that retries quarantined transactions, or return None.
 
     Also return sentences about what cannot be retried.
     """

@@ -154,8 +154,7 @@ def _position(action: Action) -> str | None:
 def _old_columns(
     columns: _Columns, actions: Sequence[Action], mode: ConversionMode
 ) -> dict[int, _Slot]:
-    """Add the columns that keep their position; return those that get a new one, by id of their
-    action."""
+    """Add the columns that keep their position; return the moved ones, by id of their action."""
     acting = _by_old_name(columns.definition, actions)
     convert = next((a for a in actions if isinstance(a, ConvertCharset)), None)
     placed: dict[int, _Slot] = {}

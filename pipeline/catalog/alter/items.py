@@ -1,5 +1,4 @@
-"""Items of the timeline: what happened to a table, at which position, and its definition from
-there."""
+"""Items of the timeline: what happened to a table, where in the log, and its new definition."""
 
 from __future__ import annotations
 
@@ -143,8 +142,7 @@ class TimelineItem:
         return self.lsn, self.pos
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a row of `ledger/definitions`, also the form in plans; definitions are JSON
-        text."""
+        """Return a row of `ledger/definitions`, also the form in plans."""
         return {
             "lsn": self.lsn,
             "pos": self.pos,

@@ -50,8 +50,7 @@ def to_bytes(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode)
 
 
 def from_bytes(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
-    """Convert bytes to the type they encode; a BINARY may have had such a type without the log's
-    showing it."""
+    """Convert bytes to the type they encode; a BINARY may have been of such a type all along."""
     kind = _kind(new)
     mode.require_strict(f"bytes become {kind.value}")
     if old.type is T.STRING and old.length != BYTES.get(kind, old.length):

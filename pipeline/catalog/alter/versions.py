@@ -89,8 +89,7 @@ class Versions:
         return None
 
     def for_table_map(self, definition: TableDefinition, current: int | None) -> int:
-        """Return the number for a table map's definition: its own, the open one that fits, or a new
-        one."""
+        """Return the number for a table map: its own, the open one that fits, or a new one."""
         number = self.shown(definition)
         if number is not None:
             return number

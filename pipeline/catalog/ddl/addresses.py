@@ -19,8 +19,7 @@ _UUID = re.compile("[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 
 
 def may_be_address(column: ColumnDefinition) -> bool:
-    """Return True if a BINARY column of a table map, without known DDL, may have one of these
-    types."""
+    """Return True if a table map's BINARY column without known DDL may have such a type."""
     binary = column.type is ColumnType.STRING and column.collation == BINARY_COLLATION
     return binary and column.logical is None and column.length in BYTES.values()
 

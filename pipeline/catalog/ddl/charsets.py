@@ -79,8 +79,7 @@ def can_hold(text: str, charset: str) -> bool:
 
 
 def encoded(text: str, charset: str) -> bytes:
-    """Encode text in a charset. Raises ValueError for characters that it lacks or that are
-    unsupported."""
+    """Encode text in a charset. Raises ValueError for missing or unsupported characters."""
     if not can_hold(text, charset):
         raise ValueError(f"characters that {charset} lacks")
     if charset in _UNICODE:

@@ -51,8 +51,7 @@ PARSED = "parsed"
 """Text to DATE or DATETIME, if written in full, in up to n characters of that form."""
 
 LOGICAL = "logical"
-"""Text or bytes to a UUID, INET4, INET6 or VECTOR (named after the colon); an invalid value is
-unknown."""
+"""Text or bytes to a UUID, INET4, INET6 or VECTOR (named after the colon), if valid in it."""
 STORED = "stored"
 """UUID, INET4 or INET6 to its bytes."""
 MAPPED = "mapped"
@@ -112,8 +111,7 @@ class ConversionMode:
 
     @property
     def truncates(self) -> bool:
-        """True if excess digits after the second are truncated; MariaDB rounds only if sql_mode
-        says so."""
+        """True if excess digits after the second are truncated, as in MariaDB by default."""
         return cuts_fractions(self.sql_mode, mariadb=self.mariadb)
 
     def require_strict(self, what: str) -> None:

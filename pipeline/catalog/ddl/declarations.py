@@ -41,8 +41,7 @@ def column_in_charset(column: NewColumn, model: TableModel | None) -> NewColumn:
 def declared_model(
     effect: CreateTable, inserted: Callable[[NewColumn], ColumnDefault]
 ) -> TableModel | None:
-    """Return the table's model with the defaults of its columns, whose nullability depends on the
-    key."""
+    """Return the table's model with its columns' defaults; the key makes columns NOT NULL."""
     if effect.model is None:
         return None
     declared = (

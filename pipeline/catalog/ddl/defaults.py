@@ -82,8 +82,7 @@ def _check_label(number: str, column: ColumnDefinition) -> None:
 
 
 def _check_printed(value: Constant) -> None:
-    """Raise if MariaDB garbles the DEFAULT: it stores it as printed, with introduced bytes as
-    `xE9`."""
+    """Raise if MariaDB garbles the DEFAULT: it is stored with introduced bytes as `xE9`."""
     if isinstance(value, Text) and value.introduced:
         garbled = not value.text.isascii() or value.charset in WIDE
     else:

@@ -55,8 +55,7 @@ def dumped_statements(text: str) -> Iterator[DumpedStatement]:
 
 
 def sql_mode_of(query: str) -> int | None:
-    """Return the `SqlMode` bits that affect parsing, as a SET sets them; None if it sets no
-    sql_mode."""
+    """Return the `SqlMode` bits that affect parsing from a SET; None if it sets no sql_mode."""
     mode = _SQL_MODE.search(query)
     if mode is None:
         return None
@@ -66,8 +65,7 @@ def sql_mode_of(query: str) -> int | None:
 
 
 def dumped_at(text: str) -> tuple[str, int] | None:
-    """Return the log file and position that the dump was taken at, or None if it does not record
-    them."""
+    """Return the log file and position that the dump was taken at; None if not recorded."""
     found = _POSITION.search(text)
     return (found[1], int(found[2])) if found else None
 

@@ -81,8 +81,7 @@ class Period:
         ]
 
     def in_key(self, key: Key) -> Key:
-        """Return a key WITHOUT OVERLAPS with the period replaced by its columns, as the server
-        stores it."""
+        """Return a key WITHOUT OVERLAPS with the period replaced by its columns, as stored."""
         parts: list[tuple[str, int]] = []
         for column, prefix in zip(key.columns, key.prefixes, strict=True):
             same = column.casefold() == self.name.casefold()  # no column may have the period's name
@@ -92,8 +91,7 @@ class Period:
 
 
 def read_period(element: Sequence[Token]) -> Period | None:
-    """Return the period that an element declares, or that ALTER TABLE drops; None for other
-    elements.
+    """Return the period that an element declares or ALTER TABLE drops; None for other elements.
 
     Raises `ReadError`.
     """

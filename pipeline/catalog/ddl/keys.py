@@ -118,8 +118,7 @@ def of_column(name: str, *, primary: bool) -> Key:
 
 
 def row_key(keys: Iterable[Key], not_null: Collection[str]) -> Key | None:
-    """Return the key that identifies rows, or None; `not_null` are the names of NOT NULL
-    columns."""
+    """Return the key that identifies rows, or None; `not_null` names the NOT NULL columns."""
     found = list(keys)
     primary = next((key for key in found if key.primary), None)
     names = {name.casefold() for name in not_null}

@@ -48,7 +48,7 @@ class Kind(Enum):
     SIGN = "sign"  # one character of punctuation
 
 
-class Mark(Enum):
+class Notation(Enum):
     """The notation of a literal, where another notation has a different meaning."""
 
     NATIONAL = "N'…'"
@@ -61,7 +61,7 @@ class Token:
 
     kind: Kind
     text: str
-    mark: Mark | None = field(default=None, compare=False)
+    notation: Notation | None = field(default=None, compare=False)
 
     def is_word(self, *words: str) -> bool:
         """Return True for an unquoted word, in any case, that is one of these (in capitals)."""
@@ -164,8 +164,7 @@ class _Lexer:
         self.at = end + 2
 
     def _is_code(self, version: str | None, *, of_mariadb: bool) -> bool:
-        """Return True if the server executed a versioned comment (`version` None: without a
-        version)."""
+        """Return True if the server executed a versioned comment (None: one without a version)."""
         if of_mariadb and not self.mariadb:
             return False
         if version is None:
@@ -182,7 +181,7 @@ class _Lexer:
             return Token(Kind.STRING, self._strings())
         if char in "nN" and self.text.startswith("'", self.at + 1):
             self.at += 1
-            return Token(Kind.STRING, self._strings(), Mark.NATIONAL)
+            return Token(Kind.STRING, self._strings(), Notation.NATIONAL)
         return self._literal() or self._word() or self._sign()
 
     def _strings(self) -> str:
@@ -219,8 +218,8 @@ class _Lexer:
                 self.at = match.end()
                 digits = match.group(1) if match.group(1) is not None else match.group(2)
                 odd = kind is Kind.BYTES and len(digits) % 2 == 1
-                mark = Mark.QUOTED_HEX if match.group()[0] in "xX" else None
-                return Token(kind, "0" + digits if odd else digits, mark)
+                notation = Notation.QUOTED_HEX if match.group()[0] in "xX" else None
+                return Token(kind, "0" + digits if odd else digits, notation)
         match = _NUMBER.match(self.text, self.at)
         if not match or self._starts_name(match):
             return None

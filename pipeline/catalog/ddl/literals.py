@@ -15,7 +15,7 @@ from decoder.columns.charsets.collations import COLLATIONS
 from pipeline.catalog.ddl.charsets import can_hold, decoded, encoded
 from pipeline.catalog.ddl.cursor import Cursor, ReadError
 from pipeline.catalog.ddl.default_context import DefaultContext
-from pipeline.catalog.ddl.lexer import Kind, Mark, Token
+from pipeline.catalog.ddl.lexer import Kind, Notation, Token
 
 
 class UnknownDefaultError(ValueError):
@@ -133,7 +133,9 @@ def _plain(token: Token, context: DefaultContext) -> Constant:
         return _string(token, context)
     if token.kind is Kind.NUMBER:
         return float(token.text) if "e" in token.text.lower() else Decimal(token.text)
-    return Bytes(_bytes(token), number=not (context.mariadb and token.mark is Mark.QUOTED_HEX))
+    return Bytes(
+        _bytes(token), number=not (context.mariadb and token.notation is Notation.QUOTED_HEX)
+    )
 
 
 def _bytes(token: Token) -> bytes:
@@ -147,7 +149,7 @@ def _bytes(token: Token) -> bytes:
 def _string(token: Token, context: DefaultContext) -> Text | None:
     if not token.text and context.empty_is_null:
         return None
-    national = token.mark is Mark.NATIONAL
+    national = token.notation is Notation.NATIONAL
     charset = "utf8mb3" if national else context.connection_charset
     foreign = national and context.client_charset not in ("utf8mb3", "utf8mb4")
     if foreign and not token.text.isascii():

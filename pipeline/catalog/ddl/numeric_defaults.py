@@ -16,8 +16,7 @@ from pipeline.catalog.ddl.literals import Bytes, Constant, Text
 from pipeline.catalog.ddl.temporal import read_year
 
 Conversion = Callable[[Constant, ColumnDefinition, DefaultContext], str | None]
-"""Converts a non-NULL constant to the text of a column's value. Raises ValueError if the value is
-unknown."""
+"""Converts a non-NULL constant to a column value's text. Raises ValueError if it is unknown."""
 
 _WIDE = Context(prec=400, Emin=MIN_EMIN, Emax=MAX_EMAX)
 """Wide enough for every number that a server accepts: Python's default context has 28 digits."""

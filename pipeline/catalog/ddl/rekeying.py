@@ -1,5 +1,4 @@
-"""Apply an ALTER TABLE to a table's keys: first renamed columns, then dropped keys, then added
-ones."""
+"""Apply an ALTER TABLE to a table's keys: columns renamed, then keys dropped, then added."""
 
 from __future__ import annotations
 

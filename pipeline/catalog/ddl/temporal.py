@@ -80,8 +80,7 @@ class Instant:
         return there.replace(tzinfo=None)
 
     def to_utc(self, local: datetime) -> datetime:
-        """Convert a local time in the session's zone to UTC. Raises ValueError if ambiguous or
-        skipped."""
+        """Convert a local time to UTC. Raises ValueError if a clock change skips or repeats it."""
         first = local.replace(tzinfo=zone(self.time_zone), fold=0)
         if first.utcoffset() != first.replace(fold=1).utcoffset():
             raise ValueError("a local time that a clock change skips or repeats")

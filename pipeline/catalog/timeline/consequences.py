@@ -23,8 +23,7 @@ TOLD_BY = r"(?i)\b(trigger|references|procedure|function|view)\b"
 
 @dataclass(slots=True)
 class Consequences:
-    """The known consequences: children by parent, words of triggers by table and of routines by
-    name.
+    """The known consequences: children by parent, words of triggers by table, of routines by name.
 
     A view counts as a table with a trigger of the words of its text. Names are compared
     case-insensitively: too many tables are better than too few.

@@ -62,8 +62,7 @@ def altered(
 
 
 def _with_engine(model: TableModel, actions: Iterable[Action]) -> TableModel:
-    """Return the model with the engine that a statement names, if foreign key support changes by
-    it."""
+    """Return the model with the engine that a statement names, if that affects foreign keys."""
     named = [action.engine for action in actions if isinstance(action, SetEngine)]
     moved = replace(model, engine=named[-1]) if named else model
     return moved if moved.has_foreign_keys != model.has_foreign_keys else model
@@ -88,8 +87,7 @@ def renamed(model: TableModel | None, old: TableName, moved: Renamed) -> TableMo
 def following(
     tables: Tables, moved: Renamed, change: tuple[TableName, Alteration] | None = None
 ) -> Iterator[tuple[TableName, TableModel]]:
-    """Yield the other tables with changed foreign keys after tables or a table's columns are
-    renamed."""
+    """Yield other tables whose foreign keys follow renamed tables or a table's renamed columns."""
     columns = {change[0]: _columns(change[1])} if change else {}
     for name in tables.with_foreign_keys():
         model = tables[name].model

@@ -46,8 +46,10 @@ class LoggedStatement:
     def read(
         cls, place: Position, row: Mapping[str, Any], executed_at: datetime | None, server: str
     ) -> LoggedStatement:
-        """Return the statement of a row of `decoder.model.schemas.STATEMENTS`; `server` is the
-        version."""
+        """Return the statement of a row of `decoder.model.schemas.STATEMENTS`.
+
+        `server` is the server's version.
+        """
         number, mariadb = server_number(server)
         lsn, pos = place
         return cls(
@@ -110,8 +112,7 @@ class CatalogOptions:
         return str(statement.time_zone) if named else self.system_time_zone
 
     def _utc_offset(self, statement: LoggedStatement) -> int | None:
-        """Return the session's constant UTC offset in minutes; None if its zone is not logged or
-        varies.
+        """Return the session's UTC offset in minutes; None if its zone is not logged or varies.
 
         The server only logs the time zone of statements that use it.
         """

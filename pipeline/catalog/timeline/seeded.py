@@ -1,5 +1,4 @@
-"""Create the timeline item for a table whose rows come from a seed, if the log since then allows
-it.
+"""Take a table's rows from a seed, if the log since then allows it: the item to do so.
 
 Later changes in the log are applied to the seed's rows. So they must be of the same table, with the
 seed's columns and key: if a statement has changed more than rows, only a later seed will do.
@@ -20,8 +19,7 @@ from pipeline.catalog.timeline.naming import without_logical_types
 from pipeline.catalog.timeline.tables import NO_NAMES, TableState, with_key
 
 BEHIND_ALL = 1 << 62
-"""A position after every event of a transaction. Several seeds at one transaction are numbered from
-it."""
+"""A position after every event of a transaction; seeds at one transaction are numbered from it."""
 _EMPTYING: tuple[ItemKind, ...] = ("create", "truncate")
 _ENDING: tuple[ItemKind, ...] = ("drop", "moved")
 _BESIDE: tuple[ItemKind, ...] = ("temporary", "seeded", "schema")

@@ -73,8 +73,7 @@ class Statements(TableItems):
             self._rename(statement, RenameTables(((effect.name, effect.renamed),)))
 
     def declare(self, statement: LoggedStatement, effect: CreateTable | Unsupported) -> None:
-        """Apply a definition from conf or the server, unless the log has already named the table's
-        columns."""
+        """Apply a definition from conf or the server, unless the log already names the columns."""
         name, table = effect.name, self._tables[effect.name]
         if not self._wanted(name) or (table.exists and not table.unnamed):
             return

@@ -137,7 +137,7 @@ class Timeline:
         return self._changed(table, definition)
 
     def _changed(self, table: TableState, definition: TableDefinition) -> _Verdict:
-        """Return the kind and reason of the item for a table map that differs from the known
+        """Return kind and reason of the item for a table map that differs from the known
         definition."""
         types, known = self._options.types, table.definition
         if known is None:

@@ -151,8 +151,8 @@ class Decode:
             yield LOSSY, lossy_counts(changes)
 
     def _wanted_faults(self, faults: pa.RecordBatch) -> pa.RecordBatch:
-        """Keep the faults of wanted tables and of all statements, which may change other tables
-        too."""
+        """Keep the faults of wanted tables, and of all statements: these may change other
+        tables."""
         statements = pc.equal(faults.column("kind"), STATEMENT_DML)
         others = of_wanted_tables(faults.filter(pc.invert(statements)), self.wanted)
         return pa.concat_batches([others, faults.filter(statements)])
@@ -228,8 +228,7 @@ class Survey:
 
 
 def _placed(lsn: int | None, places: Mapping[int, int]) -> int | None:
-    """Convert an LSN or position of an excerpt to the segment's; one before the segment is
-    unchanged."""
+    """Convert an LSN or position of an excerpt to the segment's; earlier ones stay the same."""
     if lsn is None:
         return None
     position = lsn & ((1 << OFFSET_BITS) - 1)
@@ -245,8 +244,7 @@ def _last_lsn(transactions: pa.RecordBatch | None) -> int | None:
 
 
 def _server(segment: Segment, first: pa.Buffer) -> str:
-    """Return the version of the server that wrote a segment; `first` is the first part of its
-    content."""
+    """Return the version of the server that wrote a segment; `first` is its first part."""
     return server_version(bytes(segment.preamble) or bytes(memoryview(first)[:128]))
 
 
@@ -292,8 +290,7 @@ def _segment_of(batch: pa.RecordBatch, row: int) -> Segment:
 
 
 def table_statements(batch: pa.RecordBatch, server: str) -> Iterator[dict[str, Any]]:
-    """Yield statements that may change tables as JSON; `executed_at` in microseconds since the
-    epoch."""
+    """Yield statements that may change tables as JSON; `executed_at` in Unix microseconds."""
     queries = batch.column("query").to_pylist()
     chosen = [i for i, query in enumerate(queries) if may_change_tables(query)]
     if not chosen:

@@ -19,8 +19,8 @@ from pipeline.silver.decode.lossy_counts import COUNTS, LOSSY, LossyCounts, summ
 from pipeline.silver.decode.transactions import whole
 
 HELD_BYTES = 64 << 20
-"""Rows of all tasks together that are too few for a file: they stay in memory until they are
-committed as one file per table."""
+"""Limit of all tasks' rows that are too few for a file: kept in memory until committed, as one file
+per table."""
 SEEN = "seen_before"
 """Counter of transactions that the lake already had (each part of a transaction counts)."""
 

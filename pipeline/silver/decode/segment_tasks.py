@@ -47,7 +47,7 @@ def results(
     function: OfRows[R],
     progress: Progress,
 ) -> Iterator[R]:
-    """Run a function over the segments in tasks; gives the result of each, in no order."""
+    """Run a function over the segments in tasks; yield the result of each, in no order."""
     lake, source = settings.layout, settings.source
     with progress.task(work.name, len(work.refs), "segments") as task:
         if isinstance(tables := tables_of(spark, lake), SparkTables):
@@ -68,8 +68,7 @@ def _on_files(function: OfRows[R], segments: StoredSegments) -> R:
 def stored(
     refs: Sequence[SegmentRef], folder: str, source: str, tasks: int
 ) -> Iterator[StoredSegments]:
-    """Yield the segments for each of this many tasks, with the paths of their files in bronze's
-    `folder`."""
+    """Yield the segments of each of this many tasks, with their files in bronze's `folder`."""
     for run in dealt(refs, attrgetter("size"), tasks):
         names = dict.fromkeys(name for ref in run for name in ref.stored_in)
         paths = tuple(f"{folder}/{name}" for name in names)

@@ -30,9 +30,9 @@ Mark = tuple[int, int]
 """A position in a source's log: the file's ordinal, and the byte offset in it."""
 
 
-def lsn_of(mark: Mark) -> int:
+def lsn_of(position: Mark) -> int:
     """Return the LSN of a transaction that begins at a position."""
-    return mark[0] << OFFSET_BITS | mark[1]
+    return position[0] << OFFSET_BITS | position[1]
 
 
 def log_number(file: str) -> int:
@@ -89,25 +89,26 @@ def pending(
     lake: Lake,
     source: str,
     files: Mapping[int, FileRow],
-    mark: Mark | None,
+    position: Mark | None,
     executed: Executed,
     given_up: Collection[int] = (),
 ) -> Pending:
-    """Return bronze's segments after `mark` (None: from its first file on), where `executed` holds.
+    """Return bronze's segments after `position` (None: from its first file on).
 
-    `files` are by ordinal; `given_up`: see `pipeline.bronze.continuity`.
+    `executed` is what had been executed there. `files` are by ordinal; `given_up`: see
+    `pipeline.bronze.continuity`.
     """
-    refs = _refs(spark, lake, source, mark)
+    refs = _refs(spark, lake, source, position)
     # A bronze batch in progress writes its files last: its segments are for the next run.
     upto = {ordinal: row.ingested_upto for ordinal, row in files.items()}
     settled = [ref for ref in refs if ref.end_pos <= upto.get(ref.ordinal, 0)]
-    return contiguous(settled, files, mark, given_up, executed)
+    return contiguous(settled, files, position, given_up, executed)
 
 
 def contiguous(
     refs: Sequence[SegmentRef],
     files: Mapping[int, FileRow],
-    mark: Mark | None,
+    position: Mark | None,
     given_up: Collection[int] = (),
     executed: Executed | None = None,
 ) -> Pending:
@@ -116,7 +117,7 @@ def contiguous(
     before: list[Executed] = []
     accepted: list[tuple[SegmentRef, str]] = []
     state = executed or Executed()
-    at = mark
+    at = position
     gaps: tuple[str, ...] = ()
     for ref in refs:
         if hole := _hole(at, ref):
@@ -151,10 +152,10 @@ def _hole(at: Mark | None, ref: SegmentRef) -> str | None:
     )
 
 
-def _refs(spark: Spark, lake: Lake, source: str, mark: Mark | None) -> list[SegmentRef]:
+def _refs(spark: Spark, lake: Lake, source: str, position: Mark | None) -> list[SegmentRef]:
     where = equal("source", source)
-    if mark is not None:
-        ordinal, pos = mark
+    if position is not None:
+        ordinal, pos = position
         in_file = equal("ordinal", ordinal) & compare("start_pos", ">=", pos)
         where &= compare("ordinal", ">", ordinal) | in_file
     rows = tables_of(spark, lake).read(segments_table(lake), where, _LOOKED_UP, with_file=True)

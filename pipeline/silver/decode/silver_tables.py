@@ -87,8 +87,7 @@ def _changes(reference: str, schema: pa.Schema, *, mapped: bool) -> LakeTable:
 
 
 def changes_app(source: str, schema: str, table: str, version: int) -> str:
-    """Return the application name of a changes table's writer, for its commits' transaction
-    identifiers."""
+    """Return the application name for the transaction identifiers of a changes table's commits."""
     return f"silver/{source}/{schema}/{table}/v{version}"
 
 

@@ -27,8 +27,8 @@ _SIZE = slice(9, 13)
 
 @dataclass(frozen=True)
 class Split:
-    """A segment's remaining pieces, in order, each with its bytes; `seen` are the other
-    transactions."""
+    """A segment's remaining pieces in order, with their bytes; `seen` are the transactions
+    removed."""
 
     pieces: Iterable[tuple[Segment, Parts]]
     seen: pa.RecordBatch | None = None

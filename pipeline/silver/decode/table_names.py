@@ -25,8 +25,7 @@ class TableNames:
     by_shown: Mapping[str, Sequence[Named]] = field(default_factory=dict)
 
     def __call__(self, shown: TableDefinition, lsn: int, pos: int) -> TableDefinition:
-        """Return the definition of the TABLE_MAP at (`lsn`, `pos`); `shown` itself if no other is
-        known."""
+        """Return the definition of the TABLE_MAP at (`lsn`, `pos`), by default `shown` itself."""
         if not self.by_shown:
             return shown
         known = self.by_shown.get(shown.fingerprint(), ())

@@ -18,8 +18,7 @@ _FIRST_KNOWN = (
 """Fields that only one part of a transaction has, or that are the same in all."""
 _SPANS = ("rolled_back", "rolled_back_rows", "cascades_logged_rows")
 UNKNOWN = "unknown"
-"""`cascades` of a transaction in parts, if it is unknown in which of them foreign keys changed rows
-without logging them."""
+"""`cascades` of a transaction in parts, if it is unknown in which parts cascades are unlogged."""
 
 
 def whole(parts: pa.Table) -> pa.Table:
@@ -29,8 +28,7 @@ def whole(parts: pa.Table) -> pa.Table:
 
 
 def merge_parts(parts: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return one row per LSN: counts are summed, other fields come from the first part that has
-    them."""
+    """Return one row per LSN: counts are summed, other fields are the first known value."""
     by_lsn: dict[int, list[Mapping[str, Any]]] = {}
     for part in sorted(parts, key=lambda part: (part["__lsn"], part["start_pos"])):
         by_lsn.setdefault(part["__lsn"], []).append(part)

@@ -122,7 +122,9 @@ def beginnings(
     upto = max(one.last for one in readings.located)
     ahead = [ref for ref in later if ref.place < upto]
     touches = _touches([*rows, *(find(ahead) if ahead else ())], timeline)
-    touches[EVERY_TABLE] += [lsn_of(mark) - 1 for mark in readings.breaks if mark > start]
+    touches[EVERY_TABLE] += [
+        lsn_of(position) - 1 for position in readings.breaks if position > start
+    ]
     found: dict[tuple[int, int], list[StartTable]] = defaultdict(list)
     for name in sorted(names):
         own = sorted({*touches[name], *touches[TableName(name.schema, "")], *touches[EVERY_TABLE]})

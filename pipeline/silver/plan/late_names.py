@@ -1,8 +1,8 @@
-"""Decode tables whose column names were unknown, once conf or a server defines them, from the
-start.
+"""Decode tables again, from the start, whose column names only became known later.
 
-Their DDL and TABLE_MAPs are read again, because an ALTER of an unknown table was skipped. The
-result replaces their items (`rewound`), and their rows are decoded again into new silver tables.
+Once conf or a server defines them, their DDL and TABLE_MAPs are read again, because an ALTER of an
+unknown table was skipped. The result replaces their items (`rewound`), and their rows are decoded
+again into new silver tables.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class LateNames:
 def unnamed(items: Iterable[TimelineItem]) -> set[TableName]:
     """Return tables that were never in gold and have a TABLE_MAP without known column names.
 
-    A table that has got names since is still held there, unless it was created again.
+    A table whose columns have been named since is still held there, unless it was created again.
     """
     seen: dict[TableName, list[TimelineItem]] = {}
     for item in items:
@@ -83,8 +83,7 @@ def late_names(
     end: Mark,
     progress: Progress,
 ) -> LateNames:
-    """Return what definitions from conf or servers make of the tables that wait for them, up to
-    `end`."""
+    """Return what definitions from conf or servers make of the waiting tables, up to `end`."""
     waiting, lake = unnamed(items), settings.layout
     from_servers = kept(lake, settings.source) if waiting else []
     if not waiting or (settings.definitions is None and not from_servers):

@@ -34,8 +34,7 @@ def silver_standing(ledger: Ledger) -> Standing:
 
 
 def silver_to_be(ledger: Ledger) -> Standing:
-    """Return the same, treating a planned full refresh as started: its rows may already be
-    deleted."""
+    """Return the same, but with a planned full refresh as started: rows may already be deleted."""
     plan = ledger.open("silver")
     begins = plan is not None and plan.body.get("begins") is not None
     return _after(plan, None) if plan and begins else silver_standing(ledger)

@@ -1,5 +1,4 @@
-"""Full refreshes in silver's plans: which refresh a batch belongs to, and which batch starts
-one."""
+"""Full refreshes in silver's plans: the refresh of a batch, and the batch that starts one."""
 
 from __future__ import annotations
 

@@ -83,8 +83,7 @@ class Seed:
 
     @classmethod
     def from_json(cls, text: str) -> Seed:
-        """Return the seed that `to_json` wrote. Raises ValueError, KeyError or TypeError for
-        anything else."""
+        """Return the seed that `to_json` wrote. Raises ValueError, KeyError or TypeError."""
         fields: dict[str, Any] = json.loads(text)
         if (found := fields.pop("format")) != FORMAT:
             raise ValueError(f"its format is {found}, but this release supports {FORMAT}")
@@ -119,8 +118,7 @@ def rows_folder(lake: Lake, source: str, seed: str) -> str:
 
 
 def staged_schema(definition: TableDefinition, options: TypeOptions) -> st.StructType:
-    """Return the schema of the Parquet files: columns by number, because names may hold
-    anything."""
+    """Return the schema of the Parquet files: columns by number, as names may hold anything."""
     fields = spark_schema(row_type(definition, options)).fields
     return st.StructType([st.StructField(f"c{n}", one.dataType) for n, one in enumerate(fields)])
 
@@ -196,8 +194,7 @@ def read_seed(lake: Lake, source: str, seed: str) -> Seed | None:
 
 
 def newest(lake: Lake, source: str, taken: Collection[str]) -> Iterator[Seed]:
-    """Yield the last complete seed of each table, unless it was refused or is no newer than a
-    `taken` one.
+    """Yield the last complete seed of each table, unless refused or no newer than a `taken` one.
 
     `taken` are ids. Raises SeedUnreadableError.
     """

@@ -1,5 +1,4 @@
-"""Find transactions that the lake already has, from another server's files or under other file
-names.
+"""Find transactions that the lake already has, in another server's log or under other file names.
 
 They are identified by GTID before a batch is planned: each segment of such a log gets the set of
 its GTIDs that were in the lake where that log begins. Within its own log no server repeats a GTID.
@@ -121,8 +120,7 @@ class _LogRun:
 
     @property
     def refs(self) -> Iterator[tuple[SegmentRef, Executed, GtidSet]]:
-        """Yield each segment with those of its transactions that were in the lake before the log
-        began.
+        """Yield each segment with those of its transactions that the lake had before the log began.
 
         A segment that begins within a transaction does not list its GTID: the previous one's set
         applies.
@@ -158,22 +156,22 @@ def _log_before(files: Files, ref: SegmentRef) -> FileRow:
     return files[max(ordinal for ordinal in files if ordinal <= base)]
 
 
-def late_transactions(files: Files, mark: Mark | None, executed: Executed) -> Iterator[str]:
+def late_transactions(files: Files, position: Mark | None, executed: Executed) -> Iterator[str]:
     """Yield sentences about transactions appended to files after the lake went on with another log.
 
     Only transactions that the other log has not contained so far are reported.
     """
     rows = [files[ordinal] for ordinal in sorted(files)]
-    if mark is None:
+    if position is None:
         return
     resets = [b.ordinal for a, b in pairwise(rows) if follows(a, b, files) is Following.ANEW]
-    first = max((ordinal for ordinal in resets if ordinal <= mark[0]), default=0)
-    under_way = log_base(files[mark[0]])
+    first = max((ordinal for ordinal in resets if ordinal <= position[0]), default=0)
+    latest, under_way = files[position[0]].file, log_base(files[position[0]])
     for row in rows:
-        if not first <= row.ordinal < mark[0] or log_base(row) == under_way:
+        if not first <= row.ordinal < position[0] or log_base(row) == under_way:
             continue
         if late := executed.gtids.lacking(GtidSet.of(row.gtids)):
             yield (
-                f"{row.file} has grown by {late} since the lake went on with {files[mark[0]].file},"
-                " another server's log: they arrive with that, or were lost in a failover."
+                f"{row.file} has grown by {late} since the lake went on with {latest}, another"
+                " server's log: they arrive with that, or were lost in a failover."
             )

@@ -17,7 +17,7 @@ from pipeline.silver.plan.refresh import BEGINS, Begins, Refresh
 
 
 def require_unclaimed(spark: Spark, ledger: Ledger, names: Collection[TableName]) -> None:
-    """Raise SettingsError if another source has one of these tables in this lake, or is refreshing
+    """Raise SettingsError if another source of this lake has one of these tables or refreshes
     it."""
     lake, source = ledger.lake, ledger.source
     # In this order: a timeline is emptied only after the ledger has the plan to do so.

@@ -88,10 +88,10 @@ class Reached:
         return own[-1] if own else None
 
     def last_file(self, seed: Placed, first: FileRow) -> FileRow | None:
-        """Return the file of its last position: of the same log, possibly begun while the seed was
-        read.
+        """Return the file of its last position, in the same log as the first.
 
-        After RESET, a file of that name has other changes.
+        That file may have begun while the seed was read. After RESET, a file of that name has other
+        changes.
         """
         return next(
             (
@@ -105,8 +105,8 @@ class Reached:
         )
 
     def continues_elsewhere(self, first: FileRow) -> bool:
-        """Return True if the file's server has written another log since: the first will not
-        continue."""
+        """Return True if the file's server has written another log since, so that this one
+        ended."""
         return any(
             row.ordinal > first.ordinal
             and row.server_id == first.server_id
@@ -167,8 +167,7 @@ def take(
     past: Sequence[TimelineItem],
     reached: Reached,
 ) -> Taken:
-    """Return the items of the seeds that silver has passed; `past` is the timeline before the
-    batch."""
+    """Return the items of the seeds that silver has passed; `past` is the earlier timeline."""
     items: list[TimelineItem] = []
     notes: list[str] = []
     faults: list[str] = []

@@ -80,8 +80,7 @@ def targets_of(
 
 
 def destinations(targets: Mapping[str, Target], scratch: str) -> Mapping[str, Destination]:
-    """Return where tasks write; faults go to `scratch`, because the tables they hold depend on all
-    of them."""
+    """Return where tasks write; faults go to `scratch`, until all of them are known."""
     faults = Destination(scratch, LakeTable(scratch, STAGED_FAULTS))
     return {name: target.destination for name, target in targets.items()} | {FAULTS: faults}
 

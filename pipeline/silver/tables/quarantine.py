@@ -115,8 +115,7 @@ def _open_faults(spark: Spark, lake: Lake, source: str) -> Collection[tuple[Any,
 
 
 def _unknown(faults: pa.Table, known: Collection[tuple[Any, ...]]) -> pa.Table:
-    """Return the faults without those already in quarantine from an earlier decoding of the same
-    events."""
+    """Return the faults that are not in quarantine from an earlier decoding of the same events."""
     rows = zip(*faults.select(_SAME).to_pydict().values(), strict=True)
     return faults.filter(pa.array([row not in known for row in rows], pa.bool_()))
 
@@ -132,8 +131,7 @@ class _Several:
 
 
 def _with_consequences(spark: Spark, settings: Settings, faults: Faults) -> Iterator[pa.Table]:
-    """Yield the faults of wanted tables, with the tables that their statements change
-    indirectly."""
+    """Yield the faults of wanted tables, with tables that their statements change indirectly."""
     named = {name for rows in faults for name in _named_by_statements(rows)}
     if not named:
         yield from faults
@@ -232,8 +230,7 @@ def sentences(spark: Spark, lake: Lake, source: str, batch: int) -> list[str]:
 
 
 def sentence(fault: Mapping[str, Any]) -> str:
-    """Describe one fault: its position and reason, the table it holds and the tables that wait for
-    that."""
+    """Describe one fault: position, reason, the table it holds and the tables that wait for it."""
     if fault["kind"] == GIVEN_UP:
         return f"{fault['file']}: {fault['reason']} Earlier tables are no longer complete."
     tables = fault["tables"]
@@ -285,8 +282,7 @@ def retryable(spark: Spark, lake: Lake, source: str) -> tuple[Retried, ...]:
 
 
 def supersede(spark: Spark, lake: Lake, source: str, batch: int, seeds: Mapping[str, int]) -> None:
-    """Resolve faults of definitions before the LSNs of tables' `seeds`, which make them
-    irrelevant."""
+    """Resolve faults of definitions from before the LSNs of tables' `seeds`."""
     passed = any_of(
         [
             only_one("tables", [name]) & compare("__lsn", "<=", lsn)

@@ -122,8 +122,7 @@ def _columns(images: Iterable[st.StructType]) -> dict[str, st.DataType]:
 
 
 def wider(one: st.DataType, other: st.DataType) -> st.DataType:
-    """Return a type that holds all values of both: integers and decimals widen, others become
-    text."""
+    """Return a type that holds all values of both: numbers widen, other types become text."""
     if one == other:
         return one
     here, there = _digits(one), _digits(other)

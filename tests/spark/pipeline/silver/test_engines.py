@@ -1,5 +1,4 @@
-"""Silver is the same however its tasks run: in this process, on Spark's workers, or fed by
-Spark."""
+"""Silver is the same however its tasks run: in this process, on Spark, or fed by Spark."""
 
 from __future__ import annotations
 

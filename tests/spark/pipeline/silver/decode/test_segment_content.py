@@ -49,8 +49,7 @@ def lake_of(spark: SparkSession, path: Path, *files: list[dict[str, Any]]) -> La
 
 @pytest.fixture(scope="module")
 def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    """A lake with two segments of a log per file; the very last one is in three parts, out of
-    order."""
+    """A lake with two segments of a log per file; the last one is in three parts, out of order."""
     files = [[row(n, 0), row(n, 1)] for n in range(1, FILES + 1)]
     files[-1] += [row(FILES, 2, part) for part in (2, 0, 1)]
     files[0].append(row(1, 2, incomplete=True))

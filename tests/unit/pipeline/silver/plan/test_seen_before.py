@@ -1,5 +1,4 @@
-"""Which transactions of another server's log the lake already has, and when new ones are
-applied."""
+"""Transactions of another server's log: which the lake already has, and when new ones apply."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Which seeds a batch of silver uses: those of its own log, once it has passed their last
-position."""
+"""A batch of silver uses seeds of its own log, once it has passed their last position."""
 
 from __future__ import annotations
 
