@@ -51,7 +51,7 @@ class AvailableSegments:
 
     @property
     def executed(self) -> Executed:
-        """What was executed after the last."""
+        """The transactions executed up to the end of the last segment."""
         return self.executed_after[-1]
 
     def portion(self, size: int) -> AvailableSegments:

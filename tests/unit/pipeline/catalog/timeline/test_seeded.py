@@ -23,7 +23,7 @@ CREATE = "CREATE TABLE `t` (`id` int NOT NULL, `v` varchar(10) DEFAULT NULL, PRI
 CHILD = CREATE[:-1] + ", FOREIGN KEY (v) REFERENCES p (v) ON DELETE CASCADE)"
 OTHER = "CREATE TABLE `t` (`id` int NOT NULL, `v` bigint, PRIMARY KEY (`id`))"
 SEED, END = 100, 200
-BEFORE, BEHIND = 50, 150
+BEFORE, AFTER = 50, 150
 """LSNs: the seed is from after 100, and used at 200."""
 Event = tuple[int, str | TableDefinition]
 
@@ -63,15 +63,15 @@ def taken(
     [
         (),
         ((BEFORE, shown()),),
-        ((BEHIND, shown()),),
-        ((BEFORE, CREATE), (BEFORE, shown()), (BEHIND, shown())),
+        ((AFTER, shown()),),
+        ((BEFORE, CREATE), (BEFORE, shown()), (AFTER, shown())),
         # whatever it was before the drop
         ((10, OTHER), (10, shown(OTHER)), (20, "DROP TABLE t")),
         # held since before the seed
         ((BEFORE, shown()), (BEFORE, "ALTER TABLE t MODIFY v json"), (BEFORE, shown())),
         # other tables
-        ((BEHIND, "ALTER TABLE other ADD x int"), (BEHIND, "CREATE TABLE u (id int)")),
-        ((BEHIND, "DROP DATABASE other"), (BEFORE, "DROP DATABASE s"), (BEFORE, "TRUNCATE t")),
+        ((AFTER, "ALTER TABLE other ADD x int"), (AFTER, "CREATE TABLE u (id int)")),
+        ((AFTER, "DROP DATABASE other"), (BEFORE, "DROP DATABASE s"), (BEFORE, "TRUNCATE t")),
     ],
 )
 def test_a_seed_s_rows_are_the_table_s_from_the_end_of_the_batch_on(
@@ -113,7 +113,7 @@ def test_a_held_table_continues_after_its_seed() -> None:
 def test_a_table_emptied_since_the_seed_does_not_need_it(
     events: tuple[str | TableDefinition],
 ) -> None:
-    found = timeline((BEFORE, shown()), *((BEHIND, event) for event in events))
+    found = timeline((BEFORE, shown()), *((AFTER, event) for event in events))
     items = list(found.new)
     assert taken(found) is None
     assert found.new == items
@@ -123,12 +123,12 @@ def test_a_table_emptied_since_the_seed_does_not_need_it(
     ("events", "reason"),
     [
         (
-            ((BEFORE, shown()), (BEHIND, "ALTER TABLE t ADD n int")),
+            ((BEFORE, shown()), (AFTER, "ALTER TABLE t ADD n int")),
             "changed the table since the seed: ALTER",
         ),
-        (((BEFORE, shown()), (BEHIND, "DROP TABLE t")), "changed the table since the seed: DROP"),
+        (((BEFORE, shown()), (AFTER, "DROP TABLE t")), "changed the table since the seed: DROP"),
         (
-            ((BEFORE, shown()), (BEHIND, "RENAME TABLE t TO u")),
+            ((BEFORE, shown()), (AFTER, "RENAME TABLE t TO u")),
             "changed the table since the seed: RENAME",
         ),
         (
@@ -136,22 +136,22 @@ def test_a_table_emptied_since_the_seed_does_not_need_it(
             (
                 (BEFORE, shown()),
                 (BEFORE, "ALTER TABLE t MODIFY v json"),
-                (BEHIND, "ALTER TABLE t ADD n int"),
+                (AFTER, "ALTER TABLE t ADD n int"),
             ),
             "since the seed: ALTER TABLE t ADD n int",
         ),
         (((BEFORE, shown(OTHER)),), "definition in the log differs: column v"),
-        (((BEHIND, shown(OTHER)),), "definition in the log differs: column v"),
-        (((BEHIND, unnamed()),), "binlog_row_metadata"),
-        (((BEFORE, shown()), (BEHIND, shown(OTHER))), "changed since"),
+        (((AFTER, shown(OTHER)),), "definition in the log differs: column v"),
+        (((AFTER, unnamed()),), "binlog_row_metadata"),
+        (((BEFORE, shown()), (AFTER, shown(OTHER))), "changed since"),
         # the same for an unknown table
-        (((BEHIND, "TRUNCATE TABLE t"),), "changed the table since the seed: TRUNCATE"),
-        (((BEHIND, "ALTER TABLE t ADD n int"),), "changed the table since the seed: ALTER"),
-        (((BEHIND, "ALTER TABLE t DROP PARTITION p"),), "changed the table since the seed: ALTER"),
-        (((BEHIND, "DROP TABLE IF EXISTS u, t"),), "changed the table since the seed: DROP"),
-        (((BEHIND, "RENAME TABLE t TO u, v TO t"),), "changed the table since the seed: RENAME"),
-        (((BEHIND, "RENAME TABLE u TO t"),), "changed the table since the seed: RENAME"),
-        (((BEHIND, "DROP DATABASE s"),), "changed the table since the seed: DROP DATABASE"),
+        (((AFTER, "TRUNCATE TABLE t"),), "changed the table since the seed: TRUNCATE"),
+        (((AFTER, "ALTER TABLE t ADD n int"),), "changed the table since the seed: ALTER"),
+        (((AFTER, "ALTER TABLE t DROP PARTITION p"),), "changed the table since the seed: ALTER"),
+        (((AFTER, "DROP TABLE IF EXISTS u, t"),), "changed the table since the seed: DROP"),
+        (((AFTER, "RENAME TABLE t TO u, v TO t"),), "changed the table since the seed: RENAME"),
+        (((AFTER, "RENAME TABLE u TO t"),), "changed the table since the seed: RENAME"),
+        (((AFTER, "DROP DATABASE s"),), "changed the table since the seed: DROP DATABASE"),
     ],
 )
 def test_a_seed_is_refused_if_the_log_since_then_is_not_enough(
@@ -213,7 +213,7 @@ def test_a_table_stored_as_bytes_is_decoded_again_before_its_seed() -> None:
         taken(found, ADDRESSES)
     # Until then its rows keep their stored types, whatever the seed says.
     later = Timeline(found.new, CatalogOptions(), {TableName("s", "t"): shown(ADDRESSES)})
-    assert later.table_map((BEHIND, 1), as_mariadb_logs_it()).definition == as_mariadb_logs_it()
+    assert later.table_map((AFTER, 1), as_mariadb_logs_it()).definition == as_mariadb_logs_it()
     assert later.new == []
 
 
@@ -223,7 +223,7 @@ ONLY_UNIQUE = (
 )
 
 
-@pytest.mark.parametrize("lsn", [BEFORE, BEHIND, None])
+@pytest.mark.parametrize("lsn", [BEFORE, AFTER, None])
 def test_without_a_primary_key_a_not_null_unique_key_is_used(
     lsn: int | None,
 ) -> None:
@@ -257,7 +257,7 @@ def test_a_table_named_by_a_server_later_is_seeded_from_there_on() -> None:
     assert found.lacks(TableName("s", "t"))
     found.declare(LoggedStatement(BEFORE, 0, "", server_version=90700), start())
     assert not found.lacks(TableName("s", "t"))
-    found.table_map((BEHIND, 1), unnamed())
+    found.table_map((AFTER, 1), unnamed())
     assert [item.kind for item in found.new] == ["unsupported", "declared", "observed"]
     item = taken(found)
     assert item is not None
@@ -266,9 +266,9 @@ def test_a_table_named_by_a_server_later_is_seeded_from_there_on() -> None:
 
 def test_a_definition_from_a_server_after_the_seed_is_not_a_change() -> None:
     found = timeline()
-    found.declare(LoggedStatement(BEHIND, 0, "", server_version=90700), start())
+    found.declare(LoggedStatement(AFTER, 0, "", server_version=90700), start())
     assert taken(found) is not None
-    late = timeline((BEHIND, unnamed()))
-    late.declare(LoggedStatement(BEHIND + 1, 0, "", server_version=90700), start())
+    late = timeline((AFTER, unnamed()))
+    late.declare(LoggedStatement(AFTER + 1, 0, "", server_version=90700), start())
     with pytest.raises(NotSeededError, match="binlake retry"):
         taken(late)
